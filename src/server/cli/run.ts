@@ -4,13 +4,13 @@ import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { CliFailure, pasteable, tell } from './parts/verb.ts'
 
-/** How the verb ended; one that has nothing to say leaves it. */
+/** How a verb ended; most verbs leave the default. */
 interface CliOutcome {
   /** Null: a forked role goes on in this process. */
   code: number | null
 }
 
-/** The one verb that is about all others. */
+/** The verb that needs all others. */
 const COMPLETION = 'completion'
 
 /** One file per group of verbs. A start waits only for the group that it names. */
@@ -74,9 +74,9 @@ const GROUPS: readonly {
 ]
 
 /**
- * The command line.
- * @param args without the two that name Node and the program; none at all: `serve`, so that `npx` on the
- * package brings up a node
+ * Runs the command line.
+ * @param args without the two that name Node and the program; no argument means `serve`, so that `npx` on the
+ * package starts a node
  * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
  */
 export async function run(args: readonly string[]): Promise<number | null> {
@@ -91,23 +91,25 @@ export async function run(args: readonly string[]): Promise<number | null> {
   }
 }
 
-/** The program with the verbs of the group that `verb` is of; with all of them where it is of none. */
+/**
+ * The program with the verbs of the group that contains `verb`; with all verbs where no group contains it.
+ */
 export async function programOf(verb: string, outcome: CliOutcome, asJson: boolean): Promise<Command> {
   const program = new Command('sluice').description('A self-hosted AI gateway')
   program
     .exitOverride()
     .version(VERSION)
     .showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
-  // With --json the one line that `explain` writes is all that a program has to read.
+  // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })
   const named = GROUPS.filter(({ verbs }) => verbs.includes(verb) && verb !== COMPLETION)
-  // Help, and the message for a verb that does not exist, need them all.
+  // Help, and the message for an unknown verb, need all groups.
   for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
   return program
 }
 
 function explain(problem: unknown, json: boolean): number {
-  // Commander has told it already.
+  // Commander has printed the message already.
   if (problem instanceof CommanderError) {
     if (problem.exitCode === 0) return 0
     if (json) tell({ json }, { error: 'usage', message: problem.message.replace(/^error: /, '') }, '')

@@ -122,12 +122,12 @@ async function organizationOf(
   return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
 }
 
-/** An event as it is printed: its text, and the hash that chains it. */
+/** A printed event: its text, and the hash that chains it to the one before. */
 interface Printed {
   readonly n: number
   readonly at: string
   readonly outcome: string
-  /** Equal refusals that it stands for. */
+  /** Number of equal refusals that the event stands for. */
   readonly count?: number
   readonly operation: string
   readonly object_kind: string

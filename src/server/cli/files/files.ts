@@ -99,8 +99,8 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
 }
 
 /**
- * The row first, then the bytes: those that stay behind are found by the sweep. An id that fails keeps no
- * other.
+ * Removes the row first, then the bytes: the sweep finds bytes that stay behind. A failed id does not affect
+ * the others.
  */
 async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
@@ -160,7 +160,7 @@ async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: nu
       now: Date.now,
     }
     const age = options.minAge === undefined ? {} : { orphanAgeMs: options.minAge * 1_000 }
-    // Who asks by hand may have removed some by hand.
+    // A person who sweeps by hand may have removed objects by hand.
     const { report, failures } = await sweep(parts, { ...age, recountAgeMs: 0 })
     print(options, report, reportText(report))
     const [first] = failures
@@ -171,8 +171,8 @@ async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: nu
 }
 
 /**
- * Where the node keeps its files. A slip of the pen would make a new, empty place, and remove rows without
- * their bytes.
+ * Opens the storage of the node. A typing error in its place would create a new, empty storage, and rows
+ * would be removed without their bytes.
  */
 function openOwnStorage(): Promise<Storage> {
   const { config } = loadGeneration()

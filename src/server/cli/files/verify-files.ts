@@ -15,11 +15,11 @@ export interface VerifyDeps {
 
 export interface Finding {
   /**
-   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: another content than
-   * was stored; `unreadable`: storage, or its data key, refuses this one alone.
+   * `missing`: a row without its object; `orphan`: an object without a row; `damaged`: other content than was
+   * stored; `unreadable`: storage, or the data key, refuses only this object.
    */
   readonly problem: 'missing' | 'damaged' | 'orphan' | 'unreadable'
-  /** Of the object, which a file shares. */
+  /** Id of the object, which the file has too. */
   readonly id: string
   readonly detail: string
 }
@@ -30,13 +30,12 @@ export interface Verification {
 }
 
 const PAGE = 500
-/** No object has this id. */
+/** Id that no object has. */
 const PROBE_ID = 'verify_probe'
 
 /**
  * Reads every object of every ready file and every clip and compares it with its row, then looks for objects
- * that no row stands for.
- * Failures: store_unavailable, storage_unavailable.
+ * without a row. Failures: store_unavailable, storage_unavailable.
  */
 export async function verifyFiles(deps: VerifyDeps): Promise<Outcome<Verification>> {
   const { rows } = deps
@@ -78,7 +77,7 @@ async function verifyObject(
   const opened = await storage.open(file.id)
   if (!opened.ok) {
     if (opened.failure.name !== 'content_missing') return unreadable(storage, file, opened.failure)
-    // Deleted since the page was read.
+    // The file may have been deleted since the page was read.
     const isGone = await rows.withoutRow([file.id])
     if (!isGone.ok || isGone.value.length > 0) return isGone.ok ? ok(null) : isGone
     return ok({ problem: 'missing', id: file.id, detail: 'there is no object' })
@@ -102,7 +101,10 @@ async function verifyObject(
   }
 }
 
-/** Where storage answers nothing at all, there is nothing more to verify. */
+/**
+ * The finding of an unreadable object. Where storage answers nothing at all, the failure ends the
+ * verification.
+ */
 async function unreadable(
   storage: Storage,
   { id }: SealedObject,
@@ -116,7 +118,7 @@ function detailOf(failure: Failure): string {
   return failure.cause instanceof Error ? failure.cause.message : textOf(failure)
 }
 
-/** SHA-256 of the plain bytes, each of them verified. Failures: content_damaged, storage_unavailable. */
+/** SHA-256 of the plain bytes, all of them verified. Failures: content_damaged, storage_unavailable. */
 async function digestOf(
   object: StoredObject,
   file: SealedObject,
@@ -176,7 +178,7 @@ async function findOrphans({ rows, storage }: VerifyDeps): Promise<Outcome<reado
     const orphans = await rows.withoutRow([...bytes.keys()])
     if (!orphans.ok) return orphans
     for (const id of orphans.value) {
-      // A deletion removes the row first: look again whether the bytes are still there.
+      // A deletion removes the row first: this second look shows whether the bytes are still there.
       const there = await storage.stat(id)
       if (!there.ok) return there
       if (there.value !== null)

@@ -17,7 +17,7 @@ import {
 import { linesOf, wireOf } from './key-text.ts'
 import { addVerb, print } from '../parts/verb.ts'
 
-/** Keys of every organization: a hash names one alone. */
+/** Keys of every organization: a hash identifies one key. */
 export function keysOf({ store, publish, rateLimitRpm }: Admin): ApiKeys {
   return openApiKeys({ store, publish, rateLimitRpm })
 }

@@ -14,13 +14,13 @@ import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
 
 /**
- * What an option says when it takes away; it stays that word, since the parser of options makes nothing of
- * null.
+ * Value of an option that removes a setting; the value stays this word, since the parser of options cannot
+ * return null.
  */
 const NONE = 'none'
 type None = typeof NONE
 
-/** Options of what a key may spend and use, as `keys create` and `keys update` take them. */
+/** Options for a key's limits and use, of `keys create` and `keys update`. */
 export interface LimitOptions {
   readonly limit?: bigint | None
   readonly limitReset?: LimitReset | None
@@ -57,7 +57,7 @@ export function addLimitOptions(verb: Command): Command {
     )
 }
 
-/** What of its limits is named. */
+/** The given limits of a key. */
 export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<KeyLimits> {
   return {
     ...(limit !== undefined && { limitNano: orNull(limit) }),
@@ -66,17 +66,17 @@ export function limitsOf({ limit, limitReset, byok }: LimitOptions): Partial<Key
   }
 }
 
-/** Null = all; undefined: nothing was said of it. */
+/** Null = all; undefined: the option was not given. */
 export function allowedModelsOf({ allowModel }: LimitOptions): readonly string[] | null | undefined {
   return allowModel?.includes(NONE) === true ? null : allowModel
 }
 
-/** Null = all; undefined: nothing was said of it. */
+/** Null = all; undefined: the option was not given. */
 export function scopesOf({ scopes }: LimitOptions): readonly KeyScope[] | null | undefined {
   return scopes?.includes(NONE) === true ? null : scopes?.filter((scope) => scope !== NONE)
 }
 
-/** Null = no limit; undefined: nothing was said of it. */
+/** Null = no limit; undefined: the option was not given. */
 export function rateOf({ rpm }: LimitOptions): number | null | undefined {
   return rpm === undefined ? undefined : orNull(rpm)
 }
@@ -116,7 +116,7 @@ function modelOf(text: string, before: readonly string[] = []): readonly string[
   return [...before, text]
 }
 
-/** Separated by blanks or commas. */
+/** Parses scopes, separated by blanks or commas. */
 function scopeOf(text: string, before: readonly (KeyScope | None)[] = []): readonly (KeyScope | None)[] {
   const named = text.split(',').map((name) => {
     if (name === NONE || isKeyScope(name)) return name
@@ -141,7 +141,7 @@ export function expiryOf(text: string): Date {
   return instant
 }
 
-/** Parses what names a key. */
+/** Parses the hash of a key. */
 export function hashOf(text: string): string {
   if (!/^[0-9a-f]{64}$/.test(text))
     throw new InvalidArgumentError("It takes the 64 hexadecimal digits of a key's hash.")

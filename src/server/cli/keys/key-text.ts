@@ -3,7 +3,7 @@ import { keyAnswer } from '../../operations/keys/key-answers.ts'
 import type { ManagedKey } from '../../ports/keys/api-keys.ts'
 import { table } from '../parts/verb.ts'
 
-/** A key as scripts read it: as the API answers it, and whose it is. */
+/** A key for scripts: the API's form, and its owner. */
 export function wireOf(key: ManagedKey): object {
   return {
     ...keyAnswer(key),
@@ -28,7 +28,7 @@ export function tableOf(keys: readonly ManagedKey[]): string {
   return table([['HASH', 'KIND', 'NAME', 'STATE', 'USED', 'LIMIT', 'RPM', 'EXPIRES', 'WORKSPACE'], ...rows])
 }
 
-/** All that is known of one key, a line for each. */
+/** All facts of one key, a line for each. */
 export function linesOf(key: ManagedKey): string {
   const lines = Object.entries(wireOf(key)).map(([name, value]) => [
     name,
@@ -41,7 +41,7 @@ function limitOf({ limitNano, limitReset }: ManagedKey): string {
   return limitNano === null ? 'none' : `${usd(limitNano)} ${limitReset ?? 'lifetime'}`
 }
 
-/** Digits, and no power of ten: small amounts are what people look for here. */
+/** USD in plain digits without a power of ten: people look for small amounts here. */
 function usd(nano: bigint): string {
   return usdOfNano(nano)
     .toFixed(9)

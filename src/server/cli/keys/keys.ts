@@ -27,8 +27,9 @@ import {
 import { tableOf, wireOf } from './key-text.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 
-/** Milliseconds that `--wait` waits for live fronts, and between two looks at them. */
+/** Milliseconds that `--wait` waits for live fronts. */
 const WAIT_MS_MAX = 30_000
+/** Milliseconds between two looks at live fronts. */
 const LOOK_MS = 20
 
 interface CreateOptions extends LimitOptions {
@@ -132,7 +133,7 @@ function addCreate(group: Command): void {
   })
 }
 
-/** What each kind needs beside its name. */
+/** The mistake in the options of a kind, or null. */
 function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
   if (kind === 'management' && scopes !== undefined)
     return 'only inference and intern keys have scopes: leave --scopes out'
@@ -184,8 +185,8 @@ async function ownerOf(
 }
 
 /**
- * @returns how many fronts fell silent without taking their row away. Throws CliFailure when live ones do not
- * obey.
+ * Waits until all live fronts have applied a change. @returns the number of fronts that fell silent without
+ * removing their row. Throws CliFailure when live fronts do not apply the change in time.
  */
 async function untilObeyed(store: Store, epoch: number): Promise<number> {
   const endsAt = performance.now() + WAIT_MS_MAX

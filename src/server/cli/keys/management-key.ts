@@ -6,9 +6,9 @@ import { FIRST_KEYS_FILE } from '../../supervisor/data-directory/first-keys.ts'
 import { CliFailure } from '../parts/verb.ts'
 
 /**
- * The management key of a verb that asks the node itself: of the file that is named, else of
- * `SLUICE_MANAGEMENT_KEY`, else of the first keys. A file holds the key alone, or is one of first keys. Never
- * an argument, which every user of the machine sees. Throws CliFailure.
+ * The management key of a verb that calls the node itself: from the named file, else from
+ * `SLUICE_MANAGEMENT_KEY`, else from the first keys. A file contains only the key, or is one of first keys.
+ * The key is never an argument, which every user of the machine sees. Throws CliFailure.
  */
 export function managementKey(dataDir: string, keyFile: string | undefined): Secret {
   if (keyFile !== undefined) return keyIn(keyFile, readText(keyFile))
@@ -34,10 +34,10 @@ function readText(file: string): string {
   }
 }
 
-/** Whatever is wrong with it, nothing of the file is shown. */
+/** The key in a file; no error shows any of the file's text. */
 function keyIn(file: string, text: string): Secret {
   const key = text.trim().startsWith('{') ? managementKeyOf(text) : text.trim()
-  // It goes into a header.
+  // The key goes into a header.
   if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key))
     throw new CliFailure(`${file} holds no management key`)
   return new Secret(key)

@@ -63,7 +63,7 @@ function told(problems: readonly CatalogueProblem[]): string {
   return problems.map(lineOf).join('\n')
 }
 
-/** Names of the variables of provider keys that the catalogue asks for and that are not set. */
+/** Names of the variables of provider keys that the catalogue uses and that are not set. */
 export function unsetKeys(
   catalogue: ModelCatalogue,
   providerKeys: (names: Iterable<string>) => ReadonlyMap<string, unknown>,
@@ -103,7 +103,7 @@ function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
 
 const NO_PRICE = 'no price'
 
-/** From the cheapest second to the dearest; `-` where nothing can be called, and nothing paid. */
+/** Prices from the cheapest second to the dearest; `-` where the model has no endpoint and no price. */
 function videoPriceOf({ endpoints, isUnpriced }: ResolvedModel): string {
   if (endpoints.length === 0) return '-'
   if (isUnpriced) return NO_PRICE

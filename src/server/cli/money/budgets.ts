@@ -97,7 +97,7 @@ export function usdAmountOf(text: string): bigint {
   return nano
 }
 
-/** The same of a limit. */
+/** Parses a limit in USD. */
 export function limitOf(text: string): bigint {
   const nano = usdAmountOf(text)
   if (nano <= 0n) throw new InvalidArgumentError('It takes more than 0 USD.')

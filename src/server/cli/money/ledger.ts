@@ -105,7 +105,7 @@ function addCloseNode(group: Command): void {
     )
 }
 
-/** Throws CliFailure where closing would lose what somebody still knows. */
+/** Throws CliFailure where closing a node would lose journals that a process still has. */
 function mayBeClosed(
   node: string,
   { isKnown, open, liveFronts, silentFronts }: NodeJournals,

@@ -25,10 +25,10 @@ const HEADS: Readonly<Record<ActivityGroup, string>> = {
   workspace: 'WORKSPACE',
   model: 'MODEL',
 }
-/** Of a key's hash, behind its name. */
+/** Digits of a key's hash after its name. */
 const HASH_DIGITS = 12
 
-/** `usage`: what was spent, with totals. */
+/** `usage`: the spend, with totals. */
 export function addUsageVerb(program: Command): void {
   addVerb(program, 'usage', 'what was spent, by day, key, workspace or model')
     .addOption(new Option('--by <what>', 'a line for each').choices(ACTIVITY_GROUPS).default('day'))

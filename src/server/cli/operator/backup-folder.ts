@@ -20,32 +20,34 @@ import { CliFailure } from '../parts/verb.ts'
 
 const MANIFEST_FILE = 'manifest.json'
 const SUMS_FILE = 'SHA256SUMS'
-/** Where its root keys are, in the form of their own file. */
+/** Name of the file with the root keys, in the form of their own file. */
 export const BACKUP_ROOT_KEYS = 'root-keys'
-/** Every path that a backup may have: a restore writes none that somebody has put in. */
+/**
+ * Every path that a backup may have: a restore writes no other path, so that foreign entries have no effect.
+ */
 const PATH =
   /^(tables\/[a-z_][a-z0-9_]*\.copy|objects\/[A-Za-z0-9_-]{1,2}\/[A-Za-z0-9_-]{1,128}|containers\/[0-9]+|containers\.jsonl|root-keys)$/
 
-/** What a backup says of itself. */
+/** The manifest of a backup. */
 export const Manifest = Type.Object({
   format: Type.Literal('sluice-backup-1'),
-  /** Version of the program that wrote it. */
+  /** Version of the program that wrote the backup. */
   sluice: Type.String(),
   made_at: Type.String(),
-  /** Names of the migrations that the database had, the first one first. */
+  /** Names of the migrations of the database, the first one first. */
   migrations: Type.Array(Type.String(), { minItems: 1 }),
   tables: Type.Array(Type.Object({ name: Type.String(), columns: Type.Array(Type.String()) })),
   sequences: Type.Array(
     Type.Object({ name: Type.String(), value: Type.String(), is_called: Type.Boolean() }),
   ),
   ledger_months: Type.Array(Type.String()),
-  /** Null: they are in a bucket, and were left there. */
+  /** Number of objects; null: they are in a bucket and were left there. */
   objects: Type.Union([Type.Null(), Type.Integer()]),
   container_files: Type.Union([Type.Null(), Type.Integer()]),
   /** Files that were deleted while the backup ran. */
   missing_objects: Type.Array(Type.String()),
   has_root_keys: Type.Boolean(),
-  /** Root keys without which something in it cannot be opened. */
+  /** Root keys that the backup's contents need. */
   root_key_ids: Type.Array(Type.String()),
   sums_sha256: Type.String(),
 })
@@ -53,7 +55,7 @@ export type Manifest = Static<typeof Manifest>
 
 const isManifest = Compile(Manifest)
 
-/** A backup as it is written. A folder without a manifest, which comes last, is none. */
+/** Writes a backup. The manifest comes last: a folder without one is no backup. */
 export class BackupWriter {
   readonly folder: string
   readonly #sums: number
@@ -61,7 +63,7 @@ export class BackupWriter {
   files = 0
   bytes = 0
 
-  /** Makes the folder. Throws CliFailure when it holds something. */
+  /** Creates the folder. Throws CliFailure when the folder is not empty. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (readdirSync(folder).length > 0) throw new CliFailure(`${folder} is not empty: name a new folder`)
@@ -69,7 +71,7 @@ export class BackupWriter {
     this.#sums = openSync(join(folder, SUMS_FILE), 'wx', 0o600)
   }
 
-  /** Writes one file, through to the disk. @param path as PATH allows it */
+  /** Writes one file and syncs it to the disk. @param path a path that PATH allows */
   async add(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     if (!PATH.test(path)) throw new Error(`no path of a backup: ${path}`)
     const at = join(this.folder, path)
@@ -92,7 +94,7 @@ export class BackupWriter {
     writeSync(this.#sums, line)
   }
 
-  /** The last step. */
+  /** Writes the manifest, the last step. */
   end(manifest: Omit<Manifest, 'sums_sha256' | 'format'>): void {
     fsyncSync(this.#sums)
     closeSync(this.#sums)
@@ -109,15 +111,15 @@ export class BackupWriter {
   }
 }
 
-/** A backup that was read whole and is what its manifest says. */
+/** A backup whose files were all read and match its manifest. */
 export interface Backup {
   readonly folder: string
   readonly manifest: Manifest
-  /** Paths of its files, those of tables, containers and keys among them. */
+  /** Paths of its files, including those of tables, containers and keys. */
   readonly paths: readonly string[]
 }
 
-/** Reads every byte of a backup. Throws CliFailure when one is not as it was written. */
+/** Reads every byte of a backup. Throws CliFailure when a file differs from the written one. */
 export async function openBackup(folder: string): Promise<Backup> {
   const manifest = readManifest(folder)
   if ((await sha256Of(join(folder, SUMS_FILE))) !== manifest.sums_sha256)
@@ -146,7 +148,7 @@ export function tablePath(name: string): string {
   return `tables/${name}.copy`
 }
 
-/** Many files in one folder are slow on some file systems. */
+/** Spreads objects over folders: many files in one folder are slow on some file systems. */
 export function objectPath(objectId: string): string {
   return `objects/${objectId.slice(-2)}/${objectId}`
 }

@@ -27,7 +27,7 @@ export async function backUpObjects(storage: Storage, to: BackupWriter): Promise
   }
 }
 
-/** @returns false when there is no such object any more */
+/** @returns false when the object no longer exists */
 export async function backUpObject(storage: Storage, objectId: string, to: BackupWriter): Promise<boolean> {
   const opened = await storage.open(objectId)
   if (!opened.ok && opened.failure.name === 'content_missing') return false
@@ -53,7 +53,7 @@ interface FolderPage {
 
 export interface BackedUpContainers {
   readonly files: number
-  /** Of them, those that a sandbox was writing: their copies may be torn. */
+  /** Files that a sandbox was writing: their copies may be torn. */
   readonly torn: number
 }
 
@@ -90,10 +90,10 @@ export async function backUpContainers(
   return { files: lines.length, torn }
 }
 
-/** @returns false when somebody wrote to it meanwhile */
+/** @returns false when the file changed during the copy */
 async function backUpContainerFile(object: StoredObject, path: string, to: BackupWriter): Promise<boolean> {
   try {
-    // One that is shorter by now looks damaged.
+    // A file that has become shorter looks damaged.
     await to.add(path, bytesOf(object, 'content_damaged'))
     return need(await object.isUnchanged())
   } finally {
@@ -101,13 +101,13 @@ async function backUpContainerFile(object: StoredObject, path: string, to: Backu
   }
 }
 
-/** Puts objects and container files back. Storage must be empty. */
+/** Restores objects and container files. Storage must be empty. */
 export async function restoreObjects(storage: Storage, { folder, paths }: Backup): Promise<void> {
   for (const path of paths.filter((name) => name.startsWith('objects/'))) {
     const objectId = path.slice(path.lastIndexOf('/') + 1)
     await staged(storage, join(folder, path), (staging) => storage.publish(objectId, staging))
   }
-  // A list would be gone through for each of them: forty thousand take a minute of nothing else.
+  // A set, since a search in the list for each line would take a minute for forty thousand.
   const there = new Set(paths)
   if (!there.has('containers.jsonl')) return
   const lines = readFileSync(join(folder, 'containers.jsonl'), 'utf8')
@@ -116,7 +116,7 @@ export async function restoreObjects(storage: Storage, { folder, paths }: Backup
   for (const { workspaceId, containerId, path, file } of lines.map(
     (line) => JSON.parse(line) as ContainerLine,
   )) {
-    // The sums vouch for what they name, and for nothing else that lies about.
+    // The checksums cover only the files that they name.
     if (!there.has(file))
       throw new CliFailure(`${folder}: containers.jsonl names ${file}, which the backup does not have`)
     await staged(storage, join(folder, file), (staging) =>
@@ -140,7 +140,7 @@ async function staged(
   }
 }
 
-/** @param end a failure that ends them like any other end */
+/** @param end failure that counts as the end of the bytes */
 async function* bytesOf(object: StoredObject, end?: FailureName): AsyncGenerator<Uint8Array> {
   const reader = object.read(0, object.sizeBytes)
   try {

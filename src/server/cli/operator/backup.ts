@@ -35,8 +35,8 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
   const keys = options.withoutRootKey === true ? null : ownRootKeys()
   const to = new BackupWriter(folder)
   const storage = config.objects.kind === 'disk' ? await openStorage(config) : null
-  // Objects are never changed, so those that were copied before the rows are those of the rows; what is
-  // missing then was added since, and is copied after.
+  // Objects never change: those copied before the rows belong to the rows. Objects added since then are
+  // copied afterwards.
   const copied = storage === null ? null : await backUpObjects(storage, to)
   const containers = storage === null ? null : await backUpContainers(storage, to)
   const rows = await store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', (tx) =>
@@ -103,7 +103,7 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
 
 type OfDatabase = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'ledger_months' | 'root_key_ids'>
 
-/** All tables as they are at one moment. */
+/** Writes all tables at one moment. */
 async function backUpTables(
   tx: Transaction,
   to: BackupWriter,

@@ -20,7 +20,7 @@ zsh:   source <(sluice completion zsh)                      in ~/.zshrc, behind 
 fish:  sluice completion fish | source                      in ~/.config/fish/config.fish
 `
 
-/** `completion`: of the program that it is part of, which has to hold every verb. */
+/** `completion`: prints the script for the program that it is part of, which must have every verb. */
 export function addCompletion(program: Command): void {
   addVerb(program, 'completion', 'print a script by which a shell completes verbs, options and their values')
     .addArgument(new Argument('<shell>', 'which one').choices([...SHELLS]))

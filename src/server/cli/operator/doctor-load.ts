@@ -13,24 +13,22 @@ import {
 import { readAdmin } from '../../supervisor/admin-port/admin-reader.ts'
 import type { Finding } from './doctor/finding.ts'
 
-/**
- * Milliseconds between the two looks at a running node: what it did meanwhile is what is judged. Decision.
- */
+/** Milliseconds between the two looks at a running node: the checks judge the load of this time. Decision. */
 const LOOK_MS = 1_000
 
-/** Looks twice at the metrics of a running node; null when it does not answer. */
+/** Reads the metrics of a running node twice; null when it does not answer. */
 export async function lookAtLoad(
   adminUrl: string,
 ): Promise<{ readonly load: NodeLoad; readonly cores: Cores } | null> {
   const before = cpuTimes()
-  // What its metrics tell is since the look before: whoever looked last.
+  // Metrics count since the previous look, by any reader: the first look only begins a new period.
   if ((await readAdmin(adminUrl, '/metrics')) === null) return null
   await after(LOOK_MS)
   const text = await readAdmin(adminUrl, '/metrics')
   return text === null ? null : { load: loadFrom(text), cores: coresSince(before) }
 }
 
-/** What to do about it: one finding for each thing that another number would mend. */
+/** Findings about the load: one for each number that should change. */
 export function adviceOn(load: NodeLoad, cores: Cores): readonly Finding[] {
   const { fronts, workers, runners, configured } = load
   const warnings = loadAdvice(load, cores).map(
@@ -46,7 +44,7 @@ export function adviceOn(load: NodeLoad, cores: Cores): readonly Finding[] {
     : [counts, { check: 'load', level: 'ok', detail: loadText(load) }]
 }
 
-/** The numbers in force, and what the settings say where that is something else. */
+/** The effective numbers, and the numbers of the settings where they differ. */
 export function countsText(
   { fronts, workers }: Configured,
   runners: number,
@@ -67,7 +65,7 @@ function loadText({ each }: NodeLoad): string {
   )
 }
 
-/** Of the text that Prometheus reads; what it lacks is 0. */
+/** The load in the text of the metrics; a missing figure is 0. */
 export function loadFrom(text: string): NodeLoad {
   const values = new Map(
     text.split('\n').flatMap((line) => {

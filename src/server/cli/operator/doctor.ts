@@ -5,8 +5,8 @@ import { escapeControls } from '../parts/terminal-text.ts'
 import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
- * `doctor`: exit code 1 when anything is found. Decision: a warning counts as a problem does, since whoever
- * runs it from a script would else never hear of the root key that nobody has backed up.
+ * `doctor`: exit code 1 after any finding. Decision: a warning counts as much as a problem, since a script
+ * that runs doctor would otherwise not notice a root key without a backup.
  */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
   const verb = addVerb(
@@ -27,13 +27,15 @@ export function addDoctor(program: Command, outcome: { code: number | null }): v
   })
 }
 
-/** A line for each finding, with another one that says what to do; a line for all at the end. */
+/** A line for each finding, and another line with its remedy; a summary at the end. */
 export function reportOf(findings: readonly Finding[]): { readonly isWell: boolean; readonly text: string } {
   const isWell = findings.every(({ level }) => level === 'ok')
   return { isWell, text: [...findings.map(lineOf), summaryOf(findings)].join('\n') }
 }
 
-/** What a server answers and what a process calls itself is theirs to choose. */
+/**
+ * One finding in text. Servers and processes choose their own texts, so that control characters are escaped.
+ */
 function lineOf({ check, level, detail, fix }: Finding): string {
   const line = `${level.padEnd(8)} ${check.padEnd(19)} ${escapeControls(detail)}`
   return fix === undefined ? line : `${line}\n${' '.repeat(29)}fix: ${escapeControls(fix)}`

@@ -80,8 +80,8 @@ async function answersOf(file: string, given: Answers, { yes = false }: Options)
 }
 
 /**
- * The file has its name when the key is there: a file of settings that names none would keep the node from
- * starting.
+ * Writes the settings and the root key. The file gets its name after the key exists: a file that names a
+ * missing key would keep the node from starting.
  */
 function write(file: string, answers: Answers, isForced: boolean): { readonly madeRootKey: string | null } {
   const { SLUICE_ROOT_KEY_FILE: said } = answers
@@ -90,10 +90,10 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
   const draft = draftOf(file)
   try {
     writeDraft(draft, fileText(answers))
-    // Who laid it there may know the key in it.
+    // Another user may have put the key file there and know its key.
     if (isNew && !makeRootKeyFile(keyFile))
       throw new CliFailure(`something else is at ${keyFile}: no root key was made`)
-    // A file that came meanwhile stays.
+    // A file that appeared meanwhile stays.
     if (isForced) renameSync(draft, file)
     else linkSync(draft, file)
     rmSync(draft, { force: true })
@@ -109,7 +109,7 @@ function write(file: string, answers: Answers, isForced: boolean): { readonly ma
   return { madeRootKey: isNew ? keyFile : null }
 }
 
-/** For its owner alone, and on the disk. */
+/** Writes a file for its owner only and syncs it to the disk. */
 function writeDraft(draft: string, text: string): void {
   const descriptor = openSync(draft, 'wx', 0o600)
   try {

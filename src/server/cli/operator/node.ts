@@ -22,7 +22,7 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
     'make the running node read its configuration again, and wait until it runs on it',
   )
   reload.action(async (options: { json?: boolean }) => {
-    // The node would refuse them too, but only its log would say so.
+    // The node would refuse mistakes too, but only its log would show them.
     const { config } = loadGeneration()
     loadModels(config.catalogFile)
     const running = runningNode(config.dataDir)
@@ -34,7 +34,8 @@ export function addNodeVerbs(program: Command, outcome: { code: number | null })
       throw new CliFailure(`the node (pid ${running.pid}) cannot be told: ${hint}`, { cause })
     }
     const node = `the node (pid ${running.pid})`
-    // One that is starting, or of another version: it was told, and only its log says how it ends.
+    // A node that is starting, or of another version, has received the signal, and only its log shows the
+    // result.
     if (before === null) return print(options, { pid: running.pid }, `${node} was told; look at its log`)
     if (options.json !== true) tell({}, null, `${node} replaces its children one by one`)
     const { needRestart } = wellEnded(node, await untilReloaded(config.dataDir, before.number))

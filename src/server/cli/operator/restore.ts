@@ -36,16 +36,16 @@ import { withStores } from '../parts/stores.ts'
 import { CliFailure, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
- * Brings a backup up in an installation that is empty, and checks what came of it. Nothing is changed before
- * every byte of the backup was read, and nothing is there for callers before the last step, which is one
- * transaction. Throws CliFailure.
+ * Restores a backup into an empty installation and checks the result. The verb changes nothing before it has
+ * read every byte of the backup, and callers see nothing before the last step, which is one transaction.
+ * Throws CliFailure.
  */
 export async function restore(folder: string, options: { readonly json?: boolean }): Promise<void> {
   const { config } = loadGeneration()
   mustBeEmpty(config)
   const backup = await openBackup(folder)
   mustBeKnown(backup)
-  // With a database of the operator's no verb makes the data directory.
+  // With the operator's database no other step creates the data directory.
   if (config.databaseUrl !== null)
     (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
   await withStores(
@@ -64,7 +64,7 @@ export async function restore(folder: string, options: { readonly json?: boolean
   )
 }
 
-/** What is there is never mixed with what comes. Throws CliFailure. */
+/** Refuses an installation with data: a restore never mixes old and new data. Throws CliFailure. */
 function mustBeEmpty({ dataDir, databaseUrl, objects }: Config): void {
   const another = 'set SLUICE_DATA to a directory that does not exist yet'
   const running = runningSupervisor(dataDir)
@@ -83,7 +83,7 @@ function hasFiles(folder: string): boolean {
   )
 }
 
-/** Throws CliFailure when a newer program wrote it, or one of another branch. */
+/** Throws CliFailure when a newer program, or one of another branch, wrote the backup. */
 function mustBeKnown({ manifest: { migrations, sluice } }: Backup): void {
   const stranger = migrations.findIndex((name, nth) => MIGRATIONS[nth]?.name !== name)
   if (stranger === -1) return
@@ -106,15 +106,15 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
   } finally {
     await storage?.close()
   }
-  // The schema that the rows are of, and then whatever this version adds to it.
+  // First the schema of the rows, then the migrations that this version adds.
   await migrate(store.options.url, stderrLog, MIGRATIONS.slice(0, manifest.migrations.length))
   await store.sql.begin((tx) => fill(tx, backup))
   await migrate(store.options.url, stderrLog)
 }
 
 /**
- * Of a bucket nobody has looked before: the sweep of this installation would remove what is another one's
- * there. Throws CliFailure.
+ * Refuses a bucket that is not empty: the sweep of this installation would remove the objects of another one.
+ * Throws CliFailure.
  */
 async function mustHoldNothing(storage: Storage, config: Config): Promise<void> {
   if (config.objects.kind === 'disk') return
@@ -122,9 +122,9 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
     need(await storage.list(null)),
     need(await storage.containers.listContainers(null)),
   ]
-  // A first page may be of names that are none of ours.
+  // A first page may contain only names that are not Sluice's.
   if (objects.length + containers.length === 0 && cursor === null) return
-  // The embedded database is made by now, though empty, and would be met by the next try.
+  // The embedded database already exists, though empty, and the next try would find it.
   const place = config.databaseUrl === null ? ', and SLUICE_DATA to a directory that does not exist yet' : ''
   throw new CliFailure(
     `${placeOfObjects(config)} holds files: set SLUICE_OBJECTS to a place that is empty${place}`,
@@ -133,7 +133,7 @@ async function mustHoldNothing(storage: Storage, config: Config): Promise<void> 
 
 async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void> {
   await tx.unsafe('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
-  // Read by triggers that keep sums: those of a backup have counted what comes with them.
+  // Triggers that keep sums read this setting: the sums of a backup already include its rows.
   await tx`SELECT set_config('sluice.is_restoring', 'on', true)`
   const tables = await inOrderOfReference(tx, manifest.tables)
   await makeReady(tx, tables, manifest.ledger_months)
@@ -145,7 +145,10 @@ async function fill(tx: Transaction, { folder, manifest }: Backup): Promise<void
   )
 }
 
-/** None of the fronts that held money then is one of this installation: nobody would ever give it back. */
+/**
+ * Closes the fronts of the backup's time: none of them belongs to this installation, so that no front would
+ * return its money.
+ */
 async function endFronts(store: Store): Promise<ClosedNode> {
   const nodes = await store.sql<
     { node: string }[]
@@ -231,7 +234,7 @@ function missingKeys(needed: readonly string[]): readonly string[] {
     const { ids } = ownRootKeys()
     return needed.filter((id) => !ids.includes(id))
   } catch (problem) {
-    // No key at all: all of them are missing.
+    // Without any root key all of them are missing.
     if (problem instanceof CliFailure) return needed
     throw problem
   }

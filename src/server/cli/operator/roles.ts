@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** The roles that the supervisor forks: hidden, since nobody types them. */
+/** The roles that the supervisor forks: hidden, since people do not type them. */
 export function addRoles(program: Command, outcome: { code: number | null }): void {
   for (const [name, role] of [
     ['front', 'front'],

@@ -38,7 +38,10 @@ export function addScaleVerb(program: Command): void {
   })
 }
 
-/** One that is starting would take it; one of another version would end by the signal. */
+/**
+ * The process id of the running node. A node that is starting would miss the request; one of another version
+ * would end by the signal.
+ */
 function nodeOn(dataDir: string): number {
   const running = runningNode(dataDir)
   const runtime = runtimeOf(dataDir)

@@ -12,7 +12,7 @@ interface Options {
   readonly json?: boolean
 }
 
-/** Columns of what is printed once, where nothing says how wide it may be; some terminals say 0. */
+/** Columns of a single print, where no terminal gives a width; some terminals report 0. */
 const PRINTED_COLUMNS = 120
 
 /** `top`. */
@@ -29,7 +29,7 @@ export function addTop(program: Command): void {
         throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
       const { isPlain, isDumb } = terminalPreferences()
       const watched: Watched = {
-        // Another start may have another address.
+        // A restarted node may have another address.
         adminUrl: () => runtimeOf(dataDir)?.adminUrl ?? null,
         managementKey: managementKey(dataDir, options.keyFile),
         hasColour: process.stdout.isTTY && !isPlain && !isDumb,
@@ -41,7 +41,7 @@ export function addTop(program: Command): void {
         process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : PRINTED_COLUMNS
       const frame = frameOf({ view, trouble: null, columns, rows: null, hasColour: watched.hasColour })
       if (options.json === true) print(options, view, '')
-      // Its names are harmless already, and its colours are ours.
+      // The frame contains no control characters of others; its colors are Sluice's own.
       else process.stdout.write(`${frame.join('\n')}\n`)
     })
 }

@@ -14,22 +14,25 @@ import { stderrLog } from './stderr-log.ts'
 import { withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
 
-/** Milliseconds that a verb waits for Redis before it leaves a change to the fronts' own polls. */
+/** Milliseconds that a verb waits for Redis before the fronts have to poll its change. */
 const HINT_WAIT_MS_MAX = 500
 
-/** What verbs that read and change the store's rows work with. */
+/**
+ * The command line's handle on the database: the store with everything that a verb needs to read and change
+ * rows.
+ */
 export interface Admin {
   readonly store: Store
   readonly publish: Hints['publish']
-  /** Who does it, for the audit log. */
+  /** The actor for the audit log. */
   readonly by: ChangedBy
-  /** Of keys that are made without a limit of their own; null = none. C11. */
+  /** Requests per minute of keys that are created without a limit; null = none. C11. */
   readonly rateLimitRpm: number | null
 }
 
 /**
- * Opens the stores for one verb, and refuses a schema that is not this binary's. Throws CliFailure.
- * Redis is connected before the verb changes anything: a hint must leave as soon as its change has committed.
+ * Opens the stores for one verb, and refuses a schema of another version. Throws CliFailure. Redis is
+ * connected before the verb changes anything: a hint must leave as soon as its change has committed.
  */
 export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
   try {
@@ -57,7 +60,7 @@ export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T
   }
 }
 
-/** Null in a container whose user has no name. */
+/** Name of the system's user; null in a container whose user has no name. */
 function systemUser(): string | null {
   try {
     return userInfo().username
@@ -66,12 +69,12 @@ function systemUser(): string | null {
   }
 }
 
-/** What a verb was given to find something by. */
+/** The text by which a verb looked for something. */
 export interface Asked {
   readonly name: string
-  /** The verb that lists what is there, as `keys list`. */
+  /** The verb that lists the existing ones, as `keys list`. */
   readonly list: string
-  /** Names of those that are there, where they have any. */
+  /** Existing names, where there are any. */
   readonly among?: readonly string[]
 }
 
@@ -86,12 +89,12 @@ export function need<T>(outcome: Outcome<T>, asked?: Asked): T {
   throw new CliFailure(isNamed ? textOf(failure) : `${textOf(failure)} ${remedyOf(asked)}`)
 }
 
-/** What was given, what is near, and the verb that shows what is there. */
+/** A remedy: the given name, similar names, and the verb that lists the existing ones. */
 export function remedyOf({ name, list, among = [] }: Asked): string {
   return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` shows what is there.`
 }
 
-/** Parses `--name` of all that has one. */
+/** Parses `--name`. */
 export function nameOf(text: string): string {
   const name = text.trim()
   if (name === '' || [...name].length > NAME_CHARS_MAX)
@@ -100,13 +103,13 @@ export function nameOf(text: string): string {
 }
 
 interface Publisher {
-  /** Whether Redis could be reached in time. */
+  /** True when Redis could be reached in time. */
   readonly isConnected: Promise<boolean>
   readonly publish: Hints['publish']
   close(): Promise<void>
 }
 
-/** A hint that cannot be sent is no failure of the change: every front polls. */
+/** Opens the sender of hints. A hint that cannot be sent is no failure of the change: every front polls. */
 function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
   const state = openState({
     log: stderrLog,
@@ -119,7 +122,7 @@ function openPublisher(redis: NonNullable<StoreAddresses['redis']>): Publisher {
   }
 }
 
-/** What the operator can do something about becomes a sentence; a bug keeps its stack. */
+/** Turns a failure that the operator can solve into a sentence; a bug keeps its stack. */
 function explained(problem: unknown): unknown {
   if (!isAway(problem)) return problem
   const reason = problem instanceof Error && 'code' in problem ? ` (${String(problem.code)})` : ''

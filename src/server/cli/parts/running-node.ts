@@ -2,8 +2,8 @@ import { runningSupervisor, type Holder } from '../../supervisor/data-directory/
 import { CliFailure } from './verb.ts'
 
 /**
- * The node that runs on a data directory, to be told something by a signal: that would end another command
- * which has it, a restore as well. Throws CliFailure where none runs.
+ * The node that runs on a data directory, for a verb that sends it a signal: the signal would end another
+ * command that holds the directory, such as a restore. Throws CliFailure where no node runs.
  */
 export function runningNode(dataDir: string): Holder {
   const running = runningSupervisor(dataDir)

@@ -1,7 +1,7 @@
 import type { Fields, Log } from '../../ports/observe.ts'
 import { escapeControls, escapeControlsInJson } from './terminal-text.ts'
 
-/** The log of a verb: what matters goes to stderr, so that stdout stays the verb's answer. */
+/** The log of a verb: warnings and errors go to stderr, so that stdout contains only the verb's result. */
 export const stderrLog: Log = {
   debug: () => undefined,
   info: () => undefined,

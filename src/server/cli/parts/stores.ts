@@ -14,29 +14,29 @@ import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-error.
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
-/** Where a verb finds the stores of this installation. */
+/** The addresses of the stores of this installation. */
 export interface StoreAddresses {
   readonly databaseUrl: Secret
-  /** Null when no node runs here that has one: nobody is listening for hints either. */
+  /** Null when no node with a Redis runs here: then no front listens for hints either. */
   readonly redis: { readonly url: Secret } | { readonly socketPath: string } | null
 }
 
 /**
  * Runs a verb that needs the store: `DATABASE_URL` when it is set, else the running node's embedded Postgres,
- * else the embedded Postgres, brought up for as long as the verb takes; only `mayCreate` makes one. Throws
+ * else the embedded Postgres, which runs as long as the verb; only `mayCreate` creates one. Throws
  * `CliFailure`, `ConfigInvalid`.
  */
 export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Promise<T> {
   try {
     return await found(use, mayCreate)
   } catch (problem) {
-    // Both say to the operator what to do; a stack would hide it.
+    // Both errors tell the operator what to do; a stack would hide it.
     const isForOperator = problem instanceof SchemaRefused || problem instanceof EmbeddedPostgresError
     throw isForOperator ? new CliFailure(problem.message, { cause: problem }) : problem
   }
 }
 
-/** Brings the schema up to this version. Throws `CliFailure`. */
+/** Migrates the schema to this version. Throws `CliFailure`. */
 export function migrateNow(): Promise<SchemaState> {
   return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog), { mayCreate: true })
 }
@@ -55,7 +55,7 @@ async function found<T>(use: Use<T>, mayCreate: boolean): Promise<T> {
       `another command uses ${config.dataDir} (pid ${running.pid}): try again when it has ended`,
     )
   if (running !== null) throw new CliFailure('the node is just starting: try again when it is ready')
-  // A slip of the pen in SLUICE_DATA would answer from a new, empty installation.
+  // A typing error in SLUICE_DATA would otherwise answer from a new, empty installation.
   if (!mayCreate && !hasCluster(config.dataDir)) {
     const what = existsSync(config.dataDir) ? 'database in the data directory' : 'data directory'
     throw new CliFailure(`there is no ${what} ${config.dataDir}: set SLUICE_DATA, or start the node once`)

@@ -1,22 +1,22 @@
-/** Signs that are none: they move the cursor of a terminal, or worse, or change what is read beside them. */
+/** Control and format characters: they move the cursor of a terminal, or change the text beside them. */
 const SIGNS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**
- * What others have named must not steer a terminal, nor look like a line of ours: signs that are none become
- * a question mark.
+ * Replaces control characters by question marks: names that others chose must neither control a terminal nor
+ * imitate a line of Sluice.
  */
 export function escapeControls(text: string): string {
   return text.replaceAll(SIGNS, '?')
 }
 
-/** The same of several lines, which stay lines. */
+/** The same for several lines, which stay lines. */
 export function escapeControlsInLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n')
 }
 
 /**
- * JSON of a value, in which such signs are written as what they are: programs read the same, and a terminal
- * nothing.
+ * JSON of a value with control characters escaped: programs read the same value, and a terminal is not
+ * affected.
  */
 export function escapeControlsInJson(value: unknown): string {
   return String(JSON.stringify(value)).replaceAll(SIGNS, (sign) => sign.split('').map(escaped).join(''))

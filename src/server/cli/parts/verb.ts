@@ -3,7 +3,7 @@ import { commandName, ConfigInvalid, readConfig, type Generation } from '../../c
 import { asCalled } from '../../config/program-name.ts'
 import { escapeControls, escapeControlsInJson, escapeControlsInLines } from './terminal-text.ts'
 
-/** What went wrong with a verb, for a person: no stack. Exit code 1. */
+/** A verb's failure in words for a person: no stack. Exit code 1. */
 export class CliFailure extends Error {}
 
 /** Adds a verb that takes `--json`. */
@@ -12,14 +12,14 @@ export function addVerb(parent: Command, name: string, description: string): Com
 }
 
 /**
- * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may have words
- * of a stranger.
+ * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may contain
+ * texts that others chose.
  */
 export function print(options: Printing, value: unknown, text: string): void {
   process.stdout.write(`${printed(options, value, text)}\n`)
 }
 
-/** Tells of progress, or of what went wrong; on stderr, since the answer alone is on stdout. */
+/** Prints progress or a failure on stderr, since stdout contains only the result. */
 export function tell(options: Printing, value: unknown, text: string): void {
   process.stderr.write(`${printed(options, value, text)}\n`)
 }
@@ -32,14 +32,12 @@ function printed({ json = false }: Printing, value: unknown, text: string): stri
   return json ? escapeControlsInJson(value) : escapeControlsInLines(text)
 }
 
-/**
- * With the program named as it was called, so that what stands between back-ticks works where it is pasted.
- */
+/** Names the program as the user called it, so that a command between back-ticks works when pasted. */
 export function pasteable(text: string): string {
   return asCalled(text, commandName())
 }
 
-/** Lines of a list for a person: columns padded to the widest. Cells may be names that a stranger chose. */
+/** Lines of a list for a person: columns padded to the widest cell. Cells may be names that others chose. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(escapeControls))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
@@ -53,13 +51,13 @@ export function table(cells: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-/** Parses an option that counts something. */
+/** Parses an option with a count. */
 export function countOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It takes a whole number, at least 1.')
   return Number(text)
 }
 
-/** Throws `ConfigInvalid`. */
+/** Reads the configuration. Throws `ConfigInvalid`. */
 export function loadGeneration(): Generation {
   const reading = readConfig()
   if (!reading.ok) throw new ConfigInvalid(reading.problems)

@@ -7,10 +7,7 @@ import { openVaults } from '../../vault/vaults.ts'
 import type { Admin } from '../parts/database.ts'
 import { ownRootKeys } from './root-keys.ts'
 
-/**
- * The vaults of this installation, sealed on this thread: a verb has nobody to keep waiting. Throws
- * CliFailure.
- */
+/** The vaults of this installation, sealed on this thread: a verb blocks no other work. Throws CliFailure. */
 export async function withVaults<T>(
   { store, publish }: Admin,
   use: (vaults: Vaults) => Promise<T>,

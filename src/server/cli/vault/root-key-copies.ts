@@ -35,8 +35,8 @@ export function addConfirmRootVerb(group: Command): void {
 }
 
 /**
- * Notes that a backup has the root keys; not of one that would be lost with them.
- * @returns false when that could not be written down: the backup is as good
+ * Records that a backup has the root keys, unless the backup would be lost together with them.
+ * @returns false when the record could not be written: the backup itself is complete
  */
 export function noteBackup(folder: string, keys: RootKeys, config: Config): boolean {
   const ids = rootKeyIdsInFiles(config, keys)
@@ -48,7 +48,7 @@ export function noteBackup(folder: string, keys: RootKeys, config: Config): bool
   }
 }
 
-/** Throws CliFailure. */
+/** Confirms a copy of the root keys. Throws CliFailure. */
 function confirm(copy: string, ids: readonly string[], config: Config): void {
   const path = copy === '-' ? null : fileOf(resolve(copy))
   const place = path ?? 'standard input'
@@ -70,7 +70,7 @@ function note({ dataDir }: Config, ids: readonly string[], by: 'backup' | 'shown
   noteRootKeyCopies(dataDir, ids, { at: new Date().toISOString(), by })
 }
 
-/** Throws CliFailure, never with a text that may be a key. */
+/** Ids of the keys in a file. Throws CliFailure, never with a text that may be a key. */
 function idsIn(path: string | null, place: string): readonly string[] {
   try {
     return rootKeyIdsIn(readFileSync(path ?? STANDARD_INPUT, 'utf8'), place)
@@ -87,7 +87,7 @@ function fileOf(path: string): string {
   return existsSync(inBackup) ? inBackup : join(path, ROOT_KEY_FILE)
 }
 
-/** Whether a place is in the data directory, or is the file of the keys itself. */
+/** True when a place is in the data directory, or is the file of the keys itself. */
 function isLostWith({ dataDir, rootKeyFile }: Config, path: string): boolean {
   const real = realOf(path)
   if (rootKeyFile !== null && real === realOf(rootKeyFile)) return true

@@ -16,7 +16,8 @@ import { CliFailure, loadGeneration } from '../parts/verb.ts'
 /** The root keys of this installation, as the node has them. Throws CliFailure. */
 export function ownRootKeys(): RootKeys {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config
-  // A verb makes none: nobody would be told to back it up, and it would not be that of the node.
+  // A verb creates no root key: its user would not learn to back the key up, and the node would have another
+  // one.
   if (rootKey === null && rootKeyFile === null && !existsSync(join(dataDir, ROOT_KEY_FILE))) {
     throw new CliFailure(
       `there is no root key in ${dataDir}: set SLUICE_ROOT_KEY or SLUICE_DATA as the node has them, or start the node once`,
@@ -35,8 +36,8 @@ export function rootRing(store: Store): KeyRing {
 }
 
 /**
- * Puts a new key before the others in the file that the node has made. Throws CliFailure where the keys are
- * the operator's.
+ * Adds a new key before the others in the file that the node has created. Throws CliFailure where the
+ * operator provides the keys.
  */
 export function newOwnRootKey(): { readonly file: string; readonly id: string } {
   const { rootKey, rootKeyFile, dataDir } = loadGeneration().config

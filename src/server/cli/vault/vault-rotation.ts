@@ -19,8 +19,12 @@ import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
 import { addVerb, CliFailure, print, tell } from '../parts/verb.ts'
 
-/** Milliseconds for every live front to wrap with the new key: each looks with its heartbeat. Decision. */
+/**
+ * Milliseconds for every live front to wrap with the new key: each front checks it with its heartbeat.
+ * Decision.
+ */
 const FRONTS_WAIT_MS_MAX = 5 * HEARTBEAT_MS
+/** Milliseconds between two looks at live fronts. */
 const FRONTS_LOOK_MS = 250
 /** Milliseconds between two lines of progress. */
 const PROGRESS_MS = 1_000
@@ -63,7 +67,7 @@ interface Run<O> {
 async function runRoot({ store, by, options, outcome }: Run<Options & { new?: true }>): Promise<void> {
   const made = options.new === true ? await aloneWithRootKeys(store, newOwnRootKey) : null
   const rootKeys = ownRootKeys()
-  // Of two that each made a key at once, the later one's is the current key for both.
+  // When two verbs created keys at the same time, the later key is the current one for both.
   const rootKeyId = rootKeys.currentId
   if (made !== null)
     tell(
@@ -93,8 +97,8 @@ async function runRoot({ store, by, options, outcome }: Run<Options & { new?: tr
 const REASONS = { root_key_missing: 'its root key is not here', does_not_open: 'it does not open' }
 
 /**
- * A front that does not know a root key cannot open what it wraps, and one that wraps with the old key would
- * leave rows behind.
+ * Waits until every live front wraps with the current root key: a front without that key could not open what
+ * it wraps, and a front that wraps with the old key would leave rows behind.
  */
 async function untilFrontsWrapWith(store: Store, rootKeyId: string): Promise<void> {
   const endsAt = performance.now() + FRONTS_WAIT_MS_MAX
@@ -161,7 +165,7 @@ async function scopeOf(store: Store, { workspace, organization, vault }: DataOpt
   return { workspaceId: need(await findWorkspace(store.sql, workspace, organizationId)).id, vaultId: null }
 }
 
-/** As it was given: the store reads it to the microsecond. */
+/** A time as given: the store reads it to the microsecond. */
 function timeOf(text: string | undefined): string | undefined {
   if (text !== undefined && !/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$/.test(text)) {
     throw new CliFailure('--made-before takes a time with its zone such as 2026-01-31 09:00:00Z')

@@ -25,7 +25,7 @@ interface Options {
   readonly vault: string
 }
 
-/** `vault put|rm|secrets`: how secrets come into a vault that interns attach, since no route leads there. */
+/** `vault put|rm|secrets`: verbs for the secrets of a vault that interns attach, since no route writes it. */
 export function addVaultSecretVerbs(group: Command): void {
   addVerb(
     group,
@@ -109,7 +109,7 @@ function hostsOf(texts: readonly string[], command: Command): readonly string[] 
   )
 }
 
-/** The text is never told: it is what must not be seen. */
+/** The secret in the standard input; no error shows its text. */
 function valueOf(bytes: Buffer, command: Command): Secret {
   const text = isUtf8(bytes) ? bytes.toString('utf8').replace(/\r?\n$/, '') : ''
   bytes.fill(0)

@@ -27,7 +27,7 @@ interface RootKeyStatus {
   readonly is: 'current' | 'old' | 'missing'
   readonly vault_keys: number
   readonly data_keys: number
-  /** Nothing here needs it; backups of the database from before may. */
+  /** True when no row needs the key; older backups of the database may still need it. */
   readonly can_be_destroyed: boolean
 }
 

@@ -72,12 +72,16 @@ export function addMemberVerbs(program: Command): void {
     )
 }
 
-/** Which mapping it is says which group: `GET /scim/group-mappings/{id}`. */
+/**
+ * The reason of a membership, with the id of the mapping: `GET /scim/group-mappings/{id}` shows its group.
+ */
 function reasonOf({ source, mappingId }: MemberGrant): string {
   return mappingId === null ? source : `${source} ${mappingId}`
 }
 
-/** A list for a person or a script has no pages: more members than this no workspace has. */
+/**
+ * Most members of a list. A list for a person or a script has no pages, and no workspace has more members.
+ */
 const ALL = 1_000_000
 
 function ofWorkspace(group: Command, name: string, description: string): Command {

@@ -16,7 +16,7 @@ interface Json {
   readonly json?: boolean
 }
 
-/** Gives up a cap of its own. The parser of options takes null for an empty text. */
+/** Value that removes an organization's own cap. The parser of options cannot return null. */
 const DEFAULT = 'default'
 
 interface CapsOptions

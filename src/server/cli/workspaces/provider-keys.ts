@@ -14,15 +14,13 @@ import { need, type Admin } from '../parts/database.ts'
 import { withVaults } from '../vault/own-vaults.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
-/**
- * Providers that a workspace may have a key of its own for, each with the host that the key is released to.
- */
+/** Providers for which a workspace may have a key, each with the host that gets the key. */
 export type KeyHosts = ReadonlyMap<string, string>
 
 export interface ProviderKeyInput {
   readonly provider: string
   readonly host: string
-  /** Null removes the key that is there. */
+  /** Null removes the existing key. */
   readonly key: Secret | null
 }
 
@@ -33,7 +31,7 @@ export interface ProviderKeyChange {
 
 const STANDARD_INPUT = 0
 
-/** Those of this installation's catalogue, and those of files. Throws CliFailure. */
+/** Providers of this installation's catalogue, and providers of files. Throws CliFailure. */
 export function keyHosts(): KeyHosts {
   const { config } = loadGeneration()
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
@@ -52,8 +50,7 @@ export function keyHosts(): KeyHosts {
 }
 
 /**
- * Reads `openai=KEY`. @returns what is wrong instead, without the text: a message of commander's own would
- * show it
+ * Parses `openai=KEY`. @returns the fault instead, without the text: commander's own message would show it
  */
 export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInput | string {
   const at = text.indexOf('=')
@@ -70,8 +67,8 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInpu
 }
 
 /**
- * Puts each key into the workspace's vault, for the host of its provider and no other. It is the operator's
- * verb: whether the workspace is in the programme, or may write its vault over HTTP, is nothing to it. Throws
+ * Stores each key in the workspace's vault, for the host of its provider only. The verb belongs to the
+ * operator: it ignores whether the workspace is in the programme and may write its vault over HTTP. Throws
  * CliFailure.
  */
 export async function setProviderKeys(

@@ -9,10 +9,10 @@ import { loadGeneration } from '../parts/verb.ts'
 
 export type Switch = 'on' | 'off'
 
-/** What takes a value away. The parser of options knows no null. */
+/** Value that removes a setting. The parser of options cannot return null. */
 const NONE = 'none'
 
-/** What a workspace may be given when it is made, and later. */
+/** Settings of a workspace at its creation and later. */
 export interface ChangeOptions {
   readonly description?: string
   readonly callbackUrl?: string
@@ -39,7 +39,7 @@ export function addChangeOptions(verb: Command): Command {
     )
 }
 
-/** What was given of them, the callback address looked at as the API does. Throws CliFailure. */
+/** The given settings; the callback address is checked as by the API. Throws CliFailure. */
 export async function changesOf(options: ChangeOptions): Promise<WorkspaceChanges> {
   const { description, callbackUrl, storageQuota, programme, vaultWrites, byokInBudgets } = options
   if (callbackUrl !== undefined && callbackUrl !== NONE) await checkUrl(callbackUrl)

@@ -72,7 +72,7 @@ export function addSetVerb(group: Command): void {
     })
 }
 
-/** Null when nothing of it is to change. */
+/** Null when no setting changes. */
 function settingsOf({ programme, vaultWrites }: SetOptions): WorkspaceSettings | null {
   if (programme === undefined && vaultWrites === undefined) return null
   return {

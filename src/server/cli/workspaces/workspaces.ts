@@ -122,7 +122,7 @@ function ofWorkspace(group: Command, name: string, description: string): Command
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
 }
 
-/** Null = any. */
+/** Null = any organization. */
 async function organizationOf(store: Store, { organization }: Options): Promise<string | null> {
   return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
 }
@@ -131,7 +131,7 @@ function wireOf(workspace: Workspace) {
   return { ...workspaceAnswer(workspace), organization_id: workspace.organizationId }
 }
 
-/** A line for each fact. */
+/** All facts of a workspace, a line for each. */
 function textOf(workspace: Workspace): string {
   return table(
     Object.entries(wireOf(workspace)).map(([name, value]) => [

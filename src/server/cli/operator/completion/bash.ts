@@ -2,8 +2,8 @@ import { casesScript, quoted } from './cases.ts'
 import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
 
 /**
- * A script for bash from 3.2 on. Its functions tell what stands at a place; the last one walks over the words
- * before the cursor, since only from the verb is known which words belong to options.
+ * A script for bash from 3.2 on. Its functions list the words of each place; the last function walks over the
+ * words before the cursor, since only the verb decides which words belong to options.
  */
 export function bashScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
@@ -29,7 +29,7 @@ function listOf(words: readonly string[]): string {
   return quoted(words.join(' '))
 }
 
-/** bash parts words at `=` and `:` too: what follows them goes on with the word before. */
+/** bash also splits words at `=` and `:`: the text after them continues the word before. */
 const WALK = `_sluice() {
   local verbs='' options='' takes='' values='' at='' option='' many='' word='' name=''
   local current="\${COMP_WORDS[COMP_CWORD]}"

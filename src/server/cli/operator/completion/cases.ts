@@ -2,13 +2,16 @@ import type { Values, VerbNode } from './tree.ts'
 
 interface ScriptParts {
   readonly head: readonly string[]
-  /** Statements that tell the verbs and options of a place. */
+  /** Statements that set the verbs and options of a place. */
   readonly places: readonly string[]
-  /** What walks over the words, with the functions before it. */
+  /** The function that walks over the words, with its helper functions. */
   readonly walk: string
 }
 
-/** The script of bash or zsh: functions that tell what stands at a place, and behind them what asks them. */
+/**
+ * The script of bash or zsh: functions that list the words of each place, and after them the function that
+ * calls these.
+ */
 export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: ScriptParts): string {
   const option = ["  takes='' values=''", '  case "$1 $2" in', ...optionCases(verbs), '  esac']
   const argument = ["  values=''", '  case "$1 $2" in', ...argumentCases(verbs), '  esac']
@@ -20,7 +23,10 @@ export function casesScript(verbs: readonly VerbNode[], { head, places, walk }: 
   return [...head, ...functions.flatMap(([name, lines]) => [`${name}() {`, ...lines, '}']), walk].join('\n')
 }
 
-/** Arms of a `case` over verb and option, for bash and zsh: how many words the option takes, and which. */
+/**
+ * Arms of a `case` over verb and option, for bash and zsh: the number of words that the option takes, and the
+ * words.
+ */
 function optionCases(verbs: readonly VerbNode[]): readonly string[] {
   return verbs.flatMap(({ path, options }) =>
     options
@@ -32,7 +38,7 @@ function optionCases(verbs: readonly VerbNode[]): readonly string[] {
   )
 }
 
-/** Arms of a `case` over verb and number of the argument, from 0. */
+/** Arms of a `case` over verb and index of the argument, from 0. */
 function argumentCases(verbs: readonly VerbNode[]): readonly string[] {
   return verbs.flatMap(({ path, places }) =>
     places.flatMap((values, nth) =>
@@ -41,12 +47,12 @@ function argumentCases(verbs: readonly VerbNode[]): readonly string[] {
   )
 }
 
-/** One word for bash and zsh, whatever it holds. */
+/** Any text as one word for bash and zsh. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Words have a sign before them, so that none of them is taken for the other two. */
+/** Values as one word. A list begins with `=`, so that no word in it is taken for `files` or `folders`. */
 function coded(values: Values): string {
   if (values === 'any') return "''"
   return typeof values === 'string' ? values : quoted(`=${values.join(' ')}`)

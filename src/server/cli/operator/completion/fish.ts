@@ -1,8 +1,6 @@
 import { eachVerb, type OptionNode, type Values, type VerbNode } from './tree.ts'
 
-/**
- * A script for fish: a function that tells where the cursor is, and a line for whatever may stand somewhere.
- */
+/** A script for fish: a function that finds the place of the cursor, and a line for each word of a place. */
 export function fishScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
   const below = verbs.slice(1).map(({ path }) => quoted(path.includes(' ') ? path : ` ${path}`))
@@ -87,7 +85,7 @@ function offered(values: Exclude<Values, 'any'>): string {
   return `-f -a ${quoted(values === 'folders' ? '(__fish_complete_directories)' : values.join(' '))}`
 }
 
-/** Between single quotes fish knows two escapes. */
+/** A word in single quotes, in which fish has two escapes. */
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -1,34 +1,33 @@
 import type { Argument, Command, Option } from 'commander'
 
 /**
- * What may stand at a place of the command line: these words, names of files or folders, or what only the
- * user knows.
+ * Possible values at a place of the command line: a list of words, names of files or folders, or any text of
+ * the user.
  */
 export type Values = readonly string[] | 'files' | 'folders' | 'any'
 
 export interface OptionNode {
-  /** As they are typed: `-V`, `--version`. */
+  /** Names as typed: `-V`, `--version`. */
   readonly names: readonly string[]
   readonly about: string
-  /** How many words behind it are its own. */
+  /** Number of words that the option takes after its name. */
   readonly takes: 'nothing' | 'one' | 'many'
   readonly values: Values
 }
 
 export interface VerbNode {
-  /** The words behind `sluice`, parted by spaces; empty for the program itself. */
+  /** The words after `sluice`, separated by spaces; empty for the program itself. */
   readonly path: string
   readonly name: string
   readonly about: string
   readonly verbs: readonly VerbNode[]
   readonly options: readonly OptionNode[]
-  /** Of its arguments, in their order. */
+  /** Values of its arguments, in order. */
   readonly places: readonly Values[]
 }
 
 /**
- * The verbs of a program and what each takes, as its own help lists them: what is hidden there is not here
- * either.
+ * The verbs of a program with their options and arguments, as its own help lists them, without hidden ones.
  */
 export function treeOf(command: Command, path = ''): VerbNode {
   const help = command.createHelp()
@@ -42,7 +41,7 @@ export function treeOf(command: Command, path = ''): VerbNode {
   }
 }
 
-/** The verb and all below it. */
+/** The verb and all verbs below it. */
 export function eachVerb(tree: VerbNode): readonly VerbNode[] {
   return [tree, ...tree.verbs.flatMap(eachVerb)]
 }
@@ -61,16 +60,14 @@ function valuesOf(argument: Argument): Values {
   return wordsOr(argument.argChoices, argument.name())
 }
 
-/**
- * What an option or argument takes is told by its name in the help: `<file>`, `<copy>` of one, `<folder>`.
- */
+/** Values of an option or argument, from its name in the help: `<file>`, `<copy>` of a file, `<folder>`. */
 function wordsOr(choices: readonly string[] | undefined, name: string | undefined): Values {
   if (choices !== undefined) return choices
   if (name === 'file' || name === 'copy') return 'files'
   return name === 'folder' ? 'folders' : 'any'
 }
 
-/** The scripts have a line for each. */
+/** A text in one line, since the scripts have one line for each. */
 function lineOf(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }

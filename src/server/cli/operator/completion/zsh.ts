@@ -1,7 +1,7 @@
 import { casesScript, quoted } from './cases.ts'
 import { eachVerb, type OptionNode, type VerbNode } from './tree.ts'
 
-/** A script for zsh, to be read with `source <(…)` or laid as `_sluice` into a folder of `fpath`. */
+/** A script for zsh, to be read with `source <(…)` or stored as `_sluice` in a folder of `fpath`. */
 export function zshScript(tree: VerbNode): string {
   const verbs = eachVerb(tree)
   return casesScript(verbs, {
@@ -19,7 +19,7 @@ export function zshScript(tree: VerbNode): string {
   })
 }
 
-/** With what it is for, which zsh shows beside it; the name ends at the first colon. */
+/** A word with its description, which zsh shows beside it; the first colon ends the word. */
 function told({ name, about }: { readonly name: string; readonly about: string }): string {
   return quoted(`${name}:${about}`)
 }
@@ -28,7 +28,7 @@ function eachTold({ names, about }: OptionNode): readonly string[] {
   return names.map((name) => told({ name, about }))
 }
 
-/** `path` would be that of the shell: the words of the verb are in `at`. */
+/** `path` would be the shell's own variable: `at` has the words of the verb. */
 const WALK = `_sluice() {
   local -a verbs options
   local takes='' values='' at='' option='' many='' word='' current=''

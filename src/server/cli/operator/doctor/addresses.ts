@@ -7,19 +7,19 @@ import { standingOf } from '../../../egress/addresses.ts'
 import { checkTlsFiles } from '../../../supervisor/checks.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
-/** Days before the end of the certificate from which on doctor asks for the next one. Decision. */
+/** Days before the end of the certificate below which doctor warns. Decision. */
 export const CERTIFICATE_DAYS_MIN = 14
 
 const DAY_MS = 86_400_000
 
 type Addresses = Pick<Config, 'host' | 'adminHost' | 'tls' | 'publicOrigin'>
 
-/** Who can reach the node's two addresses, and whether what they send can be read on the way. C29. */
+/** Findings about the node's two addresses: who can reach them, and whether the traffic is encrypted. C29. */
 export function addresses(config: Addresses, own: readonly string[] = ownAddresses()): readonly Finding[] {
   return [config.tls === null ? plain(config) : withTls(config.tls), admin(config, own)]
 }
 
-/** A public origin of https says that somebody else has the certificate. */
+/** The finding without TLS. A public origin of https means that a proxy has the certificate. */
 function plain({ host, publicOrigin }: Addresses): Finding {
   if (isLoopback(host)) return good('tls', `none is needed: only this machine reaches ${host}`)
   if (publicOrigin.startsWith('https://'))
@@ -49,8 +49,8 @@ function withTls(tls: NonNullable<Config['tls']>): Finding {
 }
 
 /**
- * In a container it has to listen beyond loopback for probes: that is a finding where the internet reaches
- * it.
+ * The finding about the admin address. In a container the node has to listen beyond loopback for probes: a
+ * finding results where the internet reaches the address.
  */
 function admin({ adminHost }: Addresses, own: readonly string[]): Finding {
   if (isLoopback(adminHost)) return good('admin_address', `only this machine reaches ${adminHost}`)

@@ -2,22 +2,22 @@ import { msText } from '../../../observe/load-advice.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
 /**
- * Milliseconds that the clock of Postgres or of the object store may be apart from ours: expiries, leases and
- * the signatures of webhooks and of object storage are read by both. Decision.
+ * Milliseconds by which the clock of Postgres or of the object store may differ from that of this machine:
+ * both clocks read expiries, leases and the signatures of webhooks and of object storage. Decision.
  */
 export const CLOCK_SKEW_MS_MAX = 2_000
 
-/** What another clock said, against ours. */
+/** Another clock compared with that of this machine. */
 export interface ClockReading {
-  /** Positive: it is ahead. */
+  /** Positive: the other clock is ahead. */
   readonly offsetMs: number
-  /** It may be that much more or less. */
+  /** Milliseconds by which the offset may be wrong in either direction. */
   readonly uncertaintyMs: number
 }
 
 /**
- * @param saidMs unix milliseconds that the other clock told
- * @param grainMs it may have been up to so much later when it told
+ * @param saidMs unix milliseconds of the other clock
+ * @param grainMs smallest step of the other clock: its time may have been later by up to this
  */
 export function readingOf(
   saidMs: number,

@@ -2,8 +2,8 @@ import { outsideClusters, OUTSIDE_DIR } from '../../../supervisor/postgres/outsi
 import { good, type Finding } from './finding.ts'
 
 /**
- * Embedded Postgres that root left outside of data directories that are gone. It takes room on the disk and
- * nothing else, so that it is told and no warning. Others than root cannot look into the folders.
+ * Findings about embedded Postgres that root keeps for data directories that are gone. Such a cluster only
+ * takes disk space, so that the finding is no warning. Only root can read the folders.
  */
 export async function clusters(
   outsideDir = OUTSIDE_DIR,

@@ -5,7 +5,7 @@ import { bad, doubtful, good, type Finding } from './finding.ts'
 import { roomAt, roomText, whyNotWritable } from './folders.ts'
 import type { Look } from './look.ts'
 
-/** Free bytes below which journals, settings and an embedded Postgres soon have no room. Decision. */
+/** Free bytes below which journals, settings and an embedded Postgres soon lack space. Decision. */
 export const DATA_FREE_BYTES_MIN = 1_024 * MIB
 
 export async function dataDirectory({
@@ -16,7 +16,7 @@ export async function dataDirectory({
 }: Look): Promise<readonly Finding[]> {
   const fix = 'set SLUICE_DATA to a directory of its own that this user may write'
   const isThere = existsSync(dataDir)
-  // Of a running node it is another user's where doctor is run by root.
+  // When root runs doctor, the directory of a running node may belong to another user.
   const foreign = isThere && running === null ? whyForeign(dataDir) : null
   if (foreign !== null) return [bad('data_directory', `${dataDir} ${foreign}`, fix)]
   const problem = running === null ? await whyNotWritable([dataDir]) : null

@@ -4,14 +4,14 @@ import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
 /**
- * Descriptors of a process below which doctor asks for more: a front then holds fewer than 7,168 connections.
+ * Descriptors of a process below which doctor warns: a front then holds fewer than 7,168 connections.
  * Decision.
  */
 export const DESCRIPTORS_MIN = 8_192
 
 /**
- * What a front may open: of a running node its own limit, else that of whoever would start it. Linux tells
- * it.
+ * The descriptors that a front may open: the limit of the running node, else of this process, which would
+ * start it. Linux only.
  */
 export function descriptors({ running }: Pick<Look, 'running'>): readonly Finding[] {
   const limits = limitsOf(running === null ? 'self' : String(running.pid))

@@ -4,10 +4,7 @@ import { AllowList } from '../../../egress/allow-list.ts'
 import { countRoots } from '../../../main/egress.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
-/**
- * What callers should hardly ever reach, though an entry may admit it: where a wide range takes in more than
- * was meant.
- */
+/** Addresses that callers should rarely reach: a wide range may include them unintentionally. */
 const RISKY: Readonly<Record<string, string>> = {
   '127.0.0.1': 'this machine',
   '::1': 'this machine',
@@ -18,7 +15,7 @@ const RISKY: Readonly<Record<string, string>> = {
 }
 const ANY_PORT = 443
 
-/** The settings of the gate: silent about those that are not set. */
+/** Findings about the settings of the gate; settings without a value have none. */
 export function egress({
   egressAllow,
   egressCaFile,
@@ -31,7 +28,7 @@ export function egress({
 
 function allowed(entries: readonly string[]): Finding {
   const list = new AllowList(entries)
-  // An entry with a port names one service: that is meant.
+  // An entry with a port names one service intentionally.
   const risky = Object.keys(RISKY).filter((address) => list.schemeFor(address, ANY_PORT, 'caller') !== null)
   if (risky.length === 0)
     return good('egress_allow', `callers may reach ${entries.length} ranges that are not public`)

@@ -19,20 +19,20 @@ import { storage } from './storage.ts'
 import { workers } from './workers.ts'
 
 /**
- * Milliseconds that a check of doctor may take, whatever it waits for: most have shorter limits of their own.
+ * Milliseconds that a check of doctor may take in all: most checks have shorter limits of their own.
  * Decision.
  */
 export const CHECK_MS_MAX = 10_000
 
 export interface Check<T> {
   readonly name: string
-  /** What to do when it does not end. */
+  /** Remedy for a check that does not end. */
   readonly stuck: string
-  /** @param signal aborted at the end of its time */
+  /** @param signal aborted at the end of the check's time */
   look(at: T, signal: AbortSignal): readonly Finding[] | Promise<readonly Finding[]>
 }
 
-/** What needs nothing of an installation. */
+/** Checks that need no installation. */
 const OF_MACHINE: readonly Check<Generation>[] = [
   {
     name: 'platform',
@@ -60,7 +60,7 @@ const OF_MACHINE: readonly Check<Generation>[] = [
   { name: 'hard_kill', stuck: 'install setpriv (util-linux)', look: () => [hardKill()] },
 ]
 
-/** In the order in which a start would meet them. */
+/** Checks in the order in which a start depends on them. */
 const OF_INSTALLATION: readonly Check<Look>[] = [
   { name: 'descriptors', stuck: 'look at `ulimit -n`', look: (at) => descriptors(at) },
   { name: 'memory', stuck: 'look at the control group of the node', look: (at) => memory(at) },
@@ -91,7 +91,7 @@ const OF_INSTALLATION: readonly Check<Look>[] = [
   },
 ]
 
-/** Looks at everything that a node needs, all at once; changes nothing. */
+/** Checks everything that a node needs, concurrently, and changes nothing. */
 export async function examine(generation: Generation): Promise<readonly Finding[]> {
   const at = lookAt(generation)
   const found = await Promise.all([
@@ -102,8 +102,8 @@ export async function examine(generation: Generation): Promise<readonly Finding[
 }
 
 /**
- * Findings in the order of the checks; one that fails, or does not end in time, is a finding itself and keeps
- * back no other.
+ * Findings in the order of the checks. A check that fails, or does not end in time, gives a finding and does
+ * not affect the others.
  */
 export async function runChecks<T>(
   checks: readonly Check<T>[],

@@ -1,9 +1,9 @@
-/** One thing that was looked at. A `problem` keeps the node from working, a `warning` does not. */
+/** The result of one check. A `problem` keeps the node from working, a `warning` does not. */
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'problem'
   readonly detail: string
-  /** What to do; with every warning and problem. */
+  /** The remedy; present with every warning and problem. */
   readonly fix?: string
 }
 
@@ -19,7 +19,7 @@ export function bad(check: string, detail: string, fix: string): Finding {
   return { check, level: 'problem', detail, fix }
 }
 
-/** The first line of what was thrown: of several addresses that were tried, the last one's. */
+/** The first line of an error; for several tried addresses that of the last one. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors.at(-1))
   if (!(cause instanceof Error)) return String(cause)
@@ -32,8 +32,8 @@ export function codeOf(cause: unknown): string | null {
 }
 
 /**
- * What `reasonOf` says, of an address that holds a password: where one with a slash or an @ was not escaped,
- * what looks like the host is a piece of it, and messages quote hosts.
+ * The reason for an address that contains a password: where a slash or an @ in the password was not escaped,
+ * the apparent host is a part of it, and error messages quote hosts.
  */
 export function reasonAt(url: string, cause: unknown): string {
   return isPlain(url) ? reasonOf(cause) : (codeOf(cause) ?? 'the password in it must be escaped')

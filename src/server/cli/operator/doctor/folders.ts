@@ -7,8 +7,8 @@ import { PROBE_FILE } from '../../../supervisor/data-directory/data-directory.ts
 import { codeOf, reasonOf } from './finding.ts'
 
 /**
- * Why one of these folders cannot be written to, or null. A file is written through to the disk in each that
- * is there, and taken away again; those that are not made yet are asked whether they could be.
+ * The reason why one of these folders cannot be written, or null. An existing folder is tested by a file that
+ * is synced and removed again; for a missing one its parent is tested.
  */
 export async function whyNotWritable(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) {
@@ -18,18 +18,16 @@ export async function whyNotWritable(folders: readonly string[]): Promise<string
   return null
 }
 
-/** What this user may still write where a folder is, or will be made. */
+/** The room for this user on the disk of a folder. */
 export interface Room {
   readonly bytes: number
-  /** Null where there are enough, or the file system makes them as it needs them. */
+  /** Null where there are enough inodes, or the file system creates them on demand. */
   readonly inodesLeft: number | null
 }
 
-/**
- * Free inodes below which a disk is nearly full whatever bytes it has; of a small file system a twentieth.
- * Decision.
- */
+/** Free inodes below which a disk is nearly full, whatever bytes it has. Decision. */
 const FREE_INODES_MIN = 50_000
+/** Share of free inodes below which a small file system is nearly full. Decision. */
 const FREE_INODES_SHARE = 1 / 20
 
 export async function roomAt(folder: string): Promise<Room> {
@@ -40,7 +38,7 @@ export async function roomAt(folder: string): Promise<Room> {
   }
 }
 
-/** Inodes are told where they are what is short. */
+/** The room as text; inodes are included where they are short. */
 export function roomText({ bytes, inodesLeft }: Room): string {
   return `${Math.floor(bytes / MIB)} MiB${inodesLeft === null ? '' : ` and ${inodesLeft} inodes`} free`
 }
@@ -70,7 +68,7 @@ async function writeProbe(folder: string): Promise<void> {
   }
 }
 
-/** The folder itself, or the first one above it that there is. */
+/** The folder itself, or the nearest existing folder above it. */
 async function nearest(folder: string): Promise<{ readonly path: string; readonly isFolder: boolean }> {
   try {
     return { path: folder, isFolder: (await stat(folder)).isDirectory() }

@@ -8,8 +8,8 @@ import { NODE_FILE } from '../../../supervisor/data-directory/data-directory.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
 /**
- * Nodes whose fronts hold money that nobody will give back: of this one those whose journal has no file, of
- * others those without a live front. Design §6.
+ * Warns about nodes whose fronts hold money that no process will return: for this node those whose journal
+ * has no file, for others those without a live front. Design §6.
  */
 export async function journals(
   sql: Queryable,

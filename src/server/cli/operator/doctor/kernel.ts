@@ -2,7 +2,7 @@ import { listenerMigrationIsOn, mayAllowListenerMigration } from '../../../super
 import { findSetpriv } from '../../../supervisor/fleet/step-down.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
-/** Whether the kernel ends the embedded services when the supervisor is killed. */
+/** Checks whether the kernel ends the embedded services when the supervisor is killed. */
 export function hardKill(find: () => string | null = findSetpriv): Finding {
   const isSafe = process.platform !== 'linux' || find() !== null
   if (isSafe) return good('hard_kill', 'embedded services end with the node')
@@ -10,7 +10,9 @@ export function hardKill(find: () => string | null = findSetpriv): Finding {
   return doubtful('hard_kill', detail, 'install setpriv (util-linux)')
 }
 
-/** A node that may turns it on at its start: before that it is no finding that it is off. */
+/**
+ * A node with the right turns the setting on at its start, so that a missing setting is no finding before.
+ */
 export function listenerMigration(isRunning: boolean): Finding {
   const check = 'listener_migration'
   if (process.platform !== 'linux' || listenerMigrationIsOn()) return good(check, 'tcp_migrate_req is on')

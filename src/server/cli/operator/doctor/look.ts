@@ -8,20 +8,20 @@ import type { ProcessIdentity } from '../../../supervisor/fleet/process-state.ts
 import { bad, codeOf, reasonOf, type Finding } from './finding.ts'
 import { HOLDER_MS_MAX } from './port-holder.ts'
 
-/** Milliseconds that a store may take to answer, and again to tell what its rows say. Decision. */
+/** Milliseconds that a store may take to answer, and again to return its rows. Decision. */
 export const STORE_MS_MAX = 3_000
 
-/** What every check is given. */
+/** The input of every check. */
 export interface Look {
   readonly generation: Generation
   /** The supervisor on this data directory. */
   readonly running: ProcessIdentity | null
-  /** What it has published; null also while it starts. */
+  /** The published addresses of the running node; null also while it starts. */
   readonly runtime: Runtime | null
   /** Unix milliseconds of this machine's clock. */
   readonly now: () => number
   readonly storeMsMax: number
-  /** See `holderOf`. */
+  /** Milliseconds to search for the holder of a port; see `holderOf`. */
   readonly holderMsMax: number
 }
 
@@ -29,7 +29,10 @@ export interface LookProblem {
   readonly finding: Finding
 }
 
-/** A data directory of somebody else keeps what a check of the installation would need. */
+/**
+ * The input of the checks of the installation. A data directory of another user hides everything that these
+ * checks need, which is a finding.
+ */
 export function lookAt(generation: Generation): Look | LookProblem {
   const { dataDir } = generation.config
   try {

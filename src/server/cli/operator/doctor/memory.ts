@@ -9,8 +9,8 @@ import type { Look } from './look.ts'
 const GROUPS = '/sys/fs/cgroup'
 
 /**
- * Whether the control group of a running node, or of whoever would start it, allows what its fronts may take;
- * nothing where none limits it.
+ * Checks whether the control group of the running node, or of this process, which would start it, allows the
+ * memory of its fronts; no finding without a limit.
  */
 export function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
   const allowed = limitOf(running === null ? 'self' : String(running.pid))
@@ -27,8 +27,7 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
 }
 
 /**
- * Bytes; Infinity: none, or none that version 2 of control groups tells. A group has at most what those above
- * it have.
+ * Bytes; Infinity: no limit, or none in version 2 of control groups. The groups above a group limit it too.
  */
 function limitOf(pid: string): number {
   const path = /^0::(\/.*)$/m.exec(textOf(`/proc/${pid}/cgroup`))?.[1] ?? '/'

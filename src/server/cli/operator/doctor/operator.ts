@@ -4,7 +4,8 @@ import type { Queryable } from '../../../store/base/open.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
 /**
- * A slip in the setting shuts everybody out of the dashboard; without it the oldest organization is meant.
+ * Checks the operator's organization: a typing error in the setting excludes every user from the dashboard;
+ * without the setting the oldest organization counts.
  */
 export async function operator(
   sql: Queryable,

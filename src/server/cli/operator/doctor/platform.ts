@@ -18,12 +18,12 @@ export function platform(read: () => Platform = ownPlatform): Finding {
 }
 
 export interface FrontEndInput {
-  /** Folder from which the package is looked for: that of Sluice itself. */
+  /** Folder from which the package is resolved: that of Sluice itself. */
   readonly root?: string
   readonly signal?: AbortSignal
 }
 
-/** In a process of its own: the binary may end the one that loads it. */
+/** Loads the binary in a process of its own, since the binary may end its process. */
 export function frontEnd({
   root = fileURLToPath(PACKAGE_ROOT),
   signal,
@@ -53,7 +53,7 @@ export function frontEnd({
   })
 }
 
-/** The line of a stack that says what is wrong; what follows it are places in the code. */
+/** The line of a stack with the message; the lines after it are places in the code. */
 function reasonIn(stderr: string): string | null {
   const lines = stderr.split('\n').map((line) => line.trim())
   return lines.find((line) => /^\w*(Error|Exception)\b.*: /.test(line)) ?? null

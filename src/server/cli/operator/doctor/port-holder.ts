@@ -1,19 +1,20 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 
-/** State of a socket that listens, and the columns of these tables, as Linux writes them. */
+/** State of a listening socket in the tables of Linux. */
 const LISTENING = '0A'
+/** Tables of the TCP sockets of Linux. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'] as const
+/** Columns of these tables. */
 const [LOCAL, STATE, INODE] = [1, 3, 9] as const
 
 /**
- * Milliseconds that are looked for it among the processes of the machine: its name is a help and no more.
- * Decision.
+ * Milliseconds to search the machine's processes for the holder of a port, whose name only helps. Decision.
  */
 export const HOLDER_MS_MAX = 1_000
 
 /**
- * Name and pid of a process that listens on a TCP port of this machine; null where the system does not tell
- * us in time.
+ * Name and pid of a process that listens on a TCP port of this machine; null where the system does not show
+ * it in time.
  */
 export async function holderOf(port: number, msMax: number): Promise<string | null> {
   const sockets = new Set((await Promise.all(TABLES.map((table) => socketsIn(table, port)))).flat())
@@ -38,7 +39,7 @@ async function socketsIn(table: string, port: number): Promise<readonly string[]
   })
 }
 
-/** False of a process that is not ours to look into, or that has more open than can be looked at in time. */
+/** False for a process that this user may not inspect, or that has more open files than fit into the time. */
 async function holdsOne(pid: string, sockets: ReadonlySet<string>, endsAt: number): Promise<boolean> {
   const folder = `/proc/${pid}/fd`
   for (const name of await namesIn(folder)) {

@@ -8,12 +8,12 @@ interface Place {
   readonly host: string
   readonly port: number
   readonly setting: 'SLUICE_PORT' | 'SLUICE_ADMIN_PORT'
-  /** What the running node has published of it. */
+  /** The address that the running node has published. */
   readonly published: string | null
   readonly origin: string
 }
 
-/** Free, or held by the node of this installation. */
+/** Checks that the ports are free, or held by the node of this installation. */
 export async function ports(look: Look): Promise<readonly Finding[]> {
   const {
     running,
@@ -39,7 +39,8 @@ export async function ports(look: Look): Promise<readonly Finding[]> {
       origin: `http://${hostForUrl(adminHost)}:${adminPort}`,
     },
   ]
-  // One after the other: a second listener of ours on the same address would be taken for somebody else.
+  // One after the other: a second listener of doctor itself on the same address would look like another
+  // process.
   const findings: Finding[] = []
   for (const place of places) findings.push(await lookAtPlace(place, look))
   return findings
@@ -71,7 +72,7 @@ async function lookAtPlace(place: Place, { running, holderMsMax }: Look): Promis
   )
 }
 
-/** Whatever the address is written as: a node that listens on all of them holds the port of each. */
+/** Compares only the ports: a node that listens on all addresses holds the port of each. */
 function samePort(one: string, other: string): boolean {
   return new URL(one).port === new URL(other).port
 }

@@ -14,10 +14,10 @@ import { missingKeys } from './root-key.ts'
 import { webhooks } from './webhooks.ts'
 
 const EXTERNAL = 'external'
-/** Round trips of which the shortest counts: the others waited for something else. */
+/** Round trips; the shortest counts, since the others waited for something else. */
 const TRIPS = 3
 
-/** Whether it answers, how fast and by which version; then what only it knows. */
+/** Checks that Postgres answers, its latency and version; then the facts in its rows. */
 export async function postgres(look: Look): Promise<readonly Finding[]> {
   const { config } = look.generation
   const url = config.databaseUrl?.reveal() ?? look.runtime?.databaseUrl ?? null
@@ -38,7 +38,7 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
 
 interface Reached {
   readonly reached: readonly Finding[]
-  /** The tables are those that this Sluice knows. */
+  /** True when the schema is that of this version. */
   readonly isCurrent: boolean
 }
 
@@ -49,7 +49,7 @@ async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
   return { reached: [answered, clock('Postgres', reading), schema], isCurrent: schema.level === 'ok' }
 }
 
-/** Large or locked tables are no reason to call Postgres away. */
+/** Checks of rows; a failure caused by large or locked tables does not mean that Postgres is away. */
 async function inRows(
   store: Store,
   { storeMsMax, generation: { config } }: Look,
@@ -72,14 +72,17 @@ async function inRows(
   }
 }
 
-/** Where the embedded one lies is for backups: run by root it is not in the data directory. */
+/**
+ * Place of the database in words. Backups need the place of the embedded one: run by root it lies outside of
+ * the data directory.
+ */
 function placeOf({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   if (databaseUrl !== null) return EXTERNAL
   const folder = clusterFolderOf(dataDir)
   return folder === null ? 'embedded' : `embedded in ${folder}`
 }
 
-/** The embedded one comes and goes with the node. */
+/** The embedded database runs only with the node. */
 export function embedded(
   { running, generation: { config } }: Look,
   find: () => unknown = shippedBinaries,
@@ -113,7 +116,7 @@ interface Greeting {
 }
 
 async function greet(sql: Sql, now: () => number): Promise<Greeting> {
-  // The first answer is that of a connection that had to be made.
+  // The first query includes the time of the connection.
   await sql`SELECT 1`
   const trips: Greeting[] = []
   for (let nth = 0; nth < TRIPS; nth++) trips.push(await oneTrip(sql, now))

@@ -7,7 +7,9 @@ import { stderrLog } from '../../parts/stderr-log.ts'
 import { doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
-/** Never a problem: without it a node serves on, less exactly. Design §3. */
+/**
+ * Checks Redis. The finding is never a problem: without Redis a node still serves, less exactly. Design §3.
+ */
 export async function redis({ generation: { config }, runtime, storeMsMax }: Look): Promise<Finding> {
   const url = config.redisUrl?.reveal() ?? null
   const address = url === null ? runtime?.redis : { url }
@@ -31,7 +33,10 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   }
 }
 
-/** The first try says it: whoever serves waits for the next one, but nobody looks at doctor for that long. */
+/**
+ * True when Redis can be reached. The first try decides: a node would wait for further tries, but doctor
+ * should end soon.
+ */
 function answers(state: State, msMax: number): Promise<boolean> {
   const refused = new Promise<false>(
     (resolve) =>
@@ -42,14 +47,14 @@ function answers(state: State, msMax: number): Promise<boolean> {
   return Promise.race([state.whenReachable(msMax), refused])
 }
 
-/** The client says why in words that name the host. */
+/** The reason of the client without the host and the password. */
 function whyAway(url: string | null, cause: unknown): string {
   if (typeof cause !== 'string' || cause === '') return 'it does not answer'
   return reasonAt(url ?? 'redis://localhost', new Error(cause))
 }
 
 async function told({ redis: client }: State, where: string): Promise<string> {
-  // The first answer is that of a connection that had to be made.
+  // The first command includes the time of the connection.
   const version = /^redis_version:(\S+)/m.exec(await client.info('server'))?.[1] ?? 'unknown'
   const startedAt = performance.now()
   await client.ping()

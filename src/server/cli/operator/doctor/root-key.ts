@@ -10,7 +10,7 @@ import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
 type Sources = Pick<Config, 'rootKey' | 'rootKeyFile' | 'dataDir'>
 
-/** Looks without making one. */
+/** Checks the root key without creating one. */
 export function rootKey(config: Sources): Finding {
   if (!hasRootKey(config)) return good('root_key', 'made by the first start')
   try {
@@ -20,7 +20,7 @@ export function rootKey(config: Sources): Finding {
   }
 }
 
-/** Keys that rows are wrapped by and that are not here: a start is refused, in the same words. */
+/** Root keys that wrap rows and are missing here: a start refuses in the same words. */
 export async function missingKeys(
   sql: Queryable,
   config: Sources & Pick<Config, 'rootKeysLost'>,
@@ -33,7 +33,7 @@ export async function missingKeys(
   )
 }
 
-/** Null when they cannot be read, which is a finding of its own. */
+/** Ids of the known root keys; null when they cannot be read, which is another finding. */
 function knownIds(config: Sources): readonly string[] | null {
   if (!hasRootKey(config)) return []
   try {
@@ -58,7 +58,7 @@ function copied(config: Sources, keys: RootKeys): Finding {
   )
 }
 
-/** The oldest: since then nothing has been without a copy. */
+/** The oldest day: since then every key has had a copy. */
 function dayOf(times: readonly string[]): string {
   return [...times].sort()[0]?.slice(0, 10) ?? ''
 }

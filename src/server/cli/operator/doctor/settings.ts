@@ -6,7 +6,7 @@ import type { ModelCatalogue } from '../../../ports/models/models.ts'
 import { unsetKeys } from '../../models/models.ts'
 import { bad, doubtful, good, type Finding } from './finding.ts'
 
-/** Those that are wrong have ended doctor before. */
+/** Warns about unknown settings; wrong values have ended doctor before. */
 export function settings({ unknown }: Generation): readonly Finding[] {
   return unknown.map((name) =>
     doubtful('settings', `${name} is no setting of this version`, 'see `sluice config print` for the names'),
@@ -36,7 +36,10 @@ export function catalogue({ config: { catalogFile }, providerKeys }: Generation)
   ]
 }
 
-/** A provider without its key is passed over: no mistake, since hardly anybody has all of them. */
+/**
+ * Lists provider keys that are not set: Sluice skips their providers, which is no mistake, since few
+ * operators have all keys.
+ */
 function keysOf(loaded: ModelCatalogue, providerKeys: Generation['providerKeys']): Finding {
   const unset = unsetKeys(loaded, providerKeys)
   return good('provider_keys', unset.length === 0 ? 'all are set' : `not set: ${unset.join(', ')}`)

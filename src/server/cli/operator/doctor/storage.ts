@@ -15,7 +15,7 @@ import type { Look } from './look.ts'
  */
 export const STORAGE_FREE_BYTES_MIN = 10 * FILE_BYTES_MAX
 
-/** Whether files can be written, and how much room there is for them. */
+/** Checks that files can be written, and the room for them. */
 export function storage(look: Look, signal: AbortSignal): Promise<readonly Finding[]> {
   const { objects } = look.generation.config
   return objects.kind === 'disk' ? onDisk(look, objects) : inBucket(look, objects, signal)
@@ -26,7 +26,7 @@ type InBucket = Extract<ObjectsConfig, { kind: 's3' }>
 
 async function onDisk({ generation: { config } }: Look, { folder }: OnDisk): Promise<readonly Finding[]> {
   const place = placeOfObjects(config)
-  // Those below may belong to somebody else, where a node once ran as another user.
+  // Folders below may belong to another user, where a node once ran as that user.
   const made = ['staging', 'objects'].map((name) => join(folder, name)).filter((path) => existsSync(path))
   const problem = await whyNotWritable([folder, ...made])
   if (problem !== null)
@@ -40,10 +40,10 @@ async function inBucket(
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const place = placeOfObjects(config)
-  // Its client takes longer to load than all the rest of doctor.
+  // The client takes longer to load than all other checks together.
   const { lookAtBucket } = await import('../../../storage/s3-look.ts')
   const { refused, tripMs, date } = await lookAtBucket(objects, { signal, now })
-  // A header tells whole seconds.
+  // A header has whole seconds.
   const clocks = date === null ? [] : [clock('the object store', readingOf(date.saidMs, date, SECOND_MS))]
   if (refused === null)
     return [await room(`${place}, answers in ${msText(tripMs)}`, config.dataDir, ' for staging'), ...clocks]

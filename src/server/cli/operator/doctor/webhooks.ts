@@ -3,7 +3,7 @@ import type { Queryable } from '../../../store/base/open.ts'
 import { countDeliveries } from '../../../store/webhooks/deliveries.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 
-/** Webhooks that were given up. */
+/** Warns about webhooks whose delivery was given up. */
 export async function webhooks(sql: Queryable): Promise<Finding> {
   const counts = await countDeliveries(sql)
   const advice = deadLetters(counts)

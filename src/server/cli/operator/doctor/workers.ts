@@ -5,7 +5,10 @@ import { adviceOn, countsText, lookAtLoad } from '../doctor-load.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
-/** Of a running node what it does now, which `sluice scale` may have changed; else what the settings say. */
+/**
+ * Checks the load of a running node, whose numbers `sluice scale` may have changed; else the numbers of the
+ * settings.
+ */
 export async function workers({ generation, runtime }: Look): Promise<readonly Finding[]> {
   const seen = runtime === null ? null : await lookAtLoad(runtime.adminUrl)
   if (seen !== null) return adviceOn(seen.load, seen.cores)

@@ -7,12 +7,12 @@ import { openRootKeys, ROOT_KEY_FILE } from '../../../vault/root-keys.ts'
 
 export type SettingName = keyof typeof Settings.properties & string
 
-/** Texts of settings, as they are answered; what is not there is left to its default. */
+/** Texts of settings as answered; a missing setting keeps its default. */
 export type Answers = Readonly<Partial<Record<SettingName, string>>>
 
 /**
- * What a file of settings is made of here. Those with passwords in them have no option: arguments are seen by
- * every user of a machine.
+ * Settings with an option. Settings that contain passwords have none, since every user of a machine sees
+ * arguments.
  */
 export const OPTIONS: readonly {
   readonly setting: SettingName
@@ -36,7 +36,7 @@ export const OPTIONS: readonly {
   { setting: 'SLUICE_ROOT_KEY_FILE', flags: '--root-key <file>', about: 'made where there is none' },
 ]
 
-/** Taken from the environment, or asked for without showing them. */
+/** Settings that come from the environment or a hidden prompt. */
 export const HIDDEN = [
   'DATABASE_URL',
   'REDIS_URL',
@@ -45,7 +45,10 @@ export const HIDDEN = [
 ] as const satisfies readonly SettingName[]
 
 const ASKED: ReadonlySet<string> = new Set([...OPTIONS.map(({ setting }) => setting), ...HIDDEN])
-/** Of the shell that runs the verb, not of a folder where the node may run later. */
+/**
+ * Settings with paths: relative to the shell that runs the verb, not to a folder where the node may run
+ * later.
+ */
 const PATHS = [
   'SLUICE_DATA',
   'SLUICE_TLS_CERT',
@@ -54,12 +57,15 @@ const PATHS = [
 ] as const satisfies readonly SettingName[]
 const COUNTS: ReadonlySet<string> = new Set<SettingName>(['SLUICE_PORT', 'SLUICE_ADMIN_PORT'])
 
-/** What the environment says already: a default of each question. */
+/** Settings of the environment: defaults of the questions. */
 export function answersGiven(): Answers {
   return Object.fromEntries(Object.entries(settingsGiven()).filter(([name]) => ASKED.has(name)))
 }
 
-/** What is always in the file: read in another folder, or by a later version, it means the same. */
+/**
+ * Adds the settings that the file always contains: the file means the same in another folder and in a later
+ * version.
+ */
 export function withDefaults(answers: Answers): Answers {
   const written = (['SLUICE_DATA', 'SLUICE_HOST', 'SLUICE_PORT', 'SLUICE_ADMIN_PORT'] as const).map(
     (name) => [name, defaultOf(name)],
@@ -72,26 +78,26 @@ export function defaultOf(name: SettingName): string {
   return 'default' in schema ? String(schema.default) : ''
 }
 
-/** What is wrong with one answer beside the others; undefined: nothing. */
+/** The fault of one answer together with the others; undefined: none. */
 export function faultOf(name: SettingName, text: string, others: Answers): string | undefined {
   if (text.trim() === '') return 'It needs an answer.'
   const found = problemsOf({ ...others, [name]: text.trim() }).find((problem) => problem.name === name)
   return found === undefined ? undefined : (found.said ?? `Expected ${found.expected}.`)
 }
 
-/** Throws ConfigInvalid with all that is wrong with what was given, whatever is still to be asked. */
+/** Throws ConfigInvalid with all faults of the given settings; missing ones are no fault yet. */
 export function checkGiven(given: Answers): void {
   const problems = problemsOf(given).filter(({ name }) => Object.hasOwn(given, name))
   if (problems.length > 0) throw new ConfigInvalid(problems)
 }
 
-/** Throws ConfigInvalid with all that is wrong. */
+/** Throws ConfigInvalid with all faults. */
 export function checkAnswers(answers: Answers): void {
   const problems = problemsOf(answers)
   if (problems.length > 0) throw new ConfigInvalid(problems)
 }
 
-/** As a start would find them; a root key that is still to be made is no problem. */
+/** The problems that a start would find; a root key that is created later is none. */
 function problemsOf(answers: Answers): readonly Problem[] {
   const { SLUICE_ROOT_KEY_FILE: keyFile, ...others } = answers
   const isToBeMade = keyFile !== undefined && !existsSync(keyFile)
@@ -122,7 +128,7 @@ function keyFaults(
 }
 
 /**
- * Where the root key is to be: what was said, else beside the file of settings. Undefined where there is one
+ * File of the root key: the given one, else beside the file of settings. Undefined where a key exists
  * already, in the environment or in the data folder.
  */
 export function rootKeyFileFor(configFile: string, answers: Answers): string | undefined {
@@ -133,7 +139,7 @@ export function rootKeyFileFor(configFile: string, answers: Answers): string | u
   return join(dirname(configFile), 'sluice-root-key')
 }
 
-/** The text of the file: paths whole, numbers as such, in the order of the settings. */
+/** The text of the file: paths are absolute, numbers plain, in the order of the settings. */
 export function fileText(answers: Answers): string {
   const whole: Record<string, string> = { ...answers }
   for (const name of PATHS) if (whole[name] !== undefined) whole[name] = resolve(whole[name])
@@ -146,7 +152,7 @@ export function fileText(answers: Answers): string {
   return `${JSON.stringify(Object.fromEntries(members), null, 2)}\n`
 }
 
-/** Settings of the environment that say something else than the answers, and win at a start. */
+/** Settings of the environment that differ from the answers and win at a start. */
 export function overruled(answers: Answers): readonly string[] {
   const texts: Texts = settingsGiven()
   return Object.keys(texts).filter((name) => texts[name] !== answers[name as SettingName])

@@ -1,18 +1,18 @@
 import { defaultOf, faultOf, type Answers, type SettingName } from './answers.ts'
 
-/** Somebody at a terminal. Each question throws CliFailure when it is broken off. */
+/** Asks questions at a terminal. Each question throws CliFailure when the user cancels it. */
 export interface Asker {
   text(question: Question): Promise<string>
-  /** What is typed is not shown. */
+  /** Hides the typed text. */
   hidden(question: Omit<Question, 'initial'>): Promise<string>
   choose<T extends string>(message: string, choices: readonly Choice<T>[], initial: T): Promise<T>
 }
 
 export interface Question {
   readonly message: string
-  /** What Enter alone answers. */
+  /** The answer of Enter alone. */
   readonly initial: string
-  /** What is wrong with an answer; undefined: nothing. */
+  /** Returns the fault of an answer; undefined: none. */
   check(text: string): string | undefined
 }
 
@@ -22,7 +22,7 @@ export interface Choice<T extends string> {
   readonly hint?: string
 }
 
-/** Answers of one start of the verb, as they are given. */
+/** The answers of one run of the verb, in order. */
 class Talk {
   readonly #asker: Asker
   readonly #answers: Partial<Record<SettingName, string>>
@@ -71,7 +71,7 @@ class Talk {
   }
 }
 
-/** Asks for all that a first node needs; what is known is offered. */
+/** Asks for everything that a first node needs; known values are offered as defaults. */
 export async function askAll(
   asker: Asker,
   given: Answers,

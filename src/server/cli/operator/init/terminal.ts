@@ -3,7 +3,7 @@ import { cancel, intro, password, select, text } from '@clack/prompts'
 import { CliFailure } from '../../parts/verb.ts'
 import type { Asker, Choice } from './ask.ts'
 
-/** Where questions go: standard output is for what the verb answers. */
+/** Stream of the questions: standard output contains only the verb's result. */
 const output = process.stderr
 
 /** Asks at the terminal of this process. */
@@ -20,7 +20,7 @@ export function openTerminal(title: string): Asker {
   }
 }
 
-/** Some terminals say that they are 0 columns wide; a line of so many would have nothing in it. */
+/** Sets a size: some terminals report 0 columns, at which a line would be empty. */
 function giveSize(stream: WriteStream): void {
   if (stream.isTTY && !(stream.columns > 0)) [stream.columns, stream.rows] = [COLUMNS, ROWS]
 }
@@ -28,7 +28,10 @@ function giveSize(stream: WriteStream): void {
 const COLUMNS = 80
 const ROWS = 24
 
-/** The library takes options of each value's own type: texts here, and back to the choice that it was. */
+/**
+ * The library requires options of each value's own type: this function passes texts and maps them back to the
+ * choice.
+ */
 async function chosen<T extends string>(
   message: string,
   choices: readonly Choice<T>[],
@@ -45,7 +48,7 @@ async function chosen<T extends string>(
 
 async function answered(answer: Promise<string | symbol>): Promise<string> {
   const given = await answer
-  // A symbol: it was broken off.
+  // A symbol means that the user cancelled.
   if (typeof given === 'string') return given
   cancel('Nothing was written.', { output })
   throw new CliFailure('broken off')

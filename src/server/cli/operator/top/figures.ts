@@ -1,4 +1,4 @@
-/** A rate: three digits that count. */
+/** A rate with three significant digits. */
 export function rateText(perSecond: number): string {
   return perSecond >= 100
     ? grouped(Math.round(perSecond))
@@ -9,7 +9,7 @@ export function rateText(perSecond: number): string {
         : perSecond.toFixed(1)
 }
 
-/** Milliseconds; null: nothing was measured. */
+/** Milliseconds as a text; null: no measurement. */
 export function msText(ms: number | null): string {
   if (ms === null) return '-'
   if (ms >= 10_000) return `${(ms / 1_000).toFixed(0)} s`
@@ -21,7 +21,7 @@ export function bytesText(bytes: number): string {
   return mebibytes >= 10_240 ? `${(mebibytes / 1_024).toFixed(1)} GiB` : `${Math.round(mebibytes)} MiB`
 }
 
-/** Whole seconds as a person says them. */
+/** Whole seconds as a text for people. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   if (whole < 120) return `${whole} s`

@@ -3,17 +3,17 @@ import { sectionsOf, titleLine, type Section } from './sections.ts'
 import { lineText, piece, type Line } from './text.ts'
 
 export interface FrameInput {
-  /** Null before the first look. */
+  /** Null before the first view. */
   readonly view: LiveView | null
-  /** Why there is no new one, and for how many seconds. */
+  /** The reason why no new view arrives, and for how many seconds. */
   readonly trouble: { readonly reason: string; readonly seconds: number } | null
   readonly columns: number
-  /** Null: as many as it takes. */
+  /** Null: as many rows as needed. */
   readonly rows: number | null
   readonly hasColour: boolean
 }
 
-/** What a screen of that size shows: never a line more or a column wider. */
+/** The lines of a screen of that size: never a line more or a column wider. */
 export function frameOf({ view, trouble, columns, rows, hasColour }: FrameInput): readonly string[] {
   const title = titleLine(view, trouble)
   const sections = view === null ? [] : sectionsOf(view, columns)
@@ -36,14 +36,14 @@ function fitting(title: Line, sections: readonly Section[], rows: number): reado
   return [title, ...(isAiry ? spaced(shown) : shown.flat()), ...hint]
 }
 
-/** An empty line between things that do not belong together; what follows the title does. */
+/** Puts an empty line between the sections; the title stays directly above the first one. */
 function spaced(parts: readonly (readonly Line[])[]): readonly Line[] {
   return parts.flatMap((lines, nth) => (nth === 0 ? lines : [[], ...lines]))
 }
 
 /**
- * Lines for each section: by rank each gets what tells of it, so that no list drives another off the screen;
- * then, by rank again, all that it has.
+ * Lines for each section: by rank each section gets its most important lines, so that no list pushes another
+ * off the screen; then, by rank again, all its lines.
  */
 function shared(sections: readonly Section[], rows: number): readonly number[] {
   const shares = sections.map(() => 0)
@@ -62,19 +62,19 @@ function shared(sections: readonly Section[], rows: number): readonly number[] {
   return shares
 }
 
-/** One thing, and the line that tells of more. */
+/** The smallest useful number of lines: one item, and the line that counts the others. */
 function leastOf({ lines, heads, each }: Section): number {
   return Math.min(lines.length, heads + each + 1)
 }
 
-/** What a section must have before lines are spent on space: the longest lists may be cut. */
+/** Lines of a section before empty lines are added: the longest lists may be cut. */
 function enoughOf({ lines, heads, each, isLong }: Section): number {
   return isLong ? Math.min(lines.length, heads + 4 * each) : lines.length
 }
 
 function cut({ lines, heads, each }: Section, share: number): readonly Line[] {
   if (lines.length <= share) return lines
-  // A head above nothing tells nothing.
+  // A head without items is useless.
   if (share <= heads && heads < lines.length) return []
   const things = (lines.length - heads) / each
   const shown = Math.floor((share - heads - 1) / each)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 
 const ESC = '\u001b['
-/** The other screen, so that the one before comes back as it was; no cursor. */
+/** Switches to the alternate screen, so that the earlier one comes back unchanged, and hides the cursor. */
 const ENTER = `${ESC}?1049h${ESC}?25l`
+/** Shows the cursor and switches back to the earlier screen. */
 const LEAVE = `${ESC}?25h${ESC}?1049l`
-/** A terminal that knows these shows what is between them at once. */
+/** Begins a frame: a terminal with synchronized output shows it at once. */
 const HOLD = `${ESC}?2026h`
+/** Ends a frame. */
 const SHOW = `${ESC}?2026l`
 const HOME = `${ESC}H`
 const CLEAR_LINE = `${ESC}K`
@@ -17,22 +19,22 @@ const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface Screen {
   size(): { readonly columns: number; readonly rows: number }
-  /** Draws over what was there; a terminal that is behind gets the newest frame alone. */
+  /** Draws over the previous frame; a slow terminal gets only the newest frame. */
   draw(lines: readonly string[]): void
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   leave(): void
 }
 
 export interface ScreenInput {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WriteStream
-  /** The size is another one: what was drawn does not fit. */
+  /** Reports a new size, to which the previous frame does not fit. */
   onChange(): void
-  /** Somebody wants to go: a key, or a signal. */
+  /** Reports that the user ends the screen, by a key or a signal. */
   onEnd(): void
 }
 
-/** Takes the terminal over until `leave`, and gives it back whatever ends the process but a SIGKILL. */
+/** Takes over the terminal until `leave`, and restores it at any end of the process except by SIGKILL. */
 export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Screen {
   let isOurs = false
   let waiting: string | null = null
@@ -91,7 +93,7 @@ export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Scr
   }
 }
 
-/** A terminal that does not know its size tells 0, or nothing. */
+/** A size, or its default: a terminal that does not know its size reports 0, or nothing. */
 function sizeOf(told: number | undefined, otherwise: number): number {
   return told === undefined || told < 1 ? otherwise : told
 }

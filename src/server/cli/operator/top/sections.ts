@@ -12,22 +12,22 @@ import { tableLines, type Column } from './table.ts'
 import { piece, type Line, type Piece, type Tone } from './text.ts'
 
 /**
- * Lines that belong together. Of a screen that is too low, a section shows its first lines and how many
- * things it has more.
+ * Lines that belong together. On a small screen a section shows its first lines and the number of its other
+ * items.
  */
 export interface Section {
   readonly lines: readonly Line[]
-  /** Lines before the first thing. */
+  /** Lines before the first item. */
   readonly heads: number
-  /** Lines of each thing. */
+  /** Lines of each item. */
   readonly each: number
-  /** Which gets its lines first; 0 before 1. */
+  /** The section with the lowest rank gets its lines first. */
   readonly rank: number
-  /** A list of which nobody expects the end on a screen. */
+  /** True for a list whose end need not fit on a screen. */
   readonly isLong?: boolean
 }
 
-/** What is known of a node now, in the order of the screen. */
+/** The sections of a node's view, in the order of the screen. */
 export function sectionsOf(view: LiveView, columns: number): readonly Section[] {
   return [
     { lines: figureLines(view), heads: 2, each: 1, rank: 0 },
@@ -39,7 +39,7 @@ export function sectionsOf(view: LiveView, columns: number): readonly Section[] 
   ].filter(({ lines }) => lines.length > 0)
 }
 
-/** The line above all others; it tells too when figures are old. */
+/** The first line; it also shows when figures are old. */
 export function titleLine(
   view: LiveView | null,
   trouble: { readonly reason: string; readonly seconds: number } | null,
@@ -92,7 +92,7 @@ function figureLines({ readiness, ...view }: LiveView): readonly Line[] {
   ]
 }
 
-/** A figure behind its name. */
+/** A figure after its name. */
 function figure(name: string, text: string, isBad = false): readonly Piece[] {
   return [piece(`${name} `, 'faint'), piece(text, isBad ? 'bad' : 'strong'), piece('  ')]
 }
@@ -207,14 +207,14 @@ const PROVIDERS: readonly Column<ProviderView>[] = [
   { title: 'STATE', side: 'left', rank: 0, cell: stateText, tone: ({ state }) => PROVIDER_TONES[state] },
 ]
 
-/** With an open circuit breaker since when, and when a call may probe the endpoint next. */
+/** The state of a provider; with an open circuit breaker the time of its opening and of the next probe. */
 function stateText({ state, breaker }: ProviderView): string {
   if (breaker === null) return state
   const { since, next_probe_at: probeAt } = breaker
   return `${state} since ${clockText(since)}, ${probeAt === null ? 'next call probes' : `probe at ${clockText(probeAt)}`}`
 }
 
-/** Hours to seconds in UTC of an ISO instant. */
+/** Hours, minutes and seconds in UTC of an ISO instant. */
 function clockText(instant: string): string {
   return instant.slice(11, 19)
 }

@@ -2,15 +2,15 @@ import { fitted, piece, widthOf, type Line, type Tone } from './text.ts'
 
 export interface Column<Row> {
   readonly title: string
-  /** Figures stand to the right. */
+  /** Figures are aligned to the right. */
   readonly side: 'left' | 'right'
-  /** Of a terminal that is too narrow the columns with the largest number go first; 0 stays. */
+  /** On a narrow terminal the columns with the highest rank are left out first; 0 stays. */
   readonly rank: number
   cell(row: Row): string
   tone?(row: Row): Tone
 }
 
-/** Columns that the first one keeps before another one is left out. */
+/** Columns that the first column keeps before another one is left out. */
 const FIRST_COLUMNS_MIN = 12
 const GAP = 2
 

@@ -1,6 +1,6 @@
 import { escapeControls } from '../../parts/terminal-text.ts'
 
-/** How a piece of text is to be seen; without colour it is read the same. */
+/** The style of a piece of text; without color the text reads the same. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warn' | 'bad'
 
 export interface Piece {
@@ -25,7 +25,7 @@ export function piece(text: string, tone: Tone = 'plain'): Piece {
   return { text, tone }
 }
 
-/** A line as a terminal takes it, no wider than `columns`: what is over is cut, and an ellipsis tells so. */
+/** A line for a terminal, no wider than `columns`: longer text is cut, and an ellipsis shows the cut. */
 export function lineText(line: Line, columns: number, hasColour: boolean): string {
   return cutLine(line, columns)
     .map(({ text, tone }) =>
@@ -56,7 +56,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** The longest beginning that is no wider. */
+/** The longest beginning that fits into the columns. */
 export function head(text: string, columns: number): string {
   let width = 0
   let end = 0
@@ -68,7 +68,7 @@ export function head(text: string, columns: number): string {
   return text.slice(0, end)
 }
 
-/** Fills up to a width, or cuts to it. */
+/** Pads a text to a width, or cuts it to the width. */
 export function fitted(text: string, columns: number, side: 'left' | 'right'): string {
   const clean = escapeControls(text)
   const width = widthOf(clean)
@@ -78,7 +78,7 @@ export function fitted(text: string, columns: number, side: 'left' | 'right'): s
 }
 
 const NO_COLUMN = /^\p{M}$/u
-/** Signs of East Asia and pictures. */
+/** Wide characters: those of East Asia and pictographs. */
 const TWO_COLUMNS = new RegExp(
   [
     '^[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f',

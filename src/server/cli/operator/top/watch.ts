@@ -18,7 +18,7 @@ export interface Watched {
 
 export type Terminal = Pick<NodeJS.Process, 'stdin' | 'stdout'>
 
-/** The first look at a node. Throws CliFailure when there is none. */
+/** Reads one view of a node. Throws CliFailure when no node runs. */
 export async function lookOnce({ adminUrl, managementKey }: Watched): Promise<LiveView> {
   const url = adminUrl()
   if (url === null) throw new CliFailure(NO_NODE)
@@ -39,7 +39,7 @@ export async function lookOnce({ adminUrl, managementKey }: Watched): Promise<Li
 }
 
 /**
- * Shows the node until somebody ends it; one that goes away is waited for. Throws CliFailure when the node
+ * Shows the node until the user ends it; waits for a node that goes away. Throws CliFailure when the node
  * refuses the key.
  */
 export async function watchLive(
@@ -58,7 +58,7 @@ export async function watchLive(
       trouble === null
         ? null
         : { reason: trouble.reason, seconds: (performance.now() - trouble.sinceMs) / 1_000 }
-    // The last column stays free: what a terminal does behind it differs.
+    // The last column stays free: terminals differ in what they do after it.
     screen.draw(frameOf({ view, trouble: told, columns: columns - 1, rows, hasColour }))
   }
   const screen = openScreen({
