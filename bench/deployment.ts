@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [embeddings latency operations uploads] --target URL --key KEY`: a load test of a running
- * deployment, within bounds.
+ * deployment, within limits.
  */
 import { askerOf, type Place } from './deployment/ask.ts'
 import { drive, type Driving } from './deployment/drive.ts'
@@ -20,8 +20,8 @@ const options = optionsOrExit(process.argv.slice(2), readDeploymentOptions, DEPL
 const { origin, key, issuers, json, repeats } = options
 
 /**
- * What was begun is ended, and files that were uploaded are removed, before the program ends; a second one
- * ends it at once.
+ * Aborted by the first signal: the program ends what it began and removes uploaded files before it exits. A
+ * second signal ends the program at once.
  */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
@@ -75,8 +75,8 @@ async function test(place: Place): Promise<void> {
 }
 
 /**
- * Each kind of request once: what cannot be answered is left out, and an embedding that cannot be made ends
- * the test.
+ * Sends each kind of request once: a cell without an answer is left out, and a failed embedding ends the
+ * test.
  */
 async function answeredOnce(
   place: Place,
@@ -108,7 +108,7 @@ async function answeredOnce(
   return { cells: kept, absent, problem: null }
 }
 
-/** @returns why some cells were left out, a sentence each */
+/** @returns one sentence for each cell that was left out */
 async function driveAll(
   place: Place,
   { found, localPid }: { readonly found: Map<Cell, Driven[]>; readonly localPid: number | null },
@@ -133,7 +133,7 @@ async function driveAll(
   return []
 }
 
-/** Null when it was interrupted: the generator may have been, too, and has no figures then. */
+/** Null after an interruption: the generator may have been interrupted too and has no figures then. */
 async function driveOnce(cell: Cell, driving: Driving): Promise<Driven | null> {
   const driven = driving.signal.aborted
     ? null

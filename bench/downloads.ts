@@ -13,7 +13,7 @@ import { Bench, SMALL_SIZES } from './transfers/scenario.ts'
 
 /** Bytes a second of a slow reader. */
 const READER_BYTES_PER_S = 10e3
-/** Fewer are no median of downloads, which are short. */
+/** Repeats below which a median of downloads, which are short, means little. */
 const PAIRS_MIN = 5
 
 const options = transferOptionsOrExit(process.argv.slice(2))
@@ -56,8 +56,8 @@ function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): voi
 }
 
 /**
- * Readers so slow that the file would take them hours: all are still served at the end, and memory does not
- * follow them.
+ * Readers so slow that the file would take them hours: the server still serves all of them at the end, and
+ * its memory does not grow with them.
  */
 async function slowReaders(): Promise<void> {
   progress(
@@ -66,7 +66,7 @@ async function slowReaders(): Promise<void> {
   const gateway = bench.keep(await startDownloadGateway([options.payloadBytes]))
   try {
     for (const target of gateway.targets) {
-      // One of each kind is enough to warm what stays.
+      // One reader of each kind fills the caches that stay.
       await sample(target, {
         connections: 1,
         payloadBytes: options.payloadBytes,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- egress`: requests passed on, against nginx as a reverse proxy to the same target over
+ * `npm run bench -- egress`: forwarded requests, against nginx as a reverse proxy to the same target over
  * TLS.
  */
 import { progress } from './keep-record.ts'
@@ -15,9 +15,9 @@ import { transferOptionsOrExit } from './transfers/options.ts'
 import { Bench } from './transfers/scenario.ts'
 import type { FileTarget } from './transfers/target.ts'
 
-/** Fewer are no median. */
+/** Repeats below which there is no median. */
 const PAIRS_MIN = 5
-/** Of the requests whose latency counts, one after the other on one connection. */
+/** Bytes of the requests whose latency counts, sent one after the other on one connection. */
 const SMALL_BYTES = 1e3
 const SMALL_ROUNDS = 2_000
 const SMALL_MS = 5_000
@@ -43,7 +43,7 @@ async function beside(target: EgressTarget): Promise<void> {
   await bench.stopServers()
 }
 
-/** What each adds to the median of a small request, counted from the target itself. */
+/** Latency that each subject adds to the median of a small request, compared with the target itself. */
 async function latency(targets: readonly FileTarget[], repeats: number): Promise<void> {
   const ask = { connections: 1, payloadBytes: SMALL_BYTES, rounds: SMALL_ROUNDS, durationMs: SMALL_MS }
   await interleaveTransfers(

@@ -1,4 +1,4 @@
-/** What the command line of `embeddings` may ask for. */
+/** Options of the command line of `embeddings`. */
 import { numbersText, optionReader } from './options.ts'
 
 export const EMBEDDINGS_TARGETS = [
@@ -19,7 +19,7 @@ export interface EmbeddingsOptions {
   readonly dimensions: number
   readonly latencyMs: number
   readonly only: readonly EmbeddingsTarget[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- embeddings`: what governing an embeddings call costs, against everybody else on the same
+ * `npm run bench -- embeddings`: the cost of governing an embeddings call, against other servers on the same
  * rig.
  */
 import { availableParallelism } from 'node:os'
@@ -26,7 +26,7 @@ const options = optionsOrExit(process.argv.slice(2), readEmbeddingsOptions, EMBE
 const settings: Settings = {
   connections: options.connections,
   durationMs: options.seconds * 1_000,
-  // Whoever asks for short samples does not want to wait longer for them than they take.
+  // The warm-up of a short sample should not take longer than the sample.
   warmUpMs: Math.min(8_000, 2_000 * options.seconds),
   repeats: options.repeats,
 }
@@ -110,7 +110,7 @@ function direct(): Target {
   }
 }
 
-/** The figures that the gateway was built to reach. */
+/** The required figures of the gateway. */
 function checks(
   repeats: ReadonlyMap<string, readonly Repeat[]>,
   rows: readonly ResultRow[],

@@ -1,6 +1,6 @@
 /**
- * Our own gateway on the rig: the whole node as `npm start` runs it, and the same parts without their
- * governing stages.
+ * Sluice on the rig: the whole node as `npm start` runs it, and the same modules without their governing
+ * stages.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { PROVIDER_KEY, STAND_MODEL, type Stand } from '../test/support/nodes/sta
 import type { Absent, Target } from './target.ts'
 import type { UngovernedSettings } from './ungoverned.ts'
 
-/** One front, embedded stores, an inference key without a rate limit. */
+/** A node with one front, embedded stores, and an inference key without a rate limit. */
 export function gatewayTarget(stand: Stand): Target {
   return {
     name: 'sluice',
@@ -21,7 +21,7 @@ export function gatewayTarget(stand: Stand): Target {
     port: stand.port,
     request: stand.embeddings(),
     note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis; key checks, limits, validation, metering',
-    // The scenario ends the node with its provider, which others use too.
+    // The scenario ends the node together with its provider, which other subjects use too.
     stop: () => Promise.resolve(),
   }
 }
@@ -32,7 +32,8 @@ const UNGOVERNED = fileURLToPath(new URL('./ungoverned.js', import.meta.url))
 export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   if (!existsSync(UNGOVERNED)) return { name: 'sluice-ungoverned', absent: 'not built' }
   const port = await freePort()
-  // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
+  // The process has a session of its own, as the product's fronts have: the kernel distributes cores by
+  // session (autogroup).
   const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [...YOUNG_HEAP], detached: true })
   const settings: UngovernedSettings = {
     port,

@@ -1,6 +1,6 @@
 /**
- * How a scenario ends: its table on stdout, its record in a file, and an exit code that says whether every
- * figure was reached.
+ * The end of a scenario: its table on stdout, its record in a file, and an exit code that reports whether
+ * every figure was reached.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -9,10 +9,10 @@ import type { ScenarioRecord } from './record.ts'
 import { recordText } from './record-text.ts'
 import { headLine } from './text.ts'
 
-/** Taken as the scenario's program starts: what else the machine was doing then. */
+/** Taken at the start of the scenario's program: the load of the machine at that time. */
 const FACTS = machine()
 
-/** @param file where to; null = it is printed alone */
+/** @param file path for the record; null: the record is only printed */
 export async function keepRecord(
   record: Omit<ScenarioRecord, 'took_seconds'>,
   file: string | null,
@@ -23,7 +23,7 @@ export async function keepRecord(
   if (whole.checks.some((one) => !one.is_met)) process.exitCode = 1
 }
 
-/** Figures that there are none of (NaN) become null. */
+/** Writes JSON; a missing figure (NaN) becomes null. */
 export async function writeJson(file: string, value: unknown): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, `${JSON.stringify(value, null, 2)}\n`)

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- latency`: what a caller waits for at a given load, from a tenth of what the machine holds
+ * `npm run bench -- latency`: the latency of callers at a given load, from a tenth of the machine's ceiling
  * to nine tenths.
  */
 import { availableParallelism } from 'node:os'
@@ -85,7 +85,7 @@ try {
   await stand.stop()
 }
 
-/** A path of the shipped catalogue, which the front answers from its memory behind the key check. */
+/** A read of the shipped catalogue, which the front answers from memory after the key check. */
 function smallRead(): Stepped {
   const path = '/api/v1/model/openai/text-embedding-3-small'
   return {

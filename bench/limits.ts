@@ -1,4 +1,4 @@
-/** `npm run bench -- limits`: what all limits cost a call together, and what rate limits let through. */
+/** `npm run bench -- limits`: the cost of all limits for a call, and the calls that rate limits admit. */
 import { startStand } from '../test/support/nodes/stand.ts'
 import { gatewayTarget } from './gateway.ts'
 import { keepRecord, progress } from './keep-record.ts'
@@ -23,7 +23,7 @@ const settings = {
   connections: options.connections,
   durationMs: options.seconds * 1_000,
   repeats: options.repeats,
-  // Whoever asks for short samples does not want to wait longer for them than they take.
+  // The warm-up of a short sample should not take longer than the sample.
   warmUpMs: Math.min(8_000, 2_000 * options.seconds),
 }
 
@@ -50,7 +50,7 @@ await keepRecord(
     ],
     absent: beside.absent.map(({ name, absent: reason }) => ({ name, reason })),
     rows,
-    // Against no limiter at all there is nothing to win.
+    // A comparison with a server without a limiter has no winner.
     ratios: ratiosOver(
       rows.filter(({ subject }) => subject !== 'direct'),
       'sluice',
@@ -115,7 +115,7 @@ async function cpu(): Promise<{
   }
 }
 
-/** Of what was offered; refused calls are no failures here. */
+/** The row of an offered load; refused calls are no failures here. */
 function sizeRow(one: Accuracy): ResultRow {
   return resultRow(
     {

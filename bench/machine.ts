@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 import { glibcVersion } from '../src/server/supervisor/checks.ts'
 
-/** What the figures were taken on; without it they mean nothing. */
+/** The machine of the figures, without which they mean nothing. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
@@ -10,7 +10,7 @@ export interface Machine {
   readonly kernel: string
   readonly node: string
   readonly glibc: string
-  /** Of the minute before the run: what else the machine was doing. */
+  /** Load of the machine in the minute before the run. */
   readonly loadBefore: number
   /** Per mille of CPU time that the host of a virtual machine took, since its boot. */
   readonly stolenPerMille: number | null

@@ -18,9 +18,9 @@ export interface Settings {
 }
 
 /**
- * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all
+ * Drives each target in turn, `repeats` times: a disturbance of the machine in one repeat affects all
  * targets.
- * @returns per target its repeats, in order, so that ratios can be taken inside a repeat
+ * @returns the repeats of each target, in order, so that ratios can be computed inside a repeat
  */
 export async function interleave(
   targets: readonly Target[],
@@ -43,7 +43,7 @@ export async function interleave(
   return found
 }
 
-/** Milliseconds at the head of a run that count for CPU but for no latency: connections open in them. */
+/** Milliseconds at the head of a run that count for CPU but not for latency: connections open in them. */
 const SETTLE_MS = 300
 
 async function sample(
@@ -72,15 +72,15 @@ async function sample(
 }
 
 export interface EngineDeps {
-  /** Of the server's whole process tree, from before the load to after it. */
+  /** CPU seconds of the server's whole process tree, from before the load to after it. */
   readonly cpuS: number
-  /** Of all its processes. */
+  /** Resident bytes of all its processes. */
   readonly rssBytes: number | null
   readonly successStatus: number
 }
 
 export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: EngineDeps): SampleRecord {
-  // 0 stands for no whole answer, whose reason is among the failures.
+  // 0 stands for an incomplete answer, whose reason is among the failures.
   const wrong = Object.keys(result.statuses).filter(
     (status) => !['0', String(successStatus)].includes(status),
   )
@@ -93,7 +93,7 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
     latency_us: isNothing ? null : latencyUs(result),
     rss_mb: rssBytes === null ? null : rssBytes / 1e6,
     generator_cores: result.generatorCores,
-    // A server that takes no connection refuses nothing, and costs nothing.
+    // A server without connections refuses nothing and costs nothing.
     failed: isNothing ? 1 : result.requests - (result.statuses[successStatus] ?? 0),
     failures: isNothing
       ? ['nothing was answered']
@@ -101,7 +101,7 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
   }
 }
 
-/** Answers that came, good or not: what was never sent or never answered is no throughput. */
+/** Answers a second, good or not: requests that were never sent or answered are no throughput. */
 export function answeredPerS({
   requests,
   statuses,
@@ -110,7 +110,7 @@ export function answeredPerS({
   return ((requests - (statuses[0] ?? 0)) / measuredMs) * 1_000
 }
 
-/** Milliseconds in, microseconds out. */
+/** Converts milliseconds to microseconds. */
 export function latencyUs({
   latency: { p50, p90, p99, p99_9, max },
 }: {
@@ -120,7 +120,7 @@ export function latencyUs({
   return { p50: us(p50), p90: us(p90), p99: us(p99), p99_9: us(p99_9), max: us(max) }
 }
 
-/** Under load and alone, a row of each target in each. */
+/** Rows of each target under load and on one connection. */
 export function rowsOf(
   scenario: string,
   found: ReadonlyMap<string, readonly Repeat[]>,
@@ -149,7 +149,7 @@ export function rowsOf(
 
 export const ALONE = 'one connection'
 
-/** Starts each repeat with another target, so that none is always first after a pause. */
+/** Starts each repeat with another target, so that no target is always first after a pause. */
 export function rotated<T>(list: readonly T[], by: number): readonly T[] {
   const at = by % list.length
   return [...list.slice(at), ...list.slice(0, at)]

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- mixed`: what callers of each kind see, and what a node uses, when everything happens at
- * once.
+ * `npm run bench -- mixed`: the latency of callers of each kind, and the resources of a node, under all kinds
+ * of load together.
  */
 import { treeCpuS } from '../test/support/load/process-cpu.ts'
 import { keepRecord, progress } from './keep-record.ts'
@@ -18,7 +18,7 @@ import { spread } from './statistics.ts'
 
 const SCENARIO = 'mixed'
 const WARM_UP_MS = 2_000
-/** Of the closed loop that finds what the machine holds. */
+/** Milliseconds of the closed loop that finds the machine's ceiling. */
 const CEILING_MS = 5_000
 const LOOK_MS = 500
 

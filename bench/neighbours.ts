@@ -1,4 +1,6 @@
-/** `npm run bench -- neighbours`: what one organization's cheap attacks do to the calls of another one. */
+/**
+ * `npm run bench -- neighbours`: the effect of one organization's cheap attacks on the calls of another one.
+ */
 import { FRONT_BYTES_MAX } from '../src/schemas/operator/memory-limits.ts'
 import type { LoadRequest } from '../test/support/load/load-plan.ts'
 import { keepRecord, progress } from './keep-record.ts'

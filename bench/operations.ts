@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- operations`: what each operation of the API costs, from the list of operations itself.
+ * `npm run bench -- operations`: the cost of each operation of the API, from the list of operations itself.
  */
 import type { AnyOperation } from '../src/server/operations/define.ts'
 import { OPERATIONS } from '../src/server/operations/index.ts'
@@ -18,7 +18,7 @@ import { readMemory, totalOf } from './transfers/resources.ts'
 
 const SCENARIO = 'operations'
 const WARM_UP_MS = 100
-/** Jobs that stay open keep a runner busy behind their row. */
+/** Operation that runs last, since its open jobs keep a runner busy. */
 const LAST = 'video.create'
 
 const options = optionsOrExit(process.argv.slice(2), readOperationsOptions, OPERATIONS_OPTIONS_TEXT)
@@ -104,8 +104,8 @@ async function rowOf(operation: AnyOperation, of: World): Promise<ResultRow> {
 }
 
 /**
- * A few more are made ahead than are counted: the last answer comes while other connections have sent their
- * next.
+ * Loads an operation. More things are prepared than counted: the last answer arrives while other connections
+ * have sent their next request.
  */
 async function loadOf(
   operation: AnyOperation,

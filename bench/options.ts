@@ -1,5 +1,5 @@
 /**
- * How the command lines of all scenarios are read; `tools/bench.mjs` reads them before it installs anything.
+ * Reads the command lines of all scenarios; `tools/bench.mjs` uses this module before it installs anything.
  */
 import { parseArgs } from 'node:util'
 
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 export type Numbers = Readonly<Record<string, readonly [number, number, number]>>
 /** Least and most of each list of whole numbers, and the list when none is given. */
 export type Counts = Readonly<Record<string, readonly [number, number, readonly number[]]>>
-/** What may stand in each list. */
+/** Possible values of each list. */
 export type Lists = Readonly<Record<string, readonly string[]>>
 
 export interface OptionShape<N extends Numbers, L extends Lists> {
@@ -19,36 +19,36 @@ export interface OptionShape<N extends Numbers, L extends Lists> {
   readonly words?: readonly string[]
 }
 
-/** What was given, read one by one: each throws an Error that says in one line what is wrong. */
+/** Reads the given options; each method throws an Error that explains the fault in one line. */
 export interface Given<N extends Numbers, L extends Lists> {
   number(name: keyof N & string): number
-  /** In the order of the shape. */
+  /** Values in the order of the shape. */
   some<K extends keyof L & string>(name: K, byDefault: readonly L[K][number][]): readonly L[K][number][]
   has(flag: string): boolean
-  /** Ascending, none twice. */
+  /** Ascending, without repeats. */
   counts(name: string): readonly number[]
-  /** Null when it is not given. */
+  /** Null when absent. */
   word(name: string): string | null
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
 export interface ReadOptions<T> {
-  /** @returns what is wrong, in one line, instead of the options; 'help' when that is asked for */
+  /** @returns the fault in one line instead of the options; 'help' for a request of help */
   (args: readonly string[]): T | string
-  /** Of those that take a value, without their dashes. */
+  /** Names of options with a value, without their dashes. */
   readonly texts: readonly string[]
   readonly flags: readonly string[]
-  /** What may stand in each list. */
+  /** Possible values of each list. */
   readonly lists: Lists
 }
 
 /** Another name for the same option. */
 const SAME_AS: Readonly<Record<string, string>> = { json: 'record' }
-/** Its value may end in KB or MB. */
+/** Option whose value may end in KB or MB. */
 const SIZE = 'payload'
 
-/** Every scenario also has `--record FILE` and `--help`. */
+/** Reads options. Every scenario also has `--record FILE` and `--help`. */
 export function optionReader<const N extends Numbers, const L extends Lists, T>(
   shape: OptionShape<N, L>,
   make: (given: Given<N, L>) => T,
@@ -111,7 +111,7 @@ function fileOf(word: string | boolean | undefined): string | null {
   return textOf(word)
 }
 
-/** For the scenario itself; whoever starts it by hand is told in one line. */
+/** Reads the options of a scenario that runs by itself; prints a fault in one line and exits. */
 export function optionsOrExit<T extends object>(
   args: readonly string[],
   read: ReadOptions<T>,
@@ -123,7 +123,7 @@ export function optionsOrExit<T extends object>(
   process.exit(options === 'help' ? 0 : 2)
 }
 
-/** Of a help text: each number with its default. */
+/** Part of a help text: each number with its default. */
 export function numbersText(numbers: Numbers): string {
   return Object.entries(numbers)
     .map(([name, [, , byDefault]]) => `--${name} ${byDefault}`)

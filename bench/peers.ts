@@ -1,4 +1,4 @@
-/** Other people's servers on the same rig: nginx as a plain keep-alive proxy, and a gateway from npm. */
+/** Other servers on the same rig: nginx as a plain keep-alive proxy, and a gateway from npm. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,17 +11,18 @@ export interface Upstream {
   readonly port: number
   /** Body of the embeddings request. */
   readonly embeddings: string
-  /** Body of the chat request whose answer has as many bytes. */
+  /** Body of the chat request whose answer has the same number of bytes. */
   readonly chat: string
 }
 
-/** Why a peer is left out, and how it is added. */
+/** Reason why nginx is left out, with the command that adds it. */
 export const NO_NGINX = 'nginx is not on the PATH; `apt-get install nginx-light` or the like adds it'
+/** Reason why a peer is left out, with the command that adds it. */
 export const NO_PEERS = 'it is not installed; `npm ci --ignore-scripts --prefix tools/peers` adds it'
 
 const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 
-/** One worker, as one front of ours; nothing logged, nothing buffered to disk. */
+/** One worker, as one front of Sluice; no log, and no buffering to disk. */
 function nginxConfig(folder: string, port: number, upstreamPort: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -65,7 +66,7 @@ export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
 
 const PORTKEY = 'tools/peers/node_modules/@portkey-ai/gateway'
 
-/** @param root the repository's root */
+/** @param root root of the repository */
 export async function startPortkey(root: string, upstream: Upstream): Promise<Target | Absent> {
   const program = join(root, PORTKEY, 'build/start-server.js')
   if (!existsSync(program)) return { name: 'portkey', absent: NO_PEERS }
@@ -99,7 +100,7 @@ export function programOnPath(name: string): string | null {
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? null
 }
 
-/** @param folder of an installed package */
+/** @param folder folder of an installed package */
 export function packageVersion(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
 }

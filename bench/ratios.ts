@@ -1,7 +1,7 @@
 import { ratioRecord, type RatioMetric, type RatioRecord, type ResultRow } from './record.ts'
 import { spread, type Spread } from './statistics.ts'
 
-/** Of one row over each other row of the same case. */
+/** Ratios of one subject's row over each other row of the same case. */
 export function ratiosOver(
   rows: readonly ResultRow[],
   over: string,
@@ -15,7 +15,7 @@ export function ratiosOver(
     })
 }
 
-/** Inside each repeat: what slowed the machine down slowed both sides. */
+/** A ratio inside each repeat: a slower machine slowed both sides. */
 export function eachRatio<T>(over: readonly T[], under: readonly T[], read: (one: T) => number): Spread {
   return spread(
     over.flatMap((one, at) => {

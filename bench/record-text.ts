@@ -1,6 +1,4 @@
-/**
- * What a scenario left behind, for the terminal: everything that its record holds but the samples and curves.
- */
+/** The record of a scenario as text for the terminal: everything but the samples and curves. */
 import type { CheckRecord, RatioMetric, RatioRecord, ResultRow, ScenarioRecord } from './record.ts'
 import { GENERATOR_CORES_MAX } from './record.ts'
 import type { Spread } from './statistics.ts'
@@ -28,7 +26,7 @@ export const METRIC_TEXTS: Readonly<Record<RatioMetric, string>> = {
   mb_per_second: 'MB a second',
 }
 
-/** @returns lines */
+/** @returns the lines of the text */
 export function recordText(record: ScenarioRecord): readonly string[] {
   const cases = [...new Set(record.rows.map((row) => row.case))]
   const isLimited = record.rows.some((row) => row.is_generator_limit)
@@ -62,7 +60,7 @@ export function recordText(record: ScenarioRecord): readonly string[] {
   ]
 }
 
-/** Columns that no row of the case has a figure for are left out. */
+/** Lines of one case; a column without any figure is left out. */
 function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] {
   const shown = COLUMNS.filter(([, , read]) => rows.some((row) => isFigure(read(row))))
   const head = [name, ...shown.map(([title]) => title), 'generator', 'failed']
@@ -80,7 +78,7 @@ function caseLines(name: string, rows: readonly ResultRow[]): readonly string[] 
   ])
 }
 
-/** Of small numbers more digits: below ten where there are none, below one where there is one. */
+/** A figure with enough digits: a small number has more of them. */
 function cell(of: Spread | null, digits: number): string {
   if (of === null || !isFigure(of)) return '–'
   const size = Math.abs(of.median)

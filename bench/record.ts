@@ -1,22 +1,22 @@
 /**
- * What every scenario leaves behind, and what `results.json` is made of. Names are those on disk: snake_case,
- * with the unit at the end. What does not apply to a scenario is null, never left out; a figure that could
- * not be taken is null as well.
+ * The record of every scenario, and the form of `results.json`. Names are those on disk: snake_case, with the
+ * unit at the end. A field that does not apply to a scenario is null, never left out; a missing figure is
+ * null as well.
  */
 import type { Machine } from './machine.ts'
 import { pairedRatio, spread, type Interval, type Spread } from './statistics.ts'
 
-/** Raised when a field changes its meaning: `--baseline` compares files of one form alone. */
+/** Raised when a field changes its meaning: `--baseline` compares only files of the same form. */
 export const RESULTS_FORM = 1
 
 export interface ResultsFile {
   readonly form: typeof RESULTS_FORM
-  /** ISO 8601, of the start. */
+  /** ISO 8601 time of the start. */
   readonly at: string
-  /** As it was typed, without keys. */
+  /** The typed command without keys. */
   readonly command: string
   readonly machine: Machine
-  /** By name: of sluice, of Node, and of each peer that ran. */
+  /** Versions by name: of sluice, of Node, and of each peer that ran. */
   readonly versions: Readonly<Record<string, string>>
   readonly took_seconds: number
   readonly scenarios: readonly ScenarioRecord[]
@@ -24,57 +24,56 @@ export interface ResultsFile {
 
 export interface ScenarioRecord {
   readonly scenario: string
-  /** One sentence: what is compared, and by which load. */
+  /** One sentence: the subjects of the comparison and the load. */
   readonly question: string
   readonly settings: Readonly<Record<string, string | number>>
   readonly took_seconds: number
-  /** What each subject is, and what is not alike. */
+  /** The subjects with their differences. */
   readonly subjects: readonly { readonly name: string; readonly note: string }[]
-  /** Subjects that could not run here, with the reason and how they are added. */
+  /** Subjects that could not run here, with the reason and the way to add them. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[]
   readonly rows: readonly ResultRow[]
   readonly ratios: readonly RatioRecord[]
   readonly curves: readonly CurveRecord[]
   readonly checks: readonly CheckRecord[]
-  /** What a reader must know to read the rows, a sentence each. */
+  /** Notes for readers of the rows, one sentence each. */
   readonly notes: readonly string[]
 }
 
 /** One subject in one case of a scenario. Figures are the median, least and most of its repeats. */
 export interface ResultRow {
   readonly scenario: string
-  /**
-   * Tells apart what a scenario asks of a subject: `48 connections`, `files of 1 MB`, `50 % of the ceiling`.
-   */
+  /** The case of the scenario: `48 connections`, `files of 1 MB`, `50 % of the ceiling`. */
   readonly case: string
   /** `sluice`, `sluice-ungoverned`, `nginx`, `direct`, … */
   readonly subject: string
   /**
-   * Closed: who has an answer asks again; open: a fixed rate, and latency counts from when a request was due.
+   * Closed: each connection sends its next request after an answer; open: a fixed rate, and latency counts
+   * from the time when a request was due.
    */
   readonly pace: 'closed' | 'open'
   readonly connections: number
-  /** Of the open pace. */
+  /** Requests a second of the open pace. */
   readonly offered_per_second: number | null
   readonly payload_bytes: number | null
-  /** Of all processes of the subject, by the operating system's accounts. */
+  /** CPU of all processes of the subject, as the operating system counts it. */
   readonly cpu_us_per_request: Spread
   readonly cpu_s_per_gb: Spread | null
   readonly requests_per_second: Spread
   readonly mb_per_second: Spread | null
   readonly latency_us: LatencyRecord<Spread> | null
   /**
-   * What all processes of the subject had resident together: at the end of a cell, and where it was watched
-   * at the most.
+   * Resident memory of all processes of the subject together: at the end of a cell, or the maximum where it
+   * was watched.
    */
   readonly rss_mb: Spread | null
   readonly generator_cores: Spread
-  /** The rate was the generator's limit in at least one repeat; CPU of a request still holds. */
+  /** True when the generator limited the rate in at least one repeat; CPU of a request still holds. */
   readonly is_generator_limit: boolean
   readonly failed: number
   /** Reasons of the first failures. */
   readonly failures: readonly string[]
-  /** The repeats themselves, in order: the nth of each subject of a case were taken beside each other. */
+  /** The repeats in order: the nth repeats of all subjects of a case were taken together. */
   readonly samples: readonly SampleRecord[]
 }
 
@@ -122,14 +121,14 @@ export interface CurveRecord {
   }[]
 }
 
-/** A figure that the product must reach. One bound is given, the other is null. */
+/** A required figure of the product. One bound is given, the other is null. */
 export interface CheckRecord {
   readonly scenario: string
   readonly text: string
   readonly found: Spread
   readonly at_least: number | null
   readonly at_most: number | null
-  /** What failed while it was taken: a server that refuses is quick, and proves nothing. */
+  /** Failures during the measurement: a server that refuses is fast, and proves nothing. */
   readonly failed: number
   readonly is_met: boolean
 }
@@ -139,7 +138,7 @@ export type RowHead = Pick<
   'scenario' | 'case' | 'subject' | 'pace' | 'connections' | 'offered_per_second' | 'payload_bytes'
 >
 
-/** Above this share of a core the generator, not the subject, sets the rate. */
+/** Share of a core above which the generator, not the subject, limits the rate. */
 export const GENERATOR_CORES_MAX = 0.9
 
 export function resultRow(head: RowHead, samples: readonly SampleRecord[]): ResultRow {
@@ -177,8 +176,8 @@ export function resultRow(head: RowHead, samples: readonly SampleRecord[]): Resu
 }
 
 /**
- * Of the nth repeats of both: one that lacks the figure leaves its pair out, and shifts no other. @returns
- * null when no pair has it
+ * The ratio of the nth repeats of both; a repeat without the figure leaves its pair out and shifts no other.
+ * @returns null when no pair has the figure
  */
 export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultRow): RatioRecord | null {
   const of = (row: ResultRow): readonly number[] => row.samples.map((one) => one[metric] ?? Number.NaN)
@@ -189,7 +188,7 @@ export function ratioRecord(metric: RatioMetric, over: ResultRow, under: ResultR
 
 export type Bound = { readonly atLeast: number } | { readonly atMost: number }
 
-/** @param rows those that the figure is taken from */
+/** @param rows the rows of the figure */
 export function checkRecord(
   text: string,
   found: Spread,

@@ -1,5 +1,5 @@
 /**
- * Results as one page that needs nothing else: no server, no network, no other file. Whoever has it alone can
+ * Results as one self-contained page: no server, no network, no other file. A reader with only this page can
  * judge the run.
  */
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { scenarioSection, sectionId } from './report/scenario.ts'
 import { facts, summary } from './report/summary.ts'
 import { ROOT } from './text.ts'
 
-/** @returns HTML; the results themselves are inside, for the plots and for who wants to compute with them */
+/** @returns HTML with the results inside, for the plots and for further computation */
 export function renderReport(results: ResultsFile): string {
   const comparisons = comparisonsOf(results)
   const { plots, script, styles } = assets()
@@ -84,10 +84,7 @@ function assets(): Assets {
   }
 }
 
-/**
- * The browser itself keeps the page from asking anybody for anything, and from running a script that is not
- * one of ours.
- */
+/** A policy by which the browser itself blocks network requests and foreign scripts. */
 function policy(scripts: readonly string[]): string {
   const hashes = scripts.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`)
   return `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${hashes.join(' ')}; base-uri 'none'; form-action 'none'`

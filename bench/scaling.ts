@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- scaling`: what a second front brings where handlers bound it, and what worker threads
- * bring sealed uploads.
+ * `npm run bench -- scaling`: the gain of a second front where handlers are the limit, and of worker threads
+ * for sealed uploads.
  */
 import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'

@@ -1,4 +1,4 @@
-/** What `npm run bench` can run: each scenario is a program of its own, `bench/<name>.ts`. */
+/** The scenarios of `npm run bench`: each is a program of its own, `bench/<name>.ts`. */
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
@@ -19,16 +19,16 @@ import { readVideosOptions, VIDEOS_OPTIONS_TEXT } from './videos/options.ts'
 
 export interface Scenario {
   readonly name: string
-  /** One sentence: what is compared, and by which load. */
+  /** One sentence: the subjects of the comparison and the load. */
   readonly text: string
   readonly options: ReadOptions<object>
-  /** Its options and their defaults. */
+  /** The options with their defaults. */
   readonly help: string
-  /** Its part in the whole suite; null: it runs only when it is named. */
+  /** The scenario's part in the whole suite; null: it runs only when it is named. */
   readonly suite: { readonly args: readonly string[]; readonly seconds: number } | null
-  /** Options without which it does not run. */
+  /** Options without which the scenario does not run. */
   readonly needs?: readonly string[]
-  /** Compares with packages of `tools/peers`. */
+  /** True when the scenario compares with packages of `tools/peers`. */
   readonly hasPeers: boolean
 }
 

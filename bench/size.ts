@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- size`: what a call costs on a node with a million keys, a hundred thousand models and a
+ * `npm run bench -- size`: the cost of a call on a node with a million keys, a hundred thousand models and a
  * million files, and on one with few.
  */
 import { runLoad } from '../test/support/load/load.ts'
@@ -17,7 +17,7 @@ import { startSized, type SizedNode } from './size/node.ts'
 import { readSizeOptions, SIZE_OPTIONS_TEXT } from './size/options.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readSizeOptions, SIZE_OPTIONS_TEXT)
-// Where the record goes says nothing about what was measured.
+// The path of the record is no setting of the measurement.
 const { json, ...settings } = options
 const SMALL = { keys: 10, models: 100, files: 10 }
 const LARGE = { keys: options.keys, models: options.models, files: options.files }
@@ -45,7 +45,7 @@ async function measured(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   for (let round = 0; round < options.repeats; round++) {
     for (const cell of CELLS) {
       progress(`repeat ${round + 1} of ${options.repeats}: ${cell.name}`)
-      // Each time another one first.
+      // The order of the nodes alternates.
       for (const node of round % 2 === 0 ? nodes : [...nodes].reverse()) {
         const one = await sample(cell, node, round)
         if (one !== null)

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- soak`: whether memory, descriptors and the event loop of a node stay where they are under
- * a load that goes on.
+ * `npm run bench -- soak`: checks that memory, descriptors and the event loop of a node stay stable under a
+ * long load.
  */
 import { runLoad, startLoad } from '../test/support/load/load.ts'
 import type { LoadPlan, LoadResult } from '../test/support/load/load-plan.ts'
@@ -16,12 +16,12 @@ import { holdsRate, RATE_STEP } from './soak/rate.ts'
 import { watch } from './soak/watch.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readSoakOptions, SOAK_OPTIONS_TEXT)
-// Where the record goes says nothing about what was measured.
+// The path of the record is no setting of the measurement.
 const { json, ...settings } = options
-/** Looks at memory, and readings of the loop, that a load has at least, however short. */
+/** Least looks at memory, and readings of the loop, of any load. */
 const [LOOKS_MIN, READINGS_MIN] = [40, 10]
 const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
-/** No longer than half of the load that they prepare. */
+/** At most half of the load that the trial prepares. */
 const TRIAL_MS = Math.min(5_000, options.duration * 500)
 const WARM_UP_MS = Math.min(3_000, options.duration * 500)
 
@@ -75,7 +75,7 @@ async function soak(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
   }
 }
 
-/** The rate that was asked for, or the first below it that the machine holds for a few seconds. */
+/** The given rate, or the first lower one that the machine holds for a few seconds. */
 async function heldRate(): Promise<number> {
   progress('warming up')
   await runLoad({ ...planOf(stand, options.rate, WARM_UP_MS), pace: { kind: 'closed' } })

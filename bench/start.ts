@@ -1,4 +1,4 @@
-/** `npm run bench -- start`: how long a node takes from exec to the first good answer. */
+/** `npm run bench -- start`: the time of a node from exec to the first good answer. */
 import { spawnSync } from 'node:child_process'
 import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
@@ -14,7 +14,7 @@ const SCENARIO = 'start'
 const SECOND_START_S_MAX = 2
 
 const options = optionsOrExit(process.argv.slice(2), readStartOptions, START_OPTIONS_TEXT)
-/** In the order of the table. */
+/** Samples in the order of the table. */
 const samples = {
   first: [] as SampleRecord[],
   second: [] as SampleRecord[],
@@ -35,7 +35,7 @@ for (let repeat = 1; repeat <= options.repeats; repeat++) {
     samples.first.push(await sample(await place.serve()))
     progress(`repeat ${repeat} of ${options.repeats}: second start, on the same data`)
     samples.second.push(await sample(await place.serve()))
-    // What a build leaves to do is not of the start.
+    // The first `npm start` may still build, which is not part of the start.
     if (repeat === 1) await (await place.npmStart()).stop()
     progress(`repeat ${repeat} of ${options.repeats}: second start by npm start`)
     samples.npm.push(await sample(await place.npmStart()))

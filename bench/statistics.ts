@@ -1,6 +1,6 @@
 /**
- * What repeats say together. Medians and the least and most, since machines are shared and their noise is no
- * bell.
+ * Statistics of repeats: medians with least and most, since machines are shared and their noise is not
+ * normally distributed.
  */
 
 export interface Spread {
@@ -9,24 +9,24 @@ export interface Spread {
   readonly max: number
 }
 
-/** A median and the interval in which it lies with 95 % confidence. */
+/** A median and the interval that contains it with 95 % confidence. */
 export interface Interval {
   readonly median: number
   readonly low: number
   readonly high: number
 }
 
-/** Values that were not taken (NaN) are left out. @returns NaN in each field for no values */
+/** Median, least and most; missing values (NaN) are left out. @returns NaN in each field without values */
 export function spread(values: readonly number[]): Spread {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b)
   return { median: medianOf(sorted), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
 }
 
-/** Samples drawn with replacement; more change the third digit of the bounds alone. */
+/** Samples drawn with replacement; more samples change only the third digit of the bounds. */
 const DRAWS = 2_000
 
 /**
- * Ratios inside each repeat: what slowed the machine down slowed both sides.
+ * Ratios inside each repeat: a slower machine slowed both sides.
  * @returns the median of the ratios, and the percentile bootstrap of that median; the same values give the
  * same interval
  */
@@ -43,8 +43,7 @@ export function pairedRatio(over: readonly number[], under: readonly number[]): 
 }
 
 /**
- * The median of one series over that of another which was taken at another time, so that no value of one
- * belongs to one of the other.
+ * The median of one series over that of another from another time, so that their values form no pairs.
  * @returns that ratio, and its percentile bootstrap; the same values give the same interval
  */
 export function changeOf(now: readonly number[], then: readonly number[]): Interval {
@@ -56,7 +55,7 @@ export function changeOf(now: readonly number[], then: readonly number[]): Inter
   return { median: spread(now).median / spread(then).median, ...boundsOf(ratios) }
 }
 
-/** @param sorted as many as were drawn, or none */
+/** @param sorted DRAWS values in order, or none */
 function boundsOf(sorted: readonly number[]): Pick<Interval, 'low' | 'high'> {
   return {
     low: sorted[Math.floor(DRAWS * 0.025)] ?? Number.NaN,
@@ -64,7 +63,7 @@ function boundsOf(sorted: readonly number[]): Pick<Interval, 'low' | 'high'> {
   }
 }
 
-/** @returns the median of as many values as there are, each drawn from all of them */
+/** @returns a function for the median of as many values as given, each drawn from all of them */
 function redrawn(): (values: readonly number[]) => number {
   const random = steps()
   return (values) =>

@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- --sweep`: how many fronts and worker threads this machine wants for a mix, and where more
- * bring nothing.
- */
+/** `npm run bench -- --sweep`: finds the numbers of fronts and worker threads for a mix on this machine. */
 import { availableParallelism } from 'node:os'
 import type { Stand } from '../test/support/nodes/stand.ts'
 import { keepRecord, progress } from './keep-record.ts'

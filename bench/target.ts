@@ -1,22 +1,22 @@
 import type { LoadRequest } from '../test/support/load/load-plan.ts'
 
-/** A server that the bench drives, from the outside: a process and a request. */
+/** A server that the bench drives from the outside: a process and a request. */
 export interface Target {
   readonly name: string
   /** Root of the process tree whose CPU counts. */
   readonly pid: number
   readonly port: number
   readonly request: LoadRequest
-  /** Of a good answer; 200 unless given. */
+  /** Status of a good answer; 200 by default. */
   readonly successStatus?: number
-  /** Before each of its samples. */
+  /** Runs before each of its samples. */
   readonly before?: () => Promise<void>
-  /** Said under the table: what is and what is not alike. */
+  /** Text under the table: similarities and differences. */
   readonly note: string
   stop(): Promise<void>
 }
 
-/** A peer that this machine cannot run, with the reason. */
+/** A peer that cannot run on this machine, with the reason. */
 export interface Absent {
   readonly name: string
   readonly absent: string

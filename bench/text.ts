@@ -1,16 +1,16 @@
-/** How figures are printed. */
+/** Formats figures for the terminal. */
 import { fileURLToPath } from 'node:url'
 import type { Machine } from './machine.ts'
 import type { Spread } from './statistics.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What the figures were taken on. */
+/** One line about the machine of the figures. */
 export function headLine(machine: Machine): string {
   return `on ${machine.cores} × ${machine.cpu}, Node ${machine.node}, glibc ${machine.glibc}, Linux ${machine.kernel}, load before ${machine.loadBefore}`
 }
 
-/** Least and most are left out where they say nothing. */
+/** A figure; least and most are left out where they are equal. */
 export function spreadText(of: Spread, digits: number): string {
   const print = (value: number): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
   return of.min === of.max || Number.isNaN(of.median)

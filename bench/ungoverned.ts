@@ -1,7 +1,6 @@
 /**
- * Our own pipeline without what governs it: the exchange, the body reader, the providers and the reply of the
- * product, composed here without access, limits, validation, metering and logs. What the product's own figure
- * is compared with.
+ * The product's pipeline without its governing stages: exchange, body reader, providers and reply, without
+ * access, limits, validation, metering and logs. The product's own figure is compared with it.
  */
 import type { Outcome } from '../src/schemas/failures.ts'
 import { BODIES_BYTES_MAX } from '../src/schemas/limits/limits.ts'

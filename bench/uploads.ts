@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- uploads`: what receiving, checking, sealing and storing files costs, against servers that
- * only receive.
+ * `npm run bench -- uploads`: the cost of receiving, checking, sealing and storing files, against servers
+ * that only receive.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { progress } from './keep-record.ts'
@@ -17,9 +17,11 @@ import { startS3Sink } from './transfers/s3-sink.ts'
 import { Bench } from './transfers/scenario.ts'
 import { besideTransfers, type Latency } from './transfers/tiny.ts'
 
-/** Bytes a second of the slow bucket, uploads into it at once, and how long they are watched. */
+/** Bytes a second of the slow bucket. */
 const SLOW_BYTES_PER_S = 5e6
+/** Concurrent uploads into the slow bucket. */
 const SLOW_UPLOADS = 8
+/** Milliseconds for which these uploads are watched. */
 const SLOW_MS = 20_000
 const LONG_MS = 120_000
 
@@ -39,7 +41,7 @@ try {
   await bench.stopServers()
 }
 
-/** Everything that is compared with the others, on servers that stay. */
+/** All comparisons with other servers, which stay up between the sections. */
 async function beside(): Promise<void> {
   if (bench.runs('speed') || bench.runs('crowd') || bench.runs('sizes')) {
     await bench.start('nginx', () => startFileNginx(input))
@@ -118,7 +120,7 @@ function latencyText({ p50, p99 }: Latency): string {
   return `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms`
 }
 
-/** On a node of its own, whose memory knows only one upload. */
+/** Memory of a new node during uploads of one kind. */
 async function memory(place: string, settings: Readonly<Record<string, string>>): Promise<void> {
   progress(`memory: ${options.crowd} uploads to ${place}`)
   const gateway = bench.keep(await startUploadGateway({ isSynced: true, settings }))
@@ -159,9 +161,7 @@ async function intoS3(): Promise<void> {
   }
 }
 
-/**
- * Uploads into a bucket that takes 5 MB/s of all of them; they are cut when their memory has shown itself.
- */
+/** Uploads into a bucket that accepts 5 MB/s in all; they are cut after their memory is measured. */
 async function slowSink(): Promise<void> {
   progress(`memory: ${SLOW_UPLOADS} uploads into a slow bucket`)
   const sink = await startS3Sink(SLOW_BYTES_PER_S)

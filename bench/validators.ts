@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- validators`: what checking a body costs, by the product's validator and by others on the
+ * `npm run bench -- validators`: the cost of checking a body by the product's validator and by others on the
  * same shapes.
  */
 import { keepRecord, progress } from './keep-record.ts'
@@ -15,7 +15,7 @@ import { startValidator, type Subject } from './validators/subjects.ts'
 
 const WARM_UP_MS = 300
 
-/** One sample of one body, with what each subject needed for it in each repeat. */
+/** One sample of one body with the cost of each subject in each repeat. */
 interface Case {
   readonly body: ValidatedBody
   readonly sample: Sample

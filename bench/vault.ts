@@ -1,4 +1,4 @@
-/** `npm run bench -- vault`: what 300 secrets a second cost, and what they do to a small read. */
+/** `npm run bench -- vault`: the cost of 300 secrets a second, and their effect on a small read. */
 import { availableParallelism } from 'node:os'
 import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
@@ -9,7 +9,10 @@ import { measure, warm } from './vault/measure.ts'
 import { readVaultOptions, VAULT_OPTIONS_TEXT, writesOf } from './vault/options.ts'
 import { figureLines, vaultRows, type VaultRepeat } from './vault/report.ts'
 
-/** Of the offered rate. What was in flight at both ends does not always even out. */
+/**
+ * Share of the offered rate that must be reached; the requests in flight at both ends do not always cancel
+ * out.
+ */
 const RATE_SHARE_MIN = 0.99
 
 const options = optionsOrExit(process.argv.slice(2), readVaultOptions, VAULT_OPTIONS_TEXT)

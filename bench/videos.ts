@@ -1,4 +1,4 @@
-/** `npm run bench -- videos`: what accepting a video job costs, against an insert and a job queue alone. */
+/** `npm run bench -- videos`: the cost of accepting a video job, against an insert and a job queue alone. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -42,7 +42,7 @@ try {
 }
 
 async function run(): Promise<void> {
-  // Durable: what was answered with 202 must be there after a power cut.
+  // Durable: a job answered with 202 must survive a power failure.
   const postgres = await outsidePostgres({ isSynced: true })
   closers.push(() => postgres.close())
   const redis = await outsideRedis()
@@ -100,7 +100,7 @@ async function startSluice({ databaseUrl, redisUrl }: Stores): Promise<Target> {
     request: requestOf(stand),
     successStatus: 202,
     note: 'the whole node: key check, validation, price, hold, row and live view; group commit; its runner claims what was accepted',
-    // A workspace has only so many open jobs.
+    // The number of open jobs of a workspace is limited.
     before: async () =>
       void (await store.sql`UPDATE video_jobs SET state = 'cancelled' WHERE state IN ('accepted', 'submitting', 'running', 'storing')`),
     stop: () => Promise.resolve(),
@@ -116,7 +116,7 @@ function requestOf({ keys }: Stand): Target['request'] {
   }
 }
 
-/** @param port where nobody listens */
+/** @param port a port without a listener */
 function catalogue(port: number): object {
   const video = { submit: 'blind', concurrency: 1, polls_per_second: 1 }
   return {
@@ -152,7 +152,8 @@ async function startPeer(
 ): Promise<Target | Absent> {
   if (!existsSync(join(ROOT, 'tools/peers/node_modules', kind))) return { name: kind, absent: NO_PEERS }
   const port = await freePort()
-  // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
+  // The process has a session of its own, as the product's fronts have: the kernel distributes cores by
+  // session (autogroup).
   const child = fork(fileURLToPath(new URL('./videos/peer-process.js', import.meta.url)), {
     env: plainEnvironment(),
     execArgv: [],

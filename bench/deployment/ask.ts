@@ -1,14 +1,14 @@
-/** One request to a deployment at a time: what is sent around a load, not the load itself. */
+/** One request to a deployment at a time: the requests around a load, not the load itself. */
 import { Agent, request as askPlainly, type IncomingMessage } from 'node:http'
 import { Agent as SecureAgent, request as askSecurely } from 'node:https'
 import { isIP } from 'node:net'
 import type { Origin } from './origin.ts'
 
-/** A deployment at one of its addresses: nothing else is contacted. */
+/** A deployment at one of its addresses: the bench contacts no other. */
 export interface Place {
   readonly origin: Origin
   readonly address: string
-  /** PEM that stands in for the system's issuers; null: those. */
+  /** PEM that replaces the system's issuers; null: the system's. */
   readonly issuers: string | null
   readonly key: string
 }
@@ -26,7 +26,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** `code` is the system's, TLS's or the parser's word for what went wrong. */
+/** `code` is the error code of the system, of TLS or of the parser. */
 export type Asked = { readonly answer: Answer } | { readonly code: string }
 
 const ANSWER_BYTES_MAX = 8_000_000
@@ -44,7 +44,8 @@ export function askerOf(place: Place, connections: number): Asker {
     : new Agent({ keepAlive: true, maxSockets: connections })
   const start = origin.isTls ? askSecurely : askPlainly
   const name = isIP(origin.hostname) === 0 ? { servername: origin.hostname } : {}
-  // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise: the key is for this server alone.
+  // Certificates are checked also where NODE_TLS_REJECT_UNAUTHORIZED is off: the key is for this server
+  // alone.
   const trust = { rejectUnauthorized: true, ...(issuers === null ? {} : { ca: issuers }) }
   return {
     close: () => agent.destroy(),

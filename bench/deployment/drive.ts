@@ -12,10 +12,11 @@ import { runUploads } from './uploads.ts'
 export interface Driving {
   readonly place: Place
   /**
-   * Root of the processes that serve, where they are on this machine; null: elsewhere, and CPU has no figure.
+   * Root of the serving processes, where they run on this machine; null: elsewhere, so that CPU has no
+   * figure.
    */
   readonly localPid: number | null
-  /** Nothing more is begun. */
+  /** Aborted: no further request begins. */
   readonly signal: AbortSignal
 }
 
@@ -24,8 +25,8 @@ export async function drive(cell: Cell, { place, localPid, signal }: Driving): P
   const cpuUs = (requests: number): number =>
     localPid === null ? Number.NaN : ((treeCpuS(localPid) - before) / Math.max(1, requests)) * 1e6
   if (cell.load === 'uploads') return runUploads(cell, { place, signal, cpuUs })
-  // A closed pace sends when it is connected: whatever is answered counts, the refusals of the first moment
-  // too.
+  // A closed pace begins to count as soon as it is connected: every answer counts, also the refusals of the
+  // first moment.
   const settleMs = cell.pace.kind === 'open' ? SETTLE_MS : 0
   const load = await startLoad({
     host: place.address,
@@ -37,7 +38,7 @@ export async function drive(cell: Cell, { place, localPid, signal }: Driving): P
     },
     connections: cell.connections,
     pace: cell.pace,
-    // What fell due while a server stood still is made up for when it answers again, and not in one blow.
+    // After a standstill of the server the generator catches up with due requests, but not all at once.
     ratePerSMax: cell.pace.kind === 'open' ? DEPLOYMENT_RATE_MAX : cell.ratePerS,
     durationMs: cell.seconds * 1_000 - settleMs,
     warmUpMs: settleMs,

@@ -2,9 +2,9 @@ import type { SampleRecord } from '../record.ts'
 
 export interface Driven {
   readonly sample: SampleRecord
-  /** Answers that only said to come back later: the limit of the key, no failure. */
+  /** Answers that only asked to retry later: the limit of the key, not a failure. */
   readonly limited: number
-  /** Whole answers and failures. */
+  /** Complete answers and failures. */
   readonly requests: number
 }
 

@@ -1,13 +1,13 @@
-/** Which process of this machine serves a port: CPU has figures only there. */
+/** Finds the process of this machine that serves a port: only there CPU has figures. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { processes, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 
-/** Of a socket that listens, in `/proc/net/tcp`. */
+/** State of a listening socket in `/proc/net/tcp`. */
 const LISTENS = '0A'
 
 /**
- * @returns the root of the process tree that listens there; null where this cannot be told, as for somebody
- * else's process
+ * @returns the root of the process tree that listens on the port; null where the system does not show it, as
+ * for another user's process
  */
 export function listenerOf(port: number): ProcessRow | null {
   const wanted = new Set(inodes(port).map((inode) => `socket:[${inode}]`))
@@ -17,7 +17,9 @@ export function listenerOf(port: number): ProcessRow | null {
   return found === undefined ? null : rootOf(found, rows)
 }
 
-/** A front's supervisor is above it, and with that the whole node; whoever started that is not. */
+/**
+ * The supervisor above a front, and so the whole node; the process that started the node is not part of it.
+ */
 function rootOf(row: ProcessRow, rows: ReadonlyMap<number, ProcessRow>): ProcessRow {
   const above = rows.get(row.parent)
   return above !== undefined && isSluice(row) && isSluice(above) ? rootOf(above, rows) : row

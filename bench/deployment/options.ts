@@ -1,4 +1,4 @@
-/** What the command line of a load test of a running deployment may ask for. */
+/** Options of the command line of a load test of a running deployment. */
 import { readFileSync } from 'node:fs'
 import { numbersText, optionReader } from '../options.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { checkedKey, originOf } from './origin.ts'
 import { DEPLOYMENT_LOADS, secondsOf, type DeploymentOptions } from './plan.ts'
 
-/** In every node, and computed by it: no provider is asked, and nothing is charged. */
+/** A model of every node, which the node computes itself: no call to a provider, and no charge. */
 export const FREE_MODEL = 'sluice/lexical-1'
 
 const NUMBERS = {
@@ -64,7 +64,7 @@ export const readDeploymentOptions = optionReader(
   },
 )
 
-/** A key on a command line can be seen by everybody on the machine; a file need not be. */
+/** Reads the key. Every user of a machine can see a key on a command line; a file can be private. */
 function keyOf(given: string | null): string {
   if (given === null) throw new Error('--target needs the --key of that deployment, or --key @FILE')
   return checkedKey(given.startsWith('@') ? fileOf('--key', given.slice(1)).trim() : given)
@@ -82,7 +82,7 @@ function fileOf(option: string, path: string): string {
   }
 }
 
-/** Samples of two bytes. */
+/** An even number of bytes, since samples have two. */
 function evenly(bytes: number): number {
   return bytes - (bytes % 2)
 }

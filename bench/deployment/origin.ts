@@ -1,18 +1,18 @@
-/** Where a deployment is, as its operator names it. */
+/** The address of a deployment, as its operator gives it. */
 import { isIP } from 'node:net'
 import { API_PREFIX } from '../../src/schemas/api-prefix.ts'
 
 export interface Origin {
-  /** `https://sluice.example`: all of it that is printed and written. */
+  /** `https://sluice.example`: the only part that is printed and written. */
   readonly text: string
   readonly hostname: string
   readonly port: number
   readonly isTls: boolean
-  /** Of the `host` header. */
+  /** Value of the `host` header. */
   readonly authority: string
 }
 
-/** Throws an Error that says in one line what is wrong, without what was given: it may hold a password. */
+/** Throws an Error that explains the fault in one line, without the given text: it may contain a password. */
 export function originOf(given: string): Origin {
   const url = URL.canParse(given) ? new URL(given) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol))
@@ -33,7 +33,7 @@ export function originOf(given: string): Origin {
   }
 }
 
-/** Throws an Error that does not say the key. */
+/** Throws an Error that does not contain the key. */
 export function checkedKey(key: string): string {
   if (!/^[\x21-\x7e]{1,1024}$/.test(key))
     throw new Error('--key takes an API key of printable characters, or @FILE')

@@ -1,7 +1,4 @@
-/**
- * What a load test of a deployment will send, before it sends anything: the whole of it can be told in a
- * line.
- */
+/** The plan of a load test of a deployment, made before the first request: one line describes it whole. */
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import type { LoadPace, LoadRequest } from '../../test/support/load/load-plan.ts'
@@ -18,15 +15,15 @@ export interface DeploymentOptions {
   readonly issuers: string | null
   readonly loads: readonly DeploymentLoad[]
   readonly model: string
-  /** Requests a second, at most. */
+  /** Requests a second at most. */
   readonly rate: number
-  /** Of a cell. */
+  /** Seconds of a cell. */
   readonly seconds: number
   readonly repeats: number
   readonly connections: number
   /** Bytes of an uploaded file. */
   readonly payloadBytes: number
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
@@ -42,16 +39,16 @@ export interface Cell {
   readonly payloadBytes: number | null
 }
 
-/** Of the highest rate, for latency against offered load. */
+/** Shares of the highest rate, for latency against offered load. */
 export const SHARES: readonly number[] = [0.1, 0.25, 0.5, 0.75, 1]
 /**
- * Milliseconds of a cell of a fixed rate that count for nothing: connections open in them. They are of its
- * seconds.
+ * Milliseconds at the head of a cell of a fixed rate that are not counted: connections open in them. They are
+ * part of the cell's seconds.
  */
 export const SETTLE_MS = 300
-/** Behind a cell of a fixed rate, for what was due and is late. */
+/** Seconds after a cell of a fixed rate for late answers. */
 export const DRAIN_SECONDS = 2
-/** Before the load: the key at each address that is tried, an embedding, and each operation once. */
+/** Requests before the load: the key at each tried address, an embedding, and each operation once. */
 const FIRST = ADDRESSES_MAX + 1
 
 export type Input = Pick<
@@ -59,7 +56,7 @@ export type Input = Pick<
   'loads' | 'model' | 'rate' | 'seconds' | 'repeats' | 'connections' | 'payloadBytes'
 >
 
-/** In the order in which they run, once. */
+/** The cells of one repeat in their order. */
 export function cellsOf(options: Input): readonly Cell[] {
   const { model, rate, connections, seconds } = options
   const embeddings = embeddingsRequest(model)
@@ -105,7 +102,7 @@ export function cellsOf(options: Input): readonly Cell[] {
   return all.filter(({ load }) => options.loads.includes(load))
 }
 
-/** What needs no object to be made first. */
+/** Read operations that need no prepared object. */
 const READS: readonly AnyOperation[] = OPERATIONS.filter(
   ({ method, path }) => method === 'get' && !path.includes('{'),
 )
@@ -121,8 +118,8 @@ export function secondsOf(options: Input): number {
 }
 
 /**
- * At most: each cell keeps under its rate, and a file that was uploaded is removed by a request of its own,
- * or a few.
+ * Upper limit of the requests: each cell stays below its rate, and the removal of an uploaded file takes one
+ * request or a few.
  */
 export function requestsOf(options: Input): number {
   const cells = cellsOf(options)
@@ -133,7 +130,7 @@ export function requestsOf(options: Input): number {
   return FIRST + cells.filter(({ load }) => load === 'operations').length + options.repeats * sent
 }
 
-/** The first of a cell goes at once. */
+/** Requests of a cell; the first is sent at once. */
 export function requestsOfCell({ ratePerS, seconds }: Pick<Cell, 'ratePerS' | 'seconds'>): number {
   return Math.floor(ratePerS * seconds) + 1
 }

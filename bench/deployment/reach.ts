@@ -1,4 +1,4 @@
-/** Whether a deployment can be reached and takes the key, before any load is sent to it. */
+/** Checks that a deployment can be reached and accepts the key, before any load. */
 import { lookup } from 'node:dns/promises'
 import { askerOf, type Answer, type Asked, type Place, type Question } from './ask.ts'
 import { ADDRESSES_MAX, REACH_MS } from './limits.ts'
@@ -7,10 +7,10 @@ import type { Origin } from './origin.ts'
 export type Reached = { readonly place: Place } | { readonly problem: string }
 
 /**
- * Looks the name up once and keeps to the first of its addresses that answers: a load goes where this request
- * went.
- * @param first must be answered with 200
- * @returns in one line why there can be no load; it holds neither the key nor what the server says of itself
+ * Looks the name up once and keeps the first address that answers: the load goes to the same address.
+ * @param first request that must be answered with 200
+ * @returns the reason in one line why there can be no load; the text contains neither the key nor the
+ * server's description of itself
  */
 export async function reach(
   origin: Origin,
@@ -35,12 +35,12 @@ export async function reach(
   return { problem }
 }
 
-/** Nobody is at this address; another one of the name may do. */
+/** Codes of an address without a server; another address of the name may have one. */
 const NOBODY = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'ETIMEDOUT'])
 
 export function problemOf(asked: Asked, { origin, key }: Pick<Place, 'origin' | 'key'>): string {
   const text = 'answer' in asked ? answered(asked.answer, origin) : unanswered(asked.code)
-  // The host of a redirect is the server's word: it may say back what it was sent.
+  // The host of a redirect is a text of the server, which may repeat the key.
   return `${origin.text} ${text.replaceAll(new RegExp(key.replaceAll(/[^\w]/g, '\\$&'), 'gi'), '…')}`
 }
 

@@ -34,7 +34,7 @@ const PERCENTILES: readonly (readonly [string, (of: LatencyRecord<Spread>) => Sp
   ['p99.9', (of) => of.p99_9],
 ]
 
-/** Empty without an open pace. */
+/** Curves of latency; empty without an open pace. */
 export function latencyCurve(rows: readonly ResultRow[]): readonly CurveRecord[] {
   const points = (read: (of: LatencyRecord<Spread>) => Spread): readonly (readonly [number, number])[] =>
     rows.flatMap(({ offered_per_second: x, latency_us: of }) =>

@@ -1,6 +1,6 @@
 /**
- * Files to a deployment, few and one after the other on each connection; each is removed as soon as it is
- * there.
+ * Uploads files to a deployment, one after the other on each connection; each file is removed as soon as it
+ * is stored.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build as buildHistogram } from 'hdr-histogram-js'
@@ -11,14 +11,14 @@ import { statusText, type Driven } from './driven.ts'
 import { REMOVALS_MAX } from './limits.ts'
 import { requestsOfCell, type Cell } from './plan.ts'
 
-/** Milliseconds that one file may take. Decision. */
+/** Milliseconds of one upload. Decision. */
 const UPLOAD_MS = 60_000
 const FAILURES_KEPT = 20
 
 export interface Uploading {
   readonly place: Place
   readonly signal: AbortSignal
-  /** Microseconds of the server for each of so many requests. */
+  /** Microseconds of CPU of the server for each of the given number of requests. */
   readonly cpuUs: (requests: number) => number
 }
 
@@ -96,7 +96,7 @@ class Uploads {
     }
   }
 
-  /** @returns milliseconds that the server wants to be left alone */
+  /** @returns milliseconds that the server asks to wait */
   async #upload(): Promise<number> {
     const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
     const startedAt = performance.now()
@@ -128,7 +128,7 @@ class Uploads {
       if ('answer' in asked && [200, 404].includes(asked.answer.status)) return
       await sleep(isLimited(asked) ? Math.min(waitOf(asked), UPLOAD_MS) : 0)
     }
-    // An id is the server's word: it may say back what it was sent.
+    // An id is a text of the server, which may repeat the key.
     this.#fail(`the file ${id.includes(this.#key) ? '…' : id} could not be removed: it is left there`)
   }
 
@@ -142,7 +142,7 @@ function isLimited(asked: Asked): boolean {
   return 'answer' in asked && asked.answer.status === 429
 }
 
-/** A second where the server does not say. */
+/** Milliseconds to wait: a second where the server gives no time. */
 function waitOf(asked: Asked): number {
   const text = 'answer' in asked ? asked.answer.headers['retry-after'] : undefined
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : 1_000

@@ -1,19 +1,19 @@
-/** What the command line of `latency` may ask for. */
+/** Options of the command line of `latency`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export const LATENCY_SUBJECTS = ['sluice', 'sluice-ungoverned', 'nginx', 'fastify', 'node'] as const
 export type LatencySubject = (typeof LATENCY_SUBJECTS)[number]
 
 export interface LatencyOptions {
-  /** Of one cell. */
+  /** Seconds of one cell. */
   readonly seconds: number
   readonly repeats: number
   readonly connections: number
   readonly dimensions: number
-  /** Per cent of each subject's own ceiling. */
+  /** Percent of each subject's own ceiling. */
   readonly shares: readonly number[]
   readonly against: readonly LatencySubject[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Each subject's ceiling by a closed loop, then fixed rates at shares of it: latency counts from when a
- * request was due.
+ * Each subject's ceiling by a closed loop, then fixed rates at shares of it: latency counts from the time
+ * when a request was due.
  */
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadPace, LoadResult } from '../../test/support/load/load-plan.ts'
@@ -17,7 +17,7 @@ import type { Target } from '../target.ts'
 import { readMemory, totalOf } from '../transfers/resources.ts'
 
 export interface Stepped {
-  /** Begins the names of its cases: what is asked for. */
+  /** Begins the names of its cases: the kind of request. */
   readonly of: string
   readonly target: Target
 }
@@ -25,16 +25,19 @@ export interface Stepped {
 export interface StepSettings {
   readonly connections: number
   readonly durationMs: number
-  /** Before the ceiling of each. */
+  /** Milliseconds before each subject's ceiling. */
   readonly warmUpMs: number
   readonly repeats: number
-  /** Per cent of the ceiling. */
+  /** Percent of the ceiling. */
   readonly shares: readonly number[]
 }
 
-/** A generator that was itself so late at its 99th percentile measures itself. */
+/**
+ * Milliseconds of the generator's own lateness at the 99th percentile beyond which a cell measures the
+ * generator.
+ */
 export const GENERATOR_LATE_MS_MAX = 5
-/** At the head of a cell: connections open in them. */
+/** Milliseconds at the head of a cell: connections open in them. */
 const SETTLE_MS = 300
 
 export interface Cell {
@@ -121,7 +124,7 @@ async function load(target: Target, { connections, durationMs, pace }: LoadInput
   }
 }
 
-/** The ceiling's row and one for each share. */
+/** The row of the ceiling and one row for each share. */
 export function stepRows(scenario: string, all: readonly Steps[]): readonly ResultRow[] {
   const head = ({ subject, connections }: Steps) => ({ scenario, subject, connections, payload_bytes: null })
   return all.flatMap((steps) => [
@@ -176,7 +179,7 @@ const PERCENTILES: readonly (readonly [keyof LatencyRecord<number>, string])[] =
   ['max', 'the slowest'],
 ]
 
-/** A curve for each percentile, a line for each subject. */
+/** A curve for each percentile with a line for each subject. */
 export function latencyCurves(scenario: string, rows: readonly ResultRow[]): readonly CurveRecord[] {
   const open = rows.filter((row) => row.pace === 'open')
   const of = (row: ResultRow): string => row.case.split(',')[0] ?? ''

@@ -1,6 +1,6 @@
 /**
- * What a rate limit lets through against what it says, and what a call then costs, by the size of the limit
- * and the count of fronts.
+ * Compares the calls that a rate limit admits with its value, and measures the cost of a call, by the size of
+ * the limit and the number of fronts.
  */
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
@@ -15,14 +15,16 @@ export interface Accuracy {
   readonly fronts: number
   readonly rpm: number
   readonly admitted: number
-  /** In the time between the first and the last call that was let in: limit × that time, and the burst. */
+  /**
+   * Allowed calls in the time between the first and the last admitted one: limit × that time, and the burst.
+   */
   readonly allowed: number
   /** The bound of design §6: 100 ms more. */
   readonly bound: number
   readonly offeredPerS: number
-  /** What was offered reaches the limit; else the rig was it. */
+  /** True when the offered load exceeds the limit; otherwise the rig was the limit. */
   readonly isReached: boolean
-  /** Microseconds of CPU of the node's whole process tree, admitted or refused. */
+  /** Microseconds of CPU of the node's whole process tree, for admitted and refused calls. */
   readonly cpuUs: number
   readonly generatorCores: number
 }

@@ -1,6 +1,6 @@
 /**
- * The limits stage beside the usual limiters of npm: CPU of a call that each lets in, and what each lets
- * through at a limit.
+ * The limits stage beside common limiters of npm: CPU of an admitted call, and the number of admitted calls
+ * at a limit.
  */
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { runLoad } from '../../test/support/load/load.ts'
@@ -12,7 +12,7 @@ import { limiterRequest, startLimiter } from './limiter-targets.ts'
 import { LIMITERS } from './limiters.ts'
 import type { LimitsOptions } from './options.ts'
 
-/** That no run comes near. */
+/** Requests a minute that no run reaches. */
 const AMPLE_RPM = 1_000_000_000
 const RPMS = [600, 60_000]
 const WARM_UP_MS = 2_000
@@ -26,7 +26,7 @@ export interface Beside {
 
 export interface BesideInput extends Pick<LimitsOptions, 'seconds' | 'connections' | 'repeats'> {
   readonly warmUpMs?: number
-  /** Requests a minute of the limits that are pressed. */
+  /** Requests a minute of the limits under test. */
   readonly limits?: readonly number[]
 }
 
@@ -94,7 +94,7 @@ async function pressed(
   { connections, durationMs, warmUpMs }: Settings,
 ): Promise<Limited> {
   const load = { host: '127.0.0.1', port: target.port, connections, pace: { kind: 'closed' } } as const
-  // By a key of its own: the code is warm, and nothing of the other key's limit is used up.
+  // The warm-up uses a key of its own: the code is warm, and the other key's limit is unused.
   await runLoad({ ...load, durationMs: warmUpMs, requests: [limiterRequest()] })
   const before = treeCpuS(target.pid)
   const result = await runLoad({ ...load, durationMs, requests: [target.request] })

@@ -1,6 +1,6 @@
 /**
- * The smallest server that asks a limiter: the key's hash, one question, 200 or 429. In a process of its own,
- * with a Redis of its own.
+ * The smallest server with a limiter: the key's hash, one check, 200 or 429. The server runs in a process of
+ * its own, with a Redis of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -14,7 +14,7 @@ export interface LimiterSettings {
   readonly name: LimiterName
   readonly port: number
   readonly limitRpm: number
-  /** Null: the in-memory one of the product. */
+  /** Null: the in-memory Redis of the product. */
   readonly redisCommand: string | null
   readonly packages: string
 }
@@ -36,7 +36,7 @@ async function start({ name, port, limitRpm, redisCommand, packages }: LimiterSe
   }).listen(port, '127.0.0.1', () => process.send?.('ready'))
 }
 
-/** At once where the limiter knows at once: a promise would be its cost and not the server's. */
+/** Answers synchronously where the limiter does: a promise would add the server's own cost. */
 function answer(limiter: Limiter, hash: string, tell: (status: number) => void): void | Promise<void> {
   const may = limiter(hash)
   if (may instanceof Promise)
@@ -47,7 +47,7 @@ function answer(limiter: Limiter, hash: string, tell: (status: number) => void):
   tell(may ? 200 : 429)
 }
 
-/** Ends with this process, whichever way that ends. */
+/** Starts a Redis that ends with this process in any case. */
 async function redis(command: string | null): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-limiter-'))
   const socketPath = join(home, 'redis.sock')

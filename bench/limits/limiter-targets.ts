@@ -1,4 +1,4 @@
-/** Limiters as targets: what one of them adds to the same minimal server, and what it lets through. */
+/** Limiters as targets: the cost that each adds to the same minimal server, and the calls that it admits. */
 import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const PACKAGE = 'node_modules/rate-limiter-flexible'
 
 export interface LimiterInput {
   readonly limitRpm: number
-  /** Where the peers are installed. */
+  /** Folder with the installed peers. */
   readonly packages?: string
 }
 
@@ -54,7 +54,7 @@ export async function startLimiter(
   }
 }
 
-/** Of a key that nobody has used yet. */
+/** A request with an unused key. */
 export function limiterRequest(): LoadRequest {
   return {
     method: 'GET',

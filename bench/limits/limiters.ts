@@ -1,4 +1,7 @@
-/** Limiters behind one question: may this key call now? Ours as a front has it, and the usual ones of npm. */
+/**
+ * Limiters behind one check: may this key call now? The product's limiter as a front has it, and common ones
+ * of npm.
+ */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -8,19 +11,19 @@ import { openRateAuthority } from '../../src/server/redis/rates.ts'
 import { keyOf } from '../../test/support/wire/rate-simulation.ts'
 
 export const LIMITERS = ['sluice', 'rate-limiter-flexible-redis', 'rate-limiter-flexible', 'direct'] as const
-/** `direct` is the server that all of them stand behind, without a limiter. */
+/** `direct` is the server behind all of them, without a limiter. */
 export type LimiterName = (typeof LIMITERS)[number]
 
 export interface LimiterDeps {
   readonly limitRpm: number
   /** Null for limiters that need none. */
   readonly socketPath: string | null
-  /** Where the peers are installed. */
+  /** Folder with the installed peers. */
   readonly packages: string
   readonly reachableMsMax?: number
 }
 
-/** @param hash of the key */
+/** @param hash hash of the key */
 export type Limiter = (hash: string) => boolean | Promise<boolean>
 
 /** Milliseconds until Redis must have answered. */
@@ -70,7 +73,7 @@ async function ours({
   }
 }
 
-/** What of the package is used here; it is none of our dependencies. */
+/** The used part of the package, which is no dependency of Sluice. */
 type Flexible = Readonly<
   Record<
     'RateLimiterRedis' | 'RateLimiterMemory',
@@ -79,8 +82,8 @@ type Flexible = Readonly<
 >
 
 /**
- * A minute's points in a window of a minute, as its own guide has it; a key that is over its limit is refused
- * from memory.
+ * A minute's points in a window of a minute, as the package's guide recommends; a key over its limit is
+ * refused from memory.
  */
 function flexible({ limitRpm, socketPath, packages }: LimiterDeps, kind: keyof Flexible): Limiter {
   const limiters = createRequire(join(packages, 'package.json'))('rate-limiter-flexible') as Flexible
@@ -97,7 +100,7 @@ function flexible({ limitRpm, socketPath, packages }: LimiterDeps, kind: keyof F
     limiter.consume(hash).then(
       () => true,
       (refusal: unknown) => {
-        // It rejects with an Error when it could not ask, and with what it counted when the answer is no.
+        // The promise rejects with an Error when the check failed, and with the count when the answer is no.
         if (refusal instanceof Error) throw refusal
         return false
       },

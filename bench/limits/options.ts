@@ -1,15 +1,15 @@
-/** What the command line of `limits` may ask for. */
+/** Options of the command line of `limits`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export const LIMITS_PARTS = ['cpu', 'beside', 'accuracy'] as const
 
 export interface LimitsOptions {
-  /** Of one sample. */
+  /** Seconds of one sample. */
   readonly seconds: number
   readonly repeats: number
   readonly connections: number
   readonly only: readonly (typeof LIMITS_PARTS)[number][]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

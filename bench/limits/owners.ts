@@ -1,14 +1,12 @@
-/**
- * Keys of the bench: one for which nothing has a limit, one for which everything has, and keys of any rate
- * limit.
- */
+/** Keys of the bench: one without any limit, one with every limit, and keys with a rate limit. */
 import type { Stand } from '../../test/support/nodes/stand.ts'
 
-/** USD and requests a minute that no run comes near. */
+/** USD that no run spends. */
 const AMPLE_USD = 1_000_000
+/** Requests a minute that no run reaches. */
 const AMPLE_RPM = 1_000_000
 
-/** A key of an organization of its own: credit is the organization's. */
+/** A key with an organization of its own, since credit belongs to the organization. */
 export async function limitedKey(stand: Stand): Promise<string> {
   const { id } = (await stand.cli('organizations', 'create', '--name', 'limited')) as { id: string }
   const manager = (await stand.cli(
@@ -32,7 +30,7 @@ export async function limitedKey(stand: Stand): Promise<string> {
   return String(made['key'])
 }
 
-/** A key that has a rate limit alone. */
+/** A key with only a rate limit. */
 export async function ratedKey(stand: Stand, rpm: number): Promise<string> {
   const made = await managed(stand, stand.keys.management_key)('POST', '/keys', {
     name: `${rpm} a minute`,

@@ -1,11 +1,11 @@
-/** Uploaded files are taken away again while the mix runs: a quota and a disk hold only so many. */
+/** Removes uploaded files while the mix runs, since quota and disk are limited. */
 import { Agent, request } from 'node:http'
 import type { Stand } from '../../test/support/nodes/stand.ts'
 
 export interface MixedFiles {
-  /** Of the file that reads ask for. */
+  /** Id of the file that reads use. */
   readonly keptId: string
-  /** Takes away what is left. */
+  /** Removes the remaining files. */
   close(): Promise<void>
 }
 
@@ -52,7 +52,10 @@ class Files {
     return body.id
   }
 
-  /** One at a time; what fails is tried again with the next: a node that is restarted refuses some. */
+  /**
+   * Removes files, one sweep at a time; the next sweep repeats failed removals: a node that restarts refuses
+   * some.
+   */
   sweep(keptId: string): Promise<void> {
     this.#sweeping ??= this.#remove(keptId)
       .catch(() => undefined)
@@ -60,7 +63,7 @@ class Files {
     return this.#sweeping
   }
 
-  /** With the kept one. */
+  /** Removes all files, also the kept one. */
   async end(): Promise<void> {
     await this.#sweeping
     await this.sweep('')

@@ -9,22 +9,22 @@ import { openFiles, type MixedFiles } from './files.ts'
 import { MIXED_KINDS, MIXED_SHARES, MIXED_STATUSES, mixedRequests, mixInTurn, type MixedKind } from './mix.ts'
 
 export interface MixedInput {
-  /** Of all kinds together. */
+  /** Requests a second of all kinds together. */
   readonly ratePerS: number
-  /** Milliseconds; left out: until it is stopped. */
+  /** Milliseconds; absent: until the load is stopped. */
   readonly durationMs?: number
   readonly warmUpMs?: number
-  /** Of all kinds together; kinds that take longer have more than their share. */
+  /** Connections of all kinds together; slower kinds have more than their share. */
   readonly connections?: number
-  /** Of the files' sizes. */
+  /** Seed of the files' sizes. */
   readonly seed?: number
 }
 
 export interface MixedResult {
   readonly kinds: Readonly<Record<MixedKind, LoadResult>>
-  /** Requests without the answer that they should have had. */
+  /** Requests without the expected answer. */
   readonly failed: number
-  /** Each with its kind, the first of them. */
+  /** The first failures, each with its kind. */
   readonly failures: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface MixedLoad {
 const CONNECTIONS = 48
 const FOREVER_MS = 24 * 3_600_000
 const SEED = 8
-/** Of the connections. */
+/** Shares of the connections. */
 const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = {
   embeddings: 0.6,
   reads: 0.1,
@@ -45,8 +45,8 @@ const CONNECTION_SHARES: Readonly<Record<MixedKind, number>> = {
 }
 
 /**
- * One generator process for each kind: what an upload of 20 MB takes from a generator is no latency of an
- * embeddings call.
+ * One generator process for each kind: the CPU that an upload of 20 MB takes from a generator must not count
+ * as latency of an embeddings call.
  */
 export async function startMixedLoad(stand: Stand, input: MixedInput): Promise<MixedLoad> {
   const files = await openFiles(stand)
@@ -84,7 +84,7 @@ export async function startMixedLoad(stand: Stand, input: MixedInput): Promise<M
   }
 }
 
-/** The same hundred requests by a closed loop: what this machine holds of the mix. */
+/** The same hundred requests by a closed loop: the machine's ceiling for the mix. */
 export async function mixedCeiling(stand: Stand, input: Omit<MixedInput, 'ratePerS'>): Promise<LoadResult> {
   const files = await openFiles(stand)
   try {

@@ -1,11 +1,11 @@
-/** What the mix is made of: as requests of a load, and which answers are good. */
+/** The parts of the mix: as requests of a load, and their good answers. */
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { MIXED_VIDEO_MODEL } from './stand.ts'
 
 export const MIXED_KINDS = ['embeddings', 'reads', 'uploads', 'videos'] as const
 export type MixedKind = (typeof MIXED_KINDS)[number]
 
-/** In a hundred requests. */
+/** Requests of each kind in a hundred. */
 export const MIXED_SHARES: Readonly<Record<MixedKind, number>> = {
   embeddings: 90,
   reads: 5,
@@ -18,8 +18,9 @@ export const MIXED_STATUSES: Readonly<Record<MixedKind, number>> = {
   uploads: 200,
   videos: 202,
 }
-/** Of an uploaded file. */
+/** Least bytes of an uploaded file. */
 export const UPLOAD_BYTES_LEAST = 1e6
+/** Most bytes of an uploaded file. */
 export const UPLOAD_BYTES_MOST = 20e6
 
 const BOUNDARY = 'sluice-mix-5b1f0c77'
@@ -34,7 +35,7 @@ const FORM_HEAD = [
 export interface MixOf {
   readonly embeddings: LoadRequest
   readonly apiKey: string
-  /** Of a file that stays. */
+  /** Id of a file that stays. */
   readonly fileId: string
   readonly seed: number
 }
@@ -93,8 +94,7 @@ export function mixedRequests({
 }
 
 /**
- * A hundred requests in which each kind has its share, spread as evenly as it goes: for one generator that
- * sends them in turn.
+ * A hundred requests with the share of each kind, spread evenly: for one generator that sends them in turn.
  */
 export function mixInTurn(
   requests: Readonly<Record<MixedKind, readonly LoadRequest[]>>,

@@ -1,20 +1,20 @@
-/** What the command line of `mixed` may ask for. */
+/** Options of the command line of `mixed`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export interface MixedOptions {
-  /** Of one repeat. */
+  /** Seconds of one repeat. */
   readonly seconds: number
   readonly repeats: number
   readonly connections: number
-  /** Requests a second of all kinds; 0: a share of what the machine holds. */
+  /** Requests a second of all kinds; 0: a share of the machine's ceiling. */
   readonly ratePerS: number
-  /** Per cent of what the machine holds. */
+  /** Percent of the machine's ceiling. */
   readonly share: number
   readonly dimensions: number
   readonly fronts: number
   readonly workers: number
   readonly seed: number
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -13,7 +13,7 @@ export interface MixedRepeat {
 
 export const ALL_KINDS = 'the whole mix'
 
-/** What one kind costs cannot be told from what all of them cost together. */
+/** The cost of one kind cannot be separated from the cost of all. */
 const UNKNOWN = Number.NaN
 
 export function mixedRows(

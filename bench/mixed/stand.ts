@@ -1,4 +1,4 @@
-/** A node on which the mix can run: with a provider of embeddings and one of videos, both on this machine. */
+/** A node for the mix: with a provider of embeddings and one of videos, both on this machine. */
 import {
   PROVIDER_KEY,
   standCatalogue,
@@ -9,13 +9,14 @@ import {
 import { startVideosProcess } from '../../test/support/videos/video-provider-process.ts'
 
 export const MIXED_VIDEO_MODEL = 'mixed/clip'
-/** USD a token and USD a second of video: money moves with each call. */
+/** USD a token: each call moves money. */
 const TOKEN_PRICE = '0.00000002'
+/** USD a second of video. */
 const SECOND_PRICE = '0.0001'
 /** Milliseconds that the provider takes for a clip. */
 const CLIP_MS = 300
 
-/** Ends with everything that it started. */
+/** Starts the node; its end stops everything that it started. */
 export async function startMixedStand(
   input: Omit<StandInput, 'catalogue' | 'provider'> = {},
 ): Promise<Stand> {

@@ -7,12 +7,12 @@ export interface WatchedLook {
   readonly atS: number
   /** Bytes by kind of process. */
   readonly memory: ReadonlyMap<string, number>
-  /** CPU seconds since the processes began, by kind. */
+  /** CPU seconds since the start of the processes, by kind. */
   readonly cpu: ReadonlyMap<string, number>
 }
 
 export interface ProcessWatch {
-  /** The looks so far, one more at the end. */
+  /** Ends the watch and returns all looks, with a last one at the end. */
   stop(): readonly WatchedLook[]
 }
 
@@ -45,7 +45,7 @@ function cpuByRole(root: number): ReadonlyMap<string, number> {
   return found
 }
 
-/** The most that all processes had resident together. */
+/** The most resident bytes of all processes together. */
 export function peakBytes(looks: readonly WatchedLook[]): number {
   return Math.max(...looks.map(({ memory }) => totalOf(memory)))
 }
@@ -90,7 +90,7 @@ export function processCurves(scenario: string, looks: readonly WatchedLook[]): 
 function coresAt(looks: readonly WatchedLook[], at: number, role: string): number {
   const [before, now] = [looks[at - 1], looks[at]]
   if (before === undefined || now === undefined || now.atS <= before.atS) return 0
-  // A process that ended takes its seconds with it.
+  // The seconds of an ended process are no longer in the sum.
   return Math.max(0, ((now.cpu.get(role) ?? 0) - (before.cpu.get(role) ?? 0)) / (now.atS - before.atS))
 }
 

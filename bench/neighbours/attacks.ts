@@ -1,27 +1,27 @@
-/** Cheap ways to cost a node much: each keeps to few connections and few bytes a second, as anybody can. */
+/** Cheap attacks on a node: each keeps to few connections and few bytes a second, which any client has. */
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import type { NeighboursStand } from './stand.ts'
 
 export const ATTACK_CONNECTIONS = 16
-/** Of all requests of an attack together. */
+/** Bytes a second of all requests of an attack together. */
 export const ATTACK_BYTES_PER_S = 1_000_000
-/** However small the requests are. */
+/** Requests a second of an attack with small requests. */
 const REQUESTS_PER_S_MAX = 2_000
 
 export interface Attack {
-  /** What it does, for the report. */
+  /** Description for the report. */
   readonly text: string
-  /** Prepares what the requests ask for. */
+  /** Prepares the objects that the requests use. */
   requests(stand: NeighboursStand): Promise<readonly LoadRequest[]> | readonly LoadRequest[]
-  /** Below the bounds above, where the attack is one of that many requests. */
+  /** Requests a second, for an attack that needs fewer than the limits above allow. */
   readonly perS?: number
-  /** Takes no answer: it fills the buffers of its connections and waits. */
+  /** True for an attack that reads no answer: it fills the buffers of its connections and waits. */
   readonly isUnread?: true
-  /** Milliseconds until it runs at full speed, where it needs more than others. */
+  /** Milliseconds until the attack runs at full speed, where it needs more than others. */
   readonly headMs?: number
 }
 
-/** Requests a second that keep to the bytes of an attack. */
+/** Requests a second within the bytes of an attack. */
 export function attackRate(
   { perS = REQUESTS_PER_S_MAX }: Pick<Attack, 'perS'>,
   requests: readonly LoadRequest[],
@@ -39,7 +39,7 @@ function requestBytes({ path, headers, body }: LoadRequest): number {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-/** Bytes of a body that two requests a second stay within the bound with. */
+/** Bytes of a body with which two requests a second stay within the limit. */
 const LARGE_BYTES = 480_000
 
 function asInference({ attacker }: NeighboursStand): Readonly<Record<string, string>> {
@@ -56,7 +56,7 @@ function embeddings(stand: NeighboursStand, body: string): readonly LoadRequest[
   ]
 }
 
-/** @param piece repeated, with commas between, up to LARGE_BYTES */
+/** @param piece repeated up to LARGE_BYTES, with commas between */
 function filled(piece: string): string {
   return Array.from({ length: Math.floor(LARGE_BYTES / (piece.length + 1)) }, () => piece).join(',')
 }
@@ -79,7 +79,7 @@ const jsonAttacks = {
 const TEXTS = 512
 const WORDS = 200
 
-/** Texts that share no word: a vector of theirs has few zeros, each of which would take two bytes alone. */
+/** Texts without a common word: their vectors have few zeros, which would take only two bytes each. */
 function denseTexts(): readonly string[] {
   return Array.from({ length: TEXTS }, (_, text) => {
     const words = Array.from(
@@ -99,7 +99,7 @@ const answerAttacks = {
         JSON.stringify({ model: 'sluice/lexical-1', input: denseTexts(), dimensions: 8_192 }),
       ),
     isUnread: true,
-    // The bodies take ten seconds, and the answers a thread half a minute.
+    // The bodies take ten seconds, and the answers occupy a thread for half a minute.
     headMs: 30_000,
   },
 } satisfies Readonly<Record<string, Attack>>

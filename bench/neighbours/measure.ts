@@ -12,24 +12,24 @@ import type { NeighboursStand } from './stand.ts'
 import { startUnread } from './unread.ts'
 import { clearUploads, victimsFor, type VictimResults } from './victims.ts'
 
-/** Milliseconds until an attack runs at full speed, and beyond the victims' end. */
+/** Milliseconds until an attack runs at full speed, and after the victims' end. */
 const HEAD_MS = 1_000
 const MEMORY_LOOK_MS = 50
 
 export interface AttackRepeat {
   readonly beside: VictimResults
   readonly burner: VictimResults
-  /** Of the attack, answered a second. */
+  /** Answers a second of the attack. */
   readonly attackPerS: number
-  /** By status; 0: no whole answer. */
+  /** Counts by status; 0: no complete answer. */
   readonly attackStatuses: Readonly<Record<number, number>>
   /** Cores that the node used for the attack. */
   readonly attackCores: number
-  /** The most that all fronts had resident at one look. */
+  /** The most resident bytes of all fronts in one look. */
   readonly frontBytes: number
 }
 
-/** CPU seconds a second of the node while its victims alone are served. */
+/** CPU seconds a second of the node while it serves only its victims. */
 export async function victimCores(stand: NeighboursStand, durationMs: number): Promise<number> {
   const before = nodeCpuS(stand)
   const beganAt = performance.now()
@@ -40,9 +40,9 @@ export async function victimCores(stand: NeighboursStand, durationMs: number): P
 export interface AttackInput {
   readonly attack: Attack
   readonly requests: readonly LoadRequest[]
-  /** Of the victims. */
+  /** Milliseconds of the victims' load. */
   readonly durationMs: number
-  /** What the victims alone cost. */
+  /** Cores that the victims alone use. */
   readonly coresOfVictims: number
 }
 
@@ -75,7 +75,7 @@ interface AttackEnd {
   readonly generatorCores: number
 }
 
-/** @returns ends it */
+/** @returns a function that ends the attack */
 async function startAttack(
   stand: NeighboursStand,
   { attack, requests, durationMs }: AttackInput,
@@ -100,7 +100,7 @@ async function startAttack(
     connections: ATTACK_CONNECTIONS,
     requests,
     isInTurn: true,
-    // Longer than the victims: it is stopped when they have ended.
+    // Longer than the victims: the attack is stopped after they have ended.
     durationMs: 10 * (durationMs + HEAD_MS),
     pace: { kind: 'open', ratePerS: attackRate(attack, requests) },
     drainMs: 0,
@@ -115,7 +115,7 @@ function nodeCpuS({ pid }: NeighboursStand): number {
   return tree(pid).reduce((sum, { cpuS }) => sum + cpuS, 0)
 }
 
-/** Looks at what fronts have resident until it is stopped. @returns the most at once */
+/** Measures the resident memory of the fronts until it is stopped. @returns the maximum */
 function watchFronts({ pid }: NeighboursStand): { stop(): number } {
   let most = 0
   const look = (): void => {

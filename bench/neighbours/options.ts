@@ -1,14 +1,14 @@
-/** What the command line of `neighbours` may ask for. */
+/** Options of the command line of `neighbours`. */
 import { numbersText, optionReader } from '../options.ts'
 import { ATTACK_NAMES, type AttackName } from './attacks.ts'
 
 export interface NeighboursOptions {
-  /** Of the victims' calls beside one attack. */
+  /** Seconds of the victims' calls beside one attack. */
   readonly seconds: number
   readonly repeats: number
   readonly fronts: number
   readonly only: readonly AttackName[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -8,7 +8,7 @@ import { ATTACKS, type AttackName } from './attacks.ts'
 import type { AttackRepeat } from './measure.ts'
 import { PACED_NAMES, perS, VICTIM_CONNECTIONS, VICTIM_NAMES, type VictimName } from './victims.ts'
 
-/** A victim's p99 beside an attack may be so many times what it is beside a burner of as much CPU. */
+/** Bound for a victim's p99 beside an attack, as a multiple of that beside a burner of as much CPU. */
 export const P99_RATIO_MAX = 3
 
 const SCENARIO = 'neighbours'
@@ -38,7 +38,7 @@ export function attackRows({ name, repeats }: AttackFound): readonly ResultRow[]
   )
 }
 
-/** What a call costs beside others cannot be told from what they cost. */
+/** The CPU of a call beside an attack cannot be separated from that of the attack. */
 function sampleOf(result: LoadResult): SampleRecord {
   const good = result.statuses[200] ?? 0
   return {
@@ -66,7 +66,7 @@ export function p99Ratio(
   return beside[victim].latency.p99 / burner[victim].latency.p99
 }
 
-/** The victim whose p99 rose most, at the median of the repeats; no call of any victim may fail. */
+/** Checks the victim whose p99 rose most, at the median of the repeats; no call of any victim may fail. */
 export function attackChecks(found: AttackFound, frontBytesMax: number): readonly CheckRecord[] {
   const { name, repeats } = found
   const rows = attackRows(found).filter((row) => row.case.endsWith(`beside ${name}`))

@@ -2,17 +2,17 @@
 import { ask, FORM, type Ask, type Told } from '../../test/prove/keys/isolation/owners.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 
-/** An organization with what its calls need. */
+/** An organization with the objects that its calls need. */
 export interface Tenant {
   readonly organizationId: string
   readonly management: string
   readonly scimToken: string
   readonly workspaceId: string
   readonly inference: string
-  /** Bound to `localhost`, where the provider is. */
+  /** Name of a secret bound to `localhost`, the provider's host. */
   readonly secret: string
   readonly fileId: string
-  /** Asks below `/api/v1`. Throws on a refusal. */
+  /** Makes a call below `/api/v1`. Throws on a refusal. */
   made(key: string, input: Ask): Promise<Readonly<Record<string, unknown>>>
 }
 
@@ -24,14 +24,15 @@ export interface NeighboursStand extends Stand {
 const SECRET = 'provider_key'
 
 /**
- * The provider is this machine's and speaks plain HTTP: what a call costs beside an attack is our part alone.
+ * Starts the node. The provider runs on this machine and speaks plain HTTP: the cost of a call beside an
+ * attack is only that of Sluice.
  */
 export async function startNeighbours(fronts: number): Promise<NeighboursStand> {
   const stand = await startStand({
     settings: { SLUICE_FRONTS: String(fronts), SLUICE_EGRESS_ALLOW: 'http:127.0.0.0/8,http:[::1/128]' },
   })
   try {
-    // One after the other: the first one's organization is the operator's.
+    // One after the other: the organization of the first is the operator's.
     const victim = await makeTenant(stand, 'victim')
     return { ...stand, victim, attacker: await makeTenant(stand, 'attacker') }
   } catch (failure) {

@@ -1,8 +1,8 @@
-/** Connections that ask and read nothing: what is answered to them lies in the buffers of the server. */
+/** Connections that send requests and read nothing: the answers stay in the buffers of the server. */
 import { connect, type Socket } from 'node:net'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 
-/** Milliseconds before a connection that was ended is opened again. */
+/** Milliseconds before a closed connection is opened again. */
 const AGAIN_MS = 200
 /** Milliseconds between two pieces of a request. */
 const PIECE_MS = 50
@@ -12,12 +12,12 @@ interface Unread {
   readonly connections: number
   readonly request: LoadRequest
   /**
-   * Of all connections together. They send at the same time, so that their requests are under way together.
+   * Bytes a second of all connections together. They send at the same time, so that their requests overlap.
    */
   readonly bytesPerS: number
 }
 
-/** @returns ends them all */
+/** @returns a function that ends all connections */
 export function startUnread({ port, connections, request, bytesPerS }: Unread): () => void {
   const open = new Set<Socket>()
   const timers = new Set<NodeJS.Timeout>()
@@ -48,7 +48,7 @@ export function startUnread({ port, connections, request, bytesPerS }: Unread): 
   }
 }
 
-/** @returns ends it */
+/** @returns a function that ends the writing */
 function writeSlowly(socket: Socket, bytes: Uint8Array, pieceBytes: number): () => void {
   let at = 0
   const write = (): void => {

@@ -1,32 +1,36 @@
-/** What the other organization goes on doing beside an attack, each kind at a fixed rate. */
+/** The calls of the other organization beside an attack, each kind at a fixed rate. */
 import { FORM } from '../../test/prove/keys/isolation/owners.ts'
 import { startLoad, type RunningLoad } from '../../test/support/load/load.ts'
 import type { LoadRequest, LoadResult } from '../../test/support/load/load-plan.ts'
 import type { NeighboursStand } from './stand.ts'
 
-/** Calls a second of one kind: enough for a 99th percentile, and hardly a load. */
+/** Calls a second of one kind: enough for a 99th percentile, and only a small load. */
 export const VICTIM_PER_S = 40
 export const VICTIM_CONNECTIONS = 4
 
-/**
- * Of those whose p99 is judged, and of the one that asks for answers which take room: too few for a p99, but
- * none may fail.
- */
+/** Victims whose p99 is judged. */
 export const PACED_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list'] as const
+/**
+ * All victims, with the one whose answers need much memory: its calls are too few for a p99, but none may
+ * fail.
+ */
 export const VICTIM_NAMES = [...PACED_NAMES, 'large embeddings'] as const
 const LARGE_PER_S = 2
 export type VictimName = (typeof VICTIM_NAMES)[number]
 
 export type VictimResults = Readonly<Record<VictimName, LoadResult>>
 
-/** Its answer is of 1.3 MB: more than what has room of its own. */
+/** A body whose answer has 1.3 MB: more than a small answer's reserved room. */
 const LARGE_BODY = JSON.stringify({
   model: 'sluice/lexical-1',
   input: Array.from({ length: 160 }, () => 'a text'),
   encoding_format: 'base64',
 })
 
-/** A release is one that the egress route answers: the secret is opened, and the provider asked with it. */
+/**
+ * Requests of the victims. A release is a call of the egress route: Sluice opens the secret and calls the
+ * provider with it.
+ */
 export function victimRequests({
   victim,
   mock,
@@ -62,7 +66,7 @@ export function victimRequests({
   }
 }
 
-/** All kinds at once, each from a process of its own. */
+/** Runs all kinds concurrently, each from a process of its own. */
 export async function victimsFor(stand: NeighboursStand, durationMs: number): Promise<VictimResults> {
   const requests = victimRequests(stand)
   const loads = new Map<VictimName, RunningLoad>()
@@ -90,8 +94,8 @@ export function perS(name: VictimName): number {
 }
 
 /**
- * Files that the victim uploaded count against its quota and lengthen its list: they go between two
- * measurements.
+ * Removes the victim's uploaded files between two measurements: they count against its quota and lengthen its
+ * list.
  */
 export async function clearUploads({ victim }: NeighboursStand): Promise<void> {
   for (;;) {

@@ -1,4 +1,4 @@
-/** What the command line of `operations` may ask for. */
+/** Options of the command line of `operations`. */
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { numbersText, optionReader } from '../options.ts'
 
@@ -10,7 +10,7 @@ export interface OperationsOptions {
   readonly connections: number
   /** Ids of operations. */
   readonly only: readonly string[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

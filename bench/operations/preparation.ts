@@ -1,10 +1,10 @@
-/** What an operation needs for a real answer, and the requests that are made of it. */
+/** The things that an operation needs for a real answer, and the requests made of them. */
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
 import { FORM } from '../../test/prove/keys/isolation/owners.ts'
 import type { World } from './world.ts'
 
-/** What differs from the operation's own example. */
+/** Differences from the operation's own example. */
 export interface Input {
   readonly params?: Readonly<Record<string, string>>
   readonly body?: unknown
@@ -12,18 +12,16 @@ export interface Input {
 }
 
 export interface Preparation {
-  /**
-   * Each request is good once, and so many things are made ahead; null: the same requests again and again.
-   */
+  /** Number of things to prepare, since each request works once; null: the same requests are repeated. */
   readonly fresh: number | null
-  /** Of its answer, where that is no success: some operations always refuse. */
+  /** Status of the answer where that is no success: some operations always refuse. */
   readonly status?: number
-  /** The cell ends with so many answers. */
+  /** Answers after which the cell ends. */
   readonly most?: number
   make(world: World, nth: number): Promise<readonly Input[]> | readonly Input[]
 }
 
-/** The same wishes in turn. */
+/** Repeats the same requests in turn. */
 export function again(
   make: (world: World) => Promise<readonly Input[]> | readonly Input[],
   more: Pick<Preparation, 'status' | 'most'> = {},
@@ -31,7 +29,7 @@ export function again(
   return { fresh: null, make, ...more }
 }
 
-/** One thing for each request. */
+/** Prepares one thing for each request. */
 export function fresh(
   count: number,
   make: (world: World, nth: number) => Promise<Input> | Input,
@@ -39,7 +37,7 @@ export function fresh(
   return { fresh: count, make: async (world, nth) => [await make(world, nth)] }
 }
 
-/** At once while things are made ahead. */
+/** Concurrent preparations. */
 const MAKERS = 4
 
 export async function requestsOf(
@@ -79,7 +77,7 @@ function requestOf(operation: AnyOperation, request: Input, world: World): LoadR
   }
 }
 
-/** The last segment of some paths takes slashes. */
+/** Fills in a path; the last segment of some paths takes slashes. */
 function pathOf({ path, input, isAtRoot }: AnyOperation, params: Readonly<Record<string, string>>): string {
   const hasRest = input.hasRest === true || isAtRoot === true
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {

@@ -1,9 +1,9 @@
-/** Private endpoints, in each state of their life, and the gate to the outside. */
+/** Private endpoints in each state, and the gate to the outside. */
 import { again, fresh, type Preparation } from './preparation.ts'
 import type { World } from './world.ts'
 
 const SECRET = 'bench_upstream'
-/** An endpoint is validated by one call at a time: as many as connections ask. */
+/** Endpoints to validate: one call at a time may validate an endpoint, and each connection needs one. */
 const AT_ONCE = 64
 
 function draftOf({ upstreamUrl }: World, name: string): object {

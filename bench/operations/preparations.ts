@@ -1,4 +1,6 @@
-/** By the id of each operation: what it needs. An operation without an entry has no row, and a test fails. */
+/**
+ * The preparation of each operation by its id. An operation without an entry has no row, and a test fails.
+ */
 import { FAILURES } from '../../src/schemas/failures.ts'
 import { plantDelivery } from '../../test/prove/keys/isolation/owners.ts'
 import { STAND_MODEL } from '../../test/support/nodes/stand.ts'
@@ -7,7 +9,7 @@ import { ENDPOINTS } from './preparations-endpoints.ts'
 import { again, fresh, type Preparation } from './preparation.ts'
 import { OPEN_VIDEO_MODEL, type World } from './world.ts'
 
-/** The example as it is. */
+/** The operation's example unchanged. */
 const example = again(() => [{}])
 const refused = again(({ place }) => [{ params: { intern_id: place.internId } }], {
   status: FAILURES.not_supported.status[0],
@@ -54,7 +56,7 @@ const VIDEO_BODY = {
 }
 
 const VIDEOS: Readonly<Record<string, Preparation>> = {
-  // They stay open, and a runner goes on trying them.
+  // The jobs stay open, and a runner keeps trying them.
   'video.create': again(() => [{ body: VIDEO_BODY }], { most: 500 }),
   'video.list': example,
   'video.get': withVideo,
@@ -115,7 +117,7 @@ const FILES: Readonly<Record<string, Preparation>> = {
   'files.upload': again(() => [{}], { most: 2_000 }),
   'files.list': example,
   'files.get': withFile,
-  // What was promoted can be read back.
+  // Promoted files can be read back.
   'files.content': again(async (world) => [{ params: { file_id: await uploaded(world) } }]),
   'files.delete': fresh(100, async (world) => ({ params: { file_id: await uploaded(world) } })),
   'containers.list_files': withContainer,

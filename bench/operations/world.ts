@@ -1,31 +1,31 @@
-/** A node with one organization that has something of each kind, and a provider of embeddings beside it. */
+/** A node whose organization has an object of each kind, with a provider of embeddings beside it. */
 import { PROVIDER_KEY, standCatalogue, startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { freePort } from '../../test/support/nodes/spawned.ts'
 import { ask, makeOwner, type Owner, type Place } from '../../test/prove/keys/isolation/owners.ts'
 import type { KeyKind } from '../../src/schemas/keys/api-keys.ts'
 
-/** A job of it stays open: nobody listens where its provider is said to be. */
+/** A model whose jobs stay open: no server listens at its provider's address. */
 export const OPEN_VIDEO_MODEL = 'bench/clip'
-/** Resolved by the machine itself; a secret can be bound to it, and to no address. */
+/** A name that the machine itself resolves: a secret can be bound to a name, not to an address. */
 const PROVIDER_HOST = 'localhost'
-/** Its organization operates the node. */
+/** The organization of this name operates the node. */
 const OWNER = 'bench'
 
 export interface World {
   readonly stand: Stand
   readonly owner: Owner
-  /** Of the key's workspace. */
+  /** The key's workspace. */
   readonly place: Place
   keyOf(kind: KeyKind): string
   /**
-   * Makes what an operation will be about; throws when that is refused. @param path below `/api/v1`, or
-   * `/scim/v2/…`
+   * Creates an object for an operation; throws on a refusal. @param input its path lies below `/api/v1`, or
+   * is `/scim/v2/…`
    */
   made(
     kind: KeyKind,
     input: { readonly method: string; readonly path: string; readonly body?: unknown },
   ): Promise<Readonly<Record<string, unknown>>>
-  /** Where the private endpoints' upstream is. */
+  /** Address of the private endpoints' upstream. */
   readonly upstreamUrl: string
   readonly upstreamHost: string
   stop(): Promise<void>

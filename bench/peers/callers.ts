@@ -1,7 +1,4 @@
-/**
- * Keys in memory: who calls, how often he may, and what he has spent. What a gateway without a store would
- * have.
- */
+/** Keys in memory: the caller, the rate and the spend. A gateway without a store would have the same. */
 import { hashOfKey, type KeyKind } from '../../src/schemas/keys/api-keys.ts'
 import type { Failure } from '../../src/schemas/failures.ts'
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
@@ -15,14 +12,14 @@ export interface Caller {
   readonly limitRpm: number | null
   readonly limitNano: number | null
   readonly window: Window | null
-  /** Taken for calls that run, at what each may cost at most. */
+  /** Nano-USD held for running calls, at their bounds. */
   heldNano: number
   spentNano: number
   calls: number
   tokens: number
 }
 
-/** Of the first two stages: who calls, and the headers that every answer to him has. */
+/** Result of the first two stages: the caller, and the limit headers of every answer. */
 export type Entry =
   | { readonly caller: Caller; readonly failure: null; readonly headers: LimitHeaders }
   | { readonly caller: null; readonly failure: Failure; readonly headers: LimitHeaders }
@@ -36,7 +33,10 @@ export class Callers {
     this.#byHash = new Map(keys.map((one) => [hashOfKey(one.key), callerOf(one)]))
   }
 
-  /** By the key's hash, as the product does: no secret is compared, so that no time tells of one. */
+  /**
+   * Finds the caller by the key's hash, as the product does: no secret is compared, so that no timing reveals
+   * one.
+   */
   enter(authorization: string): Entry {
     const hash = hashOfBearer(authorization)
     if (hash === MISSING)
@@ -52,7 +52,7 @@ export class Callers {
 }
 
 /**
- * @returns null when the budget does not cover what a call may cost at most; else it is held until `settle`
+ * Holds the bound of a call until `settle`. @returns a failure when the budget does not cover it, else null
  */
 export function hold(caller: Caller, nano: number): Failure | null {
   const { limitNano, spentNano, heldNano } = caller
@@ -61,7 +61,7 @@ export function hold(caller: Caller, nano: number): Failure | null {
   return null
 }
 
-/** @param costNano 0 for a call that failed */
+/** @param costNano cost of the call; 0 for a failed call */
 export function settle(
   caller: Caller,
   held: number,

@@ -1,6 +1,6 @@
 /**
- * The governing proxy on fastify, without its log; the body is read by the product's compiled validator
- * instead of its own.
+ * The governing proxy on fastify, without fastify's log; the product's compiled validator reads the body
+ * instead of fastify's own.
  */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { Entry } from './callers.ts'
 import type { Governed, ProxyHead, ProxyReply } from './governed.ts'
 import { TOO_LARGE, WRONG_METHOD } from './node-server.ts'
 
-/** What of fastify is used here; it is none of our dependencies. */
+/** The used part of fastify, which is no dependency of Sluice. */
 interface Fastify {
   decorateRequest(name: string, value: null): void
   removeAllContentTypeParsers(): void
@@ -46,7 +46,7 @@ interface FastifyReply {
   send(body: string | Buffer): FastifyReply
 }
 
-/** What fastify refuses by itself. */
+/** Failures that fastify itself raises. */
 const FAILURE_OF: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: TOO_LARGE,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { name: 'content_type_unsupported' },

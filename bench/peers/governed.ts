@@ -1,6 +1,6 @@
 /**
- * What both proxies do of an embeddings call between the HTTP server that each has and the provider: the
- * product's checks, in memory.
+ * The work of both proxies on an embeddings call between their HTTP server and the provider: the product's
+ * checks, in memory.
  */
 import { costNano } from '../../src/schemas/money/costs.ts'
 import { fail, ok, type Failure, type Outcome } from '../../src/schemas/failures.ts'
@@ -22,14 +22,14 @@ import { Callers, hold, settle, type Entry } from './callers.ts'
 import { Provider } from './provider.ts'
 import type { ProxyModel, ProxySettings } from './settings.ts'
 
-/** Ready to be written: flat name, value list. */
+/** A reply ready to write: flat list of names and values. */
 export interface ProxyReply {
   readonly status: number
   readonly headers: readonly string[]
   readonly body: string | Buffer
 }
 
-/** What the head of a request says. */
+/** The used parts of a request's head. */
 export interface ProxyHead {
   readonly authorization?: string | undefined
   readonly 'content-type'?: string | undefined
@@ -57,7 +57,7 @@ export class Governed {
     this.#provider = new Provider(provider, providerKey)
   }
 
-  /** Before one byte of the body is read. */
+  /** Checks the key and the rate before the body is read. */
   enter(head: ProxyHead): Entry {
     const entry = this.#callers.enter(head.authorization ?? '')
     if (entry.failure !== null) return entry
@@ -99,7 +99,9 @@ export class Governed {
     }
   }
 
-  /** In the product's envelope, with its statuses. @param isRoute false where no operation was found */
+  /**
+   * A failure in the product's envelope, with its status. @param isRoute false where no operation was found
+   */
   refuse(failure: Failure, limitHeaders: ReplyFacts['limitHeaders'] = null, isRoute = true): ProxyReply {
     const { status, headers, body } = replyOfFailure(
       failure,
@@ -153,7 +155,7 @@ interface Vectors {
   readonly totalTokens: number | null
 }
 
-/** The vectors pass unparsed where their form is the one that was asked for, as in the product. */
+/** The vectors of an answer; they pass unparsed where they have the requested form, as in the product. */
 function vectorsOf(answer: Buffer, { request, shape }: Wanted): Outcome<Vectors> {
   const asked = { answer, encoding: request.encoding_format ?? 'float', count: shape.count } as const
   const taken = takeAnswer(asked)

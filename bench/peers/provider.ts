@@ -1,4 +1,4 @@
-/** The way to the provider: kept connections and undici's dispatch, the cheapest that Node has. */
+/** The connection to the provider: kept connections and undici's dispatch, the cheapest client of Node. */
 import { Pool, type Dispatcher } from 'undici'
 import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS } from '../../src/schemas/embeddings/embedding-limits.ts'
@@ -38,7 +38,7 @@ export class Provider {
   }
 }
 
-/** undici's handler in the form that gets raw headers, which spares parsing them. */
+/** undici's handler in the form that gets raw headers, which saves parsing them. */
 class Answer implements Dispatcher.DispatchHandler {
   readonly #settle: Settle
   readonly #chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-/** Proxies that govern an embeddings call as the product does, on other people's HTTP servers. */
+/** Proxies that govern an embeddings call as the product does, on other HTTP servers. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { NO_PEERS, packageVersion } from '../peers.ts'
 import type { Absent, Target } from '../target.ts'
 import type { ProxyKey, ProxyKind, ProxySettings } from './settings.ts'
 
-/** The stand's price in the form of the catalogue's. */
+/** The stand's price in the unit of the catalogue. */
 const PROMPT_NANO_PER_MILLION = 20_000_000
 const PROCESS = fileURLToPath(new URL('./proxy-process.js', import.meta.url))
 const PEERS = 'tools/peers'
@@ -22,13 +22,13 @@ const ALIKE =
   "all of it in this process's memory: no journal, no ledger, no revocation, no metrics, no log"
 
 export interface ProxyInput {
-  /** The repository's root. */
+  /** Root of the repository. */
   readonly root: string
-  /** Beside the stand's first key, which has no limit. */
+  /** Keys beside the stand's first key, which has no limit. */
   readonly keys?: readonly ProxyKey[]
 }
 
-/** Before the stand's own provider, with the stand's own key. */
+/** Starts a proxy before the stand's own provider, with the stand's own key. */
 export async function startProxy(
   kind: ProxyKind,
   stand: Stand,

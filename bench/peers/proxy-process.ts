@@ -1,4 +1,4 @@
-/** A governing proxy in a process of its own; it ends with whoever started it. */
+/** A governing proxy in a process of its own; the process ends with its parent. */
 import { listenWithFastify } from './fastify-server.ts'
 import { Governed } from './governed.ts'
 import { listenWithNode } from './node-server.ts'

@@ -1,4 +1,4 @@
-/** What a governing proxy is told when it starts. */
+/** Settings of a governing proxy. */
 import type { KeyKind } from '../../src/schemas/keys/api-keys.ts'
 
 export type ProxyKind = 'fastify' | 'node'
@@ -11,7 +11,7 @@ export interface ProxySettings {
   readonly providerKey: string
   readonly models: readonly ProxyModel[]
   readonly keys: readonly ProxyKey[]
-  /** Where fastify is installed. */
+  /** Folder with the installed fastify. */
   readonly packages: string
 }
 

@@ -1,7 +1,4 @@
-/**
- * CPU of a request and rate, by case and subject. The values stand beside the bars, so that nobody has to
- * measure them.
- */
+/** CPU of a request and rate, by case and subject. The values stand beside the bars for exact reading. */
 import type { ResultRow, ScenarioRecord } from '../record.ts'
 import type { Spread } from '../statistics.ts'
 import { isOurs, isProduct } from './comparisons.ts'
@@ -13,7 +10,7 @@ interface BarFigure {
   readonly rows: readonly { readonly row: ResultRow; readonly of: Spread }[]
 }
 
-/** More bars than this are folded away: the table below says the same on less paper. */
+/** Bars beyond which the figure is folded: the table below has the same values in less space. */
 const ROWS_OPEN_MAX = 40
 
 export function barFigures({ rows }: ScenarioRecord): Markup | null {
@@ -37,12 +34,12 @@ function cpuFigure(rows: readonly ResultRow[]): BarFigure {
       }
 }
 
-/** In a mix some rows have bytes and others none: they have requests in common. */
+/** True when all rows have bytes. In a mix only requests are common to all rows. */
 function isOfBytes(rows: readonly ResultRow[]): boolean {
   return rows.length > 0 && rows.every((row) => row.cpu_s_per_gb !== null)
 }
 
-/** Under a fixed rate all serve the same. */
+/** The figure of rates; under a fixed rate all subjects serve the same. */
 function rateFigure(all: readonly ResultRow[]): BarFigure {
   const rows = all.filter(({ pace }) => pace === 'closed')
   return isOfBytes(rows)

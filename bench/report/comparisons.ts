@@ -1,11 +1,11 @@
-/** Who was ahead of whom, in what, and how sure that is. */
+/** Comparisons: the subject that was ahead, in which figure, and how certain that is. */
 import type { RatioRecord, ResultRow, ResultsFile, SampleRecord, ScenarioRecord } from '../record.ts'
 import { pairedRatio, type Interval } from '../statistics.ts'
 import { isTaken } from './figures.ts'
 
 export type Metric = RatioRecord['metric'] | 'latency_p50' | 'latency_p99' | 'rss_mb'
 
-/** Of `over`, beside `under`. */
+/** Verdict on `over` beside `under`. */
 export type Verdict = 'ahead' | 'behind' | 'alike' | 'unsure'
 
 export interface Comparison {
@@ -15,14 +15,13 @@ export interface Comparison {
   readonly over: string
   readonly under: string
   readonly ratio: Interval
-  /** Of which the interval was made; null when the rows are not there. */
+  /** Repeats of the interval; null without rows. */
   readonly repeats: number | null
   readonly verdict: Verdict
-  /** Why it is unsure. */
+  /** The reason why the verdict is unsure. */
   readonly doubt: string | null
   /**
-   * peer: the product against another; own: against itself or against no gateway at all; other: the product
-   * takes no part.
+   * peer: the product against another; own: against itself or against no gateway; other: without the product.
    */
   readonly kind: 'peer' | 'own' | 'other'
 }
@@ -40,13 +39,14 @@ export const IS_LESS_BETTER: Readonly<Record<Metric, boolean>> = {
 export const PRODUCT_NAME = 'Sluice'
 const PRODUCT = 'sluice'
 /**
- * Made for the bench to tell what a part of the work costs: nobody runs them, and what they win is not won.
+ * Variants of the product that show the cost of a part of its work: they are not for use, and their wins do
+ * not count.
  */
 const VARIANTS = new Set(['sluice-ungoverned', 'sluice-unsynced', 'sluice-unlimited'])
-/** The same load without a gateway: less than it cannot be done. */
+/** The same load without a gateway: the lower limit of the cost. */
 const NO_GATEWAY = 'direct'
 
-/** An interval that is as near to 1 as this is no difference that anybody would notice. */
+/** Distance from 1 within which an interval is no noticeable difference. */
 const ALIKE_WITHIN = 0.02
 
 export function comparisonsOf(results: ResultsFile): readonly Comparison[] {
@@ -54,8 +54,7 @@ export function comparisonsOf(results: ResultsFile): readonly Comparison[] {
 }
 
 /**
- * The ratios of the record, each seen from the product if it takes part; and those that its rows allow beside
- * them.
+ * The ratios of the record, seen from the product where it takes part, and further ones that its rows allow.
  */
 export function scenarioComparisons(scenario: ScenarioRecord): readonly Comparison[] {
   const given = scenario.ratios
@@ -68,7 +67,7 @@ export function scenarioComparisons(scenario: ScenarioRecord): readonly Comparis
   return ordered([...given, ...more], scenario)
 }
 
-/** As the rows stand: by case, then by the other side. */
+/** Comparisons in the order of the rows: by case, then by the other side. */
 function ordered(all: readonly Comparison[], { rows }: ScenarioRecord): readonly Comparison[] {
   const cases = rows.map((row) => row.case)
   const subjects = rows.map(({ subject }) => subject)
@@ -98,7 +97,10 @@ function seenFromProduct(one: RatioRecord): Pair {
   }
 }
 
-/** As it is run: sealed files and containers are subjects of their own where they are compared. */
+/**
+ * True for the product as it is used: sealed files and containers are subjects of their own where they are
+ * compared.
+ */
 export function isProduct(name: string): boolean {
   return isOurs(name) && !VARIANTS.has(name)
 }
@@ -135,7 +137,10 @@ function pairOf(ours: ResultRow, theirs: ResultRow): readonly Pair[] {
   })
 }
 
-/** Under a fixed rate all serve the same, and without one latency says again what the rate says. */
+/**
+ * Figures to compare. Under a fixed rate all subjects serve the same, and without one latency repeats the
+ * rate.
+ */
 function metricsOf(ours: ResultRow, theirs: ResultRow): readonly Metric[] {
   const isOpen =
     ours.pace === 'open' && theirs.pace === 'open' && ours.offered_per_second === theirs.offered_per_second
@@ -195,7 +200,7 @@ interface Sides {
   readonly repeats: number | null
 }
 
-/** Why neither side can be called ahead, whatever the ratio. */
+/** The reason why neither side counts as ahead at any ratio. */
 function doubtOf(pair: Pair, { over, under, repeats }: Sides): string | null {
   const refused = [over, under].find((row) => row !== undefined && row.failed > 0)
   if (refused !== undefined)

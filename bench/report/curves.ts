@@ -1,12 +1,10 @@
-/**
- * Lines over one axis: drawn by the script of the page, and as a table for those who do not see or run it.
- */
+/** Lines over one axis: drawn by the page's script, and as a table for readers without it. */
 import type { CurveRecord } from '../record.ts'
 import { isOfLatency } from './loads.ts'
 import { figure, isTaken, NOT_TAKEN, plain } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 
-/** @param where the curve stands in the file */
+/** @param where place of the curve in the file */
 export function curveFigure(
   curve: CurveRecord,
   { scenarioAt, curveAt }: { readonly scenarioAt: number; readonly curveAt: number },
@@ -38,7 +36,7 @@ function tableRows({ lines }: CurveRecord, xs: readonly number[]): readonly Mark
   )
 }
 
-/** Latencies differ by powers of ten, and only above 0 is there a logarithm. */
+/** Latencies differ by powers of ten; a logarithm exists only above 0. */
 function isLogarithmic(curve: CurveRecord): boolean {
   const values = curve.lines.flatMap(({ points }) => points.map(([, value]) => value)).filter(isTaken)
   return isOfLatency(curve) && values.length > 0 && values.every((value) => value > 0)

@@ -1,13 +1,10 @@
-/**
- * How figures are written in the page. What was not taken is a dash: NaN here, null once it has been in a
- * file.
- */
+/** Formats figures for the page. A missing figure is a dash: NaN in memory, null in a file. */
 import type { Interval, Spread } from '../statistics.ts'
 import { html, type Markup } from './markup.ts'
 
 export const NOT_TAKEN = '–'
 
-/** Three digits that matter, no fewer before the point. */
+/** Three significant digits, and all digits before the point. */
 export function figure(value: number | null): string {
   if (!isTaken(value)) return NOT_TAKEN
   const size = Math.abs(value)
@@ -15,7 +12,7 @@ export function figure(value: number | null): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-/** Ratios are read against 1, so that two digits stand behind the point where they say something. */
+/** A ratio with two digits after the point where they matter, since readers compare it with 1. */
 export function ratioFigure(value: number): string {
   if (!isTaken(value)) return NOT_TAKEN
   if (value >= 100) return value.toFixed(0)
@@ -26,7 +23,7 @@ export function range({ low, high }: Pick<Interval, 'low' | 'high'>): string {
   return `${ratioFigure(low)}–${ratioFigure(high)}`
 }
 
-/** The median, and the least and most where they say something. */
+/** The median, with the least and most where they differ. */
 export function spreadMarkup(of: Spread | null): Markup {
   const text = spreadParts(of)
   return text.bounds === null ? html`${text.median}` : html`${text.median} <small>${text.bounds}</small>`
@@ -49,12 +46,12 @@ export function scaled(of: Spread | null, by: number): Spread | null {
     : { median: of.median * by, min: of.min * by, max: of.max * by }
 }
 
-/** False for null too: the type of a figure says number, but a file cannot hold NaN. */
+/** False for null too: the type of a figure is number, but a file cannot hold NaN. */
 export function isTaken(value: number | null | undefined): value is number {
   return Number.isFinite(value)
 }
 
-/** Of what was chosen, not measured: as it is. */
+/** A chosen value, not a measured one: unchanged. */
 export function plain(value: number): string {
   return isTaken(value) ? value.toLocaleString('en-US', { maximumFractionDigits: 3 }) : NOT_TAKEN
 }

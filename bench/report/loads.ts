@@ -1,5 +1,6 @@
 /**
- * Latencies of the product and of another at one load, when each was offered shares of what it holds itself.
+ * Latencies of the product and of another subject at one load, when each was offered shares of its own
+ * ceiling.
  */
 import type { CurveRecord } from '../record.ts'
 import { isOurs, isProduct } from './comparisons.ts'
@@ -15,8 +16,8 @@ export interface AtLoad {
 }
 
 /**
- * @returns a sentence for each peer; none for a curve that is not of latency, or of what a few slow requests
- * decide
+ * @returns a sentence for each peer; none for a curve of something else, or of a percentile that a few slow
+ * requests decide
  */
 export function latenciesAtLoad(curve: CurveRecord): readonly AtLoad[] {
   if (!isOfLatency(curve) || /p99\.9|slowest|\bmax/i.test(curve.title)) return []
@@ -44,7 +45,7 @@ function taken({ points }: Line): Line['points'] {
   return points.filter(([x, y]) => isTaken(x) && isTaken(y)).toSorted(([a], [b]) => a - b)
 }
 
-/** Between two points a straight line; null outside of them. */
+/** Linear interpolation between two points; null outside of them. */
 function valueAt(points: Line['points'], x: number): number | null {
   const after = points.findIndex(([at]) => at >= x)
   const next = points[after]

@@ -1,4 +1,4 @@
-/** Text that is markup already. All else that goes into a page is escaped. */
+/** Text that is markup already. Everything else is escaped before it goes into a page. */
 export class Markup {
   readonly text: string
 
@@ -9,7 +9,7 @@ export class Markup {
 
 export type Part = Markup | string | number | null | readonly Part[]
 
-/** Escapes what is put in, but for markup; null is left out. */
+/** Escapes the inserted parts except markup; null is left out. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(texts.map((text, at) => text + written(parts[at] ?? null)).join(''))
 }
@@ -33,7 +33,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
 }
 
-/** JSON that may stand in a script element: nothing in it can end the element or open a comment. */
+/** JSON for a script element: no part of it can end the element or open a comment. */
 export function scriptJson(value: unknown): Markup {
   return new Markup(JSON.stringify(value).replaceAll('<', '\\u003c'))
 }

@@ -23,12 +23,12 @@ ${hasCount ? html`<td class="n">${one.repeats}</td>` : null}<td class="text ${to
   return html`<h3>Ratios</h3>${isLong ? html`<details><summary>All ${comparisons.length} ratios</summary>${table}</details>` : table}`
 }
 
-/** More are folded away: the summary has told what they say. */
+/** Rows beyond which the table is folded: the summary already contains their results. */
 const ROWS_OPEN_MAX = 60
 
 const SIGNS: Readonly<Record<Verdict, string>> = { ahead: '▲', behind: '▼', alike: '=', unsure: '?' }
 
-/** Of the product the words are who is ahead; of others, which way it points. */
+/** The verdict in words: for the product which side is ahead; for others the direction. */
 function verdictText(one: Comparison): string {
   if (one.verdict === 'unsure') return `? ${one.doubt ?? 'cannot be told'}`
   if (one.verdict === 'alike') return '= no clear difference'
@@ -52,7 +52,7 @@ const HEIGHT = 16
 const MARGIN = 5
 
 /**
- * As wide as the widest interval, the same to both sides of 1, and never so narrow that noise looks large.
+ * As wide as the widest interval, the same on both sides of 1, and never so narrow that noise looks large.
  */
 function scaleOf(comparisons: readonly Comparison[]): Scale {
   const distances = comparisons

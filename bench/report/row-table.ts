@@ -1,4 +1,6 @@
-/** Every row of a scenario with every figure; also what the bars say, for those who do not see them. */
+/**
+ * Every row of a scenario with every figure; also the values of the bars, for readers who do not see them.
+ */
 import type { LatencyRecord, ResultRow, ScenarioRecord } from '../record.ts'
 import { bytes, counted, plain, scaled, spreadMarkup } from './figures.ts'
 import { html, type Markup } from './markup.ts'

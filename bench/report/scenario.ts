@@ -1,4 +1,4 @@
-/** The part of one scenario: what was asked, of whom, and all that was found. */
+/** The section of one scenario: its question, its subjects, and all results. */
 import type { CheckRecord, ScenarioRecord } from '../record.ts'
 import { barFigures } from './bars.ts'
 import type { Comparison } from './comparisons.ts'
@@ -8,12 +8,12 @@ import { html, type Markup } from './markup.ts'
 import { ratioTable } from './ratio-table.ts'
 import { rowTable } from './row-table.ts'
 
-/** Names come from files: only what is safe in an address is kept. */
+/** An id for a scenario. Names come from files: only characters that are safe in an address are kept. */
 export function sectionId(scenario: string): string {
   return `scenario-${scenario.replace(/[^a-z0-9-]/gi, '-')}`
 }
 
-/** @param at the place of the scenario in the file, where the script finds its curves */
+/** @param at index of the scenario in the file, by which the script finds its curves */
 export function scenarioSection(
   scenario: ScenarioRecord,
   comparisons: readonly Comparison[],

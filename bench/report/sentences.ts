@@ -1,4 +1,4 @@
-/** Comparisons in words: one sentence for all cases of a scenario in which the same was found. */
+/** Comparisons in words: one sentence for all cases of a scenario with the same result. */
 import type { Comparison, Metric } from './comparisons.ts'
 import { range, ratioFigure } from './figures.ts'
 
@@ -19,14 +19,14 @@ export function metricName(metric: Metric): string {
 export interface Sentence {
   readonly scenario: string
   readonly text: string
-  /** In which cases, and how sure. */
+  /** The cases, and the certainty. */
   readonly detail: string
 }
 
-/** As many cases are named. */
+/** Cases that a sentence names at most. */
 const CASES_NAMED_MAX = 3
 
-/** @param all those of one verdict, with which the sentences keep their order */
+/** @param all comparisons of one verdict; @param of the comparisons that count the cases of a sentence */
 export function sentences(all: readonly Comparison[], of: readonly Comparison[] = all): readonly Sentence[] {
   return groups(all).map((group) => {
     const [first] = group

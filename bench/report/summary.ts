@@ -1,4 +1,4 @@
-/** What stands on top: who won, where the product lost, on what, and how sure. */
+/** The top of the page: the winners, the losses of the product, the machine, and the certainty. */
 import type { Machine } from '../machine.ts'
 import type { CheckRecord, ResultsFile } from '../record.ts'
 import type { Comparison, Verdict } from './comparisons.ts'
@@ -68,7 +68,7 @@ function checksLine({ scenarios }: ResultsFile): string {
   return `${counted(checks.length, 'figure')} had to be reached, ${found}.`
 }
 
-/** What a reader would look for and not find. */
+/** Parts that a reader would expect and that are missing. */
 function missing({ scenarios }: ResultsFile): Markup | null {
   const broken = scenarios.filter(({ rows, curves }) => rows.length === 0 && curves.length === 0)
   const absent = new Map<string, readonly string[]>()
@@ -102,7 +102,7 @@ function peerTable(peers: readonly Comparison[]): Markup {
   })}</tbody></table></div>`
 }
 
-/** @param of those that tell of how many cases a sentence speaks */
+/** @param of comparisons that count the cases of a sentence */
 function verdictList(title: string, found: readonly Comparison[], of: readonly Comparison[]): Markup | null {
   if (found.length === 0) return null
   return html`<h3>${title}</h3><ul class="sentences">${sentences(found, of).map(
@@ -129,7 +129,7 @@ function trust(results: ResultsFile, comparisons: readonly Comparison[]): Markup
   return html`<ul>${[...repeatLines(repeats), ...machineLines(results.machine)].map((text) => html`<li>${text}</li>`)}</ul>`
 }
 
-/** From so many repeats on the least and most of them hold the true median with 95 %. */
+/** Repeats from which the least and most contain the true median with 95 %. */
 const REPEATS_FOR_95 = 6
 
 function repeatLines(repeats: readonly number[]): readonly string[] {
@@ -148,8 +148,9 @@ function repeatLines(repeats: readonly number[]): readonly string[] {
   return [...lines, `What is compared was measured ${count}.`, ...(fewest < REPEATS_FOR_95 ? [few] : [])]
 }
 
-/** Of a core: more than this and what else ran shows in the figures. */
+/** Load per core above which other programs affect the figures. */
 const LOAD_QUIET_PER_CORE = 0.25
+/** Stolen CPU time above which other virtual machines affect the figures. */
 const STOLEN_QUIET_PER_MILLE = 10
 
 function machineLines({ loadBefore, cores, stolenPerMille }: Machine): readonly string[] {

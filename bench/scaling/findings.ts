@@ -1,6 +1,5 @@
 /**
- * What the figures of `scaling` say: ratios, where more stopped to bring more, and which cores were left
- * then.
+ * Findings of `scaling`: ratios, the count from which more brings less, and the cores that were left then.
  */
 import { BUSY_SHARE_MAX, IDLE_CORES_MIN } from '../../src/server/observe/load-advice.ts'
 import { eachRatio } from '../ratios.ts'
@@ -30,7 +29,7 @@ export interface Findings {
 }
 
 export const SCENARIO = 'scaling'
-/** Two fronts over one, where their handlers are what bounds them. */
+/** Required rate of two fronts over one, where their handlers are the limit. */
 const TWO_FRONTS_MIN = 1.6
 
 export function frontsFindings(
@@ -130,11 +129,11 @@ const NO_LOAD = { offered_per_second: null, payload_bytes: null } as const
 
 export interface Last {
   readonly count: number
-  /** There was no larger count: what that would bring is not known. */
+  /** True when no larger count was measured, so that its gain is unknown. */
   readonly isEnd: boolean
 }
 
-/** The count from which on a larger one brought less than GAIN_MIN more. */
+/** The count from which a larger one brought less than GAIN_MIN more. */
 export function lastThatBrought(
   counts: readonly { readonly count: number; readonly rate: number }[],
 ): Last | null {
@@ -146,7 +145,7 @@ export function lastThatBrought(
   return found === undefined ? null : { count: found.count, isEnd: at === sorted.length - 1 }
 }
 
-/** Of two over one, inside each repeat. */
+/** The ratio of two over one, inside each repeat. */
 export function ratioOf<T>(found: ByCount<T>, read: (one: T) => number): Spread | null {
   const [one, two] = [found.get(1) ?? [], found.get(2) ?? []]
   if (one.length === 0 || two.length === 0) return null

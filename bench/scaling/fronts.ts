@@ -1,6 +1,6 @@
 /**
- * Fronts under a load that their handlers bound: large bodies of token ids, read, validated and measured on
- * the loop.
+ * Fronts under a load that their handlers limit: large bodies of token ids, read, validated and measured on
+ * the event loop.
  */
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
@@ -9,13 +9,18 @@ import { foundOf } from '../sweep/load.ts'
 import { accounted, type Ceiling } from '../sweep/measure.ts'
 import type { ScalingOptions } from './options.ts'
 
-/** Token ids of one call: some 200 KB, below what a front hands to its thread (INLINE_JSON_BYTES_MAX). */
+/**
+ * Token ids of one call: about 200 KB, below the size that a front hands to its thread
+ * (INLINE_JSON_BYTES_MAX).
+ */
 const TOKENS = 36_000
-/** Of a vocabulary of 100,000. */
+/** Largest token id, of a vocabulary of 100,000. */
 const TOKEN_MOST = 100_000
 const WARM_MS = 2_000
 
-/** @returns by count of fronts, one of each repeat; the nth of each count were taken beside each other */
+/**
+ * @returns one sample of each repeat by number of fronts; the nth samples of all numbers were taken together
+ */
 export async function fronts(
   options: ScalingOptions,
   progress: (text: string) => void,
@@ -58,7 +63,7 @@ function drive(stand: Stand, { connections }: ScalingOptions, durationMs: number
   })
 }
 
-/** The same ids each time: what they are changes nothing of what it takes to read them. */
+/** A heavy request. It always has the same ids, since their values do not affect the cost of reading them. */
 export function heavyRequest(like: LoadRequest): LoadRequest {
   const input = Array.from({ length: TOKENS }, (_, at) => (at * 7_919) % TOKEN_MOST)
   return { ...like, body: JSON.stringify({ model: STAND_MODEL, input, encoding_format: 'float' }) }

@@ -1,4 +1,4 @@
-/** What the command line of `scaling` may ask for. */
+/** Options of the command line of `scaling`. */
 import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 
@@ -13,7 +13,7 @@ export interface ScalingOptions {
   readonly fronts: readonly number[]
   readonly workers: readonly number[]
   readonly sections: readonly ScalingSection[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
@@ -39,7 +39,7 @@ export const readScalingOptions = optionReader(
     seconds: given.number('duration'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
-    // Samples of two bytes.
+    // An even number, since samples have two bytes.
     payloadBytes: given.number('payload') - (given.number('payload') % 2),
     fronts: given.counts('fronts'),
     workers: given.counts('workers'),

@@ -5,15 +5,17 @@ import { sample, type TransferSample } from '../transfers/measure.ts'
 import type { ScalingOptions } from './options.ts'
 
 export interface WorkersSample extends TransferSample {
-  /** Of the whole machine while the files came. */
+  /** Cores of the whole machine during the uploads. */
   readonly cores: Cores
 }
 
-/** A load ends when its time is over, not after so many files. */
+/** Rounds that no load reaches: a load ends by its time, not by a number of files. */
 const ROUNDS_MOST = 1_000_000
 const WARM_ROUNDS = 2
 
-/** @returns by count of workers, one of each repeat; the nth of each count were taken beside each other */
+/**
+ * @returns one sample of each repeat by number of workers; the nth samples of all numbers were taken together
+ */
 export async function workers(
   options: ScalingOptions,
   progress: (text: string) => void,

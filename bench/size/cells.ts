@@ -1,24 +1,21 @@
-/** What is asked of a node of either size. */
+/** The requests to a node of either size. */
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import type { SizedNode } from './node.ts'
 import { aliasAt, fileIdAt, keyAt, modelAt } from './objects.ts'
 
 export interface Cell {
   readonly name: string
-  /**
-   * Warm: the same requests again and again, sent once before they count. Cold: objects that nobody has asked
-   * for before.
-   */
+  /** Warm: repeated requests, sent once before they count. Cold: objects without an earlier request. */
   readonly warmth: 'warm' | 'cold'
-  /** In turn. @param round 0 for the first repeat */
+  /** Requests that are sent in turn. @param round 0 for the first repeat */
   requests(node: SizedNode, round: number): readonly LoadRequest[]
 }
 
-/** Objects that one warm cell asks for, of those that a node has. */
+/** Objects of one warm cell, of all objects of a node. */
 const WARM_MAX = 1_000
 /** Objects of one cold cell: more than a node answers in its time. */
 const COLD = 20_000
-/** Of models and of files: the small node has a full one of each, wherever it is asked to begin. */
+/** Page sizes of models and of files: the small node can fill one of each from every offset. */
 const [MODELS_PAGE, FILES_PAGE] = [20, 5]
 
 export const CELLS: readonly Cell[] = [
@@ -60,7 +57,7 @@ function warm(name: string, requests: (node: SizedNode) => readonly LoadRequest[
   return { name, warmth: 'warm', requests }
 }
 
-/** Where a node has too few objects there is nothing cold about it: then none. */
+/** A cell of cold requests; empty where a node has too few objects for them. */
 function cold(
   name: string,
   size: keyof SizedNode['sizes'],
@@ -83,8 +80,8 @@ function warmOf(count: number, request: (at: number) => LoadRequest): readonly L
 }
 
 /**
- * Neighbours lie on one page of an index: each comes once, far from the one before. A prime that divides no
- * count of objects.
+ * Step between two objects, so that consecutive requests do not share a page of an index. The prime divides
+ * no number of objects.
  */
 const STRIDE = 15_485_863
 

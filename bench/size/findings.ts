@@ -1,17 +1,17 @@
-/** What the size of a node costs. */
+/** Findings on the cost of a node's size. */
 import { eachRatio } from '../ratios.ts'
 import { checkRecord, ratioRecord, type CheckRecord, type RatioRecord, type ResultRow } from '../record.ts'
 import type { Spread } from '../statistics.ts'
 import type { Cell } from './cells.ts'
 
-/** A warm call of a full node may cost 10 % more than one of an empty node. */
+/** Bound for a warm call of a full node over that of an empty node: 10 % more. */
 const WARM_RATIO_MAX = 1.1
 /**
- * What a first call for an object may cost, whatever the size: a look-up in Postgres by its key costs a tenth
- * of it, a walk over the texts of 100,000 models a half. Microseconds of CPU. Decision.
+ * Bound for a first call for an object at any size: a lookup in Postgres by its key costs a tenth of it, a
+ * walk over the texts of 100,000 models a half. Microseconds of CPU. Decision.
  */
 const COLD_CPU_US_MAX = 10_000
-/** Milliseconds of the median first call, each connection always having one. Decision. */
+/** Milliseconds of the median first call under load on every connection. Decision. */
 const COLD_P50_MS_MAX = 250
 
 export interface CellRows {

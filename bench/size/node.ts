@@ -11,14 +11,14 @@ export interface SizedNode {
   readonly name: 'sluice' | 'sluice-small'
   readonly sizes: Sizes
   readonly stand: Stand
-  /** Ids of files whose bytes are there. */
+  /** Ids of files that have bytes. */
   readonly stored: readonly string[]
   readonly readyMs: number
   readonly filledMs: number
   stop(): Promise<void>
 }
 
-/** Files with bytes, on either node. */
+/** Number of files with bytes, on either node. */
 const STORED = 10
 const STORED_BYTES = 4_096
 

@@ -1,4 +1,4 @@
-/** Very many keys, models and files for a node, put in by the thousand. */
+/** Inserts very many keys, models and files into a node, thousands at a time. */
 import type { Queryable, Store } from '../../src/server/store/base/open.ts'
 import { PROVIDER_KEY, type FirstKeys } from '../../test/support/nodes/stand.ts'
 
@@ -10,7 +10,7 @@ export interface Sizes {
 
 const KEY_PREFIX = 'sk-sluice-v1-size'
 const KEY_DIGITS = 39
-/** Older than any file that is uploaded: those come after them in lists. */
+/** Prefix of ids older than any uploaded file, so that uploads come after them in lists. */
 const FILE_PREFIX = 'file_018f00000000'
 const FILE_DIGITS = 20
 
@@ -22,7 +22,7 @@ export function fileIdAt(at: number): string {
   return FILE_PREFIX + at.toString(16).padStart(FILE_DIGITS, '0')
 }
 
-/** Every second model embeds. */
+/** Id of a model; every second model embeds. */
 export function modelAt(at: number): string {
   return `size/model-${at}`
 }
@@ -31,7 +31,7 @@ export function aliasAt(at: number): string {
   return `size-${at}`
 }
 
-/** @param origin of the provider that stands behind all models */
+/** @param origin origin of the provider behind all models */
 export function catalogueOf(models: number, origin: string): object {
   return {
     replace: true,
@@ -59,11 +59,11 @@ const TOKENIZERS = ['GPT', 'Llama', 'Other'] as const
 const BLOCK = 50_000
 
 /**
- * Rows as the product writes them. Checks of references are left out: all rows refer to the same owner.
- * @param store with one connection
+ * Inserts rows in the product's form. Foreign keys are not checked: all rows refer to the same owner.
+ * @param store a store with one connection
  */
 export async function fill({ sql }: Store, owner: FirstKeys, { keys, files }: Sizes): Promise<void> {
-  // Vacuuming a million rows takes longer than any call of the product may.
+  // The vacuum of a million rows takes longer than any call of the product may.
   await sql`SET statement_timeout = 0`
   await sql`SET session_replication_role = replica`
   for (let from = 0; from < keys; from += BLOCK)

@@ -1,16 +1,16 @@
-/** What the command line of `size` may ask for. */
+/** Options of the command line of `size`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export interface SizeOptions {
-  /** Of the large node; the small one has ten keys, a hundred models and ten files. */
+  /** Keys of the large node; the small one has ten keys, a hundred models and ten files. */
   readonly keys: number
   readonly models: number
   readonly files: number
-  /** Of one cell. */
+  /** Milliseconds of one cell. */
   readonly durationMs: number
   readonly repeats: number
   readonly connections: number
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

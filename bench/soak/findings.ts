@@ -1,4 +1,4 @@
-/** What a watched load says: curves, and the figures that must hold. */
+/** Results of a watched load: curves, and the required figures. */
 import { checkRecord, type CheckRecord, type CurveRecord, type ResultRow } from '../record.ts'
 import { spread, type Spread } from '../statistics.ts'
 import type { Holding } from './holding.ts'
@@ -6,17 +6,17 @@ import { after, growth, slopePerMinute, type Reading } from './trend.ts'
 import { seriesOf, type LoopReading, type Watched } from './watch.ts'
 
 export const MB = 1_000_000
-/** Megabytes that memory may grow by in a minute. */
+/** Megabytes of memory growth in a minute. */
 const SLOPE_MAX = 1
-/** Descriptors that may be open at the end beside those of the start: a pool opens one more for a while. */
+/** Descriptors at the end beyond those at the start: a pool opens one more for a while. */
 const DESCRIPTORS_MAX = 2
 /** Milliseconds of delay of the event loop. */
 const LOOP_P99_MS_MAX = 10
-/** Milliseconds in which heaps, pools and caches come to their size. */
+/** Milliseconds in which heaps, pools and caches reach their size. */
 const SETTLE_MS = 120_000
-/** Of a load that is shorter than five times that. */
+/** Share of a load shorter than five times SETTLE_MS in which memory settles. */
 const SETTLE_SHARE = 0.2
-/** Seconds below which a slope says nothing: a young heap fills and empties. */
+/** Seconds below which a slope means nothing: a young heap fills and empties. */
 export const SLOPE_SECONDS_MIN = 300
 
 export function settleMs(seconds: number): number {
@@ -28,7 +28,7 @@ interface Input {
   readonly rows: readonly ResultRow[]
 }
 
-/** Slopes are checked when the load was long enough for one; everything else always. */
+/** The checks; slopes only after a load that is long enough. */
 export function soakChecks(watched: Watched, { seconds, rows }: Input): readonly CheckRecord[] {
   const from = settleMs(seconds)
   const check = (text: string, found: Spread, atMost: number): CheckRecord =>
@@ -74,12 +74,12 @@ export function soakChecks(watched: Watched, { seconds, rows }: Input): readonly
   ]
 }
 
-/** Of a store what its processes share is left out. */
+/** Bytes of a holding; for a store without the memory that its processes share. */
 function countedBytes({ isOurs, residentBytes, ownBytes }: Holding): number {
   return isOurs ? residentBytes : ownBytes
 }
 
-/** Of our own, at the first look. */
+/** Number of the node's own processes of the first look that have ended. */
 function ended({ looks }: Watched): number {
   const pids = (at: number): readonly number[] =>
     (looks.at(at)?.holdings ?? []).filter(({ isOurs }) => isOurs).flatMap(({ pids }) => pids)
@@ -138,12 +138,12 @@ export function soakNotes(watched: Watched, seconds: number): readonly string[] 
   ]
 }
 
-/** Most that was held at once: ours with what they share, of stores without. */
+/** Maximum of all memory together: the node's own with shared memory, that of stores without. */
 export function peakMb({ looks }: Watched): number {
   return Math.max(...totalOf(looks, countedBytes).map(([, bytes]) => bytes)) / MB
 }
 
-/** Of all that is there at each look: whoever comes later counts too. */
+/** Sum of all processes at each look, also of those that came later. */
 function totalOf(looks: Watched['looks'], read: (holding: Holding) => number): readonly Reading[] {
   return looks.map(({ atMs, holdings }) => [atMs, holdings.reduce((sum, holding) => sum + read(holding), 0)])
 }

@@ -1,18 +1,18 @@
-/** What the processes of a node hold, as Linux tells it. */
+/** The resources of a node's processes, as Linux counts them. */
 import { readdirSync } from 'node:fs'
 import { tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 import { residentAndShared } from '../../test/support/load/process-memory.ts'
 
 export interface Holding {
-  /** `sluice front 1`; processes of Postgres come and go, and are one together, as those of Redis are. */
+  /** `sluice front 1`; the processes of Postgres come and go and count as one, as those of Redis do. */
   readonly name: string
-  /** Whether it is ours: a store shares a cache of fixed size between its processes, which fills. */
+  /** False for a store, whose processes share a cache of fixed size that fills. */
   readonly isOurs: boolean
   readonly pids: readonly number[]
   readonly residentBytes: number
-  /** Without pages of files and of shared memory. */
+  /** Bytes without pages of files and of shared memory. */
   readonly ownBytes: number
-  /** Open descriptors; null when they may not be counted. */
+  /** Open descriptors; null when this user may not count them. */
   readonly descriptors: number | null
 }
 

@@ -1,15 +1,15 @@
-/** What the command line of `soak` may ask for. */
+/** Options of the command line of `soak`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export interface SoakOptions {
-  /** Seconds of the load, the part in which memory settles included. */
+  /** Seconds of the load, including the part in which memory settles. */
   readonly duration: number
-  /** Requests a second; less where the machine does not hold it. */
+  /** Requests a second; lower where the machine does not hold the rate. */
   readonly rate: number
   readonly connections: number
   readonly dimensions: number
   readonly fronts: number
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -1,16 +1,16 @@
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
 
-/** Each rate that is tried, of the one before it. */
+/** Factor between a tried rate and the next. */
 export const RATE_STEP = 0.8
-/** Of what was offered. */
+/** Share of the offered requests that must be answered. */
 const ANSWERED_SHARE_MIN = 0.98
 /**
- * Milliseconds from when a request was due: beyond them requests queue up, and the machine is not where it
- * could stay.
+ * Milliseconds from the time when a request was due: beyond them requests queue, and the machine cannot hold
+ * the rate.
  */
 const P99_MS_MAX = 500
 
-/** Whether a short load at this rate was answered, all of it well, and in time. */
+/** True when a short load at this rate was answered well and in time. */
 export function holdsRate(
   { statuses, requests, measuredMs, latency }: LoadResult,
   ratePerS: number,

@@ -1,14 +1,14 @@
-/** Whether a series of readings grows. */
+/** Trends of a series of readings. */
 import { spread } from '../statistics.ts'
 
-/** Milliseconds since the start, and what was read then. */
+/** Milliseconds since the start, and the value at that time. */
 export type Reading = readonly [atMs: number, value: number]
 
 const MINUTE_MS = 60_000
 /** Share of the readings at either end that `growth` compares. */
 const END_SHARE = 0.2
 
-/** Least squares. @returns units a minute; NaN for fewer than two instants */
+/** Slope by least squares. @returns units a minute; NaN for fewer than two instants */
 export function slopePerMinute(readings: readonly Reading[]): number {
   const mean = (at: 0 | 1): number =>
     readings.reduce((sum, reading) => sum + reading[at], 0) / readings.length
@@ -21,7 +21,7 @@ export function slopePerMinute(readings: readonly Reading[]): number {
   return alone === 0 ? Number.NaN : (together / alone) * MINUTE_MS
 }
 
-/** The median of the last fifth less that of the first: one reading that lies apart changes nothing. */
+/** The median of the last fifth minus that of the first: a single outlier has no effect. */
 export function growth(readings: readonly Reading[]): number {
   const count = Math.max(1, Math.round(readings.length * END_SHARE))
   const median = (part: readonly Reading[]): number => spread(part.map(([, value]) => value)).median

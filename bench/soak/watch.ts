@@ -1,4 +1,4 @@
-/** Looks at a node while a load runs. */
+/** Watches a node during a load. */
 import { monotonicMs } from '../../test/support/load/load-plan.ts'
 import type { Stand } from '../../test/support/nodes/stand.ts'
 import { holdings, type Holding } from './holding.ts'
@@ -12,7 +12,7 @@ export interface Look {
 export interface LoopReading {
   readonly front: string
   readonly atMs: number
-  /** Since the reading before it. */
+  /** Percentiles since the previous reading. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
@@ -21,7 +21,7 @@ export interface LoopReading {
 export interface Watched {
   readonly looks: readonly Look[]
   readonly loops: readonly LoopReading[]
-  /** Why metrics could not be read, each once. */
+  /** Reasons why metrics could not be read, each once. */
   readonly problems: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export interface Watch {
 
 interface Pace {
   readonly lookEveryMs: number
-  /** Apart from the first, which forgets what was before. */
+  /** Milliseconds between two readings of the loop; the first one only discards earlier values. */
   readonly loopEveryMs: number
 }
 
@@ -61,7 +61,7 @@ export async function watch(
     async stop() {
       for (const timer of timers) clearInterval(timer)
       await reading
-      // A load shorter than one reading has one as well.
+      // A load shorter than one interval gets one reading too.
       if (loops.length === 0) await readLoops()
       return { looks, loops, problems: [...problems] }
     },
@@ -87,7 +87,7 @@ export function loopReadings(metrics: string, atMs: number): readonly LoopReadin
   }))
 }
 
-/** By name, for those that were there at every look. */
+/** Series by name, for processes that were present in every look. */
 export function seriesOf(
   looks: readonly Look[],
   read: (holding: Holding) => number | null,

@@ -1,11 +1,11 @@
-/** What the command line of `start` may ask for. */
+/** Options of the command line of `start`. */
 import { numbersText, optionReader } from '../options.ts'
 
 export interface StartOptions {
   readonly repeats: number
-  /** Also from a fresh clone, everything fetched. */
+  /** True: also measures a fresh clone with all downloads. */
   readonly isClone: boolean
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -1,7 +1,4 @@
-/**
- * Where a node is started: on an empty data directory, on one that is there, and in a fresh clone of the
- * repository.
- */
+/** Places of a start: an empty data directory, an existing one, and a fresh clone of the repository. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -16,14 +13,14 @@ const START_MS_MAX = 120_000
 const CLONE_MS_MAX = 900_000
 
 export interface Place {
-  /** `sluice serve`, as a unit file or a container has it. */
+  /** `sluice serve`, as a unit file or a container runs it. */
   serve(): Promise<TimedStart>
-  /** `npm start`, as the README has it; nothing is left to install or to build. */
+  /** `npm start`, as in the README; everything is installed and built. */
   npmStart(): Promise<TimedStart>
   remove(): Promise<void>
 }
 
-/** @param root of a repository that is installed and built */
+/** @param root root of an installed and built repository */
 export async function openPlace(root: string): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-start-'))
   const data = join(folder, 'data')
@@ -34,7 +31,7 @@ export async function openPlace(root: string): Promise<Place> {
     SLUICE_DATA: data,
     SLUICE_FRONTS: '1',
     SLUICE_WORKERS: '1',
-    // As if npm had started it: it then drains when it is asked to end.
+    // This variable makes the node drain after its parent ends, as under npm.
     npm_lifecycle_event: 'start',
   }
   const where = { cwd: root, env, port, keyFile: join(data, 'first-keys.json'), patienceMs: START_MS_MAX }
@@ -51,17 +48,14 @@ export async function openPlace(root: string): Promise<Place> {
 
 export interface CloneStart {
   readonly start: TimedStart
-  /** Milliseconds of its parts, in their order; the first counts for none of the others. */
+  /** Milliseconds of the parts in order; the first is not included in the others. */
   readonly cloneMs: number
   readonly installMs: number
   readonly buildMs: number
   readonly bootMs: number
 }
 
-/**
- * `git clone` and `npm start` of somebody who has Node, git and nothing else: an empty home, an empty cache
- * of npm.
- */
+/** `git clone` and `npm start` on a machine with only Node and git: an empty home, an empty cache of npm. */
 export async function cloneStart(
   root: string,
 ): Promise<{ readonly found: CloneStart; remove(): Promise<void> }> {
@@ -109,7 +103,7 @@ async function launchIn(folder: string, home: string): Promise<Launch> {
   }
 }
 
-/** Told apart by the files that installing and building end with. */
+/** Measures the parts by the files with which installation and build end. */
 async function partsOf(launch: Launch): Promise<Omit<CloneStart, 'cloneMs'>> {
   const beganAt = monotonicMs()
   let isOver = false

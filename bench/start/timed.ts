@@ -1,4 +1,4 @@
-/** A node started from the outside, and the time until it has answered a call as it should. */
+/** Starts a node from the outside and measures the time until it has answered a call correctly. */
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { monotonicMs } from '../../test/support/load/load-plan.ts'
@@ -12,31 +12,37 @@ export interface Launch {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly port: number
-  /** Where the node writes its first keys. */
+  /** File to which the node writes its first keys. */
   readonly keyFile: string
-  /** Milliseconds after which it is given up. */
+  /** Milliseconds after which the start counts as failed. */
   readonly patienceMs: number
 }
 
 export interface TimedStart {
-  /** From exec to the last byte of the first good answer. */
+  /** Milliseconds from exec to the last byte of the first good answer. */
   readonly tookMs: number
-  /** Of the whole process tree until then. */
+  /** CPU seconds of the whole process tree until then. */
   readonly cpuS: number
   readonly rssBytes: number | null
-  /** Ends all of it; resolves when it is gone. */
+  /** Ends the whole process tree; resolves when it is gone. */
   stop(): Promise<void>
 }
 
 const TRY_PAUSE_MS = 5
-/** The built-in model: an answer proves key, limits, ledger and catalogue, and needs nobody else. */
+/**
+ * A call of the built-in model: an answer proves key, limits, ledger and catalogue, and needs no other
+ * server.
+ */
 const BODY = JSON.stringify({
   model: 'sluice/lexical-1',
   input: 'The quick brown fox jumps over the lazy dog.',
 })
 const LAST_WORDS_CHARS = 600
 
-/** Throws with its last words when it ends or does not answer in time; nothing of it is left then. */
+/**
+ * Starts a node. Throws with its last output when it ends or does not answer in time; no process is left
+ * then.
+ */
 export async function timedStart(launch: Launch): Promise<TimedStart> {
   const beganAt = monotonicMs()
   const server = spawnServer(launch.command, launch.args, {
@@ -70,7 +76,7 @@ async function firstAnswer(
   }
 }
 
-/** The empty text until the file is whole. */
+/** The key in the file; the empty text until the file is complete. */
 async function keyOf(file: string): Promise<string> {
   try {
     const { inference_key: key } = JSON.parse(await readFile(file, 'utf8')) as { inference_key?: unknown }
@@ -80,7 +86,7 @@ async function keyOf(file: string): Promise<string> {
   }
 }
 
-/** 0 while nobody answers. */
+/** Status of an answer; 0 without one. */
 function statusOf(port: number, key: string): Promise<number> {
   return new Promise((resolve) => {
     const headers = {
@@ -102,8 +108,8 @@ function statusOf(port: number, key: string): Promise<number> {
 }
 
 /**
- * npm has the supervisor below it, in the same session; fronts and stores have sessions of their own and end
- * with it.
+ * Ends a node. npm has the supervisor below it, in the same session; fronts and stores have sessions of their
+ * own and end with the supervisor.
  */
 async function end(server: Spawned): Promise<void> {
   const { child } = server

@@ -1,21 +1,21 @@
 /**
- * A run against a saved one. Machines differ from day to day: what is compared is how many times as much as a
- * peer of the same run it took, then and now. Noise alone is no slowdown: what is worse must be so in all of
- * its interval and beyond.
+ * Compares a run with a saved one. Machines differ from day to day: the comparison uses the ratio to a peer
+ * of the same run, now and then. Noise alone is no slowdown: a worse figure must be worse in its whole
+ * interval and beyond.
  */
 import type { ResultRow, ResultsFile, SampleRecord } from '../record.ts'
 import { changeOf, type Interval } from '../statistics.ts'
 
 export interface Comparison {
-  /** A line of each figure that got worse beyond the bound. */
+  /** A line for each figure that is worse beyond the bound. */
   readonly worse: readonly string[]
-  /** What a reader must know besides. */
+  /** Further remarks for readers. */
   readonly remarks: readonly string[]
-  /** Figures that were compared. */
+  /** Number of compared figures. */
   readonly compared: number
 }
 
-/** Whom figures are divided by, the first of these that both runs have in the case. */
+/** Peers to divide by; the first one that both runs have in the case counts. */
 const PEERS: readonly string[] = [
   'nginx',
   'node',
@@ -29,14 +29,14 @@ const PEERS: readonly string[] = [
   'typebox-0.34',
   'direct',
 ]
-/** Fewer repeats have no interval. */
+/** Repeats below which there is no interval. */
 const REPEATS_MIN = 3
 
 interface Figure {
   readonly name: string
   readonly isMoreWorse: boolean
   read(one: SampleRecord): number | null
-  /** Whether it says something about the subject. */
+  /** True when the figure describes the subject. */
   isMeant(row: ResultRow): boolean
 }
 
@@ -128,7 +128,7 @@ function compareRow(
       const beforeValues = relative(figure, before, peer?.then ?? null)
       const values = relative(figure, row, peer?.now ?? null)
       if (Math.min(values.length, beforeValues.length) < REPEATS_MIN) return []
-      // As how many times as bad: above one is worse, whichever way the figure counts.
+      // The change as a factor of worsening: above one is worse, in either direction of the figure.
       const change = figure.isMoreWorse ? changeOf(values, beforeValues) : changeOf(beforeValues, values)
       const against = peer === null ? 'the figure itself, for want of a peer' : `over ${peer.now.subject}`
       if (!isBeyond(change, failOn)) return [{ isCompared: true }]
@@ -140,9 +140,9 @@ function compareRow(
 }
 
 /**
- * Percentiles of so few repeats are too near to each other: a run of bad luck in all of them looks certain.
- * By half of its width wider, an interval that is narrow stays so, and one that is wide says what it is
- * worth.
+ * True for a change beyond the bound. Percentiles of few repeats are too close to each other: bad luck in all
+ * repeats would look certain. The interval is widened by half of its width: a narrow one stays narrow, and a
+ * wide one shows its uncertainty.
  */
 function isBeyond({ low, high }: Interval, failOn: number): boolean {
   return low / (high / low) ** 0.25 > 1 + failOn
@@ -154,7 +154,10 @@ function worseText({ median, low, high }: Interval, { isMoreWorse }: Figure): st
   return `${percent(median)} ${isMoreWorse ? 'more' : 'less'} than before (95 % ${percent(low)} to ${percent(high)})`
 }
 
-/** Repeats of a peer were taken beside those of the row: what slowed the machine down slowed both. */
+/**
+ * Values relative to a peer, whose repeats were taken together with those of the row: a slower machine slowed
+ * both.
+ */
 function relative(figure: Figure, row: ResultRow, peer: ResultRow | null): readonly number[] {
   return row.samples.flatMap((one, at) => {
     const value = figure.read(one)
@@ -180,7 +183,7 @@ function peerOf(figure: Figure, row: ResultRow, rows: Both<readonly ResultRow[]>
   return null
 }
 
-/** Too little CPU to be told by the system's clock is nothing to divide by. */
+/** True for a usable figure: CPU time below the resolution of the system's clock cannot be a divisor. */
 function isUsable(figure: Figure, row: ResultRow): boolean {
   return (
     figure.isMeant(row) &&
@@ -194,9 +197,7 @@ function rowsOf({ scenarios }: ResultsFile): readonly ResultRow[] {
   return scenarios.flatMap(({ rows }) => rows)
 }
 
-/**
- * What is not somebody else's: a peer that got slower is no fault of ours. A running deployment is `target`.
- */
+/** True for subjects of Sluice: a slower peer is no fault of Sluice. A running deployment is `target`. */
 function isOurs({ subject }: ResultRow): boolean {
   return subject === 'sluice' || subject === 'target' || subject.startsWith('sluice-')
 }

@@ -1,4 +1,4 @@
-/** A scenario in a process of its own: what it dies of is its own affair. */
+/** A scenario in a process of its own: its failure does not affect the suite. */
 import { spawn } from 'node:child_process'
 import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,34 +6,35 @@ import { plainEnvironment } from '../../test/support/load/load.ts'
 import { processRow, tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 
 export interface RunningChild {
-  /** Of its end. */
+  /** Resolves at its end. */
   readonly ended: Promise<ChildEnd>
-  /** Ends it and everything that it started. @param hurry aborted: by force */
+  /** Ends the child and everything that it started. @param hurry aborted: by force */
   stop(hurry: AbortSignal): Promise<void>
 }
 
 export interface ChildEnd {
   /** Null: by a signal. */
   readonly code: number | null
-  /** The last lines that it said. */
+  /** The last lines of its output. */
   readonly last: readonly string[]
 }
 
 const LINES_KEPT = 5
 const LINE_CHARS_MAX = 300
-/** For a scenario to stop its servers, and for those to end when it could not. */
+/** Milliseconds for a scenario to stop its servers, and for those to end when it could not. */
 const GRACE_MS = 15_000
 const POLL_MS = 50
 
 export interface ChildInput {
-  /** Its temporary directory. */
+  /** Temporary directory of the child. */
   readonly folder: string
   say(line: string): void
 }
 
 /** @param program file and its arguments */
 export function startChild(program: readonly string[], { folder, say }: ChildInput): RunningChild {
-  // In a group of its own: a terminal's Ctrl-C is the suite's, which ends its child in order.
+  // The child has a process group of its own: a terminal's Ctrl-C reaches the suite, which ends its child in
+  // order.
   const child = spawn(process.execPath, program, {
     env: { ...plainEnvironment(), TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -57,7 +58,7 @@ export function startChild(program: readonly string[], { folder, say }: ChildInp
   return { ended, stop: (hurry) => stopAll(child.pid ?? 0, hurry) }
 }
 
-/** The servers of a scenario have sessions of their own, which outlive it when it is killed. */
+/** Ends the child and its servers, which have sessions of their own and survive a killed scenario. */
 async function stopAll(pid: number, hurry: AbortSignal): Promise<void> {
   if (pid === 0) return
   const rows = tree(pid)
@@ -71,12 +72,12 @@ async function stopAll(pid: number, hurry: AbortSignal): Promise<void> {
 async function untilGone(rows: readonly ProcessRow[], hurry: AbortSignal): Promise<void> {
   const endsAt = performance.now() + GRACE_MS
   const [root] = rows
-  // Orphans never end by themselves: once the scenario is gone nobody will ask them to.
+  // Orphans never end by themselves: after the scenario no process ends them.
   const waited = root !== undefined && isAlive(root) ? [root] : rows
   while (waited.some(isAlive) && performance.now() < endsAt && !hurry.aborted) await sleep(POLL_MS)
 }
 
-/** The same process, and not another one that was given its number. */
+/** True for the same process, not for another one with its reused id. */
 function isAlive({ pid, name }: ProcessRow): boolean {
   const now = processRow(pid)
   return now !== null && now.name === name && now.state !== 'Z'
@@ -86,6 +87,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

@@ -1,18 +1,18 @@
-/** What `npm run bench` was asked for: which scenarios, with which of the options each. */
+/** The command of `npm run bench`: the scenarios, and the options of each. */
 import { parseArgs } from 'node:util'
 import { SCENARIOS, type Scenario } from '../scenarios.ts'
 
 export interface Command {
   readonly runs: readonly Run[]
-  /** Of a saved run to compare with. */
+  /** Path of a saved run to compare with. */
   readonly baseline: string | null
-  /** Share by which a figure may be worse than there. */
+  /** Share by which a figure may be worse than in the saved run. */
   readonly failOn: number
-  /** Where the record goes as well, of a single scenario. */
+  /** Further path for the record of a single scenario. */
   readonly json: string | null
-  /** A results.json whose page is made again; nothing runs. */
+  /** A results.json whose page is made again, without a run. */
   readonly report: string | null
-  /** As it was typed, without keys. */
+  /** The typed command without keys. */
   readonly text: string
 }
 
@@ -21,7 +21,7 @@ export interface Run {
   readonly args: readonly string[]
 }
 
-/** Options of the suite itself, which no scenario sees. */
+/** Options of the suite itself, which no scenario gets. */
 const OWN = {
   baseline: { type: 'string' },
   'fail-on': { type: 'string' },
@@ -29,11 +29,11 @@ const OWN = {
   json: { type: 'string' },
   report: { type: 'string' },
 } as const
-/** The list of whom is compared with. */
+/** Option with the list of peers. */
 const PEERS = 'against'
 const FAIL_ON_BY_DEFAULT = '10%'
 
-/** @returns what is wrong, in one line; 'help' when that is asked for */
+/** @returns the fault in one line; 'help' for a request of help */
 export function readCommand(
   args: readonly string[],
   scenarios: readonly Scenario[] = SCENARIOS,
@@ -95,7 +95,7 @@ interface GivenOption {
   readonly value: string | null
 }
 
-/** Of all of them, and of the suite itself. */
+/** Options of all scenarios and of the suite itself. */
 export function optionsOf(scenarios: readonly Scenario[]): Record<string, { type: 'string' | 'boolean' }> {
   const of = (
     list: readonly string[],
@@ -124,7 +124,7 @@ function chosenOf(asked: readonly string[], scenarios: readonly Scenario[]): rea
   })
 }
 
-/** An option that one of several scenarios does not have is left out for it. */
+/** The run of a scenario; it gets only the options that it has. */
 function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boolean): Run {
   const own = given
     .filter(({ name }) => !Object.hasOwn(OWN, name) && takes(scenario, name))
@@ -136,7 +136,7 @@ function runOf(scenario: Scenario, given: readonly GivenOption[], isSuite: boole
   return { scenario, args }
 }
 
-/** Peers that another of the named scenarios has. */
+/** The option without peers that only another named scenario has. */
 function narrowed(one: GivenOption, { options }: Scenario): readonly GivenOption[] {
   const known = options.lists[PEERS]
   if (one.name !== PEERS || one.value === null || known === undefined) return [one]
@@ -155,7 +155,7 @@ function written({ name, value }: GivenOption): string {
   return value === null ? `--${name}` : `--${name}=${value}`
 }
 
-/** Neither keys nor what stands in an address besides its origin is anybody's business. */
+/** The option's value for the record: without keys, and of an address only its origin. */
 function shown({ name, value }: GivenOption): string | null {
   if (name === 'key') return '…'
   if (name !== 'target' || value === null) return value

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what was asked for is read, run, written down and, if wished, compared; the exit code says
- * how it went.
+ * `npm run bench`: reads the command, runs it, writes the results and compares them on request; the exit code
+ * shows the outcome.
  */
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
@@ -18,12 +18,13 @@ import { writeProblem } from './writable.ts'
 
 export type Deps = Omit<SuiteDeps, 'signal' | 'hurry'> & {
   readonly scenarios: readonly Scenario[]
-  /** Before the first scenario, when one compares with packages. */
+  /** Runs before the first scenario when one compares with packages. */
   installPeers(): Promise<void>
 }
 
-/** Wrong options; interrupted, as a shell counts it. */
+/** Exit code of wrong options. */
 const WRONG = 2
+/** Exit code after an interruption, by the convention of shells. */
 const INTERRUPTED = 130
 
 export type Interrupts = Pick<SuiteDeps, 'signal' | 'hurry'>
@@ -67,14 +68,14 @@ export async function runBench(
   return saved === null ? codeOf(end) : judge(saved, end, { command, deps })
 }
 
-/** Where results go, and the record that is wished besides. */
+/** The reason why the results or the further record cannot be written, or null. */
 async function unwritable({ json }: Command, { resultsFolder }: Deps): Promise<string | null> {
   return (
     (await writeProblem(join(resultsFolder, 'results.json'))) ?? (json === null ? null : writeProblem(json))
   )
 }
 
-/** Without a baseline the checks decide: figures that the product must reach. */
+/** The exit code without a baseline: the checks decide, figures that the product must reach. */
 function codeOf({ results, broken }: SuiteEnd): number {
   const isMet = results.scenarios.every(({ checks }) => checks.every((one) => one.is_met))
   return broken.length === 0 && isMet ? 0 : 1
@@ -110,7 +111,7 @@ function judge(saved: ResultsFile, { results, broken }: SuiteEnd, { command, dep
   return worse.length === 0 && broken.length === 0 ? 0 : 1
 }
 
-/** Beside the results that it is made from. @returns its path */
+/** Writes the page beside its results. @returns its path */
 async function writePage(results: ResultsFile, resultsPath: string): Promise<string> {
   const path = pageOf(resultsPath)
   await writeFile(path, renderReport(results))
@@ -121,7 +122,7 @@ function pageOf(resultsPath: string): string {
   return join(dirname(resultsPath), 'report.html')
 }
 
-/** Makes the page of a saved run again: samples are all that it needs. */
+/** Makes the page of a saved run again, which needs only its samples. */
 async function pageAgain(file: string, { print, screen }: Deps): Promise<number> {
   const read = readResults(file)
   const problem = 'problem' in read ? read.problem : await writeProblem(pageOf(file))
@@ -132,14 +133,14 @@ async function pageAgain(file: string, { print, screen }: Deps): Promise<number>
 }
 
 /**
- * Milliseconds in which two of them are one: npm hands a Ctrl-C on that the terminal has sent to everybody
- * already.
+ * Milliseconds in which two interruptions count as one: npm repeats a Ctrl-C that the terminal has sent to
+ * every process.
  */
 const SAME_MS = 500
 
 /**
- * The first Ctrl-C ends the child and writes what is there, the second one ends it by force; a terminal that
- * closes is one too.
+ * The first Ctrl-C ends the child and writes the results so far, the second one ends the child by force; a
+ * closed terminal counts as an interruption too.
  */
 export function interruptsOf(
   source: Pick<NodeJS.EventEmitter, 'on'>,
@@ -158,9 +159,9 @@ export function interruptsOf(
   return { signal: first.signal, hurry: second.signal }
 }
 
-/** On a terminal, as `tools/bench.mjs` starts it. */
+/** Runs the bench on a terminal, as `tools/bench.mjs` starts it. */
 export async function main(args: readonly string[], installPeers: () => Promise<void>): Promise<number> {
-  // Whoever reads may go away, with `head` or with the terminal: what is measured is written all the same.
+  // The reader of the output may leave (`head`, a closed terminal): the results are written nevertheless.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   return runBench(
     args,

@@ -1,4 +1,4 @@
-/** How far a run is: one line that is redrawn on a terminal, a line for each step elsewhere. */
+/** Progress of a run: one line that is redrawn on a terminal, a line for each step elsewhere. */
 
 export interface Screen {
   readonly isTTY?: boolean
@@ -6,7 +6,7 @@ export interface Screen {
   write(text: string): unknown
 }
 
-/** Of what a scenario takes, until it has ended: guesses are not held to be certain. */
+/** Largest shown share of a running scenario: its expected duration is only a guess. */
 const ALMOST = 0.95
 const BAR_CHARS = 20
 const REDRAW_MS = 500
@@ -21,7 +21,7 @@ export class Progress {
   #step = ''
   #timer: NodeJS.Timeout | null = null
 
-  /** @param seconds that each scenario is expected to take, in their order */
+  /** @param seconds expected seconds of each scenario, in order */
   constructor(screen: Screen, seconds: readonly number[], now: () => number = () => performance.now()) {
     this.#screen = screen
     this.#now = now
@@ -42,7 +42,7 @@ export class Progress {
     else this.#screen.write(`${this.line(text)}\n`)
   }
 
-  /** Something to keep on the screen, above the line. */
+  /** Prints a permanent line above the progress line. */
   say(text: string): void {
     this.#wipe()
     this.#screen.write(`${text}\n`)
@@ -57,13 +57,13 @@ export class Progress {
   line(text: string): string {
     const share = this.share
     const elapsedS = (this.#now() - this.#startedAt) / 1_000
-    // Until a tenth is done, what was expected is a better guess than how it goes.
+    // Until a tenth is done, the expected duration is a better guess than the measured pace.
     const left = share > 0.1 ? (elapsedS / share) * (1 - share) : sum(this.#seconds) * (1 - share)
     const full = Math.round(share * BAR_CHARS)
     return `[${'#'.repeat(full)}${'-'.repeat(BAR_CHARS - full)}] ${String(Math.floor(share * 100)).padStart(3)} %  ${clock(left)} left  ${text}`
   }
 
-  /** Of the whole, 0 to 1. */
+  /** Share of the whole run, 0 to 1. */
   get share(): number {
     const expected = this.#seconds[this.#at] ?? 0
     const done = sum(this.#seconds.slice(0, Math.max(0, this.#at)))

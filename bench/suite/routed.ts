@@ -1,11 +1,11 @@
-/** Words of a command line that ask for something else than scenarios by their names. */
+/** Words of a command line that select something other than scenarios by name. */
 import { parseArgs } from 'node:util'
 import { SCENARIOS, type Scenario } from '../scenarios.ts'
 import { optionsOf } from './command.ts'
 
 /**
- * `--target` makes scenarios loads of a running deployment, and `--sweep` makes them mixes that worker counts
- * are found for. The names may stand anywhere among the options.
+ * `--target` turns scenarios into loads of a running deployment, and `--sweep` turns them into mixes for
+ * which worker counts are found. The names may stand anywhere among the options.
  */
 export function routed(
   given: readonly string[],

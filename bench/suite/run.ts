@@ -1,6 +1,5 @@
 /**
- * `npm run bench`: scenarios one after the other, each in a process of its own, and the folder that they
- * leave.
+ * `npm run bench`: runs scenarios one after the other, each in a process of its own, and writes their folder.
  */
 import { join } from 'node:path'
 import { writeJson } from '../keep-record.ts'
@@ -17,13 +16,13 @@ import { versionsOf } from './versions.ts'
 
 export interface SuiteDeps {
   readonly screen: Screen
-  /** Where tables go. */
+  /** Prints tables. */
   print(text: string): void
-  /** Of a scenario's program, with its first arguments. */
+  /** A scenario's program with its first arguments. */
   program(name: string): readonly string[]
-  /** For the folder of this run. */
+  /** Folder of this run's results. */
   readonly resultsFolder: string
-  /** Aborted: the child is ended, and what is there is written. */
+  /** Aborted: the child is ended, and the results so far are written. */
   readonly signal: AbortSignal
   /** Aborted: the child is ended by force. */
   readonly hurry: AbortSignal
@@ -32,11 +31,11 @@ export interface SuiteDeps {
 export interface SuiteEnd {
   readonly results: ResultsFile
   readonly folder: string
-  /** Names of the scenarios that left no record. */
+  /** Names of the scenarios without a record. */
   readonly broken: readonly string[]
 }
 
-/** What a scenario takes that is not run as in the suite. */
+/** Expected seconds of a scenario that does not run as in the suite. */
 const SECONDS_UNKNOWN = 60
 
 export async function runScenarios(command: Command, deps: SuiteDeps): Promise<SuiteEnd> {
@@ -94,12 +93,12 @@ async function runOne(
   const scratch = await openScratch()
   const child = startChild([...program(name), ...args, '--record', file], {
     folder: scratch.folder,
-    // Of what goes to a place that somebody named, each line stays: what it is about to do there, for one.
+    // Lines about a named deployment stay on the screen, for example the announced load.
     say: (line) => (needs === undefined ? progress.step(`${name}: ${line}`) : progress.say(line)),
   })
   const end = await endOf(child, { signal, hurry }).finally(() => scratch.remove())
   const read = readRecord(file)
-  // What was left says whether it is whole: a scenario ends with 1 when a check is missed.
+  // The record shows by itself whether it is complete: a scenario exits with 1 when a check is missed.
   if ('value' in read && read.value.scenario === name) return { record: read.value, isBroken: false }
   const reason = signal.aborted
     ? 'interrupted'
@@ -130,7 +129,7 @@ function brokenText({ code, last }: ChildEnd, problem: string): string {
   return `no figures: ${how}${code === 0 ? ` and ${problem}` : ''}${last.length === 0 ? '' : `; its last words: ${last.join(' | ')}`}`
 }
 
-/** So that whoever reads the results sees that something is missing, and why. */
+/** An empty record shows readers of the results that a scenario is missing, and why. */
 function emptyRecord({
   name,
   text,
@@ -152,7 +151,7 @@ function emptyRecord({
   }
 }
 
-/** Of a scenario as it is built. */
+/** The program of a built scenario. */
 export function builtProgram(name: string): readonly string[] {
   return [join(ROOT, 'dist/bench', `${name}.js`)]
 }

@@ -1,27 +1,27 @@
-/** Where a scenario keeps what it needs while it runs: whichever way it ends, nothing of that stays. */
+/** The working folder of a scenario, which is removed at any end of it. */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeCluster } from '../../test/support/nodes/node.ts'
 
 export interface Scratch {
-  /** To be the temporary directory of the scenario and of all that it starts. */
+  /** Temporary directory of the scenario and of everything that it starts. */
   readonly folder: string
-  /** Once nothing of it runs any more. */
+  /** Removes the folder after all processes have ended. */
   remove(): Promise<void>
 }
 
-/** Data directories of nodes, below a folder of their own: of a stand or a start, of a fresh clone. */
+/** Data directories of nodes below their own folder: of a stand or a start, and of a fresh clone. */
 const DATA_PLACES: readonly string[] = ['data', 'home/sluice/.sluice']
 
 export async function openScratch(): Promise<Scratch> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
-  // A database that runs under an account of its own passes through.
+  // A database that runs under an account of its own must pass through.
   await chmod(folder, 0o711)
   return {
     folder,
     async remove() {
-      // As root a node has its cluster elsewhere, and only its data directory knows where.
+      // As root a node has its cluster elsewhere, and only its data directory has the path.
       for (const name of await readdir(folder))
         for (const place of DATA_PLACES) removeCluster(join(folder, name, place))
       await rm(folder, { recursive: true, force: true })

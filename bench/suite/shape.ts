@@ -1,13 +1,13 @@
 /**
- * What a `results.json` and the record of a scenario must have before anybody reads them: a program may have
- * died while it wrote.
+ * Shapes of `results.json` and of a scenario's record, checked before use: a program may have died while it
+ * wrote.
  */
 import { readFileSync } from 'node:fs'
 import { Type, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { RESULTS_FORM, type ResultsFile, type ScenarioRecord } from '../record.ts'
 
-/** A figure that there is none of is null on disk. */
+/** A missing figure is null on disk. */
 const Figure = Type.Union([Type.Number(), Type.Null()])
 const SpreadShape = Type.Object({ median: Figure, min: Figure, max: Figure })
 const orNull = (shape: TSchema): TSchema => Type.Union([shape, Type.Null()])
@@ -105,7 +105,8 @@ const record = Compile(RecordShape)
 const file = Compile(FileShape)
 
 /**
- * Figures may be null in what is returned, whatever their type says: whoever calculates with them asks first.
+ * Figures of a read file may be null, although their type is number: code that computes with them checks
+ * first.
  */
 export type OnDisk<T> = { readonly value: T } | { readonly problem: string }
 

@@ -1,10 +1,10 @@
-/** Exact versions of what ran: figures of peers mean nothing without theirs. */
+/** Exact versions of the programs of a run: figures of peers mean nothing without them. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageVersion, programOnPath, versionOf } from '../peers.ts'
 import { ROOT } from '../text.ts'
 
-/** Packages that a subject is made of; those of `tools/peers` unless the product has them itself. */
+/** Packages of a subject; those of `tools/peers` unless the product has them itself. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   portkey: ['@portkey-ai/gateway'],
   fastify: ['fastify', 'undici'],
@@ -21,7 +21,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'typebox-0.34': ['@sinclair/typebox', 'typebox'],
 }
 
-/** @param subjects that have rows */
+/** @param subjects subjects with rows */
 export function versionsOf(subjects: readonly string[]): Readonly<Record<string, string>> {
   const found: Record<string, string> = { sluice: packageVersion(ROOT), node: process.version }
   const nginx = subjects.includes('nginx') ? programOnPath('nginx') : null

@@ -1,12 +1,10 @@
-/** Whether files can be written, asked before there are minutes of measuring to lose. */
+/** Checks that files can be written before minutes of measurements could be lost. */
 import { access, constants, mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/**
- * Makes the folder that the file is to be in. @returns in one line why it cannot be written; null when it can
- */
+/** Creates the folder of the file. @returns in one line why the file cannot be written; null when it can */
 export async function writeProblem(file: string): Promise<string | null> {
-  // As of `--record=$FILE` where the shell knows no FILE: its folder is there, and it is none.
+  // As from `--record=$FILE` without a variable FILE: its folder exists, but the path is empty.
   if (file === '') return "'' cannot be written: it names no file"
   try {
     const folder = dirname(file)

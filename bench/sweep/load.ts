@@ -1,4 +1,4 @@
-/** The two loads of a sweep: as much as a node takes, and a fixed rate. */
+/** The two loads of a sweep: a closed loop, and a fixed rate. */
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadLatency, LoadPlan, LoadResult } from '../../test/support/load/load-plan.ts'
 import type { Stand } from '../../test/support/nodes/stand.ts'
@@ -16,12 +16,12 @@ export interface SweepLoad {
 
 export interface Found {
   readonly ratePerS: number
-  /** Milliseconds, of embeddings calls: files of 20 MB have other measures. */
+  /** Milliseconds of embeddings calls: files of 20 MB have other measures. */
   readonly latency: LoadLatency
   readonly requests: number
   readonly failed: number
   readonly failures: readonly string[]
-  /** Of the busiest generator process. */
+  /** Cores of the busiest generator process. */
   readonly generatorCores: number
 }
 
@@ -57,7 +57,7 @@ export async function openLoop(stand: Stand, load: SweepLoad, ratePerS: number):
   }
 }
 
-/** Milliseconds at the head of a fixed rate that count for nothing: connections open in them. */
+/** Milliseconds at the head of a fixed rate that are not counted: connections open in them. */
 const SETTLE_MS = 300
 
 function planOf(

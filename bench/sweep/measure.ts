@@ -1,6 +1,6 @@
 /**
- * What one pair of worker counts holds: a node of its own, as much as it takes, then the highest fixed rate
- * that is answered in time.
+ * Measures one pair of worker counts: a new node, its ceiling, then the highest fixed rate that is answered
+ * in time.
  */
 import { loadFrom } from '../../src/server/cli/operator/doctor-load.ts'
 import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
@@ -11,32 +11,32 @@ import { ceilingOf, openLoop, type Found, type SweepLoad } from './load.ts'
 
 export interface Ceiling extends Found {
   readonly cpuUs: number
-  /** Cores that were busy on average: of the node's processes, of the provider that stands in for others. */
+  /** Busy cores on average of the node's processes. */
   readonly serverCores: number
+  /** Busy cores on average of the mock provider. */
   readonly mockCores: number
   readonly cores: Cores
-  /**
-   * The most that all processes had resident together, and what they had at the end with shared pages counted
-   * once.
-   */
+  /** The most resident memory of all processes together. */
   readonly rssMb: number
+  /** Memory of all processes at the end, with shared pages counted once. */
   readonly ownMb: number
-  /** What the node told of its fronts under this load: what `sluice doctor` would have seen. */
+  /** The load of the fronts in the node's own metrics: the input of `sluice doctor`. */
   readonly told: NodeLoad
 }
 
 export interface Measured {
   readonly ceiling: Ceiling
-  /** Null: not even the lowest rate that was tried was answered in time. */
+  /** Null when even the lowest tried rate was not answered in time. */
   readonly held: Found | null
 }
 
-/** Milliseconds before anything counts: code is compiled and pools are filled. */
+/** Milliseconds of warm-up: code is compiled and pools are filled. */
 const WARM_MS = 2_000
-/** Shares of the ceiling between which the highest rate in time is looked for, and halvings of that span. */
+/** Shares of the ceiling between which the highest rate in time is searched. */
 const SPAN: readonly [number, number] = [0.4, 1]
+/** Halvings of that span. */
 const HALVINGS = 4
-/** Of the rate that was offered, so much must be answered. */
+/** Share of the offered rate that must be answered. */
 const ANSWERED_MIN = 0.95
 
 export interface Bound {
@@ -59,7 +59,10 @@ export async function measure(stand: Stand, load: SweepLoad, { p99Ms, progress }
   return { ceiling, held }
 }
 
-/** By halves of the span, what was found at the highest rate that was held. @param ask null: not held */
+/**
+ * Searches by halving the span. @param ask measures a rate; null: the rate was not held @returns the result
+ * at the highest held rate
+ */
 export async function highestHeld<T>(
   ceilingPerS: number,
   ask: (ratePerS: number) => Promise<T | null>,
@@ -86,10 +89,10 @@ export function isInTime(
   )
 }
 
-/** A load with what it cost the node, and what that told of itself. */
+/** A load with its cost for the node and the node's own metrics. */
 export async function accounted(stand: Stand, run: () => Promise<Found>): Promise<Ceiling> {
   const memory = watchMemory(stand.pid)
-  // What the node tells is since it was last asked.
+  // The node's metrics count since the last read.
   await stand.admin('/metrics')
   const before = {
     at: performance.now(),

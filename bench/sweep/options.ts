@@ -1,4 +1,4 @@
-/** What the command line of a sweep over worker counts may ask for. */
+/** Options of the command line of a sweep over worker counts. */
 import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 import { MIXES, type Mix } from './load.ts'
@@ -7,13 +7,13 @@ export interface SweepOptions {
   readonly fronts: readonly number[]
   readonly workers: readonly number[]
   readonly mix: Mix
-  /** Of a cell. */
+  /** Seconds of a cell. */
   readonly seconds: number
   readonly repeats: number
   readonly connections: number
-  /** Milliseconds in which 99 of 100 embeddings calls must be answered for a rate to be held. */
+  /** Milliseconds in which 99 of 100 embeddings calls must be answered for a held rate. */
   readonly p99Ms: number
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

@@ -1,12 +1,12 @@
 import { sessionThreads } from '../../src/server/supervisor/fleet/shares.ts'
 
-/** Worker counts of a node, as it has them: each front has at least one thread. */
+/** Effective worker counts of a node: each front has at least one thread. */
 export interface Pair {
   readonly fronts: number
   readonly workers: number
 }
 
-/** Every front count with every worker count, each pair once as it is in effect, fewest processes first. */
+/** Every number of fronts with every number of workers, each effective pair once, fewest processes first. */
 export function pairsOf(fronts: readonly number[], workers: readonly number[]): readonly Pair[] {
   const all = fronts.flatMap((front) =>
     workers.map((worker): Pair => ({

@@ -1,4 +1,4 @@
-/** Which worker counts a machine wants, in one sentence with its reason. */
+/** The recommended worker counts of a machine, in one sentence with the reason. */
 import { adviceOn } from '../../src/server/cli/operator/doctor-load.ts'
 import { BUSY_SHARE_MAX, IDLE_CORES_MIN, tooMany } from '../../src/server/observe/load-advice.ts'
 import { GENERATOR_CORES_MAX } from '../record.ts'
@@ -8,14 +8,11 @@ import { textOf, type Pair } from './pairs.ts'
 
 export interface PairFound {
   readonly pair: Pair
-  /** One of each repeat. */
+  /** One measurement of each repeat. */
   readonly repeats: readonly Measured[]
 }
 
-/**
- * What costs more processes and threads must bring so much more: less is noise, and memory for nothing.
- * Decision.
- */
+/** Gain that more processes and threads must bring: less is noise and wastes memory. Decision. */
 export const GAIN_MIN = 0.05
 
 export interface Recommended {
@@ -23,10 +20,7 @@ export interface Recommended {
   readonly sentence: string
 }
 
-/**
- * Requests a second that a pair is judged by: those that it answers in time, or as many as it takes where
- * none does.
- */
+/** Requests a second by which a pair is judged: those answered in time, or the ceiling where none is. */
 export type Judged = (found: PairFound) => number
 
 export function judgedBy(all: readonly PairFound[]): Judged {
@@ -34,7 +28,9 @@ export function judgedBy(all: readonly PairFound[]): Judged {
   return isAnyHeld ? heldRate : ceilingRate
 }
 
-/** Null for no pair that answers anything. As `doctor`, it never wants more fronts than cores. */
+/**
+ * Null when no pair answers anything. The recommendation never has more fronts than cores, as in `doctor`.
+ */
 export function recommend(all: readonly PairFound[], cores: number): Recommended | null {
   const rateOf = judgedBy(all)
   const fit = all.filter((one) => tooMany(one.pair.fronts, { all: cores }) === null && rateOf(one) > 0)
@@ -81,7 +77,7 @@ function costText(over: PairFound, under: PairFound): string {
   return more > 0 ? `${more} MB` : 'no memory'
 }
 
-/** By which of two pairs is the smaller one: a front is a process, and costs far more than a thread. */
+/** Size of a pair: a front is a process and costs far more than a thread. */
 function sizeOf({ fronts, workers }: Pair): number {
   return fronts * 1_000 + workers
 }
@@ -94,7 +90,7 @@ export function ceilingRate({ repeats }: PairFound): number {
   return repeats.length === 0 ? 0 : spread(repeats.map(({ ceiling }) => ceiling.ratePerS)).median
 }
 
-/** What kept a pair from more at its ceiling; each figure against the bound that `doctor` has for it. */
+/** The limit of a pair at its ceiling; each figure is compared with the bound of `doctor`. */
 export function limitText({ pair, repeats }: PairFound): string {
   const of = (read: (one: Measured['ceiling']) => number): number =>
     spread(repeats.map(({ ceiling }) => read(ceiling))).median
@@ -122,7 +118,7 @@ export function limitText({ pair, repeats }: PairFound): string {
   return `${textOf(pair)}: ${used}; ${limits.length === 0 ? `${idle.toFixed(1)} cores idle` : limits.join(', ')}`
 }
 
-/** What `sluice doctor` says of a pair at its ceiling, by the last of its repeats. */
+/** The text of `sluice doctor` for a pair at its ceiling, by the last repeat. */
 export function doctorText({ pair, repeats }: PairFound): string {
   const last = repeats.at(-1)
   if (last === undefined) return `${textOf(pair)}: not run`

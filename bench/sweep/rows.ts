@@ -7,7 +7,7 @@ import { ceilingRate, heldRate, type PairFound } from './recommend.ts'
 
 export const SWEPT = 'sluice'
 
-/** Its ceiling, and the highest rate that it answers in time, if there is one. */
+/** Rows of the ceiling, and of the highest rate answered in time, if there is one. */
 export function rowsOf(
   { pair, repeats }: PairFound,
   { connections, p99Ms }: { readonly connections: number; readonly p99Ms: number },
@@ -29,7 +29,7 @@ export function rowsOf(
   ]
 }
 
-/** @param accounts of processes, which are only taken at the ceiling */
+/** @param accounts CPU and memory of the processes, measured only at the ceiling */
 export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'> | null): SampleRecord {
   return {
     cpu_us_per_request: accounts?.cpuUs ?? Number.NaN,
@@ -44,7 +44,7 @@ export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'
   }
 }
 
-/** A line for each number of fronts, over worker threads. */
+/** Curves over worker threads, with a line for each number of fronts. */
 export function curvesOf(all: readonly PairFound[], p99Ms: number): readonly CurveRecord[] {
   const fronts = [...new Set(all.map(({ pair }) => pair.fronts))]
   const curve = (title: string, read: (one: PairFound) => number): CurveRecord => ({

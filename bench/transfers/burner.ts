@@ -1,6 +1,6 @@
 /**
- * CPU that does nothing else: what a machine as busy as under transfers does to everybody, whoever serves
- * them.
+ * Burns CPU for no work: the effect of a machine that is as busy as under transfers, apart from the server's
+ * own.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -8,17 +8,17 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads'
 import { plainEnvironment } from '../../test/support/load/load.ts'
 import { stopServer } from '../../test/support/nodes/spawned.ts'
 
-/** Milliseconds of one turn of burning or resting. */
+/** Milliseconds of one period of burning or resting. */
 const TURN_MS = 2
 
 export interface Burn {
-  /** CPU seconds a second; a fraction is reached by resting. */
+  /** CPU seconds a second; the burner rests for a fraction. */
   readonly cores: number
-  /** In a session of its own, as the servers are, or in the bench's, as the generators are. */
+  /** True: in a session of its own, as the servers; false: in the bench's, as the generators. */
   readonly isDetached: boolean
 }
 
-/** @returns the way to end it */
+/** @returns a function that ends the burner */
 export async function startBurner({ cores, isDetached }: Burn): Promise<() => Promise<void>> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(cores)], {
     env: plainEnvironment(),
@@ -30,8 +30,8 @@ export async function startBurner({ cores, isDetached }: Burn): Promise<() => Pr
 }
 
 /**
- * Burns whenever the process has had less than its share: on a crowded machine it asks for CPU as a server
- * does.
+ * Burns whenever the process has had less than its share: on a crowded machine it competes for CPU as a
+ * server does.
  */
 function burn(cores: number): void {
   const startedAt = performance.now()

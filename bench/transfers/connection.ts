@@ -2,22 +2,25 @@ import { connect, type Socket } from 'node:net'
 
 export interface TransferAnswer {
   readonly status: number
-  /** Of the body. */
+  /** Bytes of the body. */
   readonly bytes: number
-  /** The beginning of the body: an upload's answer, or why there was none. */
+  /** The beginning of the body: an upload's answer, or the reason of a failure. */
   readonly text: string
 }
 
 export type TransferOutcome = TransferAnswer | { readonly failure: string }
 
-/** As much as the kernel hands out at once: fewer calls, so that the generator is not the limit. */
+/**
+ * Bytes of one read, as many as the kernel returns at once: fewer calls, so that the generator is not the
+ * limit.
+ */
 const READ_BYTES = 1 << 20
 const TEXT_BYTES = 2_048
-/** Between two reads of a slow reader. */
+/** Milliseconds between two reads of a slow reader. */
 const BEAT_MS = 1_000
 
 /**
- * One keep-alive connection that writes prepared buffers and counts what comes, into one buffer of its own.
+ * One keep-alive connection that writes prepared buffers and counts received bytes, in one buffer of its own.
  */
 export class TransferConnection {
   readonly #socket: Socket
@@ -25,7 +28,7 @@ export class TransferConnection {
   #settle: ((outcome: TransferOutcome) => void) | null = null
   #head = ''
   #status = 0
-  /** Bytes of the body still to come; null while the head is incomplete, infinite while chunks come. */
+  /** Bytes of the body still to come; null while the head is incomplete, infinite for a chunked body. */
   #left: number | null = null
   #text = ''
   #bytes = 0
@@ -45,7 +48,7 @@ export class TransferConnection {
     this.#socket.on('close', () => this.#end('closed'))
   }
 
-  /** Bytes of the present body so far. */
+  /** Received bytes of the current body. */
   get bytes(): number {
     return this.#bytes
   }
@@ -97,7 +100,7 @@ export class TransferConnection {
     const left = (this.#left ?? 0) - bytes.length
     this.#left = left
     if (left < 0) return this.destroy('more bytes than announced')
-    // Answers in chunks are short here: the last one comes by itself or ends what is read.
+    // Chunked answers are short here: the last chunk comes alone or at the end of a read.
     if (left === 0 || (left === Infinity && this.#text.endsWith('0\r\n\r\n'))) this.#done()
   }
 

@@ -1,5 +1,5 @@
 /**
- * The target of the egress bench, nginx as a reverse proxy to it, and our own node: TLS to the target in
+ * The target of the egress bench, nginx as a reverse proxy to it, and a Sluice node: TLS to the target in
  * both.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { isFront, loopP99Ms } from './gateway.ts'
 import type { TransferRequest } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
-/** What all of them send to: it hands out files, and reads what it is sent. */
+/** The target of all subjects: it serves files, and reads request bodies. */
 export interface EgressTarget extends FileServer {
   readonly tlsPort: number
   readonly certificate: Certificate
@@ -51,8 +51,7 @@ ${http}
 }
 
 /**
- * Its small files, asked without TLS and without anybody between, are what the others' latency is counted
- * from.
+ * Starts the target. Requests for its small files without TLS and proxy are the base of the other latencies.
  */
 export async function startEgressTarget(sizes: readonly number[]): Promise<EgressTarget | Absent> {
   const program = programOnPath('nginx')
@@ -96,7 +95,10 @@ export async function startEgressTarget(sizes: readonly number[]): Promise<Egres
   }
 }
 
-/** With request and answer streamed, as ours are, and buffers that make it quicker than its own do. */
+/**
+ * nginx with streamed requests and answers, as Sluice's are, and with buffers that make it faster than its
+ * defaults.
+ */
 export async function startEgressNginx({ tlsPort, certificate }: EgressTarget): Promise<FileServer | Absent> {
   const program = programOnPath('nginx')
   if (program === null) return { name: 'nginx', absent: NO_NGINX }

@@ -1,4 +1,4 @@
-/** Our own gateway as a server of files: the whole node as `npm start` runs it, with one front. */
+/** Sluice as a server of files: the whole node as `npm start` runs it, with one front. */
 import { containerFileId } from '../../src/schemas/containers/container-paths.ts'
 import type { ProcessRow } from '../../test/support/load/process-cpu.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
@@ -6,7 +6,7 @@ import { wholeFile } from '../../test/support/files/wave-file.ts'
 import type { TransferRequest, TransferResult } from './plan.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
-/** A path of the shipped catalogue: the tiny request beside the large ones. */
+/** A path of the shipped catalogue: the small request beside the large ones. */
 export const TINY_PATH = '/api/v1/model/openai/text-embedding-3-small'
 
 export interface Gateway extends FileServer {
@@ -17,14 +17,14 @@ export interface Gateway extends FileServer {
 
 const UNSYNCED = new URL('./unsynced.js', import.meta.url).href
 const CONTAINER = 'bench'
-/** Deletions at once. */
+/** Concurrent deletions. */
 const DELETIONS = 8
 
-/** As many workers as by default, and not as few as tests have. */
+/** The default number of workers, not the small one of tests. */
 const SETTINGS = { SLUICE_FRONTS: '1', SLUICE_WORKERS: 'auto' }
 
 export interface UploadInput {
-  /** False: fsync is left out, as nginx and others leave it out. */
+  /** False: without fsync, as nginx and others work. */
   readonly isSynced: boolean
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -51,7 +51,7 @@ export async function startUploadGateway({ isSynced, settings }: UploadInput): P
   return { ...gateway, targets: [target] }
 }
 
-/** With a container file and a promoted file of each size. */
+/** A node with a container file and a promoted file of each size. */
 export async function startDownloadGateway(sizes: readonly number[]): Promise<Gateway> {
   const gateway = await startGateway({})
   const { stand } = gateway
@@ -78,7 +78,7 @@ export async function startDownloadGateway(sizes: readonly number[]): Promise<Ga
   }
 }
 
-/** With one front and as many workers as by default. */
+/** A node with one front and the default number of workers. */
 export async function startGateway(settings: Readonly<Record<string, string>>): Promise<Gateway> {
   const stand = await startStand({ settings: { ...SETTINGS, ...settings } })
   return {
@@ -96,7 +96,7 @@ export async function startGateway(settings: Readonly<Record<string, string>>): 
   }
 }
 
-/** Of a node's processes, one that serves. */
+/** True for a front among a node's processes. */
 export function isFront({ arguments: words }: Pick<ProcessRow, 'arguments'>): boolean {
   return /(^|[ /])sluice front /.test(words.join(' '))
 }
@@ -123,7 +123,7 @@ export function loopP99Of(metrics: string): number | null {
   return found === undefined ? null : Number(found) * 1_000
 }
 
-/** Puts a file into the container and promotes it. @returns the promoted file's id */
+/** Puts a file into the container and promotes it. @returns the id of the promoted file */
 async function seed(stand: Stand, bytes: number): Promise<string> {
   const name = `${bytes}.wav`
   const headers = authorization(stand)

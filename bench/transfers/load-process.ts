@@ -1,4 +1,4 @@
-/** The generator's own process: runs one plan, told by IPC, and answers with what it found. */
+/** The generator's own process: runs one plan that it gets by IPC, and returns the result. */
 import { build as buildHistogram } from 'hdr-histogram-js'
 import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { TransferConnection, type TransferOutcome } from './connection.ts'
@@ -6,9 +6,9 @@ import { BOUNDARY, FORM_HEAD, FORM_TAIL } from './payload.ts'
 import type { TransferPlan, TransferRequest, TransferResult } from './plan.ts'
 
 const FAILURES_KEPT = 10
-/** Milliseconds after a plan's end at which a transfer that is still running has failed. */
+/** Milliseconds after a plan's end at which a running transfer has failed. */
 const LATE_MS = 120_000
-/** A reader without a byte for so long is not alive. */
+/** Milliseconds without a byte after which a reader does not count as alive. */
 const ALIVE_MS = 15_000
 
 class Transfers {
@@ -112,7 +112,7 @@ class Transfers {
     if (id !== undefined) this.#ids.push(id)
   }
 
-  /** Ends what still runs: as planned, or because it is far too late. */
+  /** Ends the running transfers: as planned, or because they are too late. */
   #cut(): void {
     this.#isCut = true
     const now = performance.now()
@@ -127,7 +127,7 @@ class Transfers {
   }
 }
 
-/** The request's bytes, made once. */
+/** The bytes of the request, made once. */
 function encode(request: TransferRequest, payloadBytes: number): readonly Buffer[] {
   const payload = request.body === 'none' ? [] : [wholeFile(payloadBytes)]
   const body = request.body === 'form' ? [FORM_HEAD, ...payload, FORM_TAIL] : payload

@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL('./load-process.js', import.meta.url))
  * Runs a plan in a process of its own; `started` is called when its payload is made and its connections open.
  */
 export function runTransfers(plan: TransferPlan, started: () => void = () => {}): Promise<TransferResult> {
-  // JSON has no infinite number of rounds.
+  // JSON cannot carry an infinite number of rounds.
   const child = fork(PROGRAM, { env: plainEnvironment(), execArgv: [], serialization: 'advanced' })
   return new Promise((resolve, reject) => {
     child.on('message', (message: TransferResult | 'started') => {

@@ -6,7 +6,7 @@ import type { TransferResult } from './plan.ts'
 import { cpuBetween, MemoryWatch, readCpu, totalOf, type CpuReading, type Memory } from './resources.ts'
 import type { FileTarget } from './target.ts'
 
-/** What is asked of a target. */
+/** The load for a target. */
 export interface Ask {
   readonly connections: number
   readonly payloadBytes: number
@@ -20,17 +20,18 @@ export interface TransferSample {
   readonly mbPerS: number
   readonly filesPerS: number
   readonly latencyMs: LatencyRecord<number>
-  /** Seconds for 1e9 bytes of files. */
+  /** CPU seconds for 1e9 bytes of files. */
   readonly mainPerGb: number
   readonly threadsPerGb: number
   readonly restPerGb: number
   /** Cores that the server's processes used on average. */
   readonly serverCores: number
   readonly generatorCores: number
-  /** Bytes of all processes together, before and at most. */
+  /** Bytes of all processes together before the load. */
   readonly idle: Memory
+  /** Most bytes of all processes together. */
   readonly peak: Memory
-  /** Bytes of growth when what processes share is counted once. */
+  /** Growth in bytes, with shared memory counted once. */
   readonly sharedOnceGrowth: number
   readonly loopP99Ms: number | null
   readonly failed: number
@@ -38,14 +39,14 @@ export interface TransferSample {
   readonly alive: number
 }
 
-/** What else happens around a load. */
+/** Further steps around a load. */
 export interface Beside {
   readonly started?: () => void
-  /** After the load's end, before what it stored is cleared away. */
+  /** Runs after the load's end, before its stored files are removed. */
   readonly ended?: (sample: TransferSample) => Promise<void>
 }
 
-/** Drives one target once, and clears away what it stored. */
+/** Drives one target once, and removes the files that it stored. */
 export async function sample(target: FileTarget, ask: Ask, beside: Beside = {}): Promise<TransferSample> {
   await target.loopP99Ms()
   const memory = new MemoryWatch(target.pid)
@@ -105,13 +106,13 @@ function toSample(result: TransferResult, { cpu, ...deps }: EngineDeps): Transfe
   }
 }
 
-/** Between two samples: what the one before left to do in the background is not the next one's. */
+/** Milliseconds between two samples: background work of one must not count for the next. */
 const SETTLE_MS = 500
 
 /**
- * Drives each target in turn, `repeats` times over: what the machine does to one repeat, it does to all
+ * Drives each target in turn, `repeats` times: a disturbance of the machine in one repeat affects all
  * targets.
- * @returns per target its samples, in order, so that ratios can be taken inside a repeat
+ * @returns the samples of each target, in order, so that ratios can be computed inside a repeat
  */
 export async function interleaveTransfers(
   targets: readonly FileTarget[],
@@ -134,18 +135,15 @@ export async function interleaveTransfers(
 
 export interface Growth {
   readonly sample: TransferSample
-  /** The look in the seconds after the load at which all processes together had least. */
+  /** The look with the least memory of all processes in the seconds after the load. */
   readonly after: Memory
 }
 
 const RECOVERY_MS = 10_000
-/** After the warm-up, until processes have given back what they give back by themselves. */
+/** Milliseconds after the warm-up in which processes return memory by themselves. */
 const IDLE_MS = 3_000
 
-/**
- * How far the memory of a target's processes grows under a load, after one transfer that warms it up, and
- * what is left of that.
- */
+/** The growth of a target's memory under a load after one warm-up transfer, and the memory that stays. */
 export async function growth(target: FileTarget, ask: Ask): Promise<Growth> {
   await sample(target, { connections: 1, payloadBytes: ask.payloadBytes, rounds: 1, durationMs: 60_000 })
   await sleep(IDLE_MS)

@@ -1,10 +1,10 @@
-/** What the command line of `uploads`, `downloads` and `egress` may ask for. */
+/** Options of the command line of `uploads`, `downloads` and `egress`. */
 import { numbersText, optionReader, optionsOrExit } from '../options.ts'
 
 export const TRANSFER_TARGETS = ['nginx', 'busboy', 'tus', 'sluice'] as const
 export type TransferTarget = (typeof TRANSFER_TARGETS)[number]
 
-/** Parts of each scenario, in the order in which they run. */
+/** Sections of each scenario in their order. */
 export const SECTIONS = {
   uploads: ['speed', 'crowd', 'sizes', 'tiny', 'memory', 's3', 'sink'],
   downloads: ['speed', 'crowd', 'sizes', 'readers'],
@@ -13,25 +13,27 @@ export const SECTIONS = {
 export type Scenario = keyof typeof SECTIONS
 export type Section = (typeof SECTIONS)[Scenario][number]
 
-/**
- * Only run when they are asked for: the others together take both scenarios some four minutes on two cores.
- */
+/** Sections that run only by name: the others together take about four minutes on two cores. */
 const LONG: readonly Section[] = ['crowd', 'sizes', 's3', 'sink']
 
 export interface TransferOptions {
   readonly repeats: number
-  /** At once, in every section but `crowd`, `memory` and `readers`, which say their own. */
+  /**
+   * Concurrent connections in every section but `crowd`, `memory` and `readers`, which have their own
+   * numbers.
+   */
   readonly connections: number
   /** Bytes of the large file. */
   readonly payloadBytes: number
-  /** At once in `memory`, `s3` and as the last row of `crowd`. */
+  /** Concurrent uploads in `memory`, `s3` and the last row of `crowd`. */
   readonly crowd: number
-  /** Of the `readers` section, at 10 KB/s each, and how long they read. */
+  /** Readers of the `readers` section, at 10 KB/s each. */
   readonly readers: number
+  /** Seconds for which they read. */
   readonly readerSeconds: number
   readonly only: readonly TransferTarget[]
   readonly sections: readonly Section[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
@@ -70,7 +72,7 @@ export const readTransferOptions = optionReader(
   }),
 )
 
-/** For the scenarios themselves. */
+/** Reads the options of these scenarios. */
 export function transferOptionsOrExit(args: readonly string[]): TransferOptions {
   return optionsOrExit(args, readTransferOptions, TRANSFER_OPTIONS_TEXT)
 }

@@ -1,7 +1,4 @@
-/**
- * Servers on node:http that the bench compares with, in a process of their own: busboy to disk, and the tus
- * server.
- */
+/** Peers on node:http, in a process of their own: busboy to disk, and the tus server. */
 import busboy from 'busboy'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
@@ -15,13 +12,13 @@ import { delayOf } from '../../src/server/observe/process-metrics.ts'
 export interface PeerSettings {
   readonly kind: 'busboy' | 'tus'
   readonly port: number
-  /** Holds `files`, which are handed out, and `uploads`. */
+  /** Folder with `files` to serve, and `uploads`. */
   readonly folder: string
-  /** Where the tus packages are installed. */
+  /** Folder with the installed tus packages. */
   readonly packages: string
 }
 
-/** As large as the reads of other servers that were tuned. */
+/** Bytes of one read, as in other tuned servers. */
 const READ_BYTES = 256 * 1024
 
 let uploads = 0
@@ -55,7 +52,10 @@ interface TusServer {
   listen(options: { readonly host: string; readonly port: number }): unknown
 }
 
-/** Not among our dependencies: loaded from where the bench installs its peers. */
+/**
+ * Starts tus. The packages are no dependencies of Sluice: they are loaded from the folder in which the bench
+ * installs its peers.
+ */
 async function startTus({ folder, packages, port }: PeerSettings): Promise<void> {
   const load = async (name: string): Promise<unknown> => {
     return import(pathToFileURL(join(packages, name, 'dist/index.js')).href)
@@ -74,7 +74,7 @@ function startBusboy({ folder, port }: PeerSettings): void {
   }).listen(port, '127.0.0.1')
 }
 
-/** As the product's own: a timer of one millisecond, which is taken off again. */
+/** Milliseconds of the sampling timer, which is subtracted from readings as in the product. */
 const RESOLUTION_MS = 1
 const loop = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 loop.enable()

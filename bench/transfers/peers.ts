@@ -1,6 +1,4 @@
-/**
- * Other people's servers for files on the same rig, each with one process that serves, as one front of ours.
- */
+/** Other file servers on the same rig, each with one serving process, as one front of Sluice. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -17,7 +15,7 @@ import type { TransferRequest } from './plan.ts'
 import type { PeerSettings } from './peer-process.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
-/** What a server hands out; all sizes that downloads are measured with. */
+/** Sizes of the served files; empty for uploads. */
 export interface PeerInput {
   readonly root: string
   readonly downloadBytes: readonly number[]
@@ -28,8 +26,8 @@ const FETCH: Omit<TransferRequest, 'path'> = { method: 'GET', headers: {}, body:
 const NO_LOOP = (): Promise<null> => Promise.resolve(null)
 
 /**
- * With buffers that make it quicker than its own 16 KB do. Reads each body into a file before it passes an
- * empty request on to itself; hands files out with `sendfile`.
+ * nginx with buffers that make it faster than its default of 16 KB. It reads each body into a file before it
+ * passes an empty request on to itself, and serves files with `sendfile`.
  */
 function nginxConfig(folder: string, port: number): string {
   const temporary = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -88,7 +86,7 @@ export async function startFileNginx(input: PeerInput): Promise<FileServer | Abs
 
 const PEER = fileURLToPath(new URL('./peer-process.js', import.meta.url))
 
-/** node:http with busboy, once as people write it and once with an fsync before the answer. */
+/** node:http with busboy, once in its common form and once with an fsync before the answer. */
 export async function startBusboy(input: PeerInput): Promise<FileServer> {
   const peer = await startPeer('busboy', input)
   const target = (name: string, path: string, note: string): FileTarget => ({
@@ -146,7 +144,8 @@ async function startPeer(kind: PeerSettings['kind'], input: PeerInput, packages 
   const uploads = join(folder, 'uploads')
   await mkdir(uploads)
   const port = await freePort()
-  // In a session of its own, as the product's fronts are: the kernel shares out cores by session (autogroup).
+  // The process has a session of its own, as the product's fronts have: the kernel distributes cores by
+  // session (autogroup).
   const child = fork(PEER, { env: plainEnvironment(), execArgv: [], detached: true })
   const settings: PeerSettings = { kind, port, folder, packages }
   child.send(settings)

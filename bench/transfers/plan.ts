@@ -1,12 +1,10 @@
-/**
- * What a load of transfers is and what it found. Shared by the generator's process and by those who start it.
- */
+/** The plan of a load of transfers and its result, shared by the generator's process and its parent. */
 import type { LatencyRecord } from '../record.ts'
 
 export interface TransferRequest {
   readonly method: string
   readonly path: string
-  /** Beside host and content-length, which the generator writes. */
+  /** Headers beside host and content-length, which the generator writes. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: 'form' | 'raw' | 'none'
   readonly status: number
@@ -16,33 +14,33 @@ export interface TransferPlan {
   readonly port: number
   readonly connections: number
   readonly request: TransferRequest
-  /** Bytes of the file that is sent or fetched. */
+  /** Bytes of the transferred file. */
   readonly payloadBytes: number
   /** Transfers of each connection, one after the other. */
   readonly rounds: number
-  /** No transfer begins later. */
+  /** Milliseconds after which no transfer begins. */
   readonly durationMs: number
-  /** What still runs when `durationMs` is over is cut and counted as alive. */
+  /** True: a transfer that still runs after `durationMs` is cut and counted as alive. */
   readonly isCutAtEnd: boolean
-  /** Of each reader; null: as fast as it can. */
+  /** Bytes a second of each reader; null: as fast as it can. */
   readonly readBytesPerS: number | null
 }
 
 export interface TransferResult {
-  /** Whole ones with the expected status. */
+  /** Complete transfers with the expected status. */
   readonly transfers: number
   readonly failed: number
-  /** Reasons of the first failed ones. */
+  /** Reasons of the first failures. */
   readonly failures: readonly string[]
-  /** Bytes of files in whole transfers; of cut ones what was received. */
+  /** Bytes of files in complete transfers; for cut ones the received bytes. */
   readonly bytes: number
-  /** From the first byte out to the last answer. */
+  /** Milliseconds from the first byte sent to the last answer. */
   readonly measuredMs: number
-  /** Of whole transfers, milliseconds. */
+  /** Milliseconds of complete transfers. */
   readonly latency: LatencyRecord<number>
   /** Share of one core that the generator itself used. */
   readonly generatorCores: number
-  /** Cut at the end, and had made progress until then. */
+  /** Transfers that were cut at the end and had made progress until then. */
   readonly alive: number
   /** The ids in the answers to uploads. */
   readonly ids: readonly string[]

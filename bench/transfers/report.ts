@@ -8,7 +8,7 @@ import { totalOf, type Memory } from './resources.ts'
 export interface TransferCase {
   readonly scenario: string
   readonly subject: string
-  /** What the row is about, before how many of which size; empty when that says it all. */
+  /** Beginning of the case's name, before count and size; empty when those suffice. */
   readonly what: string
 }
 
@@ -52,7 +52,7 @@ export function cpuOf(one: Pick<TransferSample, 'mainPerGb' | 'threadsPerGb' | '
   return one.mainPerGb + one.threadsPerGb + one.restPerGb
 }
 
-/** What a row has no place for: where its CPU and its memory went. */
+/** Details beyond the row: the distribution of its CPU and memory. */
 export function splitText(
   row: Pick<ResultRow, 'case' | 'subject'>,
   samples: readonly TransferSample[],
@@ -79,12 +79,12 @@ export function splitText(
   )
 }
 
-/** Bytes by which all processes together were above idle. */
+/** Bytes by which all processes together exceeded idle. */
 export function growthOf({ idle, peak }: Pick<TransferSample, 'idle' | 'peak'>): number {
   return totalOf(peak) - totalOf(idle)
 }
 
-/** Where the memory of a load went, in a line. */
+/** One line about the distribution of a load's memory. */
 export function growthText(text: string, one: TransferSample): string {
   return (
     `${text}, RSS in MB: idle ${memoryText(one.idle)}; at most ${memoryText(one.peak)}; ` +

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { ticksPerSecond, tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
 import { proportionOf, residentBytes } from '../../test/support/load/process-memory.ts'
 
-/** CPU seconds since the processes began. */
+/** CPU seconds since the start of the processes. */
 export interface CpuReading {
-  /** Of the first threads of the processes that serve. */
+  /** First threads of the serving processes. */
   readonly mainS: number
-  /** Of their other threads: workers, the thread pool, the garbage collector's. */
+  /** Other threads of the serving processes: workers, the thread pool, the garbage collector's. */
   readonly threadsS: number
-  /** Of all other processes: supervisor, runner, database, cache. */
+  /** All other processes: supervisor, runner, database, cache. */
   readonly restS: number
 }
 
@@ -19,7 +19,7 @@ export function readCpu(root: number, serves: (row: ProcessRow) => boolean): Cpu
   const all = rows.reduce((sum, row) => sum + row.cpuS, 0)
   const ofServing = serving.reduce((sum, row) => sum + row.cpuS, 0)
   const mainS = serving.reduce((sum, { pid }) => sum + firstThreadS(pid), 0)
-  // Read one after the other: a tick may fall between.
+  // The values are read one after the other: a tick may come between.
   return { mainS, threadsS: Math.max(0, ofServing - mainS), restS: Math.max(0, all - ofServing) }
 }
 
@@ -41,10 +41,7 @@ function firstThreadS(pid: number): number {
   }
 }
 
-/**
- * Resident bytes of each kind of process. What processes share is counted in each: what the kernel says, not
- * less.
- */
+/** Resident bytes of each kind of process. Shared memory counts in each process, as the kernel reports it. */
 export type Memory = Readonly<Record<string, number>>
 
 export function readMemory(rows: readonly ProcessRow[]): Memory {
@@ -60,11 +57,12 @@ export function totalOf(memory: Memory): number {
   return Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** How often memory is looked at, and how often it is looked which processes there are. */
+/** Milliseconds between two readings of memory. */
 const SAMPLE_MS = 50
+/** Milliseconds between two readings of the process list. */
 const TREE_MS = 500
 
-/** Looks at the memory of a process tree until it is ended. */
+/** Watches the memory of a process tree until its end. */
 export class MemoryWatch {
   readonly #timers: readonly NodeJS.Timeout[]
   readonly #root: number
@@ -85,7 +83,7 @@ export class MemoryWatch {
     ]
   }
 
-  /** By how much all processes grew when what they share is counted once (PSS), looked at less often. */
+  /** Growth of all processes with shared memory counted once (PSS), read less often. */
   get sharedOnceGrowth(): number {
     return this.#sharedOncePeak - this.#sharedOnce
   }
@@ -95,7 +93,7 @@ export class MemoryWatch {
     return this.#last
   }
 
-  /** The look at which all processes together had most. */
+  /** Ends the watch. @returns the look with the most memory of all processes */
   end(): Memory {
     for (const timer of this.#timers) clearInterval(timer)
     this.#look()
@@ -113,12 +111,12 @@ export class MemoryWatch {
   }
 }
 
-/** Proportional set size: a page of the database's buffers is divided among those that have it. */
+/** Proportional set size: each page of the database's buffers is divided among the processes that map it. */
 function sharedOnceBytes(rows: readonly ProcessRow[]): number {
   return rows.reduce((sum, { pid }) => sum + proportionOf(pid), 0)
 }
 
-/** The name that tells processes of a server apart; children of the database have its name. */
+/** The kind of a process; children of the database have the name of the database. */
 export function kindOf({ name, arguments: words }: Pick<ProcessRow, 'name' | 'arguments'>): string {
   const line = words.join(' ').trim()
   const role = /(?:^|[ /])sluice (front|runner|spare|serve|redis)\b/.exec(line)?.[1]

@@ -1,5 +1,5 @@
 /**
- * A bucket that keeps no bytes, as fast as it can or at a rate: where uploads go while memory is looked at.
+ * A bucket that keeps no bytes, at full speed or at a rate: the target of uploads while memory is measured.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,12 +11,12 @@ import { plainEnvironment } from '../../test/support/load/load.ts'
 import { stopServer } from '../../test/support/nodes/spawned.ts'
 
 export interface S3Sink {
-  /** Of a gateway that stores into it. */
+  /** Settings of a gateway that stores into the bucket. */
   readonly settings: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
-/** @param bytesPerS of all uploads together; null: as fast as they come */
+/** @param bytesPerS rate of all uploads together; null: full speed */
 export async function startS3Sink(bytesPerS: number | null): Promise<S3Sink> {
   const child = fork(fileURLToPath(import.meta.url), [String(bytesPerS ?? Infinity)], {
     env: plainEnvironment(),
@@ -44,7 +44,7 @@ interface Kept {
 class Bucket {
   readonly #kept = new Map<string, Kept>()
   readonly #bytesPerS: number
-  /** When what was taken so far would have come at the rate. */
+  /** Time until which the bytes so far take at the rate. */
   #freeAt = 0
 
   constructor(bytesPerS: number) {

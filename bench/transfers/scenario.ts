@@ -1,4 +1,4 @@
-/** What `uploads` and `downloads` have in common: the targets in turn, section by section, and the report. */
+/** Common parts of `uploads` and `downloads`: the targets in turn, section by section, and the report. */
 import { availableParallelism } from 'node:os'
 import { keepRecord, progress } from '../keep-record.ts'
 import { ratiosOver } from '../ratios.ts'
@@ -10,12 +10,12 @@ import type { Scenario, Section, TransferOptions, TransferTarget } from './optio
 import { splitText, transferRow } from './report.ts'
 import type { FileServer, FileTarget } from './target.ts'
 
-/** Bytes of the smaller files; the large one is the option's. */
+/** Bytes of the smaller files; the option gives the large one. */
 export const SMALL_SIZES: readonly number[] = [1e3, 64e3, 1e6, 10e6]
-/** At once in `crowd`, before the option's own number. */
+/** Concurrent transfers in `crowd`, before the option's own number. */
 const CROWDS: readonly number[] = [1, 32]
 const SIZES_MS = 1_500
-/** Small files are counted, not timed by the gigabyte: what they leave behind has to be removed again. */
+/** Rounds of small files: a number of files, not of gigabytes, since each stored file has to be removed. */
 const SIZES_ROUNDS = 100
 const LONG_MS = 120_000
 
@@ -40,7 +40,7 @@ export class Bench {
     this.#scenario = scenario
     this.options = options
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      // Servers have sessions of their own, which no terminal ends, and data that is large.
+      // Servers have sessions of their own, which no terminal ends, and large data.
       process.once(signal, () => void this.stopServers().finally(() => process.exit(130)))
     }
   }
@@ -49,13 +49,13 @@ export class Bench {
     return this.options.sections.includes(section)
   }
 
-  /** Has a server ended with the bench, if nobody ends it before. */
+  /** Registers a server that ends with the bench, unless it ended before. */
   keep<T extends FileServer>(server: T): T {
     this.#servers.push(server)
     return server
   }
 
-  /** Starts a server if it was asked for; what cannot run here is left out with its reason. */
+  /** Starts a selected server; a server that cannot run here is left out with its reason. */
   async start<T extends FileServer>(
     name: TransferTarget,
     starter: () => Promise<T | Absent>,
@@ -70,12 +70,12 @@ export class Bench {
     return this.keep(server)
   }
 
-  /** Of the servers that run now. */
+  /** Targets of the running servers. */
   get targets(): readonly FileTarget[] {
     return this.#servers.flatMap((server) => server.targets)
   }
 
-  /** Every target with the large file; the samples of each, by its name. */
+  /** Drives every target with the large file. @returns the samples of each, by its name */
   async speed(repeats: number): Promise<ReadonlyMap<string, readonly TransferSample[]>> {
     const { connections, payloadBytes } = this.options
     const ask = { connections, payloadBytes, rounds: 1, durationMs: LONG_MS }
@@ -105,7 +105,7 @@ export class Bench {
   }
 
   /**
-   * A row of each target. `subject, way` tells two ways of one subject apart: they are cases.
+   * Adds a row for each target. `subject, way` names two ways of one subject: they are cases.
    * @param what see `TransferCase`
    */
   rows(what: string, ask: Ask, found: ReadonlyMap<string, readonly TransferSample[]>): void {
@@ -116,14 +116,14 @@ export class Bench {
         ask,
         samples,
       )
-      // The same number at once may be asked for by two sections; the first has more repeats.
+      // Two sections may have the same number of connections; the first one has more repeats.
       if (this.#rows.some((one) => one.case === row.case && one.subject === subject)) continue
       this.#rows.push(row)
       this.#facts.push(splitText(row, samples))
     }
   }
 
-  /** @param samples those that the figure is taken from */
+  /** @param samples the samples of the figure */
   check(
     text: string,
     found: Spread,
@@ -132,12 +132,12 @@ export class Bench {
     this.#checks.push({ ...checkRecord(text, found, { bound, rows: samples }), scenario: this.#scenario })
   }
 
-  /** A figure without a bound. */
+  /** Adds a figure without a bound. */
   fact(text: string): void {
     this.#facts.push(text)
   }
 
-  /** Of one that no server of the bench offers. */
+  /** Adds a subject that no server of the bench offers. */
   subject({ name, note }: Pick<FileTarget, 'name' | 'note'>): void {
     this.#subjects.set(name.split(', ')[0] ?? name, note)
   }
@@ -147,7 +147,7 @@ export class Bench {
     for (const server of this.#servers.splice(0)) await server.stop()
   }
 
-  /** Prints and writes what was found; the exit code says whether every figure was reached. */
+  /** Prints and writes the results; the exit code shows whether every figure was reached. */
   async report(): Promise<void> {
     const { options } = this
     const ours = [...this.#subjects.keys()].filter((name) => name.startsWith('sluice'))

@@ -1,4 +1,4 @@
-/** A small request beside a load, and beside processes that burn as much CPU and serve nobody. */
+/** A small request beside a load, and beside processes that burn as much CPU and do no work. */
 import { runLoad } from '../../test/support/load/load.ts'
 import { answeredPerS, latencyUs } from '../measure.ts'
 import type { LatencyRecord } from '../record.ts'
@@ -13,7 +13,7 @@ export interface TinyRepeat<T> {
   readonly load: T
 }
 
-/** Milliseconds where nothing else is said. */
+/** Latencies in milliseconds. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
@@ -26,13 +26,13 @@ export interface Latency {
 
 /** Milliseconds of one load of small requests beside transfers. */
 const TINY_MS = 5_000
-/** Small requests a second: at a fixed rate, whoever is late. */
+/** Small requests a second, at a fixed rate. */
 export const TINY_PER_S = 200
 export const TINY_CONNECTIONS = 4
-/** Until a load runs at full speed, and beyond the small requests' end. */
+/** Milliseconds until a load runs at full speed, and after the small requests' end. */
 export const HEAD_MS = 500
 
-/** @param connections transfers at once, each starting its next one at once */
+/** @param connections concurrent transfers, each followed by its next one at once */
 export function besideTransfers(
   gateway: Gateway,
   target: FileTarget,
@@ -42,7 +42,7 @@ export function besideTransfers(
   return besideLoad(gateway, { tinyMs: TINY_MS, run: (started) => sample(target, ask, { started }) })
 }
 
-/** What a load used, and a burner then has to. */
+/** The CPU use of a load, which a burner then repeats. */
 export interface Busy {
   readonly serverCores: number
   readonly generatorCores: number
@@ -51,7 +51,7 @@ export interface Busy {
 export interface LoadBeside<T> {
   /** Milliseconds of small requests. */
   readonly tinyMs: number
-  /** A load that lasts `HEAD_MS` longer at both ends, and says when it starts. */
+  /** A load that lasts `HEAD_MS` longer at both ends, and reports its start. */
   run(started: () => void): Promise<T>
 }
 

@@ -1,7 +1,7 @@
 /**
- * Loaded before everything else into a node whose writes are to stay in the page cache: nginx and the other
- * servers do not bring a file to the disk before they answer, so beside them stands what the rest of our work
- * costs.
+ * Loaded before all other modules into a node whose writes stay in the page cache: nginx and the other
+ * servers do not sync a file before they answer, so that this variant shows the cost of the rest of Sluice's
+ * work.
  */
 import { open } from 'node:fs/promises'
 

@@ -1,4 +1,4 @@
-/** The same shapes in four validators, each at its best: compiled once, asked for yes or no. */
+/** The same shapes in four validators, each in its fastest form: compiled once, with a boolean result. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
@@ -10,7 +10,7 @@ import { VALIDATED, type ValidatedBody, type ValidatorSettings } from './setting
 
 export type Check = (value: unknown) => boolean
 
-/** What of ajv is used here; it is none of our dependencies. */
+/** The used part of ajv, which is no dependency of Sluice. */
 type Ajv = new (options: object) => { compile(schema: object): Check }
 
 interface Zod {
@@ -45,7 +45,7 @@ function checkerOf(schema: TSchema, name: ValidatorSettings['name'], packages: s
   }
 }
 
-/** JSON Schema alone, without the marks of its maker. */
+/** Plain JSON Schema without TypeBox's own marks. */
 function plain(schema: TSchema): object {
   return JSON.parse(JSON.stringify(schema)) as object
 }

@@ -1,11 +1,11 @@
 /**
- * Our shapes in the words of `@sinclair/typebox` 0.34, whose compiler reads marks of its own beside the JSON
- * Schema.
+ * The product's shapes in the form of `@sinclair/typebox` 0.34, whose compiler reads marks of its own beside
+ * the JSON Schema.
  */
 import { FormatRegistry, Type, type TSchema } from '@sinclair/typebox'
 import Format from 'typebox/format'
 
-/** What of JSON Schema our shapes use. */
+/** The part of JSON Schema that the shapes use. */
 interface Shape {
   readonly type?: string
   readonly anyOf?: readonly Shape[]
@@ -54,16 +54,13 @@ const READ = [
   'propertyNames',
 ]
 
-/**
- * Throws on a keyword that it does not know: a check that is left out would be a difference that nobody
- * planted.
- */
+/** Converts a schema. Throws on an unknown keyword: a missing check would make an unintended difference. */
 export function olderTypebox(schema: object): TSchema {
   const shape: Shape = schema
   const unknown = Object.keys(shape).find((name) => !READ.includes(name) && !name.startsWith('~'))
   if (unknown !== undefined) throw new Error(`no 0.34 form of the keyword '${unknown}'`)
   const { format } = shape
-  // 0.34 brings no formats and refuses every text of one that nobody told it of.
+  // 0.34 has no formats and refuses every text with an unregistered one.
   if (format !== undefined) FormatRegistry.Set(format, (text) => Format.Test(format, text))
   const bounds = Object.fromEntries(Object.entries(shape).filter(([name]) => BOUNDS.includes(name)))
   if (shape.anyOf !== undefined) return Type.Union(shape.anyOf.map(olderTypebox), bounds)
@@ -106,7 +103,7 @@ function objectOf(shape: Shape, bounds: object): TSchema {
   })
 }
 
-/** 0.34 has no `propertyNames`: a pattern over all keys says the same. */
+/** A record: 0.34 has no `propertyNames`, which a pattern over all keys replaces. */
 function recordOf(
   { maxLength, pattern = '^' }: Shape,
   values: Shape['additionalProperties'],

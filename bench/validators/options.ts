@@ -1,13 +1,13 @@
-/** What the command line of `validators` may ask for. */
+/** Options of the command line of `validators`. */
 import { numbersText, optionReader } from '../options.ts'
 import { VALIDATORS, type ValidatorName } from './settings.ts'
 
 export interface ValidatorsOptions {
-  /** Of one validator on all samples of one body. */
+  /** Seconds of one validator on all samples of one body. */
   readonly seconds: number
   readonly repeats: number
   readonly only: readonly ValidatorName[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 

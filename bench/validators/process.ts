@@ -1,17 +1,14 @@
-/**
- * One validator in a process of its own: the code that one of them leaves in the caches must not serve or
- * hinder another.
- */
+/** One validator in a process of its own: the code of one in the caches must not affect another. */
 import { checkersOf, type Check } from './checkers.ts'
 import { SAMPLES } from './samples.ts'
 import type { Found, ValidatedBody, ValidatorSettings, Input } from './settings.ts'
 
 /**
- * Equal values that are taken in turn: a single one would be checked by guesses of the engine that no server
- * can make.
+ * Equal values that are used in turn: for a single one the engine would make assumptions that no server can
+ * rely on.
  */
 const COPIES = 4
-/** Microseconds of a batch, between two looks at the clock. */
+/** Microseconds of a batch between two readings of the clock. */
 const BATCH_US = 2_000
 
 class Validator {
@@ -49,7 +46,7 @@ class Validator {
     }
   }
 
-  /** As they come off the wire. */
+  /** Values as parsed from a request. */
   #valuesOf(body: ValidatedBody, sample: string): readonly unknown[] {
     const key = `${body} ${sample}`
     const known = this.#copies.get(key)

@@ -1,6 +1,5 @@
 /**
- * Bodies that validators are compared on: small and large ones as callers send them, and one whose last part
- * is wrong.
+ * Bodies for the comparison of validators: small and large ones of callers, and one whose last part is wrong.
  */
 import type { ValidatedBody } from './settings.ts'
 
@@ -15,7 +14,7 @@ const TEXTS = 500
 const TOKENS = 8_192
 const MESSAGES = 200
 const TOOLS = 20
-/** Characters of the base64 of an image of some 200 KB. */
+/** Characters of the base64 of an image of about 200 KB. */
 const IMAGE_CHARS = 262_144
 
 const EMBEDDINGS = { model: 'bench/embed', input: SENTENCE, encoding_format: 'float' }

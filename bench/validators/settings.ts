@@ -1,4 +1,4 @@
-/** What a validator's process is asked for and what it answers. */
+/** The input and result of a validator's process. */
 export const VALIDATORS = ['sluice', 'typebox-0.34', 'ajv', 'zod'] as const
 export type ValidatorName = (typeof VALIDATORS)[number]
 
@@ -7,7 +7,7 @@ export type ValidatedBody = (typeof VALIDATED)[number]
 
 export interface ValidatorSettings {
   readonly name: ValidatorName
-  /** Where ajv and zod are installed. */
+  /** Folder with the installed ajv and zod. */
   readonly packages: string
 }
 
@@ -23,6 +23,6 @@ export interface Found {
   readonly cpuUs: number
   readonly wallMs: number
   readonly rssBytes: number
-  /** What all of them said. */
+  /** The common result of all checks. */
   readonly isAccepted: boolean
 }

@@ -1,4 +1,4 @@
-/** Validators as subjects of a bench: each in a process of its own, asked one wish at a time. */
+/** Validators as subjects of a bench: each in a process of its own, with one request at a time. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export interface Subject {
 }
 
 const PROCESS = fileURLToPath(new URL('./process.js', import.meta.url))
-/** Of each validator: its package, where that is, and how it is asked. */
+/** Package, folder and use of each validator. */
 const PACKAGES: Readonly<Record<ValidatorName, readonly [name: string, folder: string, how: string]>> = {
   sluice: ['typebox', 'node_modules', 'compiled, as the product has it'],
   'typebox-0.34': ['@sinclair/typebox', 'node_modules', 'compiled, the same shapes in its own words'],
@@ -33,7 +33,7 @@ const PACKAGES: Readonly<Record<ValidatorName, readonly [name: string, folder: s
   ],
 }
 
-/** @param root the repository's root */
+/** @param root root of the repository */
 export async function startValidator(name: ValidatorName, root: string): Promise<Subject | Absent> {
   const [packageName, folder, how] = PACKAGES[name]
   const installed = join(root, folder, packageName)

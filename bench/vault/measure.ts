@@ -20,7 +20,7 @@ export async function warm(gateway: Gateway, { ratePerS }: Pick<Input, 'ratePerS
   await write(gateway.stand, { series: 'w', ratePerS, durationMs: WARM_UP_MS, ofReads, started: () => {} })
 }
 
-/** Reads alone, beside writes, and beside a burner that uses what the writes used. */
+/** Reads alone, beside writes, and beside a burner with the CPU of the writes. */
 export async function measure(gateway: Gateway, { seconds, ratePerS, series }: Input): Promise<VaultRepeat> {
   const tinyMs = seconds * 1_000
   const before = readCpu(gateway.stand.pid, isFront)
@@ -47,7 +47,7 @@ interface WriteInput {
   readonly series: string
   readonly ratePerS: number
   readonly durationMs: number
-  /** CPU seconds a second of the reads beside it, which are not its own. */
+  /** CPU seconds a second of the reads beside the writes, which are subtracted. */
   readonly ofReads: CpuReading
   readonly started: () => void
 }

@@ -4,7 +4,7 @@ import { spread } from '../statistics.ts'
 import { spreadText } from '../text.ts'
 import { TINY_CONNECTIONS, TINY_PER_S, type Latency } from '../transfers/tiny.ts'
 
-/** What a load of writes found. */
+/** The result of a load of writes. */
 export interface Writes {
   readonly ratePerS: number
   readonly failed: number
@@ -12,16 +12,20 @@ export interface Writes {
   readonly latencyUs: LatencyRecord<number>
   readonly rssMb: number
   readonly generatorCores: number
-  /** Microseconds of CPU a write: first thread of the front, its other threads, all other processes. */
+  /** Microseconds of CPU a write in the first thread of the front. */
   readonly mainUs: number
+  /** Microseconds of CPU a write in the front's other threads. */
   readonly threadsUs: number
+  /** Microseconds of CPU a write in all other processes. */
   readonly restUs: number
 }
 
 export interface VaultRepeat {
-  /** Of the small reads. */
+  /** Latency of the small reads alone. */
   readonly alone: Latency
+  /** Latency of the small reads beside the writes. */
   readonly beside: Latency
+  /** Latency of the small reads beside the burner. */
   readonly burner: Latency
   readonly writes: Writes
   readonly loopP99Ms: number | null
@@ -30,7 +34,7 @@ export interface VaultRepeat {
 
 type Figure = readonly [name: string, digits: number, read: (one: VaultRepeat) => number | null]
 
-/** What a row has no place for. */
+/** Figures without a column in the rows. */
 const FIGURES: readonly Figure[] = [
   ['CPU µs a write, main thread', 0, (one) => one.writes.mainUs],
   ['CPU µs a write, other threads', 0, (one) => one.writes.threadsUs],
@@ -68,7 +72,7 @@ export function vaultRows(
   ]
 }
 
-/** Enough for the rate while an answer takes a fifth of a second. */
+/** Connections that reach the rate while an answer takes a fifth of a second. */
 export const WRITE_CONNECTIONS = 64
 
 function writeSample({ writes }: VaultRepeat): SampleRecord {
@@ -85,7 +89,7 @@ function writeSample({ writes }: VaultRepeat): SampleRecord {
   }
 }
 
-/** Beside something else, whose CPU cannot be told from its own. */
+/** The sample of reads beside another load, whose CPU cannot be separated. */
 function readSample(one: Latency): SampleRecord {
   return {
     cpu_us_per_request: Number.NaN,

@@ -1,4 +1,4 @@
-/** Writes of secrets as a load sends them. */
+/** Writes of secrets as requests of a load. */
 import { randomBytes } from 'node:crypto'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 
@@ -6,8 +6,8 @@ import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 const VALUE_CHARS: readonly number[] = [64, 4_096]
 
 /**
- * New names and replacements in turn, of each as many with a short value as with a long one.
- * @param series begins the names, a letter; those of another series are left alone
+ * New names and replacements in turn, half of each with a short value and half with a long one.
+ * @param input.series letter that begins the names; those of another series are unaffected
  */
 export function writes(
   apiKey: string,
@@ -16,7 +16,7 @@ export function writes(
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
   return Array.from({ length: count }, (_, nth) => {
     const made = Math.ceil(nth / 2)
-    // A prime beyond any count: over all that there are, and the same in each run.
+    // The prime is larger than any count: the replacements cover all names, in the same order in each run.
     const name = nth % 2 === 0 ? made : (nth * 1_000_003) % made
     const chars = VALUE_CHARS[Math.floor(nth / 2) % VALUE_CHARS.length] ?? 0
     const value = randomBytes(chars / 2).toString('hex')

@@ -1,4 +1,4 @@
-/** What the command line of `videos` may ask for. */
+/** Options of the command line of `videos`. */
 import { VIDEO_JOBS_OPEN_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { numbersText, optionReader } from '../options.ts'
 
@@ -7,14 +7,14 @@ export interface VideosOptions {
   readonly repeats: number
   readonly connections: number
   readonly only: readonly VideosTarget[]
-  /** File for the record; null = it is printed alone. */
+  /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
 export const VIDEOS_TARGETS = ['sluice', 'bullmq', 'pg-boss'] as const
 export type VideosTarget = (typeof VIDEOS_TARGETS)[number]
 
-/** A workspace has no more open jobs than VIDEO_JOBS_OPEN_MAX: a sample must stay below it. */
+/** Limits of the options: a sample must stay below VIDEO_JOBS_OPEN_MAX open jobs of a workspace. */
 const NUMBERS = { duration: [1, 10, 2], repeats: [1, 20, 5], connections: [1, 256, 64] } as const
 
 export const VIDEOS_OPTIONS_TEXT =

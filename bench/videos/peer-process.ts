@@ -1,6 +1,6 @@
 /**
- * What somebody would write in an afternoon: node:http, one insert, one job queue. In a process of its own;
- * nothing works the queue.
+ * A minimal server: node:http, one insert, one job queue, in a process of its own; no worker empties the
+ * queue.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -13,7 +13,7 @@ export interface PeerSettings {
   readonly port: number
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Where the packages are installed. */
+  /** Folder with the installed packages. */
   readonly packages: string
 }
 
@@ -21,7 +21,10 @@ type Enqueue = (id: string) => Promise<unknown>
 
 const POOL_MAX = 16
 
-/** Not among our dependencies: loaded from where the bench installs its peers. */
+/**
+ * Loads a queue. The packages are no dependencies of Sluice: they are loaded from the folder in which the
+ * bench installs its peers.
+ */
 async function queueOf({ kind, databaseUrl, redisUrl, packages }: PeerSettings): Promise<Enqueue> {
   const load = createRequire(join(packages, 'package.json'))
   if (kind === 'bullmq') {
