@@ -1,4 +1,4 @@
-/** Which test files there are, which of them a name or a change means, and in what order they run. */
+/** Which test files there are, which of them a name or a change means. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -79,16 +79,4 @@ function gitNames(...args) {
   const { status, stdout } = spawnSync('git', args, { encoding: 'utf8' })
   if (status !== 0) throw new UnknownTest('--changed needs git and a checkout')
   return stdout.split('\n').filter((name) => name !== '')
-}
-
-/** Those of the supervisor first, then other long ones: at the end all jobs should have something to do. */
-export function longestFirst(files) {
-  return [...files].sort((a, b) => rankOf(a) - rankOf(b))
-}
-
-function rankOf(path) {
-  if (path.startsWith('dist/test/server/supervisor/')) return 0
-  return /^dist\/test\/(?:prove|workers\/clip|contract|dashboard|bench|server\/(?:cli|main))\//.test(path)
-    ? 1
-    : 2
 }

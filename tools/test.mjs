@@ -3,14 +3,15 @@
 // puts two loader hooks before every test: they cost each process more CPU than most tests do.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, watch } from 'node:fs'
-import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'
 import { summaryOf } from './tap-summary.mjs'
-import { changedTests, compiledOf, isProof, longestFirst, testFiles, UnknownTest } from './test-files.mjs'
+import { changedTests, compiledOf, isProof, testFiles, UnknownTest } from './test-files.mjs'
+import { runPool } from './test-pool.mjs'
+import { keepTimes, keptTimes, longestFirst } from './test-times.mjs'
 
 const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
 
@@ -22,23 +23,9 @@ const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
   -g, --grep WORDS    tests whose title has these words; once more for a test within it
   --watch             once more at each change of src or test, until Ctrl-C
   --times             the seconds of each file, and of its CPU
+  --record            keep the seconds of each file in tools/test-times.json: the longest begin first
 `
 
-/** Decision: two test files at once. Many of them start several processes of their own. */
-const JOBS = 2
-/**
- * Decision: and, while the cores of the machine have little to do, up to two more. Each of them is started by
- * what is idle then: a machine that does ten other things gets none.
- */
-const SPARE_JOBS = 2
-const IDLE_SHARE_LEAST = 0.3
-/** Milliseconds over which a spare job looks at the cores: what has just begun is at work by then. */
-const IDLE_LOOK_MS = 3_000
-/**
- * Decision: beside them one of those that for most of their time wait for processes, leases and delays of the
- * product's own.
- */
-const isWaiting = (path) => /^dist\/test\/(?:prove|readme|server\/supervisor)\//.test(path)
 /**
  * Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s
  * on one that does five.
@@ -64,6 +51,7 @@ const { values, positionals } = parseArgs({
     changed: { type: 'boolean' },
     watch: { type: 'boolean' },
     times: { type: 'boolean' },
+    record: { type: 'boolean' },
     grep: { type: 'string', short: 'g', multiple: true },
     help: { type: 'boolean', short: 'h' },
   },
@@ -73,9 +61,10 @@ if (values.help) {
   process.stdout.write(HELP)
   process.exit(0)
 }
-let [waiting, others] = [[], []]
 const running = new Set()
 let [passed, failed, endedCpuS] = [0, 0, 0]
+/** Seconds that each file took. */
+const times = new Map()
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => {
@@ -96,15 +85,9 @@ async function runOnce() {
   await build()
   // Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
   await installIfPossible('tools/clients')
-  const files = longestFirst(chosenFiles())
-  waiting = files.filter(isWaiting)
-  others = files.filter((path) => !isWaiting(path))
   ;[passed, failed] = [0, 0]
-  await Promise.all([
-    work([waiting]),
-    ...Array.from({ length: JOBS }, () => work([others, waiting])),
-    ...Array.from({ length: SPARE_JOBS }, (_, nth) => workWhenIdle(nth)),
-  ])
+  await runPool(longestFirst(chosenFiles(), keptTimes()), runAndTell)
+  if (values.record) keepTimes(times)
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 }
@@ -141,38 +124,16 @@ async function runAtEachChange() {
   }
 }
 
-/** @param nth they look one after the other: two at once would both take the same idle core */
-async function workWhenIdle(nth) {
-  await sleep((nth * IDLE_LOOK_MS) / SPARE_JOBS)
-  while (waiting.length > 0 || others.length > 0) {
-    const before = coreTimes()
-    await sleep(IDLE_LOOK_MS)
-    const now = coreTimes()
-    const idleShare = (now.idle - before.idle) / (now.all - before.all)
-    if (idleShare >= IDLE_SHARE_LEAST) await work([(waiting.length > 0 ? waiting : others).splice(0, 1)])
-  }
-}
-
-/** Milliseconds since the boot, of all cores together. */
-function coreTimes() {
-  const times = cpus().map((core) => core.times)
-  const sum = (values) => values.reduce((one, other) => one + other, 0)
-  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((core) => Object.values(core))) }
-}
-
-/** @param lists of files, the first to be worked off first */
-async function work(lists) {
-  const next = () => lists.find((list) => list.length > 0)?.shift()
-  for (let file = next(); file !== undefined; file = next()) {
-    const startedAt = performance.now()
-    const result = await runFile(file)
-    passed += result.passed
-    failed += result.failed
-    const tookS = (performance.now() - startedAt) / 1_000
-    const cpu = values.times ? `, ${result.cpuS.toFixed(1)} s of CPU` : ''
-    if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s${cpu} ${file}\n`)
-    if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)
-  }
+async function runAndTell(file) {
+  const startedAt = performance.now()
+  const result = await runFile(file)
+  passed += result.passed
+  failed += result.failed
+  const tookS = (performance.now() - startedAt) / 1_000
+  times.set(file, tookS)
+  const cpu = values.times ? `, ${result.cpuS.toFixed(1)} s of CPU` : ''
+  if (values.times || tookS > SLOW_S) process.stdout.write(`${tookS.toFixed(1)} s${cpu} ${file}\n`)
+  if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)
 }
 
 /** Never throws: what a file did wrong is in the text. */

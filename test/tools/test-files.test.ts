@@ -6,10 +6,9 @@ import { ROOT } from '../support/source.ts'
 interface TestFiles {
   readonly compiledOf: (name: string) => readonly string[]
   readonly isProof: (compiled: string) => boolean
-  readonly longestFirst: (files: readonly string[]) => readonly string[]
 }
 
-const { compiledOf, isProof, longestFirst } = (await import(
+const { compiledOf, isProof } = (await import(
   pathToFileURL(join(ROOT, 'tools/test-files.mjs')).href
 )) as TestFiles
 const cwd = process.cwd()
@@ -38,13 +37,7 @@ t.test('a name that means no test says which are near', async (t) => {
   t.throws(() => compiledOf('test/nowhere'), { message: 'there is no test file test/nowhere' })
 })
 
-t.test('proofs are told by their folder, and long files come first', async (t) => {
+t.test('proofs are told by their folder', async (t) => {
   t.ok(isProof('dist/test/prove/money/limits.test.js'))
   t.notOk(isProof('dist/test/tools/install.test.js'))
-  const files = [
-    'dist/test/schemas/a.test.js',
-    'dist/test/prove/b.test.js',
-    'dist/test/server/supervisor/c.test.js',
-  ]
-  t.same(longestFirst(files), [...files].reverse())
 })
