@@ -1,7 +1,7 @@
 // Joins what `dist/src` and the packages hold into few files, `dist/bundle`: Node takes a quarter of a
 // millisecond of CPU for each of the 1,400 modules of a front, in every process and thread anew. What a node
 // runs comes from there; tests and benches import the modules themselves.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
@@ -33,6 +33,18 @@ const EXTERNAL = [
 const TYPEBOX = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/value']
 const TYPEBOX_OUT = 'dist/typebox'
 
+/**
+ * What compiled tests find as `tap`: nearer than the installed package, and one module for its 150. Each test
+ * process takes 0.13 s of CPU less. The code lies in a folder whose frames tap leaves out of its stacks.
+ */
+const TAP_OUT = 'dist/node_modules/tap'
+const TAP_CODE = 'dist/node_modules/@tapjs/joined/tap.js'
+
+/** Packages that are CommonJS ask for Node's own modules by `require`. */
+const REQUIRE = {
+  js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)",
+}
+
 const COMMON = {
   // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for
   // one.
@@ -57,18 +69,25 @@ export async function bundle() {
   })
   for (const folder of ['dist/src', 'dist/test', 'dist/bench'])
     if (existsSync(folder)) takeJoinedTypebox(folder)
+  await joinTap(absWorkingDir)
   await build({
     ...COMMON,
     absWorkingDir,
     entryPoints: Object.fromEntries(ENTRIES.map((path) => [nameOf(path), path])),
     outdir: OUT,
     external: EXTERNAL,
-    // Packages that are CommonJS ask for Node's own modules by `require`.
-    banner: {
-      js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)",
-    },
+    banner: REQUIRE,
     plugins: [{ name: 'place', setup: keepPlaces }],
   })
+}
+
+async function joinTap(absWorkingDir) {
+  const all = (from) => `export * from '${from}'\nexport { default } from '${from}'\n`
+  const stdin = { contents: all('tap'), resolveDir: absWorkingDir }
+  await build({ ...COMMON, splitting: false, absWorkingDir, stdin, outfile: TAP_CODE, banner: REQUIRE })
+  mkdirSync(TAP_OUT, { recursive: true })
+  writeFileSync(`${TAP_OUT}/package.json`, '{ "name": "tap", "type": "module", "exports": "./tap.js" }\n')
+  writeFileSync(`${TAP_OUT}/tap.js`, all('../@tapjs/joined/tap.js'))
 }
 
 /** `session-thread` of `sessions/thread.js`: two entries must not share a name. */

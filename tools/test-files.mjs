@@ -11,10 +11,10 @@ export function isProof(compiled) {
   return compiled.startsWith('dist/test/prove/')
 }
 
-/** All compiled test files. */
+/** All compiled test files, without the output of sources that are gone. */
 export function testFiles() {
   return readdirSync('dist/test', { recursive: true })
-    .filter((path) => path.endsWith('.test.js'))
+    .filter((path) => path.endsWith('.test.js') && existsSync(join('test', path.replace(/js$/, 'ts'))))
     .sort()
     .map((path) => join('dist/test', path))
 }

@@ -176,7 +176,7 @@ t.test(
       lines.filter((line) => !line.includes('--ignore-scripts')),
       [],
     )
-    t.match(readFileSync(`${ROOT}tools/install.mjs`, 'utf8'), /'ci', [^\n]*'--ignore-scripts'/)
+    t.match(readFileSync(`${ROOT}tools/install.mjs`, 'utf8'), /'ci',[^\]]*'--ignore-scripts'/)
     const tools = readdirSync(`${ROOT}tools`)
       .filter((name) => name.endsWith('.mjs'))
       .map((name) => readFileSync(`${ROOT}tools/${name}`, 'utf8'))
