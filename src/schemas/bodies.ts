@@ -29,28 +29,28 @@ import { CopySecretsBody, SecretBody } from './vault/vault.ts'
 import { VideoBody } from './videos/videos.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspaces.ts'
 
-/** How the JSON body of an operation is received and checked, on the loop or in a short job alike. */
+/** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
 export interface BodyForm {
   readonly schema: TSchema
   readonly bytesMax: number
   /**
-   * The one member that may be large. When a body is too large for the loop, it is checked in a short job and
+   * The only member that may be large. A body that is too large for the loop is checked in a short job, and
    * this member comes back as its bytes (`BulkBytes`), since cloning the parsed value would block as long as
-   * parsing it. A form without one comes back whole: its `bytesMax` is a few MiB, and a few long texts are
-   * cloned at once.
+   * parsing it. A form without such a member comes back whole: its `bytesMax` is a few MiB, and a few long
+   * texts are cloned at once.
    */
   readonly bulk?: string
   /**
-   * Members that the shape does not name stay, and the operation reads them; its `bytesMax` is
+   * Members that the shape does not name stay, and the operation reads them; `bytesMax` is
    * INLINE_JSON_BYTES_MAX at most.
    */
   readonly keepsOthers?: true
-  /** It holds what nobody may find: its bytes are cleared when they were read. */
+  /** The body contains secrets: its bytes are cleared after they were read. */
   readonly isSecret?: true
   /**
-   * What the operation gets in its place, made where the body is checked: a large one with thousands of
-   * parts, of which little is kept, never reaches the loop. Pure; the body has passed the schema. It excludes
-   * `bulk`.
+   * Makes the operation's input from the body in the place where the body is checked: a large body with
+   * thousands of parts, of which few are kept, never reaches the loop. A pure function of a body that has
+   * passed the schema. Excludes `bulk`.
    */
   readonly digest?: (body: Readonly<Record<string, unknown>>) => Outcome<object>
 }
@@ -102,7 +102,7 @@ export const BODIES = {
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 
-/** A bulky member that stayed text: UTF-8 JSON of a value that passed its schema. */
+/** A large member that stays text: UTF-8 JSON of a value that passed its schema. */
 export class BulkBytes {
   readonly json: Uint8Array
   readonly kind: InputKind

@@ -24,7 +24,7 @@ export const ErrorEnvelope = Type.Object({
 })
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 
-/** The same of operations on videos. §2.1, C1. */
+/** The error envelope of operations on videos. §2.1, C1. */
 export const AccountErrorEnvelope = Type.Object({
   ...ErrorEnvelope.properties,
   sluice_metadata: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),

@@ -1,13 +1,13 @@
 import { API_PREFIX } from './api-prefix.ts'
 
 /**
- * The failure catalogue. A row carries all that follows from a failure; no other file spells an error's
- * status. `status`: the reply uses the first one that the operation lists; when it lists none, 400 or 500 by
- * `fault` (contract C2). `text` may hold `{name}` places that `Failure.fields` fills.
+ * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
+ * status. `status`: the reply uses the first status that the operation lists; without a listed one, 400 or
+ * 500 by `fault` (contract C2). `text` may contain `{name}` places that `Failure.fields` fills.
  */
 export interface FailureRow {
   readonly status: readonly [number, ...number[]]
-  /** Whose doing it is: decides the fallback status and nothing else. */
+  /** The side that caused the failure: decides the fallback status and nothing else. */
   readonly fault: 'caller' | 'ours'
   readonly retry: 'no' | 'after_change' | 'backoff'
   readonly log: 'debug' | 'info' | 'warn' | 'error'
@@ -33,7 +33,7 @@ export const FAILURES = {
   scope_missing: row([403],
     'caller', 'after_change', 'This API key lacks the scope {scope}: use another key, or have a management key add it.'),
   operator_only: row([403], 'caller', 'no', 'This is for the organization that operates the installation.'),
-  /** Of the admin port: a page elsewhere may have its own name lead here. */
+  /** For the admin port: a foreign page may let its own name resolve to this node. */
   admin_host_refused: row([403],
     'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
   // Organizations, workspaces, keys
@@ -157,10 +157,13 @@ export const FAILURES = {
     'ours', 'backoff', 'The storage of files cannot be reached or failed.', 'error'),
   containers_unsupported: row([503],
     'ours', 'no', 'Container folders on disk can be read safely on Linux alone.', 'error'),
-  /** A row without its object, and an object that is not what was stored: both are for the operator. */
+  /**
+   * For a row without its object, and for an object that differs from the stored one: both concern the
+   * operator.
+   */
   content_missing: row([500], 'ours', 'no', 'The content of this file is missing.', 'error'),
   content_damaged: row([500], 'ours', 'no', 'The content of this file is damaged.', 'error'),
-  /** The sweep gave the upload up meanwhile. */
+  /** The sweep removed the upload meanwhile. */
   upload_lost: row([500], 'ours', 'backoff', 'The upload took too long and was given up.', 'warn'),
   // The vault (contract §4.4, B1.4, B2.4)
   programme_closed: row([404],
@@ -175,7 +178,10 @@ export const FAILURES = {
   intern_unknown: row([404], 'caller', 'after_change', 'There is no such intern.'),
   vault_unknown: row([404], 'caller', 'after_change', 'There is no such vault.'),
   vault_full: row([409], 'caller', 'after_change', 'A vault holds at most {limit} secrets.'),
-  /** One answer for an unknown name, another host and a row that does not open: callers learn nothing of what there is. */
+  /**
+   * The same answer for an unknown name, another host and a row that does not open: callers do not learn
+   * which secrets exist.
+   */
   secret_not_released: row([403],
     'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
   not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
@@ -208,11 +214,11 @@ export const FAILURES = {
   validation_failed: row([422], 'caller', 'after_change', 'The validation did not pass: {reason}.'),
   probe_slow: row([408], 'ours', 'backoff', 'The upstream did not answer the probe in time.', 'warn'),
   probe_failed: row([502], 'ours', 'backoff', 'The upstream failed the probe: {reason}.', 'warn'),
-  /** Beside calls it is the provider that cannot be used. */
+  /** In calls that use it, an unusable credential makes the provider unusable. */
   credential_unavailable: row(
     [422, 502], 'caller', 'after_change', 'The stored credential cannot be used: it is gone, or bound to other hosts.',
   ),
-  /** The first use's fields are compared, without `activate`. B2.6. */
+  /** Compares the fields of the first use, without `activate`. B2.6. */
   idempotency_key_reused: row([422],
     'caller', 'after_change', 'This `Idempotency-Key` was used with other fields.'),
   // Presets (contract C19, C20)
@@ -248,7 +254,7 @@ export const FAILURES = {
   scim_filter_invalid: row([400], 'caller', 'after_change', 'The filter is not one that Sluice understands.'),
   scim_too_many: row([400],
     'caller', 'after_change', 'The first group of this page has over {limit} members: ask with `excludedAttributes=members`.'),
-  /** Of what the service says about itself: whoever filters must not take all for what matches. */
+  /** For the discovery of the service: a client that filters must not take the whole list for the matches. */
   scim_filter_refused: row([403],
     'caller', 'after_change', 'There is no filter here: ask for all, or for one by its id.'),
   scim_path_invalid: row([400],
@@ -271,21 +277,21 @@ export const FAILURES = {
   // Keys of the key ring
   data_key_unavailable: row([500],
     'ours', 'no', 'A key that this needs cannot be opened on this installation.', 'error'),
-  // Ourselves
+  // Sluice itself
   busy: row([503], 'ours', 'backoff', 'The gateway is at its limit; try again shortly.', 'warn'),
   store_unavailable: row([503],
     'ours', 'backoff', 'A store that this call needs cannot be reached.', 'error'),
   draining: row([503], 'ours', 'backoff', 'This node is shutting down.'),
   internal: row([500], 'ours', 'backoff', 'Internal error.', 'error'),
-  /** Never reaches the wire: the caller is gone. It ends awaits and is counted. */
+  /** Never reaches the wire, since the caller is gone. It ends awaits and is counted. */
   client_gone: row([500], 'caller', 'no', 'The client left.', 'debug'),
 } as const satisfies Record<string, FailureRow>
 
 export type FailureName = keyof typeof FAILURES
 
-/** One thing that is wrong with an input, never with the offending value. Contract C13. */
+/** A fault of an input, never with the offending value. Contract C13. */
 export interface Issue {
-  /** JSON pointer from the root of what was checked; the empty string is the root itself. */
+  /** JSON pointer from the root of the checked value; the empty string is the root itself. */
   readonly path: string
   readonly message: string
   readonly expected: string
@@ -297,19 +303,19 @@ export interface PreviousError {
   readonly status: number | null
 }
 
-/** What a failure may tell the caller beside its text. Contract C13. */
+/** The facts that a failure may give to the caller beside its text. Contract C13. */
 export interface FailureMetadata {
   readonly issues?: readonly Issue[]
   readonly provider_name?: string
   readonly provider_code?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
-  /** Whose limit it is: `organization`, `workspace`, `key`. */
+  /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
   readonly scope?: string
   readonly limit?: number
-  /** Against the limit so far, in its unit. */
+  /** Spend so far that counts against the limit, in the limit's unit. */
   readonly spend?: number
-  /** Of a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
+  /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
   readonly interval?: string
   readonly reset_at?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -319,12 +325,12 @@ export interface Failure {
   readonly name: FailureName
   /** Fills the `{places}` of the row's text. */
   readonly fields?: Readonly<Record<string, string | number>>
-  /** Replaces nothing: it is appended to the text and may reach the caller. No SQL, host, secret or stack. */
+  /** Appended to the text; may reach the caller. No SQL, host, secret or stack. */
   readonly detail?: string
   readonly metadata?: FailureMetadata
   /** Seconds, whole and at least 1; becomes `Retry-After`. */
   readonly retryAfterS?: number
-  /** Stands beside `error` in the body: what there is although the call failed. B2.6. */
+  /** Appears beside `error` in the body: the result that exists although the call failed. B2.6. */
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
@@ -353,7 +359,7 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
 
 /**
  * The caller's text of a failure: the row's text with its places filled, its first issue, and the detail. The
- * issue stands here too because clients show the message and nothing else.
+ * text includes the issue because clients show the message and nothing else.
  */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
@@ -364,7 +370,7 @@ export function textOf(failure: Failure): string {
   return failure.detail === undefined ? whole : `${whole} ${failure.detail}`
 }
 
-/** What stands in a place of a text where the failure says nothing else. */
+/** Values of places that a failure does not fill. */
 const USUAL: Failure['fields'] = { party: 'provider', owner: 'workspace', have: 'store', unit: 'bytes' }
 
 function withIssue(text: string, issues: readonly Issue[] | undefined): string {
@@ -375,13 +381,10 @@ function withIssue(text: string, issues: readonly Issue[] | undefined): string {
   return `${text.replace(/\.$/, '')}: ${what} ${first.message}, expected ${first.expected}${more}.`
 }
 
-/** Reason phrases of the statuses that HTTP itself does not know. */
+/** Reason phrases of the statuses that HTTP itself does not define. */
 export const REASONS: Readonly<Record<number, string>> = { 524: 'A Timeout Occurred', 529: 'Overloaded' }
 
-/**
- * 401 is listed by every operation (contract C2, §5 rule 5); 404 and 405 of an unknown route have no
- * operation.
- */
+/** Every operation lists 401 (contract C2, §5 rule 5); 404 and 405 of an unknown route have no operation. */
 const ANYWHERE: readonly number[] = [401, 405]
 
 function row(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fail, ok, type Outcome } from './failures.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits/idempotency-limits.ts'
 
-/** What a repetition must have in common with the first call beside its bytes. C16. */
+/** The facts that a repetition must share with the first call, beside its bytes. C16. */
 export interface Repeatable {
   /** 1 to IDEMPOTENCY_KEY_CHARS_MAX characters, as sent. */
   readonly key: string
@@ -14,7 +14,7 @@ export interface KeyedRequest {
   /** The header `Idempotency-Key`, as sent. */
   readonly header: string | undefined
   readonly apiKeyHash: string
-  /** Method, path and query, each part by itself; what may be left out is empty. */
+  /** Method, path and query, each by itself; an absent part is empty. */
   readonly request: readonly string[]
 }
 
@@ -41,9 +41,9 @@ export function readIdempotency({ header, apiKeyHash, request }: KeyedRequest): 
 }
 
 const REPLAYED_HEADER = 'idempotent-replayed'
-/** What an answer says that is a repetition's. */
+/** The mark of a repeated answer. */
 export const REPLAYED = { headers: { [REPLAYED_HEADER]: 'true' } } as const
-/** The same for the description of an operation. */
+/** The same header in the description of an operation. */
 export const IDEMPOTENCY_HEADERS: Readonly<Record<string, string>> = {
   [REPLAYED_HEADER]: '`true` when this is the answer of an earlier call with the same `Idempotency-Key`.',
 }

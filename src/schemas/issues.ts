@@ -3,9 +3,9 @@ import type { Issue } from './failures.ts'
 import { fits } from './fits.ts'
 import { ISSUES_MAX } from './limits/limits.ts'
 
-/** The parts of JSON Schema that our shapes use. */
+/** The parts of JSON Schema that Sluice's shapes use. */
 interface Shape {
-  /** Our words for what is expected, where the shape's own would not help. */
+  /** Sluice's words for the expected value, where the shape's own would not help. */
   readonly title?: string
   readonly type?: string
   readonly const?: unknown
@@ -32,8 +32,8 @@ interface Shape {
 const PATH_NAME_CHARS_MAX = 64
 
 /**
- * What is wrong with a value that its compiled validator refused, in words a caller can act on. Made only on
- * failure: it costs far more than the check.
+ * The issues of a value that its compiled validator refused, in words on which a caller can act. Made only on
+ * failure: listing costs far more than the check.
  * @returns 1 to ISSUES_MAX issues with JSON pointers, never with the offending value. Contract C13.
  */
 export function issuesOf(schema: TSchema, value: unknown): Issue[] {
@@ -120,7 +120,7 @@ function elementsOf({ minItems: least, maxItems: most }: Shape): string {
   return least === undefined ? `at most ${most} elements` : `at least ${least} elements`
 }
 
-/** Descends into the one branch that the caller plainly meant; otherwise names all of them. */
+/** Descends into the branch that the caller clearly meant; otherwise names all branches. */
 function explainUnion(schema: TSchema, value: unknown, path: string, issues: Issue[]): void {
   if (fits(schema, value)) return
   const branches = flat((schema as Shape).anyOf ?? [])
@@ -134,7 +134,7 @@ function explainUnion(schema: TSchema, value: unknown, path: string, issues: Iss
   issues.push({ path, message: complaint(schema, value), expected: expectedBy(schema) })
 }
 
-/** Unions inside of unions taken apart. */
+/** Flattens nested unions. */
 function flat(branches: readonly TSchema[]): readonly TSchema[] {
   return branches.flatMap((branch: Shape & TSchema) =>
     branch.anyOf === undefined || branch.title !== undefined ? [branch] : flat(branch.anyOf),
@@ -142,8 +142,8 @@ function flat(branches: readonly TSchema[]): readonly TSchema[] {
 }
 
 /**
- * The member that tells the branches of a union of objects apart; null when there is none. Null beside them
- * is no object.
+ * The member that distinguishes the branches of a union of objects; null when there is none. A null beside
+ * them is not an object.
  */
 function tagOf(branches: readonly TSchema[]): string | null {
   const objects = branches.filter((branch) => (branch as Shape).type === 'object')
@@ -154,7 +154,7 @@ function tagOf(branches: readonly TSchema[]): string | null {
   )
 }
 
-/** A literal tells kinds apart; so does a `type` that is one of a few, or of a pattern. */
+/** A literal distinguishes branches; so does a `type` with a list of values or a pattern. */
 function tells(name: string, member: Shape | undefined): boolean {
   if (member === undefined) return false
   return 'const' in member || (name === 'type' && (member.enum !== undefined || member.pattern !== undefined))
@@ -183,7 +183,10 @@ function explainTag(
   issues.push({ path: below(path, tag), message, expected })
 }
 
-/** The same kind of value, judged by its discriminating literals and its first element only. */
+/**
+ * Whether the value is of the branch's kind, judged by the discriminating literals and the first element
+ * only.
+ */
 function resembles(schema: TSchema, value: unknown): boolean {
   const shape: Shape = schema
   if (shape.anyOf !== undefined) return shape.anyOf.some((branch) => resembles(branch, value))
@@ -211,7 +214,8 @@ function complaint(shape: Shape, value: unknown): string {
   if (shape.type !== kind && !(kind === 'number' && shape.type === 'integer')) return `is ${kind}`
   if (typeof value === 'string') {
     const { minLength: least = 0, maxLength: most = Infinity } = shape
-    // No more of it than tells: a character has two units at most, and a text may be as long as a body.
+    // Only as much of the text as decides: a character has two units at most, and a text may be as long as a
+    // body.
     const chars = [...value.slice(0, 2 * (Math.max(least, most === Infinity ? 0 : most) + 1))].length
     if (chars < least) return 'is too short'
     return chars > most ? 'is too long' : 'has the wrong form'
@@ -261,7 +265,7 @@ function below(path: string, name: string): string {
   return pointer(path, short)
 }
 
-/** A JSON pointer one member further down, escaped. RFC 6901. */
+/** A JSON pointer to a member of the value at `path`, escaped. RFC 6901. */
 export function pointer(path: string, member: string | number): string {
   return `${path}/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

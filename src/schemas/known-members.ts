@@ -9,8 +9,8 @@ interface Shape {
 }
 
 /**
- * A value that passed its schema, without the members that the schema does not know, at any depth: an object
- * whose schema says nothing of other members has none. Order stays. C25.
+ * A value that passed its schema, without the members that the schema does not name, at any depth. An object
+ * keeps other members only if its schema mentions them. Order stays. C25.
  */
 export function knownOf(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -1,13 +1,15 @@
-/** Names that a message shows as near to one that is not known. Decision. */
+/** Known names that a message suggests for an unknown one. Decision. */
 const NEAREST_NAMES_MAX = 3
-/** Names that are compared with one that is not known: beyond, a miss would hold the loop. Decision. */
+/** Known names that are compared with an unknown one: more would hold up the loop at every miss. Decision. */
 export const NAMES_COMPARED_MAX = 500
-/** Mistakes in a name that is still meant; fewer in a short one. Decision. */
+/** Mistakes that a name may contain and still be recognized; a short name fewer. Decision. */
 const NAME_MISTAKES_MAX = 3
-/** Characters of a caller's name that a message shows, and that are compared. Decision. */
+/** Characters of a caller's name that a message shows and that are compared. Decision. */
 const NAME_SHOWN_CHARS_MAX = 96
 
-/** A caller's name in a message: one short line in backticks, and nothing of what may be a key. C13, C39. */
+/**
+ * A caller's name in a message: one short line in backticks, without any text that may be a key. C13, C39.
+ */
 export function shown(name: string): string {
   if (/^(?:Bearer )?(?:sk|pk|key|AIza)[-_\w]*$/i.test(name) && name.length > 20) return '`[…]`'
   const line = name
@@ -18,8 +20,8 @@ export function shown(name: string): string {
 }
 
 /**
- * The known names that a misspelt one may stand for, the nearest first; case does not count. @param known the
- * first NAMES_COMPARED_MAX are looked at
+ * The known names that a misspelled name may stand for, the nearest first; case does not count.
+ * @param known the first NAMES_COMPARED_MAX are compared
  */
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
   const asked = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
@@ -37,27 +39,30 @@ export function nearest(name: string, known: Iterable<string>): readonly string[
     .map((each) => each.name)
 }
 
-/** The end of a message; empty when nothing is near. */
+/** The end of a message; empty when no name is near. */
 export function hintOf(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.map((name) => `\`${name}\``).join(', ')}.`
 }
 
-/** A name that holds the other, or lacks its author, is as near as a letter: `embed-1` for `acme/embed-1`. */
+/**
+ * A name that contains the other, or lacks its author, is as near as one letter: `embed-1` for
+ * `acme/embed-1`.
+ */
 function nearness(asked: string, known: string, most: number): number {
   if (asked.length >= 4 && (known.startsWith(asked) || known.endsWith(`/${asked}`))) return 1
   return Math.abs(asked.length - known.length) > most ? most + 1 : editDistance(asked, known, most)
 }
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours that make one text of the other; `most` + 1 as
- * soon as there are more. Only places that are at most so many apart are compared: the cost grows with the
- * length, not with its square.
+ * Insertions, deletions, replacements and swaps of neighbours between two texts; `most` + 1 as soon as there
+ * are more. Compares only positions that are at most `most` apart: the cost grows with the length, not with
+ * its square.
  */
 export function editDistance(one: string, other: string, most: number): number {
   const far = most + 1
   if (Math.abs(one.length - other.length) > most || Math.max(one.length, other.length) >= ROW_MAX)
     return one === other ? 0 : far
-  // What both begin with is the same, and most names of one catalogue begin alike.
+  // Skips the common beginning: most names of one catalogue begin alike.
   let start = 0
   while (start < one.length && one[start] === other[start]) start++
   let [before, last, line] = ROWS
@@ -89,9 +94,7 @@ export function editDistance(one: string, other: string, most: number): number {
   return last[other.length] ?? far
 }
 
-/**
- * Characters of a text that are compared, and the three rows of costs: a name among thousands makes none of
- * its own.
- */
+/** Characters of a text that are compared. */
 const ROW_MAX = 256
+/** The three rows of costs, reused: a name among thousands allocates none. */
 const ROWS = [new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1), new Int32Array(ROW_MAX + 1)] as const

@@ -1,8 +1,8 @@
 import type { FailureName, FailureRow } from './failures.ts'
 
 /**
- * What callers or operators do about a failure, beyond what its text says; the pages of the error types are
- * made of it. C39.
+ * What a caller or an operator can do about a failure, beyond the failure's text; the pages of the error
+ * types show it. C39.
  */
 const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   route_unknown:

@@ -92,9 +92,14 @@ export function unfinished(files: readonly SourceFile[]): readonly string[] {
 
 /** Folders whose comments keep to plain English; the list goes when every folder of `src` stands in it. */
 export const PLAIN_COMMENT_FOLDERS: readonly string[] = [
+  'src/schemas',
   'src/server/access',
   'src/server/caches',
+  'src/server/egress',
+  'src/server/http',
+  'src/server/journal',
   'src/server/limits',
+  'src/server/storage',
   'src/server/structures',
 ]
 

@@ -90,13 +90,13 @@ export const AuditAnswer = Type.Object({
   next_before: nullable(Type.Integer({ minimum: 1, description: '`before` of the next page.' })),
 })
 
-/** Names of the query's instants that are none. */
+/** Names of the query's instants that are not valid. */
 export function faultsOfInstants(
   query: Pick<ListAuditQuery, 'since' | 'until'>,
 ): readonly { readonly path: string; readonly expected: string }[] {
   return (['since', 'until'] as const).flatMap((name) => {
     const text = query[name]
-    // The store's calendar has no year 0, and no offset of 16 hours or more; none on Earth is above 14.
+    // The store's calendar has no year 0, and no offset of 16 hours or more; no offset on Earth exceeds 14.
     const isOne =
       text === undefined || (instantOf(text) !== null && !/^0000|[+-](?:1[6-9]|2\d):\d\d$/.test(text))
     return isOne ? [] : [{ path: `/${name}`, expected: INSTANT_RULES }]

@@ -8,7 +8,7 @@ import {
 } from '../files/file-limits.ts'
 
 const FILE_ID_PREFIX = 'cfile_'
-/** `sess_…`, `gen_…`, or a caller's own. C22. */
+/** `sess_…`, `gen_…`, or an id that a caller chose. C22. */
 export const CONTAINER_ID_PATTERN = `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
 const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
 
@@ -17,20 +17,17 @@ export function isContainerId(text: string): boolean {
 }
 
 /**
- * The one form of a container path: segments joined by single slashes, relative, without `.` or `..`, without
- * NUL. Case, Unicode form and every other character are kept as they are: a sandbox may use them all.
- * @param path decoded, as a caller or an id gives it
- * @returns the path, or null for anything else. Design §5.
+ * The only form of a container path: segments joined by single slashes, relative, without `.` or `..`,
+ * without NUL. Case, Unicode form and every other character stay as they are: a sandbox may use them all.
+ * @param path decoded, as in a request or an id
+ * @returns the path, or null for any other text. Design §5.
  */
 export function parseContainerPath(path: string): string | null {
   const segments = path.split('/')
   return RULES.every(({ holds }) => holds(path, segments)) ? path : null
 }
 
-/**
- * What keeps a path from being one, each rule once, never with the path itself; none for a path of this form.
- * C13.
- */
+/** The rules that a path breaks, each once, never with the path itself; empty for a valid path. C13. */
 export function containerPathIssues(path: string): readonly Issue[] {
   const segments = path.split('/')
   return RULES.filter(({ holds }) => !holds(path, segments)).map(({ message, expected }) =>
@@ -43,7 +40,7 @@ export const CONTAINER_PATH_RULES =
   `at most ${CONTAINER_PATH_BYTES_MAX} bytes of UTF-8 in at most ${PATH_SEGMENTS_MAX} segments of at most ` +
   `${PATH_SEGMENT_BYTES_MAX} bytes, none empty, \`.\` or \`..\`, without NUL`
 
-/** Of the write's parameter that is the path. */
+/** An issue of the write's parameter that contains the path. */
 export function pathIssue(message: string, expected: string): Issue {
   return { path: '/file_id', message, expected }
 }
@@ -77,7 +74,7 @@ const RULES: readonly PathRule[] = [
     holds: (_, segments) => segments.every((segment) => Buffer.byteLength(segment) <= PATH_SEGMENT_BYTES_MAX),
   },
   { message: 'has a NUL', expected: 'none', holds: (path) => !path.includes('\0') },
-  // A lone surrogate has no UTF-8 form: it would name another file.
+  // A lone surrogate has no UTF-8 form: the path would name another file.
   { message: 'is not UTF-8', expected: 'UTF-8', holds: (path) => path.isWellFormed() },
 ]
 
@@ -86,7 +83,7 @@ export function containerFileId(path: string): string {
   return FILE_ID_PREFIX + Buffer.from(path).toString('base64url')
 }
 
-/** @returns null unless the id is the one id of a path that may be read; every path has exactly one */
+/** @returns null unless the id is the only id of a readable path; every path has exactly one id */
 export function pathOfContainerFileId(id: string): string | null {
   if (!id.startsWith(FILE_ID_PREFIX)) return null
   const path = parseContainerPath(Buffer.from(id.slice(FILE_ID_PREFIX.length), 'base64url').toString())

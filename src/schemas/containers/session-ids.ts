@@ -6,7 +6,7 @@ export function isSessionIdTooLong(sessionId: string): boolean {
   return sessionId.length > SESSION_ID_CHARS_MAX && [...sessionId].length > SESSION_ID_CHARS_MAX
 }
 
-/** Of the header `x-session-id`; one in a body is refused with the body. */
+/** The failure for the header `x-session-id`; a session id in a body is refused with the body. */
 export function sessionIdTooLong(): Outcome<never> {
   const expected = `at most ${SESSION_ID_CHARS_MAX} characters`
   return fail('header_invalid', {

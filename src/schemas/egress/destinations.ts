@@ -2,9 +2,9 @@ import ipaddr from 'ipaddr.js'
 import { normalHost } from './hosts.ts'
 
 /**
- * Ports that no destination of a caller may have, though they are above 1023, with what usually listens
- * there. Neither HTTPS nor the allow-list opens them: services that take any bytes for commands, and those
- * that rule a machine. Design §9, C17. docs/operate/destinations.md lists them.
+ * Ports above 1023 that no destination of a caller may have, with the services that usually listen there:
+ * services that take any bytes for commands, and services that control a machine. Neither HTTPS nor the
+ * allow-list opens them. Design §9, C17. docs/operate/destinations.md lists them.
  */
 export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   1080: 'SOCKS proxy',
@@ -68,7 +68,7 @@ export const REFUSED_PORTS: Readonly<Record<number, string>> = {
   8500: 'Consul',
 }
 
-/** 443, and 1024 to 65535 less REFUSED_PORTS. C17. */
+/** Allows 443, and 1024 to 65535 without REFUSED_PORTS. C17. */
 export function isPortAllowed(port: number): boolean {
   if (!Number.isInteger(port) || Object.hasOwn(REFUSED_PORTS, port)) return false
   return port === 443 || (port >= 1_024 && port <= 65_535)
@@ -77,10 +77,10 @@ export function isPortAllowed(port: number): boolean {
 export type HostForm = 'name' | 'ipv4' | 'ipv6'
 
 /**
- * What a host is, in the one form of writing that everybody reads alike; null otherwise. A name is one that a
- * secret may be bound to, in that form: lower case, without a trailing dot, and not ending in a number, since
- * resolvers take `127.1` and `0x7f000001` for addresses; an IPv4 address has four plain numbers; an IPv6
- * address stands in brackets as RFC 5952 writes it, without a zone.
+ * The kind of a host in the only spelling that all programs read alike; null otherwise. A name has the form
+ * of a secret's host: lower case, without a trailing dot, and not ending in a number, since resolvers take
+ * `127.1` and `0x7f000001` for addresses. An IPv4 address has four plain numbers. An IPv6 address is in
+ * brackets, as RFC 5952 writes it, without a zone.
  */
 export function hostFormOf(host: string): HostForm | null {
   if (host.startsWith('[')) return isIpv6(host.slice(1, -1)) && host.endsWith(']') ? 'ipv6' : null
@@ -89,7 +89,7 @@ export function hostFormOf(host: string): HostForm | null {
 }
 
 /**
- * Labels in punycode that decode to nothing, or to what is written otherwise, are no names: URLs refuse them.
+ * Rejects labels in punycode that decode to nothing, or to a text with another encoding: URLs refuse them.
  */
 function isPunycodeSound(host: string): boolean {
   return (
@@ -100,12 +100,13 @@ function isPunycodeSound(host: string): boolean {
 
 /** Addresses that the operator admits although they are not public. Design §9. */
 export interface AllowEntry {
-  /** Plain HTTP is spoken to them. */
+  /** True for plain HTTP. */
   readonly isPlain: boolean
-  /** An address, without brackets, and how many of its leading bits count. */
+  /** An address without brackets. */
   readonly address: string
+  /** Leading bits of the address that count. */
   readonly bits: number
-  /** Null = every port that destinations may have. */
+  /** Null: every port that destinations may have. */
   readonly port: number | null
 }
 
@@ -113,9 +114,9 @@ const ENTRY =
   /^(http:)?(?:\[([0-9a-f:.]+)(?:\/(\d{1,3}))?\]|([0-9a-f:]*:[0-9a-f:]*:[0-9a-f:.]*)(?:\/(\d{1,3}))?|([0-9.]+)(?:\/(\d{1,2}))?)(?::(\d{1,5}))?$/
 
 /**
- * One entry of SLUICE_EGRESS_ALLOW: `[http:]CIDR[:port]`. A CIDR is an address with or without `/bits`, and
- * stands in brackets where a port follows an IPv6 one: `10.0.0.0/8`, `http:10.0.0.7:8000`, `[fd00::/8]:8443`.
- * @returns the entry, or what is wrong with it, to be read after "expected"
+ * Parses one entry of SLUICE_EGRESS_ALLOW: `[http:]CIDR[:port]`. A CIDR is an address with or without
+ * `/bits`. An IPv6 CIDR with a port is in brackets: `10.0.0.0/8`, `http:10.0.0.7:8000`, `[fd00::/8]:8443`.
+ * @returns the entry, or the grammar, to be read after "expected"
  */
 export function parseAllowEntry(text: string): AllowEntry | string {
   const [, plain, bracketed, bracketedBits, ipv6, ipv6Bits, ipv4, ipv4Bits, port] =
@@ -135,7 +136,7 @@ export function parseAllowEntry(text: string): AllowEntry | string {
 
 const GRAMMAR = 'a comma list of [http:]CIDR[:port]: 10.0.0.0/8, http:10.0.0.7:8000, [fd00::/8]:8443'
 
-/** As RFC 5952 writes it, and no IPv4 address in disguise. */
+/** Accepts the spelling of RFC 5952, but no IPv4 address in IPv6 form. */
 function isIpv6(text: string): boolean {
   if (!/^[0-9a-f:]+$/.test(text) || !ipaddr.IPv6.isValid(text)) return false
   const address = ipaddr.IPv6.parse(text)

@@ -3,12 +3,12 @@ import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from 
 import { ISSUES_MAX } from '../limits/limits.ts'
 
 /**
- * Letters of other scripts must come as punycode: two spellings of one name would else be two hosts.
+ * Letters of other scripts must come as punycode: otherwise two spellings of one name would be two hosts.
  * Decision.
  */
 const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII form'
 
-/** What a URL would take for an IPv4 address, whatever stands before it. WHATWG URL, "ends in a number". */
+/** A last label that makes a URL read the whole host as an IPv4 address. WHATWG URL, "ends in a number". */
 const NUMBER_LABEL = /^(?:[0-9]+|0x[0-9a-f]*)$/
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
@@ -18,12 +18,12 @@ interface Rule {
   readonly message: string
 }
 
-/** In the order in which a caller is told; the first that is broken counts. */
+/** In the order of reporting: the first broken rule counts. */
 const RULES: readonly Rule[] = [
   { breaks: (text) => text === '', message: 'is empty' },
   { breaks: (text) => text.length > HOST_CHARS_MAX, message: 'is too long' },
   { breaks: (text) => /\s/.test(text), message: 'holds white space' },
-  // Before anything is lowered: letters of other scripts become ASCII by it.
+  // Runs before the name is lowered, since lowering turns some letters of other scripts into ASCII.
   { breaks: (text) => /[^\x21-\x7e]/.test(text), message: 'holds a character that is not ASCII' },
   { breaks: (text) => text.includes('://'), message: 'has a scheme' },
   { breaks: (text) => text.includes('@'), message: 'has user information' },
@@ -45,9 +45,9 @@ const RULES: readonly Rule[] = [
 ]
 
 /**
- * The one form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared in
- * this form and for equality alone, so that a parent domain is another host.
- * @returns null for everything else: schemes, ports, paths, wildcards, addresses in any notation. §4.4, B1.4.
+ * The canonical form of an exact DNS hostname: ASCII, lower case, without a trailing dot. Hosts are compared
+ * in this form and for equality alone, so that a parent domain is another host.
+ * @returns null for any other text: schemes, ports, paths, wildcards, addresses in any notation. §4.4, B1.4.
  */
 export function normalHost(text: string): string | null {
   const name = nameOf(text)
@@ -59,9 +59,9 @@ export type NormalHosts =
   | { readonly hosts: null; readonly issues: readonly Issue[] }
 
 /**
- * Normalizes a secret's hosts: duplicates collapse, the rest is sorted.
+ * Normalizes a secret's hosts: removes duplicates and sorts the rest.
  * @param path JSON pointer of the list
- * @returns or what is wrong with entries, named by their place and never by their text. C13.
+ * @returns the hosts, or the issues of entries, which name an entry by its index and never by its text. C13.
  */
 export function normalHosts(texts: readonly string[], path: string): NormalHosts {
   const issues = texts.flatMap((text, nth) => issueOf(text, `${path}/${nth}`)).slice(0, ISSUES_MAX)

@@ -6,7 +6,7 @@ import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import { Trace } from '../trace.ts'
 
 const Text = Type.String({ minLength: 1 })
-/** Token ids are whole and never negative; 2³¹ bounds every vocabulary. */
+/** Token ids are whole and never negative; 2³¹ exceeds every vocabulary. */
 const TokenList = Type.Array(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }), { minItems: 1 })
 const Media = Type.Object({ data: Type.String({ minLength: 1 }), format: Type.Optional(Type.String()) })
 
@@ -22,7 +22,7 @@ export const EmbeddingPart = Type.Union([
 ])
 export type EmbeddingPart = Static<typeof EmbeddingPart>
 
-/** Every input shape of §4.3 and B1.3. */
+/** Every form of input of §4.3 and B1.3. */
 export const EmbeddingInput = Type.Union([
   Text,
   Type.Array(Text, { minItems: 1 }),
@@ -32,10 +32,10 @@ export const EmbeddingInput = Type.Union([
 ])
 export type EmbeddingInput = Static<typeof EmbeddingInput>
 
-/** What an input is: a string, or an array by what its elements are. */
+/** The form of an input: a string, or an array by the type of its elements. */
 export type InputKind = 'string' | 'strings' | 'numbers' | 'lists' | 'objects'
 
-/** The schema has seen to it that all elements of an array are of the kind of the first. */
+/** The schema has checked that all elements of an array have the type of the first. */
 export function kindOf(input: EmbeddingInput): InputKind {
   if (typeof input === 'string') return 'string'
   const [first] = input

@@ -11,12 +11,12 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number]
 export const ENDPOINT_REGIONS = ['global', 'europe', 'us'] as const
 export type EndpointRegion = (typeof ENDPOINT_REGIONS)[number]
 
-/** Any server that speaks OpenAI's protocol, under either word. */
+/** Slugs for any server that speaks OpenAI's protocol. */
 export const COMPATIBLE_SLUGS: readonly string[] = ['openai-compatible', 'custom']
-/** Their clouds know where an endpoint is without its `base_url`. B2.6. */
+/** Slugs of clouds that locate an endpoint without its `base_url`. B2.6. */
 const PLACELESS_SLUGS: readonly string[] = ['azure', 'bedrock', 'vertex']
 
-/** Why a check failed. B2.6, which has reasons that other calls answer by their status. */
+/** Reasons of a failed check. B2.6 has further reasons, which other calls report by their status. */
 export const CHECK_REASONS = [
   'workspace_not_found',
   'provider_not_found',
@@ -32,7 +32,7 @@ export const CHECK_REASONS = [
 ] as const
 export type CheckReason = (typeof CHECK_REASONS)[number]
 
-/** In the order in which they are made; those that nothing can be said of are left out. */
+/** In the order of the checks. Checks without a result are left out. */
 export const CHECK_NAMES = [
   'workspace_ok',
   'provider_ok',
@@ -46,7 +46,7 @@ export const CHECK_NAMES = [
 ] as const
 export type CheckName = (typeof CHECK_NAMES)[number]
 
-/** Of HTTP. */
+/** HTTP error statuses. */
 const ERRORS = { minimum: 400, maximum: 599 }
 
 const Check = Type.Object({
@@ -70,7 +70,7 @@ export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
 
 const Region = nullable(Type.Enum(ENDPOINT_REGIONS))
-/** The store's texts hold any character but U+0000. */
+/** The store's texts may contain any character but U+0000. */
 const Text = (description?: string) =>
   Type.String({
     minLength: 1,
@@ -116,7 +116,7 @@ export const CreateEndpointBody = Type.Object({
 })
 export type CreateEndpointBody = Static<typeof CreateEndpointBody>
 
-/** Body of PATCH /private-endpoints/{id}: what is left out stays. B2.6. */
+/** Body of PATCH /private-endpoints/{id}: omitted fields keep their value. B2.6. */
 export const UpdateEndpointBody = Type.Object({
   upstream_model_id: Text(),
   base_url: Type.Optional(BaseUrl),
@@ -133,7 +133,7 @@ export type ValidateEndpointBody = Static<typeof ValidateEndpointBody>
 export const SetEndpointPricingBody = Type.Object({ pricing: EndpointPricing })
 export type SetEndpointPricingBody = Static<typeof SetEndpointPricingBody>
 
-/** An id that is none answers as one that nobody has. */
+/** An invalid id gets the answer of an unknown id. */
 export const EndpointParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const DeleteEndpointQuery = Type.Object({
   draft_only: Type.Optional(
@@ -153,10 +153,10 @@ const summary = {
   declared_zdr: nullable(Type.Boolean()),
 }
 
-/** §2.9, B1.10. */
+/** The short form of an endpoint. §2.9, B1.10. */
 export const EndpointSummary = Type.Object(summary)
 export type EndpointSummary = Static<typeof EndpointSummary>
-/** B2.6. */
+/** The full form of an endpoint. B2.6. */
 export const WholeEndpoint = Type.Object({
   ...summary,
   base_url: nullable(Type.String()),
@@ -180,13 +180,13 @@ export const EndpointValidationAnswer = Type.Object({
   data: Type.Object({ passed: Type.Boolean(), checks: Type.Array(Check) }),
 })
 
-/** Where an endpoint is, taken apart. */
+/** The parts of an endpoint's URL. */
 export interface EndpointPlace {
-  /** As it is stored. */
+  /** The URL as stored. */
   readonly url: string
   /** Lower case, without a trailing dot. */
   readonly host: string
-  /** Null: that of HTTPS. */
+  /** Null: the port of HTTPS. */
   readonly port: number | null
   /** Without a trailing slash. */
   readonly path: string
@@ -195,13 +195,13 @@ export interface EndpointPlace {
 const CHAT = '/chat/completions'
 
 /**
- * Normalizes a `base_url`; null for what is none: another scheme than HTTPS, credentials, a query or a
+ * Normalizes a `base_url`; null for an invalid one: another scheme than HTTPS, credentials, a query or a
  * fragment. B2.6.
  */
 export function placeOf(baseUrl: string): EndpointPlace | null {
   if (!URL.canParse(baseUrl)) return null
   const url = new URL(baseUrl)
-  // A lone `?` or `#` leaves no trace in what was parsed.
+  // A single `?` or `#` leaves no trace in the parsed URL.
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '' || /[?#]/.test(baseUrl))
     return null
   const host = url.hostname.replace(/\.$/, '')
@@ -212,12 +212,12 @@ export function placeOf(baseUrl: string): EndpointPlace | null {
   return { url: `https://${host}${port === null ? '' : `:${port}`}${path}`, host, port, path }
 }
 
-/** Whether an endpoint of this provider may leave out its `base_url`. */
+/** Whether an endpoint of this provider may omit its `base_url`. */
 export function mayBePlaceless(providerSlug: string): boolean {
   return PLACELESS_SLUGS.includes(providerSlug)
 }
 
-/** Names of prices that whole nano-USD per million tokens cannot hold. C14. */
+/** Names of prices that are not whole nano-USD per million tokens. C14. */
 export function uncountable(pricing: EndpointPricing): readonly (keyof EndpointPricing)[] {
   return (['prompt', 'completion'] as const).filter((name) => nanoPerMillion(pricing[name]) === null)
 }

@@ -1,11 +1,12 @@
 import type { Issue } from '../failures.ts'
 import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from './file-limits.ts'
 
-/** Fields of an upload's form that say when the file goes, as OpenAI's clients write them. C37. */
+/** The field of an upload's form for the start of a file's lifetime, as OpenAI's clients name it. C37. */
 const ANCHOR = 'expires_after[anchor]'
+/** The field of an upload's form for the seconds of a file's lifetime. C37. */
 const SECONDS = 'expires_after[seconds]'
 
-/** What is wrong with them, never with their text; null when nothing is, or when they are not there. */
+/** The issue of these fields, never with their text; null when they are valid or missing. */
 export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
   const [anchor, seconds] = [fields.get(ANCHOR), fields.get(SECONDS)]
   if (anchor === undefined && seconds === undefined) return null
@@ -24,13 +25,16 @@ export function expiryIssue(fields: ReadonlyMap<string, string>): Issue | null {
   }
 }
 
-/** Seconds after the creation of a file until it goes; null: it stays. @param fields without an issue */
+/**
+ * Seconds from the creation of a file to its expiry; null: the file does not expire.
+ * @param fields without an issue
+ */
 export function expiresAfterOf(fields: ReadonlyMap<string, string>): number | null {
   const seconds = fields.get(SECONDS)
   return seconds === undefined ? null : secondsOf(seconds)
 }
 
-/** As `expiresAfterOf` reads them; none when it stays. */
+/** The fields that `expiresAfterOf` reads; empty for a file that does not expire. */
 export function expiryFields(seconds: number | null): readonly (readonly [name: string, value: string])[] {
   return seconds === null
     ? []

@@ -6,11 +6,11 @@ import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } f
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Bytes = Type.Integer({ minimum: 0, description: 'Bytes.' })
 
-/** How a file is written for different clients. C8. */
+/** The form of a file in replies to different clients. C8. */
 export type FileShape = 'openrouter' | 'anthropic' | 'openai'
 
 /**
- * Request headers that decide the shape; `x-stainless-lang` stands for any header that begins with
+ * Request headers that decide the form; `x-stainless-lang` stands for any header that begins with
  * `x-stainless-`. C8.
  */
 export const SHAPE_HEADERS = [
@@ -21,8 +21,8 @@ export const SHAPE_HEADERS = [
 ] as const
 
 /**
- * @param headers as the caller sent them. C8: Anthropic's clients send `x-stainless-` headers too, so theirs
- * is first.
+ * @param headers as the client sent them. C8: Anthropic's clients send `x-stainless-` headers too, so that
+ * Anthropic's headers are checked first.
  */
 export function shapeOf(
   headers: Readonly<Partial<Record<(typeof SHAPE_HEADERS)[number], string>>>,
@@ -69,7 +69,7 @@ const OpenAiFile = Type.Object(
   { description: "The shape for OpenAI's clients." },
 )
 
-/** A file in the shape of its caller. §2.8, B1.7. */
+/** A file in the form of its client. §2.8, B1.7. */
 export const FileAnswer = Type.Union([OwnFile, OpenAiFile])
 export type FileAnswer = Static<typeof FileAnswer>
 
@@ -77,12 +77,12 @@ const Ends = { has_more: Type.Boolean(), first_id: nullable(Type.String()), last
 
 const FILE_ID = /^file_[0-9a-f]{32}$/
 
-/** Whether a text may be the id of a stored file: what else a path holds never reaches the store. C9. */
+/** Whether a text may be the id of a stored file: no other text reaches the store. C9. */
 export function isFileId(text: string): boolean {
   return FILE_ID.test(text)
 }
 
-/** What the shapes tell of a file; a row of the store is one. */
+/** The fields of a file that replies show; a row of the store has them. */
 export interface ToldFile {
   readonly id: string
   readonly filename: string
@@ -90,22 +90,22 @@ export interface ToldFile {
   readonly sizeBytes: number
   readonly createdAt: Date
   readonly isDownloadable: boolean
-  /** Null: none was given. */
+  /** Null: the uploader gave none. */
   readonly purpose: string | null
-  /** Null, as left out: it stays. */
+  /** Null or missing: the file does not expire. */
   readonly expiresAt?: Date | null
 }
 
-/** `purpose` of a file whose uploader named none; an index of the store has it too. Decision. */
+/** `purpose` of a file whose uploader named none; an index of the store contains the same value. Decision. */
 export const PURPOSE_DEFAULT = 'user_data'
 
-/** Of an upload's form; null when it names none. */
+/** The purpose in an upload's form; null when the form names none. */
 export function purposeOf(fields: ReadonlyMap<string, string>): string | null {
   const purpose = fields.get('purpose') ?? ''
   return purpose === '' ? null : purpose
 }
 
-/** What is wrong with the `purpose` of an upload, never with the text itself; null when nothing is. */
+/** The issue of an upload's `purpose`, never with the text itself; null for a valid one. */
 export function purposeIssue(purpose: string): Issue | null {
   const isGood = purpose.length <= PURPOSE_CHARS_MAX && !/[\p{Cc}\ufffd]/u.test(purpose)
   return isGood
@@ -171,7 +171,7 @@ export const FileListAnswer = Type.Union([
 ])
 export type FileListAnswer = Static<typeof FileListAnswer>
 
-/** B2.7. */
+/** Answer of DELETE for a file. B2.7. */
 export const FileDeletedAnswer = Type.Union([
   Type.Object({
     _shape: Type.Union([Type.Literal('openrouter'), Type.Literal('anthropic')]),
@@ -190,7 +190,7 @@ export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
 export interface ToldFilePage {
   readonly files: readonly ToldFile[]
   readonly hasMore: boolean
-  /** Where the next page begins. */
+  /** Cursor of the next page. */
   readonly next: string | null
 }
 
@@ -215,7 +215,7 @@ export function fileDeletedAnswer(id: string, shape: FileShape): FileDeletedAnsw
 /** Bytes of a file or of a part of it. */
 export const FileContent = Type.String({ format: 'binary', description: 'The bytes.' })
 
-/** What every operation of files takes. B1.7, B2.7. */
+/** Parameters of every operation on files. B1.7, B2.7. */
 export const FileScope = {
   provider: Type.Optional(
     Type.Union([Type.Literal('openai'), Type.Literal('anthropic')], {
@@ -288,7 +288,7 @@ const ContainerId = Type.String({
 })
 
 export const ContainerParams = Type.Object({ container_id: ContainerId })
-/** Named as the reads of the same place name it: OpenAPI knows one name for one place of a path. C22. */
+/** Named as in the reads of the same path: OpenAPI allows one name for a place of a path. C22. */
 export const ContainerWriteParams = Type.Object({
   container_id: ContainerId,
   file_id: Type.String({
@@ -324,7 +324,7 @@ export const ContainerFileAnswer = Type.Object({
 })
 export type ContainerFileAnswer = Static<typeof ContainerFileAnswer>
 
-/** @param file what storage says of it */
+/** @param file facts from storage */
 export function containerFileAnswer(
   containerId: string,
   file: { readonly path: string; readonly sizeBytes: number; readonly changedAt: Date },

@@ -1,4 +1,4 @@
-/** The types of content that are accepted. §4.7 */
+/** The accepted types of content. §4.7 */
 export type MimeType =
   | 'application/pdf'
   | 'image/png'
@@ -14,6 +14,6 @@ export type MimeType =
   | 'audio/ogg'
   | TextType
 
-/** Of them those that are UTF-8 text. */
+/** The accepted types that are UTF-8 text. */
 export type TextType =
   'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/markdown' | 'text/plain'

@@ -3,8 +3,8 @@ const ALL_OF_AUTHOR = '/*'
 /**
  * Whether a key may use a model. Case is ignored, as in ids of models.
  * @param allowed `author/slug`, with all variants of the model, or `author/*`; null = all models
- * @param modelId canonical, with or without a variant's suffix: an alias is resolved before
- * Source: our extension of B2.10.
+ * @param modelId canonical, with or without a variant's suffix: aliases are resolved before
+ * Source: Sluice's extension of B2.10.
  */
 export function isModelAllowed(allowed: readonly string[] | null, modelId: string): boolean {
   if (allowed === null) return true

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** What a plain key begins with tells its kind. Contract C9. */
+/** The prefix of a plain key tells its kind. Contract C9. */
 export const KEY_PREFIXES = {
   inference: 'sk-sluice-v1-',
   management: 'sk-sluice-mgmt-v1-',
@@ -11,12 +11,14 @@ export const KEY_PREFIXES = {
 export type KeyKind = keyof typeof KEY_PREFIXES
 
 /**
- * Kinds of API keys; tokens of identity providers are kept apart from them, and made by operators alone. C16.
+ * Kinds of API keys. The tokens of identity providers are kept apart from these, and only operators create
+ * them. C16.
  */
 export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 
-/** Random bytes of a key, and their count of base64url characters. Contract C9. */
+/** Random bytes of a key. Contract C9. */
 const KEY_BYTES = 32
+/** Characters of the random part in base64url. Contract C9. */
 const KEY_CHARS = 43
 const LABEL_CHARS = 3
 const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${KEY_CHARS}}$`)
@@ -33,7 +35,7 @@ export function newApiKey(kind: KeyKind, random: (bytes: number) => Buffer = ran
   return { key, hash: hashOfKey(key) }
 }
 
-/** What people know a key by: its prefix and the ends of its random part. */
+/** The label by which people recognize a key: its prefix and the ends of its random part. */
 export function labelOf(key: string): string {
   const from = key.length - KEY_CHARS
   return `${key.slice(0, from + LABEL_CHARS)}...${key.slice(-LABEL_CHARS)}`
@@ -44,7 +46,7 @@ export function hashOfKey(key: string): string {
   return hash('sha256', key, 'hex')
 }
 
-/** False for what cannot be a key of ours, whatever the store holds. */
+/** False for a text that cannot be a key of this product, whatever the store contains. */
 export function isKeyShaped(text: string): boolean {
   return KEY_SHAPE.test(text)
 }

@@ -16,11 +16,14 @@ import { KEY_SCOPES, RESERVED_SCOPE_TEXT } from './scopes.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** When the limit of a key begins anew; without one it holds for the key's lifetime. B2.10. */
+/**
+ * Intervals after which the limit of a key starts anew; without one the limit holds for the key's lifetime.
+ * B2.10.
+ */
 export const LIMIT_RESETS = ['daily', 'weekly', 'monthly'] as const
 export type LimitReset = (typeof LIMIT_RESETS)[number]
 
-/** Models that a key may use. @returns false for what can name neither a model nor all of an author */
+/** Whether a text names a model or all models of an author. */
 export function isAllowedModel(text: string): boolean {
   return text.length <= ALLOWED_MODEL_CHARS_MAX && ALLOWED_MODEL.test(text)
 }
@@ -28,7 +31,7 @@ export function isAllowedModel(text: string): boolean {
 const ALLOWED_MODEL = /^[\w.-]+\/(?:\*|[\w.-]+)$/
 export const ALLOWED_MODEL_RULES = '`author/slug`, or `author/*` for all of an author'
 
-/** The store's texts hold any character but U+0000. */
+/** The store's texts may contain any character but U+0000. */
 const Name = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
@@ -92,7 +95,7 @@ const ExpiresAt = nullable(
   }),
 )
 
-/** Body of POST /keys. What else it holds is ignored (C25). B2.10. */
+/** Body of POST /keys. Other members are ignored (C25). B2.10. */
 export const CreateKeyBody = Type.Object({
   name: Name,
   kind: Type.Optional(
@@ -131,7 +134,7 @@ export const CreateKeyBody = Type.Object({
 })
 export type CreateKeyBody = Static<typeof CreateKeyBody>
 
-/** Body of PATCH /keys/{hash}. What is left out stays. C25, B2.10. */
+/** Body of PATCH /keys/{hash}. Omitted members keep their value. C25, B2.10. */
 export const UpdateKeyBody = Type.Object({
   name: Type.Optional(Name),
   disabled: Type.Optional(Type.Boolean()),
@@ -147,7 +150,7 @@ export const UpdateKeyBody = Type.Object({
 })
 export type UpdateKeyBody = Static<typeof UpdateKeyBody>
 
-/** Body of POST /keys/{hash}/rotate: our extension. */
+/** Body of POST /keys/{hash}/rotate: Sluice's extension. */
 export const RotateKeyBody = Type.Object({
   overlap_seconds: Type.Optional(
     Type.Integer({
@@ -183,7 +186,7 @@ export const ListKeysQuery = Type.Object({
 const Usd = Type.Number({ description: 'USD.' })
 const Instant = Type.String({ format: 'date-time' })
 
-/** What a key has used, in USD; what had a window of its own begins anew with it. B2.10. */
+/** Usage of a key in USD; an amount with a window of its own starts anew with the window. B2.10. */
 const USAGE = {
   usage: Usd,
   usage_daily: Usd,
@@ -206,7 +209,7 @@ const LIMITS = {
   include_byok_in_limit: Type.Boolean(),
 }
 
-/** B2.10, with our extensions at its end. */
+/** B2.10, with Sluice's extensions at its end. */
 export const ApiKey = Type.Object({
   hash: Type.String(),
   name: Type.String(),

@@ -1,6 +1,6 @@
 /**
- * What an inference or intern key may be narrowed to. C34. `vault:use` is the egress route and private
- * endpoints, which release secrets to their hosts; nothing reads a secret back.
+ * Scopes of an inference or intern key. C34. `vault:use` permits the egress route and private endpoints,
+ * which release secrets to their hosts; no scope permits reading a secret.
  */
 export const KEY_SCOPES = [
   'inference',
@@ -14,13 +14,17 @@ export const KEY_SCOPES = [
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
 /**
- * What the reference and the command line say of a scope without an operation that inference or intern keys
+ * Text of the reference and the command line about a scope without an operation that inference or intern keys
  * may call. C34.
  */
 export const RESERVED_SCOPE_TEXT =
   'presets:write is reserved: no operation needs it today, since management keys alone write presets'
 
-/** @param scopes of a key; null = all @param needed any one of these; none: every key may */
+/**
+ * Whether a key has one of the needed scopes.
+ * @param scopes of a key; null = all
+ * @param needed empty: every key may
+ */
 export function hasScope(scopes: readonly KeyScope[] | null, needed: readonly KeyScope[]): boolean {
   return scopes === null || needed.length === 0 || needed.some((scope) => scopes.includes(scope))
 }
@@ -29,7 +33,7 @@ export function isKeyScope(text: string): text is KeyScope {
   return KEY_SCOPES.some((scope) => scope === text)
 }
 
-/** As messages and the reference name them. */
+/** The scopes as messages and the reference show them. */
 export function scopesText(scopes: readonly KeyScope[]): string {
   return scopes.map((scope) => `\`${scope}\``).join(' or ')
 }

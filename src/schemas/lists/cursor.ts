@@ -1,25 +1,23 @@
 const PREFIX = 'after:'
 const BACK_PREFIX = 'before:'
 
-/**
- * Where the next page of a list begins: behind this id. Opaque to callers, so that what it holds may change.
- */
+/** Cursor of the page after this id. Opaque to callers, so that its content may change. */
 export function cursorBehind(id: string): string {
   return Buffer.from(PREFIX + id).toString('base64url')
 }
 
-/** The same of a list that is walked backwards: its next page ends before this id. */
+/** Cursor of a list that is walked backwards: its next page ends before this id. */
 export function cursorBefore(id: string): string {
   return Buffer.from(BACK_PREFIX + id).toString('base64url')
 }
 
-/** @returns the id, or null for a text that is no cursor of ours */
+/** @returns the id, or null for a text that is not a cursor from `cursorBehind` */
 export function idOfCursor(cursor: string): string | null {
   const id = Buffer.from(cursor, 'base64url').toString().slice(PREFIX.length)
   return cursorBehind(id) === cursor ? id : null
 }
 
-/** The same of a cursor of a list that is walked backwards. */
+/** @returns the id, or null for a text that is not a cursor from `cursorBefore` */
 export function idOfBackCursor(cursor: string): string | null {
   const id = Buffer.from(cursor, 'base64url').toString().slice(BACK_PREFIX.length)
   return cursorBefore(id) === cursor ? id : null

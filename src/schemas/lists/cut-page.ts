@@ -1,17 +1,17 @@
 import { LIST_PAGE_BYTES_MAX } from '../limits/limits.ts'
 
-/** What one page of a list answers with. */
+/** The content of one page of a list. */
 interface CutPage<Row, Wire> {
-  /** Those that the page has. */
+  /** The rows on the page. */
   readonly rows: readonly Row[]
   readonly data: Wire[]
-  /** There were more, which the next page has. */
+  /** The next page has further rows. */
   readonly isCut: boolean
 }
 
 /**
- * Ends a page behind the row with which it has LIST_PAGE_BYTES_MAX. Every list passes here, or its statement
- * ends it by the same rule.
+ * Ends a page after the row with which it reaches LIST_PAGE_BYTES_MAX. Every list uses this function, or ends
+ * in its statement by the same rule.
  */
 export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => Wire): CutPage<Row, Wire> {
   const data: Wire[] = []
@@ -26,8 +26,8 @@ export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => W
 }
 
 /**
- * A page of a list that goes on by `offset`: the next one begins behind what this one has, which may be less
- * than its limit.
+ * A page of a list that continues by `offset`: the next page begins after the items of this one, which may be
+ * fewer than its limit.
  */
 export function offsetPage<Row, Wire>(
   { rows, totalCount }: { readonly rows: readonly Row[]; readonly totalCount: number },

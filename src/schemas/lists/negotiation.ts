@@ -1,8 +1,8 @@
-/** What a caller's headers say of the form of a page that it wants. */
+/** Negotiation of a page's form by the headers of the request. */
 
 /**
- * Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3. @param acceptEncoding the
- * header's value
+ * Whether the coding is listed, with a quality other than 0. RFC 9110 §12.5.3.
+ * @param acceptEncoding the header's value
  */
 export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | 'gzip'): boolean {
   return (acceptEncoding ?? '').split(',').some((listed) => {
@@ -12,8 +12,8 @@ export function takesCoding(acceptEncoding: string | undefined, coding: 'br' | '
 }
 
 /**
- * Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2. @param ifNoneMatch the header's
- * value
+ * Whether the caller has the form already, compared weakly. RFC 9110 §13.1.2.
+ * @param ifNoneMatch the header's value
  */
 export function hasForm(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false

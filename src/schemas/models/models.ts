@@ -11,7 +11,8 @@ const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as 
 const Count = Type.Integer({ minimum: 0 })
 
 /**
- * `prompt` and `completion` are per token, `request` per request, others per unit of their name. C14, B1.11.
+ * `prompt` and `completion` are per token, `request` per request, the others per unit of their name. C14,
+ * B1.11.
  */
 export const Pricing = Type.Object(
   {
@@ -66,7 +67,7 @@ export const Reasoning = Type.Object({
   supports_max_tokens: Type.Optional(Type.Boolean()),
 })
 
-/** Scores that the sorts and the `min_…` filters of model lists read. B2.3. */
+/** Scores that the sort orders and the `min_…` filters of model lists use. B2.3. */
 export const Benchmarks = Type.Object({
   intelligence_index: Type.Optional(Type.Number()),
   coding_index: Type.Optional(Type.Number()),
@@ -76,7 +77,8 @@ export const Benchmarks = Type.Object({
 })
 
 /**
- * A model in replies. What is optional is absent, never null; what is nullable never absent. §2.10, B1.11.
+ * A model in replies. Optional members are absent, never null; nullable members are never absent. §2.10,
+ * B1.11.
  */
 export const Model = Type.Object({
   id: Type.String({ description: 'With the variant suffix, when one was asked for.' }),
@@ -144,7 +146,10 @@ export type ModelEndpoint = Static<typeof ModelEndpoint>
 /** Answer of GET /model/{author}/{slug}. §4.11. */
 export const ModelAnswer = Type.Object({ data: Model })
 
-/** Answer of GET /models/{model}: the model in the envelope-free form of OpenAI's clients. Our extension. */
+/**
+ * Answer of GET /models/{model}: the model without an envelope, as OpenAI's clients expect it. Sluice's
+ * extension.
+ */
 export const BareModel = Type.Object({
   ...Model.properties,
   object: Type.Literal('model'),
@@ -184,7 +189,8 @@ export const ModelParams = Type.Object({
 export type ModelParams = Static<typeof ModelParams>
 
 /**
- * Path of GET /models/{model}: a whole id in one segment, its slash percent-encoded, or an alias without one.
+ * Path of GET /models/{model}: a whole id in one segment with its slash percent-encoded, or an alias without
+ * a slash.
  */
 export const BareModelParams = Type.Object({ model: Type.String({ minLength: 1 }) })
 export type BareModelParams = Static<typeof BareModelParams>

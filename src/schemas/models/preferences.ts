@@ -16,7 +16,7 @@ const price = (description: string) =>
       { description },
     ),
   )
-/** A misspelled wish that passed in silence would be a wish that nobody keeps. C25. */
+/** Unknown members are refused: a misspelled preference would otherwise be ignored silently. C25. */
 const CLOSED = { additionalProperties: false } as const
 const SortBy = Type.Union([
   Type.Literal('price'),

@@ -1,12 +1,12 @@
-/** What providers speak. */
+/** The protocols of providers. */
 export const PROTOCOLS = ['openai', 'cohere', 'google', 'anthropic', 'local'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** It has no call for embeddings. */
+/** A protocol without a call for embeddings. */
 const WITHOUT_EMBEDDINGS = 'anthropic'
 export type EmbeddingProtocolName = Exclude<Protocol, typeof WITHOUT_EMBEDDINGS>
 
-/** Those that have calls for video. Design §10. */
+/** Protocols with calls for video. Design §10. */
 const WITH_VIDEO = ['openai', 'google', 'local'] as const satisfies readonly Protocol[]
 export type VideoProtocolName = (typeof WITH_VIDEO)[number]
 

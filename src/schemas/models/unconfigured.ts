@@ -9,8 +9,8 @@ interface Unserved {
 }
 
 /**
- * `endpoint_unconfigured`: callers learn which providers would serve the model, the log which variables to
- * set. C39.
+ * `endpoint_unconfigured`: tells the caller the providers that would serve the model, and the log the
+ * variables to set. C39.
  */
 export function endpointUnconfigured({ id, endpoints }: Unserved): Outcome<never> {
   const providers = [...new Map(endpoints.map(({ provider }) => [provider.slug, provider])).values()]

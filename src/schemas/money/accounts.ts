@@ -1,9 +1,8 @@
 /**
- * Ids of the accounts that calls are paid from: one letter for the kind of its owner, and the owner. Design
- * §6.
+ * Ids of the accounts that pay for calls: a letter for the kind of the owner, and the owner's id. Design §6.
  */
 
-/** Whose money: the credit of an organization, the budgets of a workspace, the limit of a key. */
+/** Kinds of accounts: the credit of an organization, the budgets of a workspace, the limit of a key. */
 export type AccountKind = 'organization' | 'workspace' | 'key'
 
 export function organizationAccount(organizationId: string): string {
@@ -14,7 +13,7 @@ export function workspaceAccount(workspaceId: string): string {
   return `w${workspaceId}`
 }
 
-/** @param hash of the first key of its rotation */
+/** @param hash of the first key of the rotation */
 export function keyAccount(hash: string): string {
   return `k${hash}`
 }

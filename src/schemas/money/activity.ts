@@ -60,7 +60,7 @@ export const ActivityAnswer = Type.Object({
   to: Type.String({ format: 'date' }),
 })
 
-/** What is wrong with the days of a read; null when nothing is. */
+/** The issue of a read's days; null when they are valid. */
 export function faultOfDays({
   from,
   to,
@@ -82,8 +82,8 @@ export function faultOfDays({
 }
 
 /**
- * `Date` takes the 31st of a short month for the 1st of the next; days near the ends of its years cannot be
- * counted from.
+ * Whether a text is a day. `Date` takes the 31st of a short month for the 1st of the next; and near the ends
+ * of `Date`'s range days cannot be computed with.
  */
 export function isDay(text: string): boolean {
   const at = Date.parse(`${text}T00:00:00Z`)

@@ -5,19 +5,19 @@ import { USD_MAX } from './money-limits.ts'
 export const BUDGET_INTERVALS = ['daily', 'weekly', 'monthly', 'lifetime'] as const
 export type BudgetInterval = (typeof BUDGET_INTERVALS)[number]
 
-/** USD that still come to one nano-USD: budgets are counted in those. C14. */
+/** USD of one nano-USD, the unit of budgets. C14. */
 const USD_MIN = 1e-9
 
 const WorkspaceRef = Type.String({ minLength: 1, description: 'UUID or slug.' })
 
 export const BudgetsParams = Type.Object({ workspace_ref: WorkspaceRef })
-/** §4.12. */
+/** Parameters of a single budget. §4.12. */
 export const BudgetParams = Type.Object({
   workspace_ref: WorkspaceRef,
   interval: Type.Enum(BUDGET_INTERVALS),
 })
 
-/** Body of PUT /workspaces/{workspace_ref}/budgets/{interval}. What else it holds is ignored. B2.9, C25. */
+/** Body of PUT /workspaces/{workspace_ref}/budgets/{interval}. Other members are ignored. B2.9, C25. */
 export const BudgetBody = Type.Object({
   limit_usd: Type.Number({
     minimum: USD_MIN,
@@ -33,7 +33,7 @@ export const BudgetBody = Type.Object({
 })
 export type BudgetBody = Static<typeof BudgetBody>
 
-/** Whether a limit holds by now. C15. */
+/** Whether a limit applies already. C15. */
 export const Effective = Type.Enum(['now', 'pending'], {
   description:
     'Our extension. `pending`: what was spent and lent before a change may still go beyond the limit, ' +
@@ -43,7 +43,7 @@ export type Effective = Static<typeof Effective>
 
 const Instant = Type.String({ format: 'date-time' })
 
-/** §2.11, and four fields of ours. */
+/** §2.11, and four fields of Sluice's own. */
 export const Budget = Type.Object({
   id: Type.String({ format: 'uuid' }),
   workspace_id: Type.String({ format: 'uuid' }),

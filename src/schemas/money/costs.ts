@@ -9,7 +9,7 @@ export interface Price {
   readonly requestNano: number
 }
 
-/** Cost of one call in whole nano-USD, rounded up once; never more than COST_NANO_MAX. C14. */
+/** Cost of one call in whole nano-USD, rounded up once; at most COST_NANO_MAX. C14. */
 export function costNano(tokens: number, price: Price): number {
   const product = tokens * price.promptNanoPerMillion
   return Math.min(COST_NANO_MAX, promptNano(product, tokens, price) + price.requestNano)
@@ -22,8 +22,8 @@ function promptNano(product: number, tokens: number, price: Price): number {
 }
 
 /**
- * Which of the limits that a call stands under are finite, and whether they count what the workspace pays
- * itself. B2.9, B2.10.
+ * The limits of a call that are finite, and whether each counts calls that the workspace pays itself. B2.9,
+ * B2.10.
  */
 export interface LimitFlags {
   readonly isCreditLimited: boolean
@@ -34,8 +34,8 @@ export interface LimitFlags {
 }
 
 /**
- * Whether a finite limit counts the calls of an endpoint. @param isOwn called with a credential of the
- * workspace
+ * Whether a finite limit counts the calls of an endpoint.
+ * @param isOwn called with a credential of the workspace
  */
 export function isCounted(flags: LimitFlags, isOwn: boolean): boolean {
   if (!isOwn) return flags.isCreditLimited || flags.isWorkspaceLimited || flags.isKeyLimited
@@ -45,7 +45,7 @@ export function isCounted(flags: LimitFlags, isOwn: boolean): boolean {
   )
 }
 
-/** What of a cost is charged: no more than the bound that was told before the call. Design §6.4. */
+/** The charged part of a cost: no more than the bound that was computed before the call. Design §6.4. */
 export function chargedNano(
   cost: { readonly costNano: number; readonly isByok: boolean },
   bound: { readonly paidNano: number | null; readonly anyNano: number | null },

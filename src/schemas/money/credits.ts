@@ -3,7 +3,7 @@ import { Effective } from './budgets.ts'
 import { OrganizationId } from '../operator/caps.ts'
 import { CREDIT_NOTE_CHARS_MAX, USD_MAX } from './money-limits.ts'
 
-/** What an organization may spend, and has. B2.10 knows the first two. */
+/** Credit and usage of an organization. B2.10 defines the first two. */
 const totals = {
   total_credits: Type.Number({ description: 'USD of all entries; 0 until the first top-up.' }),
   total_usage: Type.Number({
@@ -22,7 +22,7 @@ const totals = {
 const Totals = Type.Object(totals)
 export type CreditTotals = Static<typeof Totals>
 
-/** Kinds of entries; `opening` is what was spent before the first top-up. */
+/** Kinds of entries; `opening` is the spend before the first top-up. */
 export const CREDIT_KINDS = ['opening', 'top_up', 'correction'] as const
 export type CreditKind = (typeof CREDIT_KINDS)[number]
 
@@ -35,7 +35,7 @@ const Added = Type.Object({
   ...totals,
 })
 
-/** Body of POST /credits. What else it holds is ignored. C25. */
+/** Body of POST /credits. Other members are ignored. C25. */
 export const CreditBody = Type.Object({
   organization_id: Type.Optional(OrganizationId),
   amount_usd: Type.Number({

@@ -13,12 +13,12 @@ export interface RefusingLimit {
     readonly restNano?: number
     readonly resetsAtMs: number | null
   }
-  /** What the call may cost at most, as this account counts it. */
+  /** Upper bound of the call's cost, as this account counts it. */
   readonly boundNano: number
 }
 
 /**
- * The refusal of a call, told by the limit that comes first: credit, the key's, then the broadest budget.
+ * The refusal of a call by its first limit in this order: credit, the key's limit, then the broadest budget.
  * C14.
  * @param refusing at least one
  */
@@ -26,7 +26,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
   const told = refusing.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first))
   const { kind, limit } = told
   const { failure, limitSource } = KINDS[kind]
-  // Credit has no other interval than ever.
+  // Credit has only the lifetime as its interval.
   const interval = kind === 'organization' ? {} : { interval: limit.span }
   const metadata: FailureMetadata = {
     limit_source: limitSource,
@@ -41,8 +41,8 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
 
 /**
  * The refusal of a call whose cost has no upper bound.
- * @param kinds accounts with a finite limit, at least one @param unpriced tag of an endpoint without a price,
- * if that is why
+ * @param kinds accounts with a finite limit, at least one
+ * @param unpriced tag of an endpoint whose missing price is the cause
  */
 export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
@@ -54,7 +54,7 @@ export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | 
   })
 }
 
-/** In the order in which they are told. */
+/** In the order of reporting. */
 const ORDER = ['organization', 'key', 'workspace'] as const satisfies readonly AccountKind[]
 
 const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; readonly limitSource: string }>> =
@@ -64,7 +64,7 @@ const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; reado
     workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
   }
 
-/** The lowest is told. Spans are listed from the narrowest. */
+/** The limit of the lowest rank is reported. BUDGET_INTERVALS begins with the narrowest interval. */
 function rankOf({ kind, limit }: RefusingLimit): number {
   return ORDER.indexOf(kind) * BUDGET_INTERVALS.length - BUDGET_INTERVALS.indexOf(limit.span)
 }
@@ -74,7 +74,7 @@ function detailOf({ limit, boundNano }: RefusingLimit): string {
   const heldNano = restNano === undefined ? 0 : limitNano - spentNano - restNano
   const facts = [
     `${usdText(spentNano)} of ${usdText(limitNano)} USD are used`,
-    // Else a caller would be told of a limit that has room.
+    // Without the held amount, the refusal would name a limit that seems to have room.
     ...(heldNano > 0 ? [`${usdText(heldNano)} are held for calls under way`] : []),
     `and it may cost up to ${usdText(boundNano)}`,
   ]

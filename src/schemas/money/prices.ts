@@ -1,19 +1,19 @@
-/** Decimal places of a price in USD per token that whole nano-USD per million tokens can hold. C14. */
+/** Decimal places of a price in USD per token, so that it is whole nano-USD per million tokens. C14. */
 export const TOKEN_PRICE_PLACES = 15
-/** Decimal places of a price per request, image or search in whole nano-USD. C14. */
+/** Decimal places of a price per request, image or search, so that it is whole nano-USD. C14. */
 export const UNIT_PRICE_PLACES = 9
 
 /**
- * Scales a decimal by a power of ten without ever being a float: `('0.00000002', 15)` is 20,000,000.
- * @param decimal digits, and a fraction behind a point
- * @returns null when it is not such a decimal, has more places than fit, or the result is not a safe integer
+ * Scales a decimal by a power of ten without floating point: `('0.00000002', 15)` is 20,000,000.
+ * @param decimal digits, with or without a fraction after a point
+ * @returns null for another text, for more places than `places`, or for a result that is not a safe integer
  */
 export function scaled(decimal: string, places: number): number | null {
   const parts = /^(\d+)(?:\.(\d+))?$/.exec(decimal)
   if (parts === null) return null
   const whole = (parts[1] ?? '').replace(/^0+/, '')
   const fraction = parts[2] ?? ''
-  // Tenants write prices, of any length: a regular expression would begin anew at each of the zeros.
+  // Workspaces write prices, of any length: a regular expression would start again at each of the zeros.
   let end = fraction.length
   while (fraction[end - 1] === '0') end -= 1
   if (end > places || whole.length > SAFE_DIGITS) return null

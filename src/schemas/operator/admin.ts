@@ -92,10 +92,7 @@ export const AdminJobListAnswer = Type.Object({
   has_more: HasMore,
 })
 
-/**
- * What an operator sees of a delivery: of its address the host alone, since the rest may be a caller's
- * secret.
- */
+/** A delivery as operators see it: only the host of its address, since the rest may be a caller's secret. */
 export const AdminDeliveryShape = Type.Object({
   id: Id,
   workspace_id: Id,
@@ -116,8 +113,8 @@ export const ADMIN_JOB_STEPS = ['accepted', 'submitted', 'running', 'storing', '
 export type AdminJobStep = (typeof ADMIN_JOB_STEPS)[number]
 
 /**
- * GET /admin/jobs/{job_id}: the row of the list, and what else there is; never the prompt, a body or a
- * callback URL.
+ * GET /admin/jobs/{job_id}: the row of the list and further facts; never the prompt, a body or a callback
+ * URL.
  */
 export const AdminJobDetailsShape = Type.Object({
   ...AdminJobShape.properties,
@@ -165,7 +162,7 @@ export const AdminWebhookListAnswer = Type.Object({
 
 export const AdminWebhookParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
-/** What else it holds is ignored. C25. */
+/** Other members are ignored. C25. */
 export const ReplayDeadBody = Type.Object({ workspace_id: Workspace })
 export type ReplayDeadBody = Static<typeof ReplayDeadBody>
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 
 /**
- * What an organization has at most of each; `vaults` are attachable ones, and `secrets` what these hold
- * together. C33.
+ * The objects whose number an organization's caps limit; `vaults` are attachable vaults, and `secrets` the
+ * secrets in all of these. C33.
  */
 export const CAPPED = ['workspaces', 'api_keys', 'interns', 'vaults', 'secrets'] as const
 export type Capped = (typeof CAPPED)[number]
@@ -16,10 +16,10 @@ export const CAPS_DEFAULT: Caps = Object.freeze({
   vaults: 1_000,
   secrets: 100_000,
 })
-/** Largest cap that may be set: beyond it counting would take longer than a call may. Decision. */
+/** Largest cap: above it, counting would exceed the deadline of a call. Decision. */
 export const CAP_MAX = 10_000_000
 
-/** As messages name them. */
+/** The names of these objects in messages. */
 export const CAPPED_TEXTS: Readonly<Record<Capped, string>> = {
   workspaces: 'workspaces',
   api_keys: 'API keys',
@@ -37,10 +37,10 @@ export const OrganizationId = Type.String({
   format: 'uuid',
   description: "Another organization, which the operator's keys alone may name; left out: the key's own.",
 })
-/** Of every call that is about an organization, which its body may name as well where it has one. */
+/** Query of every call about an organization, which a call's body may name as well. */
 export const OrganizationQuery = Type.Object({ organization_id: Type.Optional(OrganizationId) })
 export type OrganizationQuery = Static<typeof OrganizationQuery>
-/** Body of PATCH /caps. What is left out stays. */
+/** Body of PATCH /caps. Omitted members keep their value. */
 export const CapsBody = Type.Object({
   organization_id: Type.Optional(OrganizationId),
   workspaces: Cap,

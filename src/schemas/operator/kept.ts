@@ -1,6 +1,6 @@
 import type { Settings } from './settings.ts'
 
-/** How long what has ended is kept; 0 = for ever. Months are whole ones, beside the current one. */
+/** Retention of ended objects; 0 = forever. Months are whole months, beside the current one. */
 export interface Kept {
   readonly ledgerMonths: number
   readonly auditMonths: number

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 
-/** How many serve, and how many should. */
+/** The number of processes that serve, and the number that should. */
 const Served = { ready: Type.Integer(), wanted: Type.Integer() }
-/** Those whose number `sluice scale` changes; `configured` is what the settings say. */
+/** Processes whose number `sluice scale` changes; `configured` is the number in the settings. */
 const Scaled = Type.Object({ ...Served, configured: Type.Integer() })
 
 const Dependency = Type.Object({
@@ -14,7 +14,7 @@ const Dependency = Type.Object({
   ),
 })
 
-/** Body of `/readyz` of a node that is up. Design §11. */
+/** Body of `/readyz` of a running node. Design §11. */
 export const ReadinessView = Type.Object({
   status: Type.Enum(['ready', 'degraded', 'unavailable'] as const, {
     description: '`degraded` still serves known keys and answers 200; `unavailable` wants no new traffic.',
@@ -36,7 +36,7 @@ export const ReadinessView = Type.Object({
 })
 export type ReadinessView = Static<typeof ReadinessView>
 
-/** Null: nothing was measured in the time. */
+/** Null: there was no measurement in the time. */
 const measuredMs = (description: string) => Type.Union([Type.Number(), Type.Null()], { description })
 
 const OperationView = Type.Object({
@@ -71,8 +71,8 @@ const FrontView = Type.Object({
 export type FrontView = Static<typeof FrontView>
 
 /**
- * What a provider did lately. `open`: the circuit breaker of an endpoint of it is open, so that calls pass it
- * over; `failing`: at least half of its last attempts failed; `idle`: it was not asked.
+ * The recent state of a provider. `open`: the circuit breaker of one of its endpoints is open, so that calls
+ * skip that endpoint; `failing`: at least half of its last attempts failed; `idle`: it got no calls.
  */
 export const PROVIDER_STATES = ['ok', 'failing', 'open', 'idle'] as const
 
@@ -96,7 +96,7 @@ const ProviderView = Type.Object({
 })
 export type ProviderView = Static<typeof ProviderView>
 
-/** What hurts now, or will. */
+/** A present or imminent problem. */
 const FindingView = Type.Object({
   severity: Type.Enum(['warn', 'bad'] as const, { description: '`bad`: callers are hurt.' }),
   text: Type.String(),
@@ -124,7 +124,7 @@ const MoneyView = Type.Object({
 })
 
 /**
- * What a node is doing: one event of `GET /api/v1/admin/live` of the admin port, and its answer with `?once`.
+ * The state of a node: one event of `GET /api/v1/admin/live` of the admin port, and the answer with `?once`.
  */
 export const LiveView = Type.Object({
   at: Type.String({ format: 'date-time' }),

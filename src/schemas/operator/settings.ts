@@ -8,26 +8,26 @@ import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../videos/video-limits
 const ROOT_KEY = '([0-9a-f]{16}:)?[A-Za-z0-9+/=_-]{43,64}'
 const ROOT_KEYS = `^[\\s,]*${ROOT_KEY}([\\s,]+${ROOT_KEY})*[\\s,]*$`
 /**
- * Nothing that a server or a library on the way would take for another place; and a key has at most 1,024
+ * Excludes text that a server or a library on the way would take for another place. A key has at most 1,024
  * bytes.
  */
 const BUCKET = 's3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?!.*/\\.{1,2}(/|$))(/[!-~]{0,128})?'
-/** A slip in `s3://`, or another service, must not become a folder of that name. */
+/** A mistyped `s3://`, or another service, must not become a folder of that name. */
 const FOLDER = '(?![sS]3:|[A-Za-z][A-Za-z0-9+.-]*://|\\s).*\\S'
 
-/** One name, exactly: neither a wildcard nor a port, and no address, which belongs to no region. */
+/** One exact name: no wildcard, no port, and no address, since an address belongs to no region. */
 const HOST_NAME =
   '^(?=.{1,254}$)(?!.*\\.[0-9]+\\.?$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*\\.?$'
 
-/** Without a path: what callers are told begins with it. */
+/** Without a path: URLs in replies begin with it. */
 const ORIGIN =
   '^https?://([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])' +
   '(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?/?$'
 
 /**
  * Every setting of the product, by its name in the environment and in the file that `SLUICE_CONFIG` names.
- * The environment wins. `expected` is what a problem report says; `mask` marks texts that may hold a
- * password, `'whole'` those that are a secret from end to end.
+ * The environment wins. `expected` is the text of a problem report; `mask` marks texts that may contain a
+ * password, and `'whole'` texts that are a secret from end to end.
  */
 export const Settings = Type.Object({
   SLUICE_HOST: address(),

@@ -22,7 +22,7 @@ const OPEN = { additionalProperties: true } as const
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
 const Texts = Type.Union([Type.String(), Type.Array(TextPart)])
-/** What is not described further is looked at by its type alone. */
+/** Parts without a description here are checked by their type alone. */
 const Content = Type.Union([
   Type.String(),
   Type.Array(
@@ -97,7 +97,7 @@ const ResponseFormat = Type.Union([
   Type.Object({ type: Type.Literal('python') }),
 ])
 
-/** Kept beside those of every form. */
+/** Kept beside the fields of every form. */
 const OWN = {
   max_tokens: Count,
   max_completion_tokens: Count,
@@ -122,7 +122,7 @@ const OWN = {
   transforms: optional(nullable(Type.Array(Type.String()))),
 }
 
-/** What a preset keeps of the body below: what its caller would miss. C19, B2.2. */
+/** The fields of the body below that a preset keeps: those that its caller would miss. C19, B2.2. */
 export const CHAT_KEPT = Type.Object({ ...OPENAI_KEPT, ...OWN })
 
 /** Body of POST /presets/{slug}/chat/completions. B2.2; other fields are ignored (C25). */

@@ -9,12 +9,12 @@ import {
 } from './preset-limits.ts'
 import { Trace } from '../trace.ts'
 
-/** Fields that requests to models have in common, whatever wire form they are of. B1.2. */
+/** Fields that requests to models share in every wire form. B1.2. */
 
 export const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 export const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 export const oneOf = (...words: readonly string[]) => Type.Enum([...words])
-/** Its members are the caller's. */
+/** An object whose members the caller chooses. */
 export const Free = Type.Object({}, { additionalProperties: true })
 export const Flag = optional(nullable(Type.Boolean()))
 export const Count = optional(nullable(Type.Integer()))
@@ -24,7 +24,7 @@ export const Word = optional(nullable(Type.String()))
 export const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const
 export const VERBOSITIES = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** Of OpenRouter's own tools. B1.2. */
+/** Types of OpenRouter's own tools. B1.2. */
 export const SERVER_TOOLS = [
   'advisor',
   'subagent',
@@ -54,7 +54,7 @@ const StopCondition = Type.Union([
   Type.Object({ type: Type.Literal('finish_reason_is'), reason: Type.String({ minLength: 1 }) }),
 ])
 
-/** §8. */
+/** Metadata of a request. §8. */
 export const Metadata = Type.Unsafe<Readonly<Record<string, string>>>(
   Type.Object(
     {},
@@ -103,7 +103,7 @@ export const REASONING = {
 
 export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(oneOf('5m', '1h')) })
 
-/** They mean the same in every form, and are kept. C19. */
+/** Fields with the same meaning in every form, which a preset keeps. C19. */
 export const KEPT = {
   model: optional(Type.String({ minLength: 1, description: 'Who uses the preset need not name one.' })),
   models: optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Fallbacks, in their order.' })),
@@ -122,7 +122,7 @@ export const KEPT = {
   cache_control: optional(CacheControl),
 }
 
-/** Of the two forms of OpenAI's, and kept. C19. */
+/** Fields of OpenAI's two forms that a preset keeps. C19. */
 export const OPENAI_KEPT = {
   ...KEPT,
   presence_penalty: Figure,
@@ -160,7 +160,7 @@ export const OPENAI_KEPT = {
   prompt_cache_options: optional(nullable(Type.Object({ mode: Type.Literal('explicit'), ttl: Word }))),
 }
 
-/** Of one request, and never kept. C19. */
+/** Fields that belong to a single request, which a preset never keeps. C19. */
 export const PASSING = {
   stream: optional(Type.Boolean()),
   session_id: optional(

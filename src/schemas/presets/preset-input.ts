@@ -13,12 +13,12 @@ import { MESSAGES_KEPT } from './preset-messages.ts'
 import { mentionsPreset } from './preset-references.ts'
 import { RESPONSES_KEPT } from './preset-responses.ts'
 
-/** Whose wire form a request is of. */
+/** The wire form of a request. */
 export type PresetSource = 'responses' | 'chat' | 'messages'
 
-/** What a preset keeps of a request. */
+/** The parts of a request that a preset keeps. */
 export interface KeptRequest {
-  /** Fields by their wire names, in the order they were sent; none of them null. C19. */
+  /** Fields by their wire names, in the order of the request; none is null. C19. */
   readonly config: Readonly<Record<string, unknown>>
   readonly systemPrompt: string | null
   readonly source: PresetSource
@@ -31,11 +31,11 @@ type Body = Readonly<Record<string, unknown>>
 interface Form {
   readonly kept: TSchema & { readonly properties: Readonly<Record<string, TSchema>> }
   readonly systemPrompt: (body: Body) => string | null
-  /** Fields that become the system prompt, with all that they hold. */
+  /** Fields that become the system prompt, with all their contents. */
   readonly prompts: readonly string[]
 }
 
-/** Fields that forms know and do not keep: told first, where not all names can be. */
+/** Fields that the forms know and do not keep: reported first when not all names can be. */
 const PASSING = [
   'messages',
   'input',
@@ -69,12 +69,12 @@ const FORMS: Readonly<Record<PresetSource, Form>> = {
   },
 }
 
-/** What existing clients always send, and what means nothing. B1.2. */
+/** Values that existing clients always send and that have no effect. B1.2. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { service_tier: 'auto', store: false, stream: false }
 
 /**
- * What a preset keeps of a request that passed its schema. B1.2, C19.
- * Failures: previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps),
+ * The parts that a preset keeps of a request that passed its schema. B1.2, C19. Failures:
+ * previous_response_unsupported, body_invalid (a model that is a preset, too many tool steps),
  * preset_too_large.
  */
 export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptRequest> {
@@ -98,7 +98,7 @@ export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptReq
   return ok({ config, systemPrompt, source, ignored: told(ignored) })
 }
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 function refusalOf(body: Body): Outcome<never> | null {
   const { previous_response_id: previous, max_tool_calls: steps } = body
   const chained = chainedModels(body).map((path) => ({
@@ -123,7 +123,9 @@ function refusalOf(body: Body): Outcome<never> | null {
   })
 }
 
-/** Paths of models that are presets themselves: they would follow each other in chains and circles. C19. */
+/**
+ * Paths of models that are presets themselves: presets would follow each other in chains and circles. C19.
+ */
 function chainedModels({ model, models }: Body): readonly string[] {
   const fallbacks = (Array.isArray(models) ? models : []).map(
     (each: unknown, at) => [`/models/${at}`, each] as const,
@@ -134,7 +136,7 @@ function chainedModels({ model, models }: Body): readonly string[] {
     .slice(0, ISSUES_MAX)
 }
 
-/** Stop conditions overrule the most steps, which then say nothing. C19. */
+/** Stop conditions override the limit of steps, which then has no effect. C19. */
 function isOverruled(name: string, { stop_server_tools_when: conditions }: Body): boolean {
   return name === 'max_tool_calls' && conditions !== undefined
 }
@@ -152,7 +154,7 @@ interface Message {
   readonly content?: unknown
 }
 
-/** Several with a blank line between them. B2.2. */
+/** Joins several prompts with a blank line. B2.2. */
 function promptOfMessages(messages: unknown): string | null {
   const texts = (messages as readonly Message[])
     .filter(({ role }) => role === 'system' || role === 'developer')
@@ -172,7 +174,7 @@ function textsOf(content: unknown): readonly string[] {
     : (content as readonly { readonly text: string }[]).map(({ text }) => text)
 }
 
-/** Fields that the form knows before the caller's own, in order; a name may be as long as a body. */
+/** Fields that the form knows come before the caller's own, in order; a name may be as long as a body. */
 function told(names: readonly string[]): readonly string[] {
   const known = names.filter((name) => PASSING.includes(name))
   const others = names.filter((name) => !PASSING.includes(name)).sort()

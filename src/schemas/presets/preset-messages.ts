@@ -3,7 +3,7 @@ import { CacheControl, Flag, Free, KEPT, nullable, optional, PASSING, oneOf, Wor
 
 const OPEN = { additionalProperties: true } as const
 
-/** What is not described further is looked at by its type alone. */
+/** Parts without a description here are checked by their type alone. */
 const Content = Type.Union([
   Type.String(),
   Type.Array(
@@ -50,7 +50,7 @@ const Thinking = Type.Union([
   Type.Object({ type: Type.Literal('adaptive') }, OPEN),
 ])
 
-/** Kept beside those of every form. */
+/** Kept beside the fields of every form. */
 const OWN = {
   max_tokens: optional(Type.Integer()),
   stop_sequences: optional(Type.Array(Type.String())),
@@ -66,7 +66,7 @@ const OWN = {
   speed: Word,
 }
 
-/** What a preset keeps of the body below: what its caller would miss. C19, B2.2. */
+/** The fields of the body below that a preset keeps: those that its caller would miss. C19, B2.2. */
 export const MESSAGES_KEPT = Type.Object({ ...KEPT, ...OWN })
 
 /** Body of POST /presets/{slug}/messages. B2.2; other fields are ignored (C25). */

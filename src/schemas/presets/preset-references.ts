@@ -1,15 +1,15 @@
 import Type from 'typebox'
 import { PRESET_SLUG_CHARS_MAX, PRESET_VERSION_DIGITS_MAX } from './preset-limits.ts'
 
-/** What a request names: a preset, and the version that it pins; null = the designated one. C19. */
+/** The preset that a request names, and the version that it pins; null = the designated version. C19. */
 export interface PresetReference {
   readonly slug: string
   readonly version: number | null
 }
 
-/** A model and a preset as the field `model` names them. */
+/** A model and a preset as in the field `model`. */
 export interface ModelReference {
-  /** Null: the preset's. */
+  /** Null: the preset's model. */
   readonly model: string | null
   readonly preset: PresetReference
 }
@@ -19,7 +19,7 @@ const SHAPE = new RegExp(
   `^(?!\\.{1,2}(?:@|$))([A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}})(?:@([1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}))?$`,
 )
 
-/** Beside or in the place of `model`. C19. */
+/** The preset beside `model` or instead of it. C19. */
 export const PresetName = Type.String({
   pattern: SHAPE.source,
   title: 'slug of a preset, or <slug>@<version>',
@@ -31,7 +31,7 @@ export const MODEL_OR_PRESET =
   'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; ' +
   '`@<version>` behind it pins a version.'
 
-/** `<slug>` or `<slug>@<version>`; null for anything else. */
+/** `<slug>` or `<slug>@<version>`; null for any other text. */
 export function presetReference(text: string): PresetReference | null {
   const [, slug, version] = SHAPE.exec(text) ?? []
   return slug === undefined ? null : { slug, version: version === undefined ? null : Number(version) }
@@ -42,7 +42,7 @@ export function mentionsPreset(model: string): boolean {
   return model.includes(MARK)
 }
 
-/** `@preset/<reference>` or `<model>@preset/<reference>`; null for what is neither. */
+/** `@preset/<reference>` or `<model>@preset/<reference>`; null for any other text. */
 export function modelReference(text: string): ModelReference | null {
   const at = text.indexOf(MARK)
   const preset = at === -1 ? null : presetReference(text.slice(at + MARK.length))

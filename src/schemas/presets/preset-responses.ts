@@ -18,8 +18,7 @@ import {
 const OPEN = { additionalProperties: true } as const
 
 /**
- * Of an item that stands in `input`; items of a session that go in again, the providers' own among them.
- * B1.2.
+ * Types of items in `input`; includes items that a session sends again, the providers' own among them. B1.2.
  */
 const ITEM_TYPES = [
   'reasoning',
@@ -56,7 +55,7 @@ const ITEM_TYPES = [
   'program_output',
 ]
 
-/** What is not described further is looked at by its type alone. */
+/** Parts without a description here are checked by their type alone. */
 const ContentPart = Type.Union([
   Type.Object({ type: Type.Literal('input_text'), text: Type.String() }, OPEN),
   Type.Object({ type: Type.Literal('output_text'), text: Type.String() }, OPEN),
@@ -86,7 +85,7 @@ const InputItem = Type.Union([
   ),
 ])
 
-/** Of tools that providers run, by whose type alone they are known here. */
+/** Tools that providers run; Sluice knows them by their type alone. */
 const HOSTED_TOOLS = [
   'web_search_preview',
   'web_search_preview_2025_03_11',
@@ -143,7 +142,7 @@ const TextFormat = Type.Union([
   }),
 ])
 
-/** Kept beside those of every form. */
+/** Kept beside the fields of every form. */
 const OWN = {
   max_output_tokens: Count,
   tools: optional(Type.Array(Tool)),
@@ -169,7 +168,7 @@ const OWN = {
   ),
 }
 
-/** What a preset keeps of the body below. C19. */
+/** The fields of the body below that a preset keeps. C19. */
 export const RESPONSES_KEPT = Type.Object({ ...OPENAI_KEPT, ...OWN })
 
 /** Body of POST /presets/{slug}/responses. §4.2, B1.2; other fields are ignored (C25). */

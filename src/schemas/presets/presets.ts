@@ -7,7 +7,7 @@ import {
   PRESETS_PAGE_MAX,
 } from './preset-limits.ts'
 
-/** No dot segments: clients take them out of a path. */
+/** No dot segments: clients remove them from a path. */
 const SLUG_SHAPE = new RegExp(`^(?!\\.{1,2}$)[A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}}$`)
 
 /** Whether a text may be the slug of a preset: characters that need no encoding in a URL. §4.2. */
@@ -48,7 +48,7 @@ export const PresetPageQuery = Type.Object({
 const Instant = Type.String({ format: 'date-time' })
 const Creator = Type.String({ description: 'Hash of the API key.' })
 
-/** §2.4. */
+/** A version of a preset. §2.4. */
 export const PresetVersionShape = Type.Object({
   id: Type.String(),
   preset_id: Type.String(),
@@ -64,7 +64,7 @@ export const PresetVersionShape = Type.Object({
 })
 export type PresetVersionShape = Static<typeof PresetVersionShape>
 
-/** Every key is there; existing clients require it. §2.4, B1.2. */
+/** A preset. Every key is present, as existing clients require. §2.4, B1.2. */
 export const PresetShape = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -9,15 +9,15 @@ const Id = Type.String({ format: 'uuid' })
 const Instant = Type.String({ format: 'date-time' })
 const Count = Type.Integer({ minimum: 0 })
 
-/** What else they hold is ignored. C25. */
+/** Other members are ignored. C25. */
 export const CreateMappingBody = Type.Object({ role: Role, scim_group_id: Id, workspace_id: Id })
 export type CreateMappingBody = Static<typeof CreateMappingBody>
 export const UpdateMappingBody = Type.Object({ role: Role })
 export type UpdateMappingBody = Static<typeof UpdateMappingBody>
 
-/** Of a change. B1.5. */
+/** Parameters of a change. B1.5. */
 export const MappingParams = Type.Object({ id: Id })
-/** Of a read, whose row has no 400: what is no UUID is unknown. B2.5. */
+/** Parameters of a read, whose row has no 400: a text that is not a UUID is unknown. B2.5. */
 export const ReadMappingParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 export const SyncJobParams = Type.Object({ id: Type.String({ minLength: 1 }) })
 
@@ -34,7 +34,7 @@ export const ScimPageQuery = Type.Object({
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: SCIM_OFFSET_MAX, default: 0 })),
 })
 
-/** Every key is there; existing clients require it. §2.7. */
+/** A mapping. Every key is present, as existing clients require. §2.7. */
 export const MappingShape = Type.Object({
   id: Id,
   scim_group_id: Id,
@@ -54,7 +54,7 @@ export const MappingListAnswer = Type.Object({
 })
 export const DeletedMappingAnswer = Type.Object({ deleted: Type.Literal(true) })
 
-/** B2.5. */
+/** A group of the directory. B2.5. */
 export const DirectoryGroupShape = Type.Object({
   id: Id,
   display_name: Type.String(),
@@ -71,7 +71,7 @@ export const DirectoryGroupListAnswer = Type.Object({
   has_more: HasMore,
 })
 
-/** B2.5. */
+/** A sync. B2.5. */
 export const SyncJobShape = Type.Object({
   id: Id,
   status: Type.Enum(['queued', 'running', 'succeeded', 'failed']),

@@ -9,7 +9,7 @@ export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 /** A SCIM resource, or a complex value of one. */
 export type Attributes = Readonly<Record<string, unknown>>
 
-/** Attributes of which a user has several; each is an array of objects with `value`. */
+/** Attributes of which a user may have several values; each is an array of objects with `value`. */
 export const MULTI_VALUED: ReadonlySet<string> = new Set([
   'emails',
   'phoneNumbers',
@@ -84,12 +84,14 @@ const NAMES = [
 ]
 const CANONICAL = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
-/** An attribute's name as RFC 7643 §2.1 writes it; one that it does not know stays as it is. */
+/** An attribute's name in the spelling of RFC 7643 §2.1; an unknown name stays as it is. */
 export function canonicalName(name: string): string {
   return CANONICAL.get(name.toLowerCase()) ?? name
 }
 
-/** Names that every object has: as those of attributes they would reach what all objects share. */
+/**
+ * Names that every object has: as names of attributes they would reach the prototype that all objects share.
+ */
 export function isReserved(name: string): boolean {
   return name in Object.prototype || name === 'prototype'
 }
@@ -99,8 +101,8 @@ export function isComplex(value: unknown): value is Attributes {
 }
 
 /**
- * The value with canonical names at every depth, and without reserved ones. Of two that are the same the
- * later counts.
+ * The value with canonical names at every depth, and without reserved names. The later of two equal names
+ * counts.
  */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
@@ -114,7 +116,7 @@ export function canonicalMembers(value: Attributes): Attributes {
   return named
 }
 
-/** U+0000, which the store's texts cannot hold, in a text or a name at any depth. */
+/** Finds U+0000, which the store's texts cannot contain, in a text or a name at any depth. */
 export function hasNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0')
   if (Array.isArray(value)) return value.some(hasNul)
@@ -123,7 +125,7 @@ export function hasNul(value: unknown): boolean {
   )
 }
 
-/** Values in lists, at any depth. */
+/** Number of values in lists, at any depth. */
 export function listedValues(value: unknown): number {
   const members: readonly unknown[] = Array.isArray(value)
     ? value
@@ -136,7 +138,10 @@ export function listedValues(value: unknown): number {
   )
 }
 
-/** Entra writes booleans as texts. @returns undefined for what is none */
+/**
+ * Entra writes booleans as texts.
+ * @returns undefined for any other value
+ */
 export function booleanOf(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value
   if (typeof value !== 'string') return undefined
@@ -144,7 +149,7 @@ export function booleanOf(value: unknown): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined
 }
 
-/** The primary one of a user's addresses, else the first. */
+/** The primary address of a user, otherwise the first. */
 export function emailOf({ emails }: Attributes): string | null {
   const all: readonly unknown[] = Array.isArray(emails) ? emails : []
   const addresses = all.filter(isComplex).filter(({ value }) => typeof value === 'string' && value !== '')

@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { LIST_SCHEMA } from './scim-attributes.ts'
 
-/** Names of the schemas of what the service says about itself. RFC 7643 §5–§7. */
+/** Names of the schemas of the discovery resources. RFC 7643 §5–§7. */
 export const CONFIG_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'
 export const RESOURCE_TYPE_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType'
 export const SCHEMA_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema'
 
-/** What it is about: the User of `/ResourceTypes/User`, the URN of `/Schemas/urn:…`. */
+/** The id of the resource: the User of `/ResourceTypes/User`, the URN of `/Schemas/urn:…`. */
 export const DiscoveryParams = Type.Object({ id: Type.String() })
-/** A filter here is refused rather than ignored. RFC 7644 §4. */
+/** A filter here is refused instead of being ignored. RFC 7644 §4. */
 export const DiscoveryQuery = Type.Object({
   filter: Type.Optional(Type.String({ description: 'Not served: 403.' })),
 })

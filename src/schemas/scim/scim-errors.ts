@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { FailureName } from '../failures.ts'
 
-/** Of every body that the SCIM service answers. RFC 7644 §3.1. */
+/** The type of every body of the SCIM service. RFC 7644 §3.1. */
 export const SCIM_CONTENT_TYPE = 'application/scim+json'
 
 export const SCIM_ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error'

@@ -41,7 +41,7 @@ export function parsedFilter(filter: string): Outcome<Filter> {
   }
 }
 
-/** A literal is JSON; some send the backslash of `DOMAIN\user` as it is. */
+/** A literal is JSON; some providers send the backslash of `DOMAIN\user` without escaping. */
 function textOf(literal: string): string {
   try {
     return String(JSON.parse(literal))
@@ -60,12 +60,12 @@ function restored(filter: Filter, literals: readonly string[]): Filter {
   return { ...filter, compValue: isTruth(filter.attrPath) ? (booleanOf(text) ?? text) : text }
 }
 
-/** Entra compares these with texts (`roles[primary eq "True"]`), which are equal to no boolean. */
+/** Entra compares these attributes with texts (`roles[primary eq "True"]`), which equal no boolean. */
 function isTruth(attrPath: string): boolean {
   return /(?:^|[.:])(?:active|primary)$/i.test(attrPath)
 }
 
-/** Comparisons that a filter has. */
+/** Number of comparisons of a filter. */
 export function termsOf(filter: Filter): number {
   if ('filters' in filter) return filter.filters.reduce((sum, part) => sum + termsOf(part), 0)
   if ('filter' in filter) return termsOf(filter.filter)

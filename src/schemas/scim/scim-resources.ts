@@ -15,14 +15,14 @@ import {
 } from './scim-resource-limits.ts'
 
 /*
- * Bodies are checked by their operations: names of attributes have no case (RFC 7643 §2.1), and identity providers send
- * booleans as texts. What the shapes say is for readers.
+ * Operations check the bodies by themselves: names of attributes have no case (RFC 7643 §2.1), and identity
+ * providers send booleans as texts. The shapes are for readers.
  */
 
 const said = (description: string) => Type.Optional(Type.Unknown({ description }))
 const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
-/** What else it holds is kept. RFC 7643 §4.1. */
+/** Other members are kept. RFC 7643 §4.1. */
 export const ScimUserBody = Type.Object({
   schemas: said(`\`${USER_SCHEMA}\` and those of extensions.`),
   userName: said(
@@ -38,7 +38,7 @@ export const ScimUserBody = Type.Object({
   ),
 })
 
-/** RFC 7643 §4.2. */
+/** A group. RFC 7643 §4.2. */
 export const ScimGroupBody = Type.Object({
   schemas: said(`\`${GROUP_SCHEMA}\`.`),
   id: said('Ignored.'),
@@ -49,7 +49,7 @@ export const ScimGroupBody = Type.Object({
   members: said('Array of `{value}`, the ids of users.'),
 })
 
-/** RFC 7644 §3.5.2. */
+/** A PATCH of a resource. RFC 7644 §3.5.2. */
 export const ScimPatchBody = Type.Object({
   schemas: said(`\`${PATCH_SCHEMA}\`.`),
   Operations: said(
@@ -85,7 +85,7 @@ export type ScimListQuery = Static<typeof ScimListQuery>
 
 const names = (description: string) => optional(Type.Array(Type.String(), { description }))
 
-/** RFC 7644 §3.4.3. */
+/** A search. RFC 7644 §3.4.3. */
 export const ScimSearchBody = Type.Object({
   schemas: said(`\`${SEARCH_SCHEMA}\`.`),
   ...SELECTION,
@@ -110,7 +110,7 @@ const COMMON = {
   meta: optional(META),
 }
 
-/** With what `attributes` and `excludedAttributes` left. */
+/** A user without the members that `attributes` and `excludedAttributes` remove. */
 export const ScimUserAnswer = Type.Object({
   ...COMMON,
   userName: optional(Type.String()),

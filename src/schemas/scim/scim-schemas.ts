@@ -18,7 +18,7 @@ export interface ScimAttribute {
   readonly subAttributes?: readonly ScimAttribute[]
 }
 
-/** A schema without its place. RFC 7643 §7. */
+/** A schema without its URL. RFC 7643 §7. */
 export interface ScimSchema {
   readonly id: string
   readonly name: string
@@ -52,7 +52,7 @@ function complex(
   return attribute(name, description, { type: 'complex', subAttributes, ...traits })
 }
 
-/** Several values of one kind, each with what tells them apart. RFC 7643 §2.4. */
+/** An attribute with several values of one kind, each with members that distinguish them. RFC 7643 §2.4. */
 function several(
   name: string,
   description: string,
@@ -115,7 +115,7 @@ const GROUPS = complex(
   { multiValued: true, mutability: 'readOnly' },
 )
 
-/** RFC 7643 §4.1, without passwords, which Sluice does not keep. */
+/** RFC 7643 §4.1, without passwords, which Sluice does not store. */
 const USER: ScimSchema = {
   id: USER_SCHEMA,
   name: 'User',
@@ -185,7 +185,7 @@ const USER: ScimSchema = {
   ],
 }
 
-/** RFC 7643 §4.2. */
+/** The schema of groups. RFC 7643 §4.2. */
 const GROUP: ScimSchema = {
   id: GROUP_SCHEMA,
   name: 'Group',
@@ -214,7 +214,7 @@ const GROUP: ScimSchema = {
   ],
 }
 
-/** RFC 7643 §4.3. */
+/** The schema of a company's users. RFC 7643 §4.3. */
 const ENTERPRISE_USER: ScimSchema = {
   id: ENTERPRISE_SCHEMA,
   name: 'EnterpriseUser',
@@ -239,7 +239,7 @@ const ENTERPRISE_USER: ScimSchema = {
 
 export const SCIM_SCHEMAS: readonly ScimSchema[] = [USER, GROUP, ENTERPRISE_USER]
 
-/** A kind of resource without its place. RFC 7643 §6. */
+/** A kind of resource without its URL. RFC 7643 §6. */
 export interface ScimResourceType {
   readonly id: string
   readonly name: string

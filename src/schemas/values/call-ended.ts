@@ -1,6 +1,6 @@
 import type { Failure, FailureName } from '../failures.ts'
 
-/** Why a call's signal was aborted: its `reason`. */
+/** The reason of a call's aborted signal. */
 export class CallEnded extends Error {
   readonly why: 'client_gone' | 'deadline' | 'drain'
   constructor(why: CallEnded['why']) {
@@ -15,7 +15,7 @@ const FAILURE_OF: Readonly<Record<CallEnded['why'], FailureName>> = {
   drain: 'draining',
 }
 
-/** The failure that an aborted signal stands for; one with another reason is that of a caller who left. */
+/** The failure for an aborted signal; a signal with another reason means that the client left. */
 export function endedBy({ reason }: AbortSignal): Failure {
   return { name: reason instanceof CallEnded ? FAILURE_OF[reason.why] : 'client_gone' }
 }

@@ -1,11 +1,11 @@
 /**
- * Whose work it is. What is shared is shared by organization, then by workspace, then by key: keys are free
- * to make.
+ * The owner of a piece of work. Organizations share a resource first, then workspaces, then keys: an
+ * organization can create any number of keys.
  */
 export interface Caller {
   readonly organizationId: string
   readonly workspaceId: string
-  /** Hash of the key; where several keys ask together, the id of what they have in common. */
+  /** Hash of the key; when several keys ask together, the id of their common owner. */
   readonly key: string
 }
 

@@ -1,4 +1,4 @@
-/** Fields that speak of one connection. RFC 9110 §7.6.1. */
+/** Fields that belong to a single connection. RFC 9110 §7.6.1. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -14,7 +14,10 @@ export function isOfConnection(name: string): boolean {
   return OF_CONNECTION.has(name) || name.startsWith('proxy-')
 }
 
-/** Names that the `Connection` fields of a message add to those. @param headers flat name, value list */
+/**
+ * Further names in the `Connection` fields of a message.
+ * @param headers flat list of names and values
+ */
 export function namedByConnection(headers: readonly string[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (let at = 0; at + 1 < headers.length; at += 2) {

@@ -1,16 +1,16 @@
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
-/** What is expected of an instant, in words. */
+/** The expected form of an instant, in words. */
 export const INSTANT_RULES = 'an instant such as 2027-01-31T12:00:00Z'
 
-/** The store takes no later one in the form that `Date` writes. */
+/** The store takes no later year in the form that `Date` writes. */
 const YEAR_MAX = 9_999
 
 /**
  * An ISO 8601 instant with its offset, in UTC not after YEAR_MAX.
  * @returns null for any other text, and for a day that its month does not have, which `Date` would take for a
- * later one
+ * later day
  */
 export function instantOf(text: string): Date | null {
   const [, year, month, day] = INSTANT.exec(text) ?? []

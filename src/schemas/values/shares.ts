@@ -1,4 +1,4 @@
-/** What each of many holds of something of which all may have as much. */
+/** The amounts that the holders of a resource have, each up to the same maximum. */
 export class Shares {
   readonly #most: number
   readonly #heldBy = new Map<string, number>()

@@ -1,6 +1,6 @@
 import type { Failure } from '../failures.ts'
 
-/** Told where the caller's organization has too much that it does not read. C2. */
+/** The failure of a call whose organization has too many unread answers. C2. */
 export const UNREAD: Failure = {
   name: 'busy',
   retryAfterS: 1,

@@ -1,13 +1,13 @@
 import { SECRET_NAME_CHARS_MAX } from './vault-limits.ts'
 
 /**
- * Lower-case letters, digits and single underscores; it begins with a letter and does not end with an
+ * Lower-case letters, digits and single underscores; begins with a letter and does not end with an
  * underscore. §4.4.
  */
 export const SECRET_NAME_PATTERN = '^(?!.*__)[a-z]([a-z0-9_]*[a-z0-9])?$'
 const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
 
-/** What is expected of a name, in words. */
+/** The expected form of a name, in words. */
 export const SECRET_NAME_RULES = `1 to ${SECRET_NAME_CHARS_MAX} lower-case letters, digits and single underscores, from a letter to a letter or digit`
 
 export function isSecretName(text: string): boolean {

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 
-/** What every printed form of a secret reads. */
+/** Text of every printed form of a secret. */
 const REDACTED = '[secret]'
 
 /**
- * Carries sensitive text (keys, passwords, URLs that hold them) so that no log line, JSON or stack shows it
- * by accident. Only `reveal()` gives the text back, and every call of it is a place to review.
+ * Carries sensitive text (keys, passwords, URLs that contain them) so that no log line, JSON or stack shows
+ * it by accident. Only `reveal()` returns the text, and every call of it is a place to review.
  */
 export class Secret {
   readonly #text: string

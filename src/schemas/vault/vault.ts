@@ -23,7 +23,7 @@ export const SecretParams = Type.Object({ name: SecretName })
 export const InternParams = Type.Object({ intern_id: InternId })
 export const InternSecretParams = Type.Object({ intern_id: InternId, name: SecretName })
 
-/** What is stored. Members that it does not name are refused. §4.4, C25. */
+/** Body that stores a secret. Unknown members are refused. §4.4, C25. */
 export const SecretBody = Type.Object(
   {
     hosts: Type.Array(Type.String({ minLength: 1, maxLength: HOST_CHARS_MAX }), {
@@ -80,7 +80,7 @@ const SECRET = {
   }),
 }
 
-/** All that is ever told of a secret. §2.6. */
+/** The only facts of a secret that replies show. §2.6. */
 const SecretShape = Type.Object(SECRET)
 const EffectiveShape = Type.Object({
   ...SECRET,
@@ -93,7 +93,7 @@ export const SecretsAnswer = Type.Object({ data: Type.Array(SecretShape) })
 export const SecretPageAnswer = Type.Object({ data: Type.Array(SecretShape), has_more: Type.Boolean() })
 export const EffectivePageAnswer = Type.Object({ data: Type.Array(EffectiveShape), has_more: Type.Boolean() })
 
-/** What the shapes tell of a secret; a row of the store is one. */
+/** The fields of a secret that replies show; a row of the store has them. */
 export interface ToldSecret {
   readonly name: string
   readonly hosts: readonly string[] | null

@@ -1,8 +1,8 @@
 import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from './clip-limits.ts'
 
 /**
- * What `sluice/clip-1` renders: the catalogue advertises it, validation admits it and the renderer asserts
- * it.
+ * The formats that `sluice/clip-1` renders: the catalogue advertises them, validation admits them and the
+ * renderer asserts them.
  */
 export const CLIP_RESOLUTIONS = ['360p', '480p', '720p'] as const
 export const CLIP_ASPECT_RATIOS = ['16:9', '9:16', '1:1'] as const
@@ -10,13 +10,13 @@ export const CLIP_ASPECT_RATIOS = ['16:9', '9:16', '1:1'] as const
 export type ClipResolution = (typeof CLIP_RESOLUTIONS)[number]
 export type ClipAspectRatio = (typeof CLIP_ASPECT_RATIOS)[number]
 
-/** Pixels; both are even, since yuv420p has one colour for two of them each way. */
+/** Pixels; both are even, since yuv420p has one color for two pixels each way. */
 export interface ClipSize {
   readonly width: number
   readonly height: number
 }
 
-/** A resolution names the shorter side; 480p at 16:9 is 854 × 480: the nearest even width. */
+/** A resolution names the shorter side. 480p at 16:9 is 854 × 480: the nearest even width. */
 export function clipSize(resolution: ClipResolution, aspectRatio: ClipAspectRatio): ClipSize {
   const short = Number.parseInt(resolution, 10)
   if (aspectRatio === '1:1') return { width: short, height: short }
@@ -26,7 +26,7 @@ export function clipSize(resolution: ClipResolution, aspectRatio: ClipAspectRati
 
 const WIDE = 16 / 9
 
-/** Every size, as the wire's `<W>x<H>`. */
+/** Every size, as `<W>x<H>` on the wire. */
 export const CLIP_SIZES: readonly string[] = CLIP_RESOLUTIONS.flatMap((resolution) =>
   CLIP_ASPECT_RATIOS.map((aspectRatio) => {
     const { width, height } = clipSize(resolution, aspectRatio)

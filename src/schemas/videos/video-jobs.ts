@@ -9,7 +9,7 @@ export const VIDEO_STATUSES = [
 ] as const
 export type VideoStatus = (typeof VIDEO_STATUSES)[number]
 
-/** States from which no job moves on. */
+/** Final states. */
 export const VIDEO_ENDINGS = [
   'completed',
   'failed',
@@ -19,9 +19,9 @@ export const VIDEO_ENDINGS = [
 export type VideoEnding = (typeof VIDEO_ENDINGS)[number]
 
 /**
- * States of the row, in the only order in which they follow each other; from each of the first four it may
- * end in any ending. `submitting`: the provider may have the job, and nobody knows. `storing`: the provider
- * has made it. Design §7.
+ * States of the row, in their only order; from each of the first four the job may change to any ending.
+ * `submitting`: the provider may or may not have the job. `storing`: the provider has made the clip. Design
+ * §7.
  */
 export const VIDEO_STATES = ['accepted', 'submitting', 'running', 'storing', ...VIDEO_ENDINGS] as const
 export type VideoState = (typeof VIDEO_STATES)[number]
@@ -42,10 +42,10 @@ export function videoStatusOf(state: VideoState): VideoStatus {
   return STATUS_OF[state]
 }
 
-/** How many ranks there are: pending, in progress, ended. */
+/** Number of ranks: pending, in progress, ended. */
 export const VIDEO_RANKS = 3
 
-/** How far a status is on its way, from 0: it never falls. All endings are equally far. */
+/** The rank of a status, from 0: a job's rank never falls. All endings have the same rank. */
 export function videoRankOf(status: VideoStatus): number {
   return Math.min(VIDEO_STATUSES.indexOf(status), VIDEO_RANKS - 1)
 }

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 
-/** What videos and video models are described with. B1.1, B2.1. */
+/** Values that describe videos and video models. B1.1, B2.1. */
 
 export const FRAME_TYPES = ['first_frame', 'last_frame'] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
-/** B1.1; `360p` is what clients know beside §2.3. */
+/** B1.1; clients know `360p` beside §2.3. */
 export const VIDEO_RESOLUTIONS = ['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K'] as const
 export const VIDEO_ASPECT_RATIOS = [
   '16:9',
@@ -21,11 +21,11 @@ export const VIDEO_ASPECT_RATIOS = [
 /** `<width>x<height>` in pixels. */
 export const VIDEO_SIZE_PATTERN = '[1-9]\\d{0,4}x[1-9]\\d{0,4}'
 
-/** What a provider lets us do about a submission whose fate nobody knows. Design §7. */
+/** What a provider allows for a submission with unknown outcome. Design §7. */
 export const SUBMIT_KINDS = ['token', 'lookup', 'blind'] as const
 export type SubmitKind = (typeof SUBMIT_KINDS)[number]
 
-/** Pixels of the shorter side. */
+/** By pixels of the shorter side. */
 const SHORTER_SIDES: Readonly<Record<number, (typeof VIDEO_RESOLUTIONS)[number]>> = {
   360: '360p',
   480: '480p',
@@ -38,8 +38,8 @@ const SHORTER_SIDES: Readonly<Record<number, (typeof VIDEO_RESOLUTIONS)[number]>
 }
 
 /**
- * The resolution that a size is one of, by its shorter side; null when it is none, or no size. @param size
- * `1280x720`
+ * The resolution of a size, by its shorter side; null for an unknown size or another text.
+ * @param size `1280x720`
  */
 export function resolutionOfSize(size: string): (typeof VIDEO_RESOLUTIONS)[number] | null {
   if (!SIZE.test(size)) return null
@@ -52,8 +52,8 @@ const list = <T extends Type.TSchema>(items: T, description: string) =>
   nullable(Type.Array(items, { description }))
 
 /**
- * A video model in replies: what is nullable is always there; null says that nobody knows, and that any value
- * is taken. B2.1.
+ * A video model in replies. Nullable members are always present; null means that the value is unknown, and
+ * that any value is accepted. B2.1.
  */
 export const VideoModel = Type.Object({
   id: Type.String(),

@@ -2,10 +2,10 @@ import { nano } from '../money/prices.ts'
 import { VIDEO_PRICE_USD_MAX } from './video-model-limits.ts'
 
 /**
- * What a video costs, from the `pricing_skus` of an endpoint. Names are those that public lists of video
- * models show: `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower
- * case, each of the two optional; USD per second of the result. `per_video` is ours: USD per result, beside
- * its seconds.
+ * The price of a video, from the `pricing_skus` of an endpoint. Names are those in public lists of video
+ * models: `duration_seconds`, then `_with_audio` or `_without_audio`, then `_` and a resolution in lower
+ * case, both optional; USD per second of the result. `per_video` is Sluice's own: USD per result, beside its
+ * seconds.
  */
 export interface VideoPricing {
   readonly perSecond: readonly SecondPrice[]
@@ -16,17 +16,17 @@ export interface VideoPricing {
 export interface SecondPrice {
   /** Lower case; null = every resolution. */
   readonly resolution: string | null
-  /** Null = with and without. */
+  /** Null = with and without audio. */
   readonly hasAudio: boolean | null
   /** Nano-USD per second. */
   readonly nano: number
 }
 
-/** What was, or may be, made. */
+/** A video that was made or may be made. */
 export interface VideoMade {
-  /** May have a fraction: what came out, not what was asked for. */
+  /** May have a fraction: the length of the result, not the requested one. */
   readonly seconds: number
-  /** Null: not known; the dearest that could apply is taken. */
+  /** Null: unknown; the highest price that could apply counts. */
   readonly resolution: string | null
   readonly hasAudio: boolean
 }
@@ -35,20 +35,24 @@ const SECOND_SKU = /^duration_seconds(?:_(with|without)_audio)?(?:_([0-9]+[pk]))
 const VIDEO_SKU = 'per_video'
 const MICRO = 1_000_000
 
-/** A SKU that means nothing here would be a price that nobody is asked for. */
+/** An unknown SKU would be a price that is never charged. */
 export function isVideoSku(name: string): boolean {
   return name === VIDEO_SKU || SECOND_SKU.test(name)
 }
 
 /**
- * Nano-USD of one SKU; null when it is finer than money is counted, no decimal, or above VIDEO_PRICE_USD_MAX.
+ * Nano-USD of one SKU; null for a fraction of a nano-USD, for a text that is not a decimal, and above
+ * VIDEO_PRICE_USD_MAX.
  */
 export function videoSkuNano(usd: string): number | null {
   const price = nano(usd)
   return price === null || price > VIDEO_PRICE_USD_MAX * 1_000_000_000 ? null : price
 }
 
-/** @param skus decimal strings of USD by name; null when one is no SKU or no price */
+/**
+ * @param skus decimal strings of USD by name
+ * @returns null when a name or a price is invalid
+ */
 export function videoPricing(skus: Readonly<Record<string, string>>): VideoPricing | null {
   const perSecond: SecondPrice[] = []
   let perVideoNano = 0
@@ -66,7 +70,10 @@ function audioOf(word: string | undefined): boolean | null {
   return word === undefined ? null : word === 'with'
 }
 
-/** Whether a price is named for every video of that kind. @param resolution null: for whatever resolution */
+/**
+ * Whether there is a price for every video of that kind.
+ * @param resolution null: for any resolution
+ */
 export function isPriced(
   { perSecond, perVideoNano }: VideoPricing,
   resolution: string | null,
@@ -80,22 +87,22 @@ export function isPriced(
 }
 
 /**
- * Nano-USD of one video: its seconds at the most specific price that applies, of which resolution weighs more
- * than sound, and `per_video` once. Rounded up once (C14). What no price names costs the dearest that could
- * be meant.
+ * Nano-USD of one video: its seconds at the most specific price that applies, where resolution weighs more
+ * than audio, and `per_video` once. Rounded up once (C14). Without a matching price, the highest price that
+ * could apply counts.
  */
 export function videoCostNano(
   { perSecond, perVideoNano }: VideoPricing,
   { seconds, resolution, hasAudio }: VideoMade,
 ): number {
   const rate = rateOf(perSecond, folded(resolution), hasAudio)
-  // Decimal fractions of a second have no exact float: a clip is not measured finer than in microseconds.
+  // Decimal fractions of a second have no exact float: a clip is measured in microseconds.
   const micros = BigInt(Math.round(seconds * MICRO)) * BigInt(rate)
   const whole = (micros + BigInt(MICRO) - 1n) / BigInt(MICRO)
   return Number(whole) + perVideoNano
 }
 
-/** The dearest of several endpoints: what has to be held before it is known which one makes the video. */
+/** The highest price of several endpoints: the amount to hold before the endpoint of the video is known. */
 export function dearestVideoNano(pricings: readonly (VideoPricing | null)[], made: VideoMade): number {
   return pricings.reduce(
     (most, pricing) => Math.max(most, pricing === null ? 0 : videoCostNano(pricing, made)),
@@ -111,13 +118,13 @@ function rateOf(prices: readonly SecondPrice[], resolution: string | null, hasAu
     if (rank > best || (rank === best && price.nano > rate)) [best, rate] = [rank, price.nano]
   }
   if (best > 0) return rate
-  // A mistake in prices must not become a free video.
+  // A mistake in prices must not make a video free.
   return resolution === null
     ? prices.reduce((most, price) => Math.max(most, price.nano), 0)
     : rateOf(prices, null, hasAudio)
 }
 
-/** 0 = does not apply. Of an unknown resolution every price may be the one, so all rank alike. */
+/** 0 = does not apply. For an unknown resolution all prices rank alike, since any of them may apply. */
 function rankOf(price: SecondPrice, resolution: string | null, hasAudio: boolean): number {
   if (price.hasAudio !== null && price.hasAudio !== hasAudio) return 0
   if (resolution === null) return 1

@@ -3,15 +3,15 @@ export interface Pixels {
   readonly height: number
 }
 
-/** Pixels of the sides that a name of a resolution may mean: of the short one, or of the long one. */
+/** Pixels of the sides that a resolution's name may mean: the short side, or the long side. */
 interface Sides {
   readonly short: readonly number[]
   readonly long: readonly number[]
 }
 
 /**
- * `720p` is the short side. The names in K are not used alike everywhere, so each has all its meanings; ours
- * is the short one.
+ * `720p` means the short side. The names in K have several meanings in use, so each has all of them here;
+ * Sluice's own is the short side.
  */
 const SIDES_OF_K: Readonly<Record<string, Sides>> = {
   '1K': { short: [1_024], long: [1_024] },
@@ -19,7 +19,7 @@ const SIDES_OF_K: Readonly<Record<string, Sides>> = {
   '4K': { short: [2_160], long: [3_840, 4_096] },
 }
 
-/** Parts of a hundred by which the sides of a size may miss its aspect ratio: 854x480 is 16:9. Decision. */
+/** Percent by which the sides of a size may miss its aspect ratio: 854x480 is 16:9. Decision. */
 const RATIO_MISS_PERCENT_MAX = 2
 
 /** @param size `<width>x<height>` */
@@ -38,7 +38,7 @@ export function isOfAspectRatio({ width, height }: Pixels, aspectRatio: string):
   return Math.abs(width / height / ratioOf(aspectRatio) - 1) * 100 <= RATIO_MISS_PERCENT_MAX
 }
 
-/** The size that a resolution and an aspect ratio mean; its sides are even, as H.264 needs them. */
+/** The size for a resolution and an aspect ratio; its sides are even, as H.264 requires. */
 export function pixelsFor(resolution: string, aspectRatio: string): Pixels {
   const [short = 0] = sidesOf(resolution).short
   const ratio = ratioOf(aspectRatio)

@@ -25,8 +25,8 @@ const IMAGE_TYPES = 'image/(png|jpeg|webp|gif)'
 const IMAGE_URL_WORDS = 'an https: URL, or a data: URL of a PNG, JPEG, WebP or GIF in base64'
 
 /**
- * What a reference is fetched from, or is. Checked here, where large bodies are checked in a short job:
- * reading four megabytes of base64 would block the loop.
+ * The URL or the data of a reference. The schema checks it, since schemas of large bodies are checked in a
+ * short job: reading four megabytes of base64 would block the loop.
  */
 function referenceUrl(mediaTypes: string, title: string) {
   const https = `https://[!-~]{1,${VIDEO_URL_CHARS_MAX}}`
@@ -59,7 +59,7 @@ const InputReference = Type.Union([
   }),
 ])
 
-/** By slug of a provider. */
+/** Options by slug of a provider. */
 export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const SAFE = Number.MAX_SAFE_INTEGER
@@ -182,7 +182,7 @@ export const VideoBody = Type.Object({
 })
 export type VideoBody = Static<typeof VideoBody>
 
-/** A job. Members that say nothing are left out, never null. §2.2, B1.1. */
+/** A job. Members without a value are omitted, never null. §2.2, B1.1. */
 export const VideoAnswer = Type.Object({
   id: Type.String(),
   /** C18. */
@@ -204,7 +204,7 @@ export const VideoAnswer = Type.Object({
 })
 export type VideoAnswer = Static<typeof VideoAnswer>
 
-/** What an answer says of a job. */
+/** The facts of a job that replies show. */
 export interface ShownVideo {
   readonly id: string
   readonly status: VideoStatus
@@ -214,7 +214,7 @@ export interface ShownVideo {
   readonly usage: { readonly costNano: number | null; readonly isByok: boolean } | null
 }
 
-/** @param origin that callers reach us by */
+/** @param origin by which callers reach this installation */
 export function videoAnswer(video: ShownVideo, origin: string): VideoAnswer {
   const { id, status, generationId, error, outputs, usage } = video
   return {
@@ -273,7 +273,7 @@ export const VideoListAnswer = Type.Object({
 })
 export type VideoListAnswer = Static<typeof VideoListAnswer>
 
-/** What a webhook posts when a job has ended. B5, C17. */
+/** Body of a webhook after a job's end. B5, C17. */
 export const VideoEvent = Type.Object({
   type: Type.Enum([
     'video.generation.completed',

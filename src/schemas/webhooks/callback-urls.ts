@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 
-/** The gate to the outside, as far as it is asked here. */
+/** The part of the gate to the outside that this check needs. */
 interface CallbackGate {
   vetted(destination: {
     readonly host: string
@@ -11,21 +11,21 @@ interface CallbackGate {
 }
 
 export interface CallbackCheck {
-  /** Of the member, for the failure. */
+  /** Path of the member, for the failure. */
   readonly path: string
   readonly gate: CallbackGate
   /**
-   * Whose share of the gate's lookups it takes: a workspace's, or of who sets up workspaces the
-   * organization's; null: nobody's.
+   * The workspace whose share of the gate's lookups the check uses, or the organization for callers that
+   * create workspaces; null: no share.
    */
   readonly holder: string | null
 }
 
 /**
- * Whether webhooks may go to an address, as far as that can be told now: HTTPS, no credentials, a port and a
- * host that the gate lets anybody go to, and no name that leads to an address that is not public. A name that
- * does not resolve at this moment, or cannot be looked up, is accepted: every delivery is vetted again. Null
- * is no address.
+ * Whether webhooks may go to an address, as far as is known now. The address needs HTTPS, no credentials, a
+ * port and a host that the gate permits to all callers, and no name that resolves to an address that is not
+ * public. A name that does not resolve now, or cannot be looked up, is accepted: every delivery is vetted
+ * again. Null means no address.
  * Failure: callback_url_invalid. C17.
  */
 export async function checkCallbackUrl(
@@ -35,7 +35,7 @@ export async function checkCallbackUrl(
   if (text === null || text === undefined) return ok(null)
   const invalid = (message: string) =>
     fail('callback_url_invalid', { metadata: { issues: [{ path, message, expected: EXPECTED }] } })
-  // A URL that is written otherwise than it is read would be signed and shown as one and sent to as another.
+  // A URL that parses differently from its text would be signed and shown as one address and sent to another.
   const url = WRITTEN.test(text) && URL.canParse(text) ? new URL(text) : null
   if (url === null) return invalid('is not a URL')
   if (url.protocol !== 'https:') return invalid('is not HTTPS')
@@ -56,7 +56,7 @@ export async function checkCallbackUrl(
 }
 
 /**
- * Printable ASCII with a host right behind the two slashes, and no back-slash, which some readers of URLs
+ * Printable ASCII with a host directly after the two slashes, and no backslash, which some parsers of URLs
  * take for a slash and others do not.
  */
 const WRITTEN = /^[a-z][a-z0-9+.-]*:\/\/[!-.0-[\]-~][!-[\]-~]*$/i

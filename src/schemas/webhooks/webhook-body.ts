@@ -1,7 +1,7 @@
 import { usdOfNano } from '../money/usd.ts'
 import type { VideoEnding } from '../videos/video-jobs.ts'
 
-/** A job that has ended, as its receiver is told of it. */
+/** An ended job, as a webhook reports it. */
 export interface EndedVideo {
   readonly id: string
   readonly status: VideoEnding
@@ -9,17 +9,17 @@ export interface EndedVideo {
   readonly generationId: string | null
   readonly model: string
   readonly error: string | null
-  /** Clips of a completed one. */
+  /** Clips of a completed job. */
   readonly outputs: number
-  /** Whole nano-USD; null: it has no price. */
+  /** Whole nano-USD; null: the job has no price. */
   readonly costNano: number | null
   readonly isByok: boolean
 }
 
 /**
- * What a webhook says, as JSON. A job that no provider has taken names no model, and one that completed no
+ * The body of a webhook, as JSON. A job that no provider has taken names no model, and a completed job no
  * error.
- * @param origin where callers reach the service, without a slash at its end. Source: B5.
+ * @param origin by which callers reach the service, without a trailing slash. Source: B5.
  */
 export function webhookBody(video: EndedVideo, origin: string): string {
   const isCompleted = video.status === 'completed'
@@ -44,7 +44,7 @@ export function webhookBody(video: EndedVideo, origin: string): string {
   })
 }
 
-/** Where the clips of a job are downloaded, with an API key. B2.1. */
+/** URLs of a job's clips, which need an API key. B2.1. */
 export function clipUrls(origin: string, id: string, outputs: number): readonly string[] {
   return Array.from({ length: outputs }, (_, index) => `${origin}/api/v1/videos/${id}/content?index=${index}`)
 }

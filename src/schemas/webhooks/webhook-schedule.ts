@@ -1,30 +1,31 @@
 /**
- * Milliseconds from a failed attempt to the next one; the first is made at once, the eighth is the last. C17.
+ * Milliseconds from a failed attempt to the next; the first attempt is immediate, and the eighth is the last.
+ * C17.
  */
 export const WEBHOOK_DELAYS_MS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000].map(
   (seconds) => seconds * 1_000,
 )
 
-/** Share of a delay by which it may be longer. C17. */
+/** Share by which a delay may be longer. C17. */
 const JITTER = 0.2
 
 export interface FailedTry {
-  /** Attempts that were made, this one counted. */
+  /** Attempts so far, this one included. */
   readonly tries: number
-  /** What the receiver asked for. */
+  /** The delay that the receiver requested. */
   readonly retryAfterMs: number | null
 }
 
 export interface DelayRules {
   readonly delaysMs: readonly number[]
   readonly retryAfterMsMax: number
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number
 }
 
 /**
- * @returns milliseconds until the next attempt, never less than the schedule says; null when that was the
- * last one
+ * @returns milliseconds until the next attempt, never less than the schedule's delay; null after the last
+ * attempt
  */
 export function nextTryIn(
   { tries, retryAfterMs }: FailedTry,
@@ -36,14 +37,14 @@ export function nextTryIn(
 }
 
 /**
- * Reads `Retry-After`: whole seconds, or a date as HTTP writes it. RFC 9110 §10.2.3.
+ * Reads `Retry-After`: whole seconds, or an HTTP date. RFC 9110 §10.2.3.
  * @param nowMs of the wall clock
- * @returns milliseconds from now on, 0 for what is past; null when there is none, or it cannot be read
+ * @returns milliseconds from now, 0 for a past date; null without the header, or when it cannot be read
  */
 export function retryAfterMsOf(text: string | null, nowMs: number): number | null {
   if (text === null) return null
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
-  // Only the form that is written today: whatever else `Date` reads is a guess.
+  // Only the form in use today: any other text that `Date` reads is a guess.
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null
   const atMs = Date.parse(text)
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** Before the base64 of a signing secret's bytes, as Standard Webhooks writes it. */
+/** Precedes the base64 of a signing secret's bytes, as in Standard Webhooks. */
 export const WEBHOOK_SECRET_PREFIX = 'whsec_'
 
 export interface SignedDelivery {
@@ -14,10 +14,11 @@ export interface SignedDelivery {
 }
 
 /**
- * The headers that let a receiver know who sent a body: B5's (`t=<seconds>,v1=<hex>` over `<seconds>,<body>`,
- * keyed with the secret's text) and those of Standard Webhooks (`v1,<base64>` over `<id>.<seconds>.<body>`,
- * keyed with the bytes that it spells). While a secret is replaced there is a signature of each. C17.
- * @returns flat name, value list
+ * The headers by which a receiver verifies the sender of a body: those of B5 (`t=<seconds>,v1=<hex>` over
+ * `<seconds>,<body>`, keyed with the secret's text) and those of Standard Webhooks (`v1,<base64>` over
+ * `<id>.<seconds>.<body>`, keyed with the decoded bytes). During the rotation of a secret there is a
+ * signature with each. C17.
+ * @returns flat list of names and values
  */
 export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {
   const messageId = `msg_${id}`
@@ -46,7 +47,7 @@ function bytesOf(secret: string): Buffer {
   return Buffer.from(secret.slice(WEBHOOK_SECRET_PREFIX.length), 'base64')
 }
 
-/** In pieces: the body's own bytes are signed, not a text that they were read as. */
+/** Signs in pieces: over the body's own bytes, not over a decoded text. */
 function signed(key: string | Uint8Array, prefix: string, body: Uint8Array): ReturnType<typeof createHmac> {
   return createHmac('sha256', key).update(prefix).update(body)
 }

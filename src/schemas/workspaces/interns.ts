@@ -4,13 +4,13 @@ import { INTERNS_PAGE_DEFAULT, INTERNS_PAGE_MAX, NAME_CHARS_MAX } from './worksp
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a text may be the id of an intern: what else a cursor holds never reaches the store. C9. */
+/** Whether a text may be the id of an intern: no other text of a cursor reaches the store. C9. */
 export function isInternId(text: string): boolean {
   return UUID.test(text)
 }
 
 /**
- * B2.4. Sluice keeps records and runs nothing: every intern is `stopped`, and `destroying` in the answer of
+ * B2.4. Sluice stores records and runs nothing: every intern is `stopped`, and `destroying` in the answer of
  * its removal.
  */
 export const INTERN_STATUSES = [
@@ -25,7 +25,7 @@ export const INTERN_STATUSES = [
 ] as const
 export type InternStatus = (typeof INTERN_STATUSES)[number]
 
-/** The store's texts hold any character but this one. */
+/** The store's texts may contain any character but this one. */
 const Text = Type.String({ pattern: '^[^\\u0000]*$', title: 'string without U+0000' })
 const Name = Type.String({
   minLength: 1,
@@ -41,7 +41,7 @@ const About = {
   instructions: Type.Optional(nullable(Text)),
 }
 
-/** What else it holds is ignored. C25. */
+/** Other members are ignored. C25. */
 export const CreateInternBody = Type.Object({
   name: Name,
   provision: Type.Boolean({ description: 'Kept, and nothing else: Sluice does not run interns.' }),
@@ -53,7 +53,7 @@ export const CreateInternBody = Type.Object({
 })
 export type CreateInternBody = Static<typeof CreateInternBody>
 
-/** What is left out stays; null takes away. C25. */
+/** Omitted members keep their value; null removes it. C25. */
 export const UpdateInternBody = Type.Object({
   name: Type.Optional(Name),
   vault_id: Type.Optional(AttachedVault),
@@ -88,12 +88,12 @@ export const ListInternsQuery = Type.Object({
   ),
 })
 
-/** Statuses that a query's list names. */
+/** Statuses in a query's list. */
 export function statusesOf(list: string): readonly InternStatus[] {
   return INTERN_STATUSES.filter((status) => list.split(',').includes(status))
 }
 
-/** Bare, without `data`. B2.4. */
+/** Without the envelope `data`. B2.4. */
 export const InternAnswer = Type.Object({
   id: Type.String(),
   name: Type.String(),
@@ -112,7 +112,7 @@ export const InternAnswer = Type.Object({
 })
 export type InternAnswer = Static<typeof InternAnswer>
 
-/** Existing clients take no other answer than one that says `deleting`. B2.4. */
+/** Existing clients accept only an answer with `deleting`. B2.4. */
 export const DeletedInternAnswer = Type.Object({ ...InternAnswer.properties, deleting: Type.Literal(true) })
 
 export const InternListAnswer = Type.Object({

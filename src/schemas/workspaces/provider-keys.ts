@@ -8,10 +8,10 @@ export type FileProvider = (typeof FILE_PROVIDERS)[number]
 const SUFFIX = '_api_key'
 
 /**
- * Name of the vault secret that holds a workspace's own key for a provider: `openai_api_key`,
- * `google_ai_studio_api_key`. What a name of a secret cannot have becomes one underscore; before a digit
- * stands `provider_`. Decision: the document names none. Slugs that meet in one name are kept apart by the
- * host that the secret is bound to.
+ * Name of the vault secret with a workspace's own key for a provider: `openai_api_key`,
+ * `google_ai_studio_api_key`. Characters that a secret's name cannot have become one underscore; a leading
+ * digit gets the prefix `provider_`. Decision: the interface document defines no names. Slugs with the same
+ * resulting name are distinguished by the host to which the secret is bound.
  * @param slug of the provider in the catalogue
  */
 export function providerKeyName(slug: string): string {
@@ -28,29 +28,31 @@ interface Configured {
   readonly headers?: readonly { readonly env: string | null }[]
 }
 
-/** Names of the variables that a provider of the catalogue needs: of its key, and of its headers' values. */
+/**
+ * Names of the variables that a provider of the catalogue needs: for its key, and for its headers' values.
+ */
 export function variablesOf({ apiKeyEnv, headers = [] }: Configured): readonly string[] {
   return [apiKeyEnv, ...headers.map(({ env }) => env)].filter((name) => name !== null)
 }
 
-/** Whether a secret of that name may be some provider's key. */
+/** Whether a secret of that name may be a provider's key. */
 export function mayBeProviderKey(name: string): boolean {
   return name.endsWith(SUFFIX)
 }
 
 /**
- * The host that such a secret must be bound to. Null for a provider without an address, or with an IP address
- * for one: nothing can be bound to that (§4.4), so no workspace can have a key for it.
- * @param baseUrl of the provider in the catalogue; empty for our own models
+ * The host to which such a secret must be bound. Null for a provider without an address or with an IP
+ * address: a secret cannot be bound to these (§4.4), so that no workspace can have a key for such a provider.
+ * @param baseUrl of the provider in the catalogue; empty for Sluice's own models
  */
 export function providerKeyHost(baseUrl: string): string | null {
   return URL.canParse(baseUrl) ? normalHost(new URL(baseUrl).hostname) : null
 }
 
-/** Visible ASCII: what a header carries as it stands. A line break in a key would be another header. */
+/** Visible ASCII, which a header carries unchanged. A line break in a key would begin another header. */
 const KEY = /^[\x21-\x7e]+$/
 
-/** A secret may be any text; as a provider's key some are of no use. */
+/** A secret may be any text; not every text can be a provider's key. */
 export function isProviderKey(text: string): boolean {
   return KEY.test(text)
 }

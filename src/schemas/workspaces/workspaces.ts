@@ -13,7 +13,7 @@ import {
 import { OrganizationId } from '../operator/caps.ts'
 import { HasMore } from '../lists/pages.ts'
 
-/** B2.9; and no UUID, or it would hide the workspace of that id behind it. */
+/** B2.9; not a UUID, since a slug of that form would hide the workspace with that id. */
 const SLUG_SHAPE = /^(?![0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 export function isSlug(text: string): boolean {
@@ -23,7 +23,7 @@ export function isSlug(text: string): boolean {
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
-/** The store's texts hold any character but U+0000. */
+/** The store's texts may contain any character but U+0000. */
 const Name = Type.String({
   minLength: 1,
   maxLength: NAME_CHARS_MAX,
@@ -48,7 +48,7 @@ const KeptText = Type.String({
   title: `string of 1 to ${KEPT_TEXT_CHARS_MAX} visible ASCII characters`,
 })
 
-/** What existing clients set and read; Sluice keeps it and acts on none of it. B2.9. */
+/** Settings that existing clients write and read; Sluice stores them and acts on none. B2.9. */
 const KEPT = {
   default_text_model: nullable(KeptText),
   default_image_model: nullable(KeptText),
@@ -65,7 +65,7 @@ export type KeptSettings = Static<typeof KeptSettings>
 
 export const KEPT_NAMES = Object.keys(KEPT) as readonly (keyof KeptSettings)[]
 
-/** Ours, beside the fields that existing clients know. */
+/** Sluice's own fields, beside the fields that existing clients know. */
 const EXTENSION = {
   default_callback_url: nullable(
     Type.String({
@@ -95,11 +95,11 @@ const CHANGEABLE = {
   ),
 }
 
-/** What else it holds is ignored. C25. */
+/** Other members are ignored. C25. */
 export const CreateWorkspaceBody = Type.Object({ name: Name, slug: Slug, ...CHANGEABLE })
 export type CreateWorkspaceBody = Static<typeof CreateWorkspaceBody>
 
-/** What is left out stays. C25. */
+/** Omitted members keep their value. C25. */
 export const UpdateWorkspaceBody = Type.Object({
   organization_id: optional(OrganizationId),
   name: optional(Name),
@@ -131,7 +131,7 @@ export const DeleteWorkspaceQuery = Type.Object({
 
 const Instant = Type.String({ format: 'date-time' })
 
-/** Every key is there but the last two; existing clients require it. B2.9. */
+/** A workspace. Every key but the last two is present, as existing clients require. B2.9. */
 export const WorkspaceShape = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -1,20 +1,19 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * `never` may not even be admitted by the operator: nobody's address, everybody's, and IPv4 in disguise,
- * which an allow-list for IPv4 would not be asked about.
+ * `never`: the operator's allow-list cannot admit the address. This covers the unspecified and the broadcast
+ * address, multicast, and IPv4 addresses inside IPv6 ones, for which an IPv4 allow-list would not be
+ * consulted.
  */
 export type Standing = 'public' | 'private' | 'never'
 
 const NEVER: ReadonlySet<string> = new Set(['unspecified', 'broadcast', 'multicast', 'ipv4Mapped', 'rfc6145'])
 
-/**
- * Of the addresses that `ipaddr.js` calls ordinary these are not what they seem: the host of a virtual
- * machine on Azure answers at an address that looks public, and all that IPv6 has given out lies below
- * 2000::/3, less what carries other addresses inside (6to4, Teredo, NAT64) or belongs to documents.
- */
+/** The host of a virtual machine on Azure: `ipaddr.js` takes the address for an ordinary public one. */
 const AZURE_HOST = '168.63.129.16'
+/** All IPv6 addresses assigned so far. */
 const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3')
+/** Ranges of GLOBAL that contain other addresses (6to4, Teredo, NAT64) or are for documentation. */
 const NOT_GLOBAL = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map((range) =>
   ipaddr.IPv6.parseCIDR(range),
 )
@@ -31,7 +30,7 @@ export function standingOf(address: string): Standing {
   return isGlobal ? 'public' : 'private'
 }
 
-/** One way of writing each address, so that two can be compared; null for what is none. */
+/** The canonical text of an address, for comparisons; null when the text is not an address. */
 export function canonical(address: string): string | null {
   return ipaddr.isValid(address) ? ipaddr.parse(address).toString() : null
 }

@@ -8,20 +8,21 @@ interface Range {
 }
 
 /**
- * SLUICE_EGRESS_ALLOW in force: which addresses that are not public callers may reach, and how. Design §9.
+ * The parsed SLUICE_EGRESS_ALLOW: the addresses that are not public and that callers may reach, and how.
+ * Design §9.
  */
 export class AllowList {
   readonly #ranges: readonly Range[]
 
-  /** @param texts entries that were checked at the start; others are passed over */
+  /** @param texts entries that were checked at the start; invalid entries are skipped */
   constructor(texts: readonly string[]) {
     const entries = texts.map(parseAllowEntry).filter((entry) => typeof entry !== 'string')
     this.#ranges = entries.map((entry) => ({ entry, first: ipaddr.parse(entry.address) }))
   }
 
   /**
-   * How to speak to an address that is not public; null when it is not admitted. Where several entries admit
-   * it, one with `http:` decides, except for callbacks, which never speak plain HTTP. C17.
+   * The scheme for an address that is not public; null when no entry admits the address. When several entries
+   * do, one with `http:` decides, except for callbacks, which never use plain HTTP. C17.
    */
   schemeFor(address: string, port: number, purpose: Destination['purpose']): 'http' | 'https' | null {
     const parsed = ipaddr.parse(address)

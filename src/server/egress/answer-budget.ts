@@ -1,25 +1,28 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { Shares } from '../../schemas/values/shares.ts'
 
-/** Share of the budget that only small answers may use, and what is small: a share of it too. Decision. */
+/** Share of the budget that is reserved for small answers. Decision. */
 const RESERVE_SHARE = 1 / 8
+/** Share of the budget up to which an answer is small. Decision. */
 const SMALL_SHARE = 1 / 256
 /**
- * Of the budget for answers so much may be held for one organization; an answer that begins also needs room
- * in what one workspace of it and one key may hold. The only answer of one of them may be larger: one of 128
- * MiB has to pass. Decision.
+ * Share of the budget for answers that one organization may hold. An answer that begins also needs room in
+ * the shares of its workspace and its key. The only answer of an organization, workspace or key may exceed
+ * the share: an answer of 128 MiB must pass. Decision.
  */
 const ANSWERS_ORGANIZATION_SHARE = 1 / 2
+/** Share of the budget that one workspace may hold when an answer begins. Decision. */
 const ANSWERS_WORKSPACE_SHARE = 7 / 16
+/** Share of the budget that one key may hold when an answer begins. Decision. */
 const ANSWERS_KEY_SHARE = 3 / 8
 
 /**
- * Bytes of answers that one front holds at once, all together and for each organization, workspace and key.
- * Design §4. An answer that has begun may grow past those that wait to begin: it is the one that will end and
- * give back. Small answers, up to 1 MiB of 256, pass those that wait and have a reserve, so that no large one
- * stops them. One that waits for its caller's share stops those of its key alone. When all that is held, by
- * all or by one organization that has its share, belongs to answers that wait for more, the last of them is
- * refused: nobody else would end.
+ * Bytes of answers that one front holds at once, in all and for each organization, workspace and key. Design
+ * §4. A begun answer grows ahead of the answers that wait to begin, since its end will return bytes. Small
+ * answers, up to 1 MiB of 256, overtake waiting answers and have a reserve, so that no large answer stops
+ * them. An answer that waits for its caller's share delays only answers of its key. When all bytes held by
+ * the whole front, or by an organization at its share, belong to answers that wait for more, the last of
+ * these is refused: otherwise none would end.
  */
 export class AnswerBudget {
   readonly #bytesMax: number
@@ -41,8 +44,9 @@ export class AnswerBudget {
   }
 
   /**
-   * Takes room for an answer that begins; false when there is none, or when others wait for it already.
-   * @param caller null: nobody's, of which all may be held
+   * Takes room for an answer that begins; false when the budget has none, or when other answers wait for it
+   * already.
+   * @param caller null: the answer counts for no caller, and may use the whole budget
    */
   take(bytes: number, caller: Caller | null = null): boolean {
     const claim = { bytes, heldBytes: 0, caller }
@@ -57,10 +61,11 @@ export class AnswerBudget {
   }
 
   /**
-   * Waits for room, in order of asking.
-   * @param claim more bytes, and those that the answer has already
-   * @param told whether it has them, once; false when it never could. It may be called before this returns.
-   * @returns a function that stops waiting; harmless after `told`
+   * Waits for room, in order of arrival.
+   * @param claim the additional bytes, and the bytes that the answer has already
+   * @param settled called once: true when the answer has the bytes, false when it never could. The call may
+   * come before this function returns.
+   * @returns a function that stops waiting; harmless after `settled`
    */
   wait(claim: Claim, told: Told): () => void {
     const waiter = { ...claim, told }
@@ -70,7 +75,7 @@ export class AnswerBudget {
       const at = this.#waiting.indexOf(waiter)
       if (at === -1) return
       this.#waiting.splice(at, 1)
-      // The one that left may have stood before others that fit.
+      // The answer that left may have blocked others that fit.
       this.#grant(waiter.caller)
     }
   }
@@ -92,7 +97,7 @@ export class AnswerBudget {
     return heldBytes + bytes <= this.#bytesMax * SMALL_SHARE
   }
 
-  /** It waits for what the other one asks for. */
+  /** The other answer must wait for this one. */
   #isBefore(waiter: Waiter, claim: Claim): boolean {
     if (this.#isSmall(claim) && !this.#isSmall(waiter)) return false
     return this.#isShared(waiter) || waiter.caller?.key === claim.caller?.key
@@ -101,14 +106,14 @@ export class AnswerBudget {
   #isFree(claim: Claim): boolean {
     const { bytes, heldBytes } = claim
     const most = this.#isSmall(claim) ? this.#bytesMax : this.#bytesMax * (1 - RESERVE_SHARE)
-    // What is larger than all that it may use goes alone.
+    // An answer larger than the budget's part runs alone.
     if (this.#heldBytes + bytes > most && this.#heldBytes > heldBytes) return false
     return this.#heldBytes + bytes <= this.#bytesMax
   }
 
   /**
-   * It keeps to its caller's shares. One that has begun keeps to the organization's alone: of answers that
-   * wait for each other in several ways none would end.
+   * Whether the claim keeps to its caller's shares. For a begun answer only the organization's share counts:
+   * answers that wait for each other in several ways would never end.
    */
   #isShared({ bytes, heldBytes, caller }: Claim): boolean {
     if (caller === null) return true
@@ -122,8 +127,8 @@ export class AnswerBudget {
   }
 
   /**
-   * In order; a large one that does not fit stops the large ones behind it, of all or of its key, and no
-   * small one.
+   * Grants in order. A large answer that does not fit stops the large ones behind it, in all or of its key,
+   * and no small answer.
    */
   #grant(caller: Caller | null): void {
     let isBlocked = false
@@ -131,7 +136,7 @@ export class AnswerBudget {
     for (const waiter of [...this.#waiting]) {
       const at = this.#waiting.indexOf(waiter)
       const isBehind = isBlocked || (waiter.caller !== null && behind.has(waiter.caller.key))
-      // A grant may end another answer, which then waits no more.
+      // A grant may end another answer, which then no longer waits.
       if (at === -1 || (isBehind && !this.#isSmall(waiter))) continue
       if (this.grow(waiter)) {
         this.#waiting.splice(at, 1)
@@ -143,8 +148,8 @@ export class AnswerBudget {
   }
 
   /**
-   * While nobody is left who could give something back, of all or of the organization: whoever fits goes on,
-   * else the last one is refused.
+   * Resolves a deadlock, in the whole front or in the organization: while no answer is left that could return
+   * bytes, an answer that fits goes on, or else the last one is refused.
    */
   #untie(caller: Caller | null): void {
     for (let tied = this.#tied(caller); tied.length > 0; tied = this.#tied(caller)) {
@@ -156,7 +161,7 @@ export class AnswerBudget {
     }
   }
 
-  /** Those that wait for each other; none where somebody else may end and give back. */
+  /** The answers that wait for each other; empty while another answer may end and return bytes. */
   #tied(caller: Caller | null): readonly Waiter[] {
     if (bytesOf(this.#waiting) === this.#heldBytes) return this.#waiting
     if (caller === null) return []
@@ -173,7 +178,7 @@ function bytesOf(waiting: readonly Waiter[]): number {
   return waiting.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
 }
 
-/** What is alone may be larger than the share. */
+/** An answer that is alone may exceed the share. */
 function isWithin(
   shares: Shares,
   name: string,
@@ -183,10 +188,11 @@ function isWithin(
 }
 
 interface Claim {
-  /** That it asks for, and that it has already. */
+  /** Bytes that the answer asks for. */
   readonly bytes: number
+  /** Bytes that the answer has already. */
   readonly heldBytes: number
-  /** Null: nobody's. */
+  /** Null: the answer counts for no caller. */
   readonly caller: Caller | null
 }
 

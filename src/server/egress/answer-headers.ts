@@ -1,6 +1,6 @@
-/** The headers of an answer that we act on; absent ones are the empty string, null or -1. */
+/** The headers of an answer that Sluice uses; an absent header is the empty string, null or -1. */
 export interface AnswerHeaders {
-  /** Bytes; -1 when the answer does not say. */
+  /** Bytes; -1 when the answer does not tell. */
   readonly contentLength: number
   /** Lower case. */
   readonly contentEncoding: string
@@ -11,7 +11,10 @@ const LENGTH = 'content-length'
 const ENCODING = 'content-encoding'
 const RETRY_AFTER = 'retry-after'
 
-/** Reads them from undici's raw list (name, value, …): the length of a name rules out nearly all others. */
+/**
+ * Reads the headers from undici's raw list (name, value, …): the length of a name rules out nearly all
+ * others.
+ */
 export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   let contentLength = -1
   let contentEncoding = ''
@@ -28,7 +31,10 @@ export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
   return { contentLength, contentEncoding, retryAfter }
 }
 
-/** @param name lower case; @returns its first value, null when the answer has none */
+/**
+ * @param name lower case
+ * @returns the header's first value, null when the answer has none
+ */
 export function headerOf(raw: readonly Uint8Array[], name: string): string | null {
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [found, value] = [raw[at], raw[at + 1]]
@@ -38,7 +44,7 @@ export function headerOf(raw: readonly Uint8Array[], name: string): string | nul
   return null
 }
 
-/** All of them as they came, as a flat list: names in lower case. */
+/** All headers as received, as a flat list with names in lower case. */
 export function flatHeaders(raw: readonly Uint8Array[]): readonly string[] {
   return raw.map((bytes, nth) => (nth % 2 === 0 ? latin1(bytes).toLowerCase() : latin1(bytes)))
 }
@@ -47,7 +53,7 @@ function isNamed(name: Uint8Array, expected: string): boolean {
   return latin1(name).toLowerCase() === expected
 }
 
-/** The parser has refused every other form before. */
+/** The parser has refused every other form already. */
 function lengthOf(text: string): number {
   const length = Number(text)
   return Number.isSafeInteger(length) && length >= 0 ? length : -1

@@ -4,8 +4,10 @@ const TURN_BYTES = 4 * 1024 * 1024
 const EMPTY = new Uint8Array(0)
 
 /**
- * Joins the pieces of a body; a large one over several turns, since one copy of 100 MB would stop the loop.
- * @param pieces each is taken out of the list as soon as it is copied: no byte of a large body is held twice
+ * Joins the pieces of a body; a large body over several turns, since a single copy of 100 MB would block the
+ * loop.
+ * @param pieces each piece leaves the list as soon as it is copied: no byte of a large body is in memory
+ * twice
  */
 export function assemble(pieces: Uint8Array[], sizeBytes: number): Uint8Array | Promise<Uint8Array> {
   const only = pieces[0]

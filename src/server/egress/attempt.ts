@@ -9,47 +9,47 @@ import { decode, isPlain } from './decode.ts'
 import { HeldBody } from './held-body.ts'
 import { failureOf } from './reach.ts'
 
-/** What waits for a connection. */
+/** A request that waits for a connection. */
 export interface Queued {
-  /** undici has it and has not given it a connection. The home's to write. */
+  /** undici has the request and has not given it a connection. Only the home writes this field. */
   isQueued: boolean
 }
 
-/** What an attempt needs of its origin. */
+/** The operations of its origin that an attempt uses. */
 export interface AttemptHome {
-  /** It has a connection, or will have none. */
+  /** The attempt has a connection, or will have none. */
   unqueued(attempt: Queued): void
   readonly budget: AnswerBudget
   /** True when the error is the end of a connection that had served answers before. */
   isStale(error: Error): boolean
   /** Sends the attempt once more. */
   repeat(attempt: Attempt): void
-  /** The attempt needs no watching any more. */
+  /** The attempt no longer needs watching. */
   settled(attempt: Attempt): void
-  /** undici is done with the attempt, which may be long after it was settled. */
+  /** undici has finished with the attempt, perhaps long after it was settled. */
   ended(): void
 }
 
 /**
- * One request and its answer. undici's handler in the form that gets raw headers, which spares parsing all of
- * them. It settles exactly once; whatever comes later only returns what was borrowed.
+ * One request and its answer: undici's handler in the form with raw headers, which saves parsing them all.
+ * The attempt settles exactly once; later events only return resources.
  */
 export class Attempt implements Dispatcher.DispatchHandler, Queued {
   readonly request: EgressRequest
   isSent = false
   isQueued = false
   isSettled = false
-  /** True once a tick of its origin has found it unsent. */
+  /** True once a tick of its origin has found the attempt unsent. */
   isWaiting = false
-  /** In its origin's list of open attempts. */
+  /** Index in its origin's list of open attempts. */
   place = -1
   readonly #home: AttemptHome
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
   #isRepeated = false
   #hasAnswerBegun = false
-  /** Enough of the answer is here; what undici says of its end changes nothing. */
+  /** Enough of the answer has arrived; undici's report of its end changes nothing. */
   #isComplete = false
-  /** Cuts the connection; undici gives it when it writes the request. */
+  /** Cuts the connection; undici provides it when it writes the request. */
   #cut: ((error: Error) => void) | null = null
   #resume: (() => void) | null = null
   #unwatch: (() => void) | null = null
@@ -64,7 +64,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     if (request.mayCutSent) this.watch()
   }
 
-  /** Begins to listen for the caller's leave; only a request that waits pays for a signal. C24. */
+  /** Begins to watch for the caller's leave; only a request that waits pays for a signal. C24. */
   watch(): void {
     if (this.#unwatch !== null) return
     const { signal } = this.request.call
@@ -76,7 +76,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     if (signal.aborted) onLeave()
   }
 
-  /** Settles with a failure and cuts what runs. */
+  /** Settles with a failure and cuts the connection in use. */
   end(name: FailureName, more?: Omit<Failure, 'name'>): void {
     if (this.isSettled) return
     this.#finish(fail(name, more))
@@ -90,8 +90,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   onConnect(cut: (error?: Error) => void): void {
     this.#home.unqueued(this)
     if (!this.isSettled && this.request.mayWrite?.() === false) this.#finish(fail('client_gone'))
-    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the
-    // connection.
+    // The connection comes too late. undici drops a request that throws; `cut` would end the connection.
     if (this.isSettled) throw CUT
     this.#cut = cut
     this.isSent = true
@@ -123,14 +122,15 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
 
   onData(chunk: Buffer): boolean {
     const body = this.#body
-    // A connection that goes on is told first as a piece of nothing, which must not pause it anew.
+    // undici reports a resumed connection with an empty chunk first, which must not pause the connection
+    // again.
     if (this.isSettled || this.#isComplete || body === null || chunk.length === 0) return true
     const hasRoom = body.push(chunk, this.#goOn)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
       return hasRoom
     }
-    // The rest of a long error says nothing that we would use: a new connection is cheaper than reading it.
+    // The rest of a long error is of no use: a new connection is cheaper than reading it.
     if (body.sizeBytes >= UPSTREAM_ERROR_BYTES_MAX) {
       this.#complete()
       this.#cut?.(CUT)
@@ -190,7 +190,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
       bytesMax: isSuccess ? this.request.answerBytesMax : UPSTREAM_ERROR_BYTES_MAX,
       room: (bytes) => !this.isSettled && (!isSuccess || this.#room(bytes, body)),
     })
-    // What an error said is a nicety: one that cannot be read is still that error.
+    // The text of an error is optional: an error whose text cannot be read stays the same error.
     if (decoded.ok || !isSuccess) this.#answer(decoded.ok ? decoded.value : new Uint8Array(), body)
     else if (!this.isSettled) this.#finish(decoded)
   }
@@ -203,7 +203,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
 
   readonly #goOn = (isGranted: boolean): void => {
     if (!isGranted) return this.end('busy')
-    // Another answer's parser may stand below us, and undici runs one at a time.
+    // The parser of another answer may be on the call stack, and undici runs one at a time.
     queueMicrotask(() => {
       if (this.#body?.isWaiting === false) this.#resume?.()
     })

@@ -8,7 +8,7 @@ import { DestinationRefused, type Vetted } from './vetting.ts'
 
 export type Connect = buildConnector.connector
 
-/** Node's roots and the operator's, read once: for each connection anew it would take a millisecond. */
+/** Node's roots and the operator's, read once: reading them for each connection would take a millisecond. */
 export function trustOf(extraCa: readonly string[]): { readonly secureContext?: SecureContext } {
   return extraCa.length === 0
     ? {}
@@ -17,22 +17,22 @@ export function trustOf(extraCa: readonly string[]): { readonly secureContext?: 
 
 type Trust = ReturnType<typeof trustOf>
 
-/** Connects as it is told to, for origins of the operator's. */
+/** Connects to any address, for the operator's origins. */
 export function trustedConnector(trust: Trust): Connect {
   return buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...trust })
 }
 
 /** Counts the sockets of vetted destinations. */
 export interface SocketPlaces {
-  /** Rejects with GateBusy when there is none. */
+  /** Rejects with GateBusy when no place is free. */
   take(): Promise<void>
   giveBack(): void
 }
 
 /**
- * Connects to nothing but what was vetted for this very connection. The name stays what TLS verifies and
- * `Host` says. Both a look at the host before connecting and a lookup of ours are needed: Node asks no lookup
- * for literal addresses.
+ * Connects only to addresses that were vetted for this very connection. The name stays the one that TLS
+ * verifies and `Host` names. The connector needs both, a check of the host before connecting and a lookup
+ * function: Node calls no lookup for literal addresses.
  */
 export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places: SocketPlaces): Connect {
   let found: readonly LookupAddress[] = []
@@ -54,19 +54,18 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
           return refused(error)
         }
         socket.once('close', () => places.giveBack())
-        // Should a version of Node or undici find another way to an address, it ends here.
+        // A last check, in case a version of Node or undici finds another way to an address.
         const { remoteAddress } = socket
         if (addresses.includes(canonical(remoteAddress ?? '') ?? '')) return connected(null, socket)
         socket.destroy()
-        // One that the other side has broken by now has no address any more.
+        // A connection that the other side has closed by now has no address.
         refused(
           remoteAddress === undefined
             ? new Error('broken as it was made')
             : new DestinationRefused('an address that nobody vetted'),
         )
       })
-      // Node has asked for the addresses before `connect` returned: those of no other connection can be
-      // meant.
+      // Node has called the lookup before `connect` returned: the addresses cannot serve another connection.
       found = []
     }
     vet()

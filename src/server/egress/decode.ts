@@ -23,10 +23,9 @@ export function isPlain(contentEncoding: string): boolean {
 }
 
 /**
- * Undoes a content encoding that nobody asked for. zlib works on the thread pool, piece by piece under the
- * cap.
- * Failures: upstream_invalid (an encoding we do not know, or not what it claims to be), upstream_too_large,
- * busy.
+ * Undoes a content encoding that the request did not ask for. zlib works on the thread pool, piece by piece
+ * under the limit.
+ * Failures: upstream_invalid (an unknown encoding, or bytes that are not in it), upstream_too_large, busy.
  */
 export async function decode(
   body: Uint8Array,

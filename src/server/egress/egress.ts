@@ -16,15 +16,15 @@ import type { OwnPorts } from './own-addresses.ts'
 import { VettedOrigins } from './vetted.ts'
 
 export interface EgressOptions {
-  /** PEM roots of the operator's own, beside those of Node. */
+  /** PEM roots of the operator, beside those of Node. */
   readonly extraCa?: readonly string[]
   /** Entries of SLUICE_EGRESS_ALLOW, checked at the start. */
   readonly allow?: readonly string[]
-  /** Where callers never get to, whatever the allow-list says. */
+  /** Ports that callers never reach, whatever the allow-list admits. */
   readonly own?: OwnPorts
-  /** How names of callers are resolved; tests give answers of their own. */
+  /** Resolves the names that callers choose; tests supply answers of their own. */
   readonly resolve?: Resolve
-  /** Bytes of answers held at once; tests set a smaller one. */
+  /** Bytes of answers held at once; tests set a smaller number. */
   readonly answersBytesMax?: number
 }
 
@@ -34,7 +34,7 @@ const LIMITS = {
   keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
 }
 
-/** Opens the one gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
+/** Opens the only gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
 export function openEgress({
   extraCa = [],
   allow = [],
@@ -47,7 +47,7 @@ export function openEgress({
   const connect = trustedConnector(trust)
   const origins = new Map<string, PooledOrigin>()
   const vetting = { allowList: new AllowList(allow), lookups: new Lookups(resolve), own }
-  // Of its own: a destination can announce an answer that takes all of it, and never send it.
+  // A budget of its own: a destination can announce an answer that takes all of it, and never send it.
   const vettedBudget = new AnswerBudget(Math.min(VETTED_ANSWERS_BYTES_MAX, answersBytesMax))
   const vetted = new VettedOrigins({ budget: vettedBudget, trust, vetting })
   return {

@@ -2,36 +2,42 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { assemble } from './assemble.ts'
 
-/** Announced bodies above this are copied into place as they arrive instead of joined at the end. */
+/**
+ * Announced bytes above which a body is copied into its buffer as it arrives, instead of joined at the end.
+ */
 const PLACED_BYTES_MIN = 4 * 1024 * 1024
 /**
- * A place is made once this share of the body is here: a length alone, which costs nothing to claim, gets
- * none.
+ * Share of an announced body after whose arrival its buffer is created: the announced length alone, which
+ * costs the sender nothing, creates none.
  */
 const PLACED_SHARE = 1 / 4
-/** Early pieces that are copied with each later one: all are in place before the last one is here. */
+/**
+ * Early pieces that are copied with each later piece: all are in the buffer before the last piece arrives.
+ */
 const MOVED_PIECES = 2
 
 const EMPTY = new Uint8Array(0)
 
 type Granted = (isGranted: boolean) => void
 
-/** The body of one answer as it arrives, and what it holds of the front's budget. */
+/** The body of one answer as it arrives, and its part of the front's budget. */
 export class HeldBody {
   sizeBytes = 0
   readonly #budget: AnswerBudget
   readonly #announcedBytes: number
   readonly #caller: Caller | null
   #place: Uint8Array | null = null
-  /** Pieces that came before there was a place; how many of them are in it, and their bytes. */
+  /** Pieces that arrived before the buffer existed. */
   #pieces: Uint8Array[] = []
+  /** Number of these pieces that are in the buffer. */
   #moved = 0
+  /** Bytes of these pieces that are in the buffer. */
   #movedBytes = 0
   #heldBytes = 0
   #stopWaiting: (() => void) | null = null
   #answerWaiting: Granted | null = null
 
-  /** @param announcedBytes -1 when the answer does not say its length */
+  /** @param announcedBytes -1 when the answer does not tell its length */
   constructor(budget: AnswerBudget, announcedBytes: number, caller: Caller | null = null) {
     this.#budget = budget
     this.#announcedBytes = announcedBytes
@@ -43,8 +49,8 @@ export class HeldBody {
   }
 
   /**
-   * Keeps a piece. False = the budget has no room for it now: read no more until `granted` is called.
-   * The piece is kept all the same, since it is in memory already.
+   * Keeps a piece. False: the budget has no room for it now, so read no more until `granted` is called. The
+   * piece is kept all the same, since it is in memory already.
    */
   push(piece: Uint8Array, granted: Granted): boolean {
     if (this.#place === null) this.#pieces.push(piece)
@@ -72,8 +78,8 @@ export class HeldBody {
   }
 
   /**
-   * Takes room of the budget. When that has none, `granted` is called once it has, or with false when it
-   * never will or the body is dropped.
+   * Takes room from the budget. When the budget has none, `granted` is called once it has, or with false when
+   * it never will or the body is dropped.
    */
   hold(bytes: number, granted: Granted): boolean {
     const claim = { bytes, heldBytes: this.#heldBytes, caller: this.#caller }
@@ -93,7 +99,7 @@ export class HeldBody {
     return told === true
   }
 
-  /** Of all that came: what still waited for room is here, and nobody reads on when it is granted. */
+  /** Joins all pieces. Pieces that wait for room are in memory, and a later grant would resume nothing. */
   join(): Uint8Array | Promise<Uint8Array> {
     this.#stopWaiting?.()
     this.#stopWaiting = null
@@ -104,8 +110,8 @@ export class HeldBody {
   }
 
   /**
-   * Hands over what it holds for what was made of it; the rest was for what is forgotten now.
-   * @returns gives it back, once
+   * Passes the held part of the budget to the result made from the body, and returns the rest.
+   * @returns a function that returns the part to the budget, once
    */
   handOver(sizeBytes: number): () => void {
     const [budget, caller] = [this.#budget, this.#caller]
@@ -119,7 +125,7 @@ export class HeldBody {
     }
   }
 
-  /** Gives back what it holds and forgets the bytes. */
+  /** Returns the held part of the budget and drops the bytes. */
   drop(): void {
     if (this.#stopWaiting !== null) {
       this.#stopWaiting()

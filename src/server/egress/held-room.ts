@@ -2,13 +2,13 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 
-/** What bytes that are made here hold of the front's budget for answers. */
+/** The part of the front's budget for answers that bytes made in this process hold. */
 export class HeldRoom implements AnswerRoom {
   readonly #budget: AnswerBudget
   readonly #caller: Caller
   #bytes: number
 
-  /** @param bytes that were taken of the budget for it */
+  /** @param bytes already taken from the budget */
   constructor(budget: AnswerBudget, bytes: number, caller: Caller) {
     this.#budget = budget
     this.#bytes = bytes

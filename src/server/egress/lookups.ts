@@ -7,19 +7,19 @@ import {
   WORKSPACE_LOOKUPS_WAITING_MAX,
 } from '../../schemas/egress/egress-limits.ts'
 
-/** Every address of a name; rejects when it has none. */
+/** Resolves to every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
 /**
- * As the system resolves, files and search domains included: names of the operator's own network may be
- * admitted.
+ * Resolves as the system does, with hosts files and search domains: the allow-list may admit names of the
+ * operator's own network.
  */
 export const resolveBySystem: Resolve = async (name) => {
   const found = await lookup(name, { all: true, verbatim: true })
   return found.map(({ address }) => address)
 }
 
-/** The gate is at its limit; nothing is wrong with the destination. */
+/** The gate is at its limit; the destination is not at fault. */
 export class GateBusy extends Error {
   constructor() {
     super('the gate is at its limit')
@@ -35,15 +35,15 @@ interface Waiter {
 }
 
 /**
- * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, at
- * most half of them in all, and a caller can name servers that never answer: so few at once, fewer of one
- * workspace, and no lookup of ours waits for long.
+ * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, half
+ * of all threads at most, and a caller can name DNS servers that never answer. So only a few lookups run at
+ * once, fewer for one workspace, and no lookup waits for long.
  */
 export class Lookups {
   readonly #resolve: Resolve
   readonly #asked = new Map<string, Promise<readonly string[]>>()
   readonly #waiting: Waiter[] = []
-  /** Those included that nobody waits for any more: their threads are still taken. */
+  /** Includes lookups whose callers have left: their threads are still in use. */
   #running = 0
   readonly #runningOf = new Map<string, number>()
 
@@ -52,9 +52,10 @@ export class Lookups {
   }
 
   /**
-   * One answer for all of a workspace who ask while it is on its way; none is kept. Rejects with GateBusy or
-   * NameUnresolved.
-   * @param workspaceId whose share it is, in which it may have to wait; none: nobody's
+   * Callers of the same workspace share the answer to a lookup in flight; answers are not cached. Rejects
+   * with GateBusy or NameUnresolved.
+   * @param workspaceId the workspace whose share the lookup uses, and for which it may have to wait;
+   * undefined: no share
    */
   find(name: string, workspaceId?: string): Promise<readonly string[]> {
     const key = `${workspaceId ?? ''} ${name}`
@@ -92,7 +93,7 @@ export class Lookups {
     else this.#runningOf.set(workspaceId, running)
   }
 
-  /** The place that became free goes to the first who may have it. */
+  /** The freed place goes to the first lookup that may run. */
   #next(): void {
     const at = this.#waiting.findIndex(({ workspaceId }) => this.#mayRun(workspaceId))
     const [next] = at < 0 ? [] : this.#waiting.splice(at, 1)

@@ -20,15 +20,19 @@ import { broken, detach } from './paused.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 
-/** Milliseconds that an attempt's end, or the leave of a caller whose request waits, may be noticed late. */
+/**
+ * Milliseconds by which the end of an attempt, or the leave of a waiting request's caller, may be noticed
+ * late.
+ */
 const TICK_MS = 10
 
 export interface PoolLimits {
   readonly connections: number
-  /** Calls that may wait for one. */
+  /** Calls that may wait for a connection. */
   readonly waiting: number
-  /** Milliseconds that an idle connection is kept: when the other side names no time, and at most. */
+  /** Milliseconds that an idle connection is kept when the other side names no time. */
   readonly keepAliveTimeout: number
+  /** Milliseconds that an idle connection is kept at most. */
   readonly keepAliveMaxTimeout?: number
 }
 
@@ -41,10 +45,10 @@ export interface PoolDeps {
 /** A keep-alive pool to one origin. Design §9. */
 export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   readonly budget: AnswerBudget
-  /** Attempts that undici still knows, settled or not. */
+  /** Attempts that undici still has, settled or not. */
   calls = 0
   #streams = 0
-  /** Those that have no connection yet. */
+  /** Attempts without a connection so far. */
   #queued = 0
   readonly #pool: Pool
   readonly #callsMax: number
@@ -61,11 +65,12 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     this.#pool = new Pool(origin, {
       ...ofPool,
       pipelining: 1,
-      // Ours are finer, and cover the whole attempt.
+      // Sluice's own timeouts are finer, and cover the whole attempt.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (options, connected) => {
-        // For a request that was cut undici connects once more, although nobody waits for that connection.
+        // undici connects once more for a request that was cut, although no request waits for that
+        // connection.
         queueMicrotask(() => {
           if (this.#queued === 0) connected(new Error('nobody waits for a connection'), null)
           else connect(options, (...made) => connected(...this.#noted(made)))
@@ -92,7 +97,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     return this.#begin({ ...request, method: 'GET', body: null, bodyBytes: null, beginsBy: () => beginsBy })
   }
 
-  /** As `VettedOrigin.exchange`. */
+  /** Same as `VettedOrigin.exchange`. */
   exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
     return this.calls >= this.#callsMax ? Promise.resolve(fail('busy')) : this.#begin(request)
   }
@@ -125,13 +130,14 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
 
   isStale(error: Error): boolean {
     if (this.#staleErrors.has(error)) return true
-    // undici makes this error itself when the other side closed politely; it tells what the socket had read.
+    // undici itself creates this error when the other side closed the connection properly; the error shows
+    // how much the socket had read.
     const { socket } = error as { socket?: { bytesRead?: number } }
     return (socket?.bytesRead ?? 0) > 0
   }
 
   repeat(attempt: Attempt): void {
-    // undici is in the middle of failing the connection: let it finish before it gets the request again.
+    // undici is still failing the connection: the request follows after that.
     queueMicrotask(() => this.#dispatch(attempt))
   }
 
@@ -147,7 +153,7 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     return this.#pool.destroy()
   }
 
-  /** Before undici's own listeners end or fail the request that sits on the connection. */
+  /** Runs before undici's own listeners end or fail the request on the connection. */
   #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
     const [, socket] = made
     socket?.on('end', () => detach(socket))
@@ -187,9 +193,10 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   /**
-   * One clock for all attempts: a timer for each would cost more than what it watches, and undici's own tick
-   * once a second. A request that a second tick finds unsent waits for a connection; before that it only
-   * waits for the turn that undici lets a kept-alive connection rest, and is not worth a signal.
+   * One clock for all attempts: a timer for each would cost more than it watches, and undici's own clock
+   * ticks once a second. A request that a second tick finds unsent is waiting for a connection. Before that
+   * the request only waits for the turn in which undici rests a kept-alive connection, which does not justify
+   * a signal.
    */
   readonly #tick = (): void => {
     if (this.#open.size === 0 && this.#clock !== null) {

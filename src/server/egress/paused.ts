@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 
-/** What undici keeps of a connection that it reads, under a symbol of its own. */
+/** undici's state of a connection that it reads, under a private symbol. */
 interface Parser {
   paused: boolean
-  /** Of an answer under way: false where it may end with its connection. */
+  /** Of the answer in progress: false when the answer may end with its connection. */
   shouldKeepAlive: boolean
   resume(): void
 }
 
 /**
- * Ends the pause of a connection that has ended, before undici hears of it: it asserts that an answer which
- * ends with its connection is not paused, and what it throws there, in a listener, would end the process. All
- * that came was read before, so that nothing more is taken than is held already.
+ * Ends the pause of a connection that has ended, before undici's own handler runs: undici asserts that an
+ * answer which ends with its connection is not paused, and an exception in that listener would end the
+ * process. All bytes were read before, so that memory does not grow.
  */
 export function detach(socket: Socket): void {
   const parser = parserOf(socket)
@@ -19,9 +19,8 @@ export function detach(socket: Socket): void {
 }
 
 /**
- * Keeps undici from taking a connection that broke for the end of an answer, which it does where the
- * connection's end is that of the answer: the assertion above would fail there too, and a part would pass for
- * the whole. RFC 9112 §8.
+ * Prevents undici from taking a broken connection for the end of an answer that ends with its connection: the
+ * assertion above would fail there too, and a part would pass for the whole. RFC 9112 §8.
  */
 export function broken(socket: Socket): void {
   const parser = parserOf(socket)

@@ -2,7 +2,10 @@ import { fail, type Failure } from '../../schemas/failures.ts'
 import { GateBusy, NameUnresolved } from './lookups.ts'
 import { DestinationRefused, refusal } from './vetting.ts'
 
-/** What an error of a connection or a request means. @param isSent whether the request had a connection */
+/**
+ * The failure for an error of a connection or a request.
+ * @param isSent whether the request had a connection
+ */
 export function failureOf(cause: unknown, isSent: boolean): Failure {
   if (cause instanceof DestinationRefused) return refusal('address', cause)
   if (cause instanceof GateBusy) return { name: 'busy', cause }
@@ -16,7 +19,7 @@ function detailOf(cause: unknown, isSent: boolean): string {
   return 'It could not be reached.'
 }
 
-/** Codes that OpenSSL's verification and Node's look at the name have. */
+/** Codes of OpenSSL's verification and of Node's check of the name. */
 const CERTIFICATE = /CERT|_VERIFY_|SELF_SIGNED|ISSUER|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/
 
 export function codeOf(cause: unknown): string {

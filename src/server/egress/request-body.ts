@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import type { EgressRequest } from '../ports/egress/egress.ts'
 
-/** Bytes that are handed to the socket at once: a single 31 MiB write stops the loop for 8 ms. */
+/** Bytes that are given to the socket at once: a single write of 31 MiB blocks the loop for 8 ms. */
 const PIECE_BYTES = 256 * 1024
 
 export interface RequestBody {
   readonly content: string | Uint8Array | Readable | null
-  /** undici cannot know the length of a stream; null also when nobody does. */
+  /** undici cannot know the length of a stream; null also when the length is unknown. */
   readonly lengthHeader: string | null
 }
 
 /**
- * Puts a body into the form that undici sends best; a large one goes out piece by piece and is never joined.
- * A stream of ours can be read once: ask again for every sending.
+ * Puts a body into the form that undici sends best; a large body goes out piece by piece and is never joined.
+ * A stream made here can be read once: call this function again for every sending.
  */
 export function bodyOf(body: EgressRequest['body']): RequestBody {
   if (body === null || typeof body === 'string' || body instanceof Readable)

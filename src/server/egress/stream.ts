@@ -9,40 +9,40 @@ import { flatHeaders, headerOf } from './answer-headers.ts'
 import type { Queued } from './attempt.ts'
 import { codeOf, failureOf } from './reach.ts'
 
-/** What a stream needs of its origin. */
+/** The operations of its origin that a stream uses. */
 export interface StreamHome {
   /** True when the error is the end of a connection that had served answers before. */
   isStale(error: Error): boolean
-  /** It has a connection, or will have none. */
+  /** The attempt has a connection, or will have none. */
   unqueued(attempt: Queued): void
-  /** True when the error is one of a socket: whatever was read or written on it fails by it. */
+  /** True when the error is a socket's: every read and write on the socket fails with it. */
   isOfSocket(error: Error): boolean
   /** Sends the request once more. */
   repeatStream(attempt: StreamAttempt): void
-  /** undici is done with it. */
+  /** undici has finished with the request. */
   streamEnded(): void
 }
 
 type Settle<T> = (outcome: Outcome<T>) => void
 
-/** Methods that a second sending does not change, RFC 9110 §9.2.2. */
+/** Methods that may be sent twice, RFC 9110 §9.2.2. */
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * One request and its answer, read as fast as somebody asks. undici pushes: what nobody has asked for yet is
+ * One request and its answer, read as fast as its reader asks. undici pushes: bytes ahead of the reader are
  * kept up to a bound, and beyond it the connection is not read, so that the other side waits too.
  */
 export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
   readonly request: EgressExchangeRequest
   isQueued = false
   readonly #home: StreamHome
-  /** Null once the answer has begun, or failed. */
+  /** Null once the answer has begun or failed. */
   #settle: Settle<EgressExchange> | null
-  /** Until the answer has begun its time-out, then that of a reader who waits. */
+  /** The timeout of the request until the answer begins, then that of a waiting reader. */
   #timer: NodeJS.Timeout
   readonly #pieces: Uint8Array[] = []
   #heldBytes = 0
-  /** Bytes of the body that are still to come; NaN when the answer does not say. */
+  /** Bytes of the body that are still missing; NaN when the answer does not tell. */
   #missingBytes = NaN
   #cut: ((error: Error) => void) | null = null
   #resume: (() => void) | null = null
@@ -50,7 +50,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   #isRepeated = false
   #hasAnswerBegun = false
   #status = 0
-  /** How it ended; null while bytes may come. */
+  /** The end of the answer; null while bytes may come. */
   #end: Outcome<null> | null = null
   #asked: Settle<Uint8Array | null> | null = null
 
@@ -80,15 +80,14 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
 
   close(): void {
     this.#pieces.length = 0
-    // Only the end of the answer is missing: hearing it out keeps the connection.
+    // Only the end of the answer is missing: reading on keeps the connection.
     if (this.#missingBytes === 0) return this.#goOn()
     this.#stop(fail('client_gone'))
   }
 
   onConnect(cut: (error?: Error) => void): void {
     this.#home.unqueued(this)
-    // Its place in the queue has come too late. undici drops a request that throws; `cut` would end the
-    // connection.
+    // The connection comes too late. undici drops a request that throws; `cut` would end the connection.
     if (this.#end !== null) throw CUT
     this.#cut = cut
   }
@@ -112,7 +111,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 
   onData(chunk: Buffer): boolean {
-    // A connection that goes on is told first as a piece of nothing, which must not pause it anew.
+    // undici reports a resumed connection with an empty chunk first, which must not pause the connection
+    // again.
     if (this.#end !== null || chunk.length === 0) return true
     this.#missingBytes -= chunk.length
     const asked = this.#asked
@@ -140,7 +140,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
       return this.#home.repeatStream(this)
     }
     this.#home.streamEnded()
-    // It tells the length of what it leaves out, which undici takes for a body that broke off.
+    // A 304 gives the length of its omitted body, which undici takes for an interrupted body.
     if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       return this.#finish(ok(null))
     this.#finish({ ok: false, failure: this.#failureOf(cause) })
@@ -153,7 +153,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     return this.#isOfBody(cause, code) ? { name: 'client_gone', cause } : failureOf(cause, this.#cut !== null)
   }
 
-  /** undici fails a request by its body's error, and a body by its socket's. */
+  /** undici fails a request with its body's error, and a body with its socket's. */
   #isOfBody(cause: Error, code: string): boolean {
     const { body } = this.request
     if (!(body instanceof Readable)) return false
@@ -176,12 +176,15 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.#timer = this.#lateAfter(leftMs)
   }
 
-  /** Node takes a time that it cannot hold for a millisecond. */
+  /** Node fires a timer at once when its time is too large. */
   #lateAfter(ms: number): NodeJS.Timeout {
     return setTimeout(this.#onLate, Math.min(ms, TIMER_MS_MAX)).unref()
   }
 
-  /** Nobody waits while pieces lie here: then it is the reader who is slow, and its own watch decides. */
+  /**
+   * While pieces are kept here the reader is slow, not the destination: then the reader's own deadline
+   * decides.
+   */
   readonly #onSlow = (): void => {
     if (this.#settle !== null || this.#asked !== null) this.#stop(fail('upstream_slow'))
   }
@@ -204,7 +207,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     const [settle, asked] = [this.#settle, this.#asked]
     this.#unwatch()
     this.#asked = null
-    // Without an answer it can only have failed.
+    // An end without an answer is always a failure.
     if (!end.ok) settle?.(end)
     asked?.(end)
   }

@@ -36,10 +36,15 @@ const LIMITS = {
   keepAliveTimeout: VETTED_KEEP_ALIVE_MS,
   keepAliveMaxTimeout: VETTED_KEEP_ALIVE_MS,
 }
-/** Of the places for sockets, beyond which idle pools are closed so that a new connection finds one. */
+/**
+ * Share of the places for sockets above which idle pools are closed, so that a new connection finds a place.
+ */
 const CROWDED_SHARE = 3 / 4
 
-/** The pools to destinations that callers chose: they can name endless ones, so that all of it is bounded. */
+/**
+ * The pools to destinations that callers chose: callers can name any number of destinations, so that
+ * everything here is bounded.
+ */
 export class VettedOrigins {
   readonly #deps: VettedDeps
   /** In order of their use, the latest last. */
@@ -47,7 +52,7 @@ export class VettedOrigins {
   readonly #places = {
     take: async (): Promise<void> => {
       if (this.#sockets >= VETTED_SOCKETS_MAX * CROWDED_SHARE) this.#dropIdle()
-      // A destroyed socket is closed at the end of the loop's turn, and counts until then.
+      // A destroyed socket closes at the end of the loop's turn, and counts until then.
       for (let turn = 0; turn < 2 && this.#sockets >= VETTED_SOCKETS_MAX; turn++) await setImmediate()
       if (this.#sockets >= VETTED_SOCKETS_MAX) throw new GateBusy()
       this.#sockets++
@@ -105,8 +110,8 @@ export class VettedOrigins {
   }
 
   /**
-   * Null when the gate has no room for a call. Workspaces share no connection: what one of them wrote on it,
-   * or made its other side send ahead, would be read as the next one's.
+   * Null when the gate has no room for a call. Workspaces share no connection: bytes that one workspace wrote
+   * on it, or made the other side send ahead, would be read as those of the next workspace.
    */
   #poolTo(to: Target): PooledOrigin | null {
     const { workspaceId } = to
@@ -120,7 +125,10 @@ export class VettedOrigins {
     return kept.pool
   }
 
-  /** Nobody takes all of the gate: slow destinations of one workspace would else stop those of all. */
+  /**
+   * No workspace takes all of the gate: slow destinations of one workspace would otherwise stop the calls of
+   * all.
+   */
   #hasRoom(workspaceId: string | undefined): boolean {
     let all = 0
     let own = 0
@@ -142,7 +150,7 @@ export class VettedOrigins {
     return false
   }
 
-  /** @param untilMs only those that were last used before that */
+  /** @param untilMs only pools that were last used before this instant */
   #dropIdle(untilMs = Infinity): void {
     for (const [key, { pool, usedAtMs }] of this.#pools)
       if (pool.calls === 0 && usedAtMs < untilMs) this.#drop(key, pool)
@@ -159,7 +167,7 @@ interface Target extends Destination {
   readonly port: number
 }
 
-/** Names that are the gate's to write, or that belong to one connection. */
+/** Names that only the gate writes, or that belong to one connection. */
 const OURS: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -177,7 +185,9 @@ function sendable(headers: readonly string[]): readonly string[] {
   return without(headers, OURS)
 }
 
-/** An answer that is held is asked for as it is: what is small on the wire could be large in memory. */
+/**
+ * Requests a held answer without compression: an answer that is small on the wire could be large in memory.
+ */
 function plainly(headers: readonly string[]): readonly string[] {
   return [...without(headers, new Set([...OURS, 'accept-encoding'])), 'accept-encoding', 'identity']
 }

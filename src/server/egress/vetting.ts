@@ -6,16 +6,16 @@ import type { AllowList } from './allow-list.ts'
 import type { Lookups } from './lookups.ts'
 import { isOurs, type OwnPorts } from './own-addresses.ts'
 
-/** Why a connection was not made: an address of the destination is one that callers may not reach. */
+/** The reason that no connection was made: callers may not reach an address of the destination. */
 export class DestinationRefused extends Error {
   constructor(address: string) {
     super(`${address} is not public`)
   }
 }
 
-/** Where to connect, and how. */
+/** Addresses and protocol of an approved destination. */
 export interface Vetted {
-  /** One or more, each in its canonical form. */
+  /** At least one, each in its canonical form. */
   readonly addresses: readonly string[]
   readonly isPlain: boolean
 }
@@ -32,7 +32,10 @@ const DETAILS: Readonly<Record<DestinationRule, string>> = {
   address: 'Its address is not public.',
 }
 
-/** What a refusal says: the rule, and nothing of what a name resolved to. @param cause for the log */
+/**
+ * The failure names the rule, and nothing that a name resolved to.
+ * @param cause for the log
+ */
 export function refusal(rule: DestinationRule, cause?: unknown): Failure {
   return {
     name: 'destination_refused',
@@ -42,7 +45,10 @@ export function refusal(rule: DestinationRule, cause?: unknown): Failure {
   }
 }
 
-/** The port of a destination whose host and port may be asked for at all; what its name means comes later. */
+/**
+ * The port of a destination whose host and port are permitted at all; the addresses of its name are checked
+ * later.
+ */
 export function portOf({ host, port }: Destination): Outcome<number> {
   if (hostFormOf(host) === null) return { ok: false, failure: refusal('host') }
   const wanted = port ?? 443
@@ -50,9 +56,9 @@ export function portOf({ host, port }: Destination): Outcome<number> {
 }
 
 /**
- * Finds the addresses of a destination and refuses all of them when one may not be reached: a name with a
- * public and a private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy. Plain
- * HTTP is spoken only where the allow-list says so of every address.
+ * Finds the addresses of a destination and refuses the destination when one of them is forbidden: a name with
+ * a public and a private address is a trap. Rejects with DestinationRefused, NameUnresolved or GateBusy.
+ * Plain HTTP is used only when the allow-list allows it for every address.
  */
 export async function vet(destination: Destination, port: number, deps: VettingDeps): Promise<Vetted> {
   const { host, purpose, workspaceId } = destination

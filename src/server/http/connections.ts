@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { CONNECTIONS_MAX, DESCRIPTORS_RESERVED } from '../../schemas/limits/limits.ts'
 
 /**
- * Counts the connections of a front: idle ones cost their clients nothing, and each takes a descriptor of
- * ours.
+ * Counts the connections of a front: an idle connection costs its client nothing, and takes a file descriptor
+ * here.
  */
 export class Connections {
   readonly #max: number
@@ -18,12 +18,12 @@ export class Connections {
     return this.#open
   }
 
-  /** Since the start. */
+  /** Connections refused since the start. */
   get refused(): number {
     return this.#refused
   }
 
-  /** @returns whether the one that came may stay; `left` is told of those that may not as well */
+  /** @returns whether the new connection may stay; `left` is called for refused connections too */
   came(): boolean {
     if (++this.#open <= this.#max) return true
     this.#refused++
@@ -36,15 +36,15 @@ export class Connections {
 }
 
 /**
- * Connections that this process may hold: so many that descriptors remain for providers and stores.
- * @param limits text of `/proc/self/limits`; without it, as on other systems, the named limit alone counts
+ * Connections that this process may hold, so that enough descriptors remain for providers and stores.
+ * @param limits text of `/proc/self/limits`; without it, as on other systems, only the named limit applies
  */
 export function connectionsMax(limits: string = ownLimits()): number {
   const descriptors = descriptorsIn(limits)
   return Math.min(CONNECTIONS_MAX, Math.floor(descriptors - Math.min(DESCRIPTORS_RESERVED, descriptors / 2)))
 }
 
-/** What a process may open, by the text of its `limits`; Infinity when that does not say. */
+/** Files that a process may open, by the text of its `limits`; Infinity when the text does not tell. */
 export function descriptorsIn(limits: string): number {
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
 }

@@ -33,24 +33,24 @@ import type { WireResponse } from './reply/wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './reply/write-reply.ts'
 
 /**
- * One request and its reply. The only owner of the response object, which is null from the client's leaving
- * or the final write on.
+ * One request and its reply. The only owner of the response object, which becomes null when the client leaves
+ * or the final write is done.
  *
- * It settles once, when the reply is written or the client is gone, and no operation runs on its behalf any
- * more.
+ * The exchange settles once: when the reply is written or the client is gone, and no operation runs on its
+ * behalf.
  */
 export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   place = -1
   readonly time = new CallTime(this)
-  /** Status of the reply; 0 before. */
+  /** Status of the reply; 0 before the reply. */
   status = 0
   isClientGone = false
   readonly #host: ExchangeHost
   readonly #owner: ExchangeOwner
   readonly #isHead: boolean
-  /** The client wants no further reply. */
+  /** The client wants no further reply on its connection. */
   readonly #isLast: boolean
-  /** Bytes of the request's body; null when it comes in chunks. */
+  /** Bytes of the request's body; null when the body comes in chunks. */
   readonly #declared: number | null
   /** The client waits for `100 Continue`, which the library has sent by itself. */
   readonly #isExpecting: boolean
@@ -59,22 +59,21 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   #discard: Discard | null = null
   #isReadAway = false
   /**
-   * Closes the connection of an answer that was written, once so much of the body was read away as a refused
-   * one may bring.
+   * Closes the connection of a written answer, once the rest of a refused body was dropped up to its limit.
    */
   #close: (() => void) | null = null
-  /** Runs while a connection whose answer is open is not read, and ends that. */
+  /** Runs while the front does not read a connection with an open answer, and ends this pause. */
   #unread: Timer | null = null
-  /** What is under way is charged for: the connection is not read before the answer. */
+  /** The call in progress costs money: the connection is not read before the answer. */
   #isHeld = false
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
-  /** What was sent and is not over yet: its `done` is owed. */
+  /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
   #giveUnread = (): void => undefined
-  /** The caller has a key for what it asks. */
+  /** The caller has a key for the operation. */
   #isLetIn = false
   #isPaused = false
-  /** An operation runs that is waited for. */
+  /** An operation runs, and its end is awaited. */
   #isWorking = false
   #mayOutlive = false
   #isAnswered = false
@@ -92,7 +91,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     host.open.add(this)
   }
 
-  /** True once the client left or was answered: nothing that is done now can reach it. */
+  /** True once the client left or was answered: no further answer can reach the client. */
   get isOver(): boolean {
     return this.#res === null || this.#isAnswered
   }
@@ -101,26 +100,26 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     return this.#body?.isReceiving === true
   }
 
-  /** More of this body is read away, should it be refused. */
+  /** Raises the number of bytes that are dropped if this body is refused. */
   letIn(): void {
     this.#isLetIn = true
   }
 
-  /** A timer whose exception is this exchange's crash, and not the end of the process. */
+  /** A timer whose exception is handled as this exchange's crash, instead of ending the process. */
   start(ms: number, fire: () => void, from?: number): Timer {
     return this.#host.timers.start(ms, () => this.#guard(fire), from)
   }
 
   /**
-   * Attaches the request's body; only in the synchronous part of the handler, later the library has dropped
-   * it.
+   * Attaches the request's body; only in the synchronous part of the handler, since the library drops the
+   * body after it.
    */
   receive(bytesMax: number): Body {
     const { budget } = this.#host
     return this.#attach(new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this }))
   }
 
-  /** The same for a body that is streamed. */
+  /** Attaches a streamed body in the same way. */
   receiveUpload(bytesMax: number): UploadBody {
     return this.#attach(new UploadBody({ declared: this.#declared, bytesMax, timers: this, socket: this }))
   }
@@ -131,7 +130,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     return body
   }
 
-  /** The body is here: the operation has its whole time from now on. */
+  /** The body is complete: the operation has its whole time from now on. */
   restartDeadline(now: number): void {
     this.time.restart(now)
   }
@@ -142,10 +141,10 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * The library cuts a connection on which a request comes while another one has no answer: it is not read
-   * meanwhile, and what comes waits in the kernel. A leave is not heard then, so that a call that ends with
-   * its client waits UNREAD_MS and no longer. C24. Called behind the read: what is pipelined in the same one
-   * cannot be held back.
+   * The library cuts a connection when a request arrives while another one has no answer. So the connection
+   * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
+   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only. C24. Called
+   * after the read: a request pipelined in the same read cannot be held back.
    */
   #holdNext(): void {
     if (this.isOver || !this.#isWhole || this.#isPaused) return
@@ -154,8 +153,8 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * The library cuts a connection that was resumed and brings nothing for 10 s, though it waits for its
-   * answer: hence the beat.
+   * The library cuts a resumed connection that sends nothing for 10 s, although the client waits for its
+   * answer: the beat prevents this.
    */
   #readNext(): void {
     this.#unread?.stop()
@@ -166,26 +165,26 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#unread = this.start(REPLY_BEAT_MS, () => this.#readNext())
   }
 
-  /** Whether nothing of this request is on its way. */
+  /** Whether the whole request has arrived. */
   get #isWhole(): boolean {
     return this.#body === null ? this.#declared === 0 : this.#body.isComplete
   }
 
-  /** The handler returns, or the last of the body came, and there is no answer yet. */
+  /** The handler returned, or the last of the body arrived, without an answer so far. */
   awaitAnswer(): void {
     if (!this.isOver && this.#isWhole) this.#host.readEnd.after(() => this.#guard(() => this.#holdNext()))
   }
 
   /**
-   * Begins with `act` once the library has parsed all that it has read: had the client pipelined another
-   * request, the connection is cut by then, and nothing was begun whose answer would be lost.
+   * Calls `act` after the library has parsed its whole read. If the client had pipelined another request, the
+   * connection is cut by then, so that no call begins whose answer would be lost.
    */
   afterRead(act: () => void): void {
     this.#host.readEnd.after(() => this.#guard(() => void (this.isOver || act())))
   }
 
   /**
-   * @param isHeld what was begun is charged for whether the client leaves or not; else its leave matters
+   * @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters
    * again
    */
   hold(isHeld: boolean): void {
@@ -198,8 +197,8 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * Only when paused, and paused once more for that: the library stops reading for good when a socket that
-   * reads is resumed.
+   * Resumes only a paused socket, and pauses it once more for that: the library stops reading for good when a
+   * socket is resumed that is not paused.
    */
   resumeBody(): void {
     if (this.#isPaused) {
@@ -210,8 +209,8 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and this does not settle
-   * unless the operation misses its deadline, or its client leaves and it does not outlive that.
+   * An operation begins; `rest` ends it, once. Until then it holds the body's bytes, and the exchange settles
+   * only if the operation misses its deadline, or its client leaves and the operation does not outlive that.
    */
   work(outlivesClient: boolean): void {
     this.#isWorking = true
@@ -226,7 +225,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#settle()
   }
 
-  /** Answers. A second answer, or one to a client that left, is dropped and its memory returned. */
+  /** Answers. A second answer, or an answer to a client that left, is dropped and its memory returned. */
   send(reply: Reply): void {
     if (this.isOver) return this.#guard(() => reply.done?.())
     this.#isAnswered = true
@@ -239,7 +238,10 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#guard(() => this.#begin(reply))
   }
 
-  /** The request's body goes on while the answer does: whom it is for decides what of it he wants. */
+  /**
+   * The request's body continues while the answer flows: the server behind the relay decides how much of the
+   * body it wants.
+   */
   #relay(reply: Reply, body: RelayedBody | undefined): void {
     const res = this.#res
     if (res === null || body === undefined) return
@@ -268,8 +270,8 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * The library cuts slow readers of a socket that does nothing else; of one that still receives it loses the
-   * body.
+   * The library cuts slow readers of an otherwise idle socket; a beat on a socket that still receives would
+   * lose the body.
    */
   #beat(): void {
     if (this.#body?.isComplete === false) return
@@ -277,15 +279,15 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#res?.resume()
   }
 
-  /** A write that the socket takes in part makes the library read again what was paused. */
+  /** When the socket takes only a part of a write, the library resumes reading a paused request. */
   #wrote(): boolean {
     if (this.#isPaused) this.#res?.pause()
     return this.#body?.isComplete === false
   }
 
   /**
-   * A connection that is closed on a client which still sends would take the answer along: the rest is read
-   * away first.
+   * Reads and drops the rest of the body first: closing the connection on a client that still sends would
+   * destroy the answer.
    */
   #linger(close: () => void): void {
     const isReceiving = this.#body?.isComplete === false
@@ -296,15 +298,12 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     else this.#closeSoon()
   }
 
-  /**
-   * Not at once: what is corked leaves behind the read that is being parsed, which may bring the last of the
-   * body too.
-   */
+  /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
   #closeSoon(): void {
     setImmediate(() => this.#guard(() => this.#close?.()))
   }
 
-  /** Begins when the answer is known, for what comes until it is written counts too. */
+  /** Begins when the answer is known, since bytes that arrive before the answer is written count too. */
   #readAway(): void {
     if (this.#isReadAway) return this.#closeSoon()
     this.#discard ??= new Discard(
@@ -319,7 +318,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * What the head alone decides is answered before the rest of the body, which is read away behind the
+   * An answer that the head alone decides goes out before the rest of the body, which is dropped after the
    * answer. C38.
    */
   #begin(reply: Reply): void {
@@ -329,15 +328,16 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
     if (!isWhole && (isLast || this.#declared === null)) this.#readAway()
-    // Behind a chunked body may stand a second request that a proxy took for a part of it. The library runs
-    // what follows in the same read, and forgets that the connection ends, unless the answer is still open by
-    // then; an open answer makes it cut the connection. One with a body stays open by itself.
+    // Behind a chunked body there may be a second request that a proxy took for a part of the body. The
+    // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
+    // answer is still open then; an open answer makes the library cut the connection. An answer with a body
+    // stays open by itself.
     if (this.#declared === null || (isLast && isEmpty(reply.body)))
       setImmediate(() => this.#guard(() => this.#write(reply, true)))
     else this.#write(reply, isLast)
   }
 
-  /** Ends the call because the node ends. */
+  /** Ends the call because the node stops. */
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
@@ -351,8 +351,9 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * Writes by `tryEnd` alone: `end` copies what the client does not read into a buffer without bound, while
-   * an answer that waits for its reader makes the library cut the requests that are pipelined behind it.
+   * Writes by `tryEnd` alone: `end` copies the bytes that the client does not read into a buffer without
+   * bound, while an answer that waits for its reader makes the library cut the requests that are pipelined
+   * behind it.
    */
   #write(reply: Reply, isLast: boolean): void {
     const res = this.#res
@@ -380,7 +381,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     })
   }
 
-  /** What the socket did not take at once, and every last answer. */
+  /** Writes the bytes that the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId, unreadBytesOf(reply))
     const over = (): void => this.#written()
@@ -415,7 +416,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#res = null
     this.isClientGone = true
     if (!this.#mayOutlive) this.#isWorking = false
-    // What runs on keeps its deadline.
+    // A continuing operation keeps its deadline.
     if (!this.#isWorking) this.time.stop()
     this.#unread?.stop()
     this.#body?.stop()
@@ -426,7 +427,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#settle()
   }
 
-  /** An operation that ignores its signal is not waited for. */
+  /** The exchange does not wait for an operation that ignores its signal. */
   expire(): void {
     this.#isWorking = false
     this.#owner.expired()
@@ -441,8 +442,8 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   /**
-   * Runs what the library, a timer or the loop calls back, where an exception would end the process. When the
-   * answer has begun it cannot be taken back, and a client that waits for its rest must not wait for ever.
+   * Runs callbacks of the library, of timers and of the loop, whose exceptions would end the process. A
+   * started answer cannot be taken back, and a client must not wait for its rest forever.
    */
   #guard(act: () => void): void {
     try {

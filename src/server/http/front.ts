@@ -25,41 +25,41 @@ export interface HttpOptions extends Pick<
   'access' | 'admission' | 'jobs' | 'ports' | 'observer'
 > {
   readonly host: string
-  /** 0 takes any free one; other fronts cannot join that one. */
+  /** 0 takes any free port; other fronts cannot join that port. */
   readonly port: number
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
   readonly operations: readonly AnyOperation[]
-  /** Of these operations, where they were compiled ahead. */
+  /** Results for these operations that were compiled ahead. */
   readonly compiled?: Compiled
-  /** Origins that browsers may call from; empty = none. */
+  /** Origins from which browsers may call; empty = none. */
   readonly corsOrigins: readonly string[]
-  /** Hostnames on which operations that refuse them answer 403; lower case. Empty = none. */
+  /** Hostnames on which operations that refuse regional hosts answer 403; lower case. Empty = none. */
   readonly regionalHosts?: readonly string[]
   /** Bytes of large bodies that this front holds at once. */
   readonly bodiesBytesMax?: number
   readonly loop?: LoopShare
-  /** Bytes of answers that callers of one organization have not read. */
+  /** Bytes of answers that the clients of one organization have not read. */
   readonly unreadBytesMax?: number
-  /** Connections of callers; beyond, new ones are closed. */
+  /** Connections of clients; new connections beyond are closed. */
   readonly connectionsMax?: number
   /** Measures stalls and deadlines. */
   readonly timers?: Timers
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random?: () => number
 }
 
-/** What follows from the operations alone. */
+/** Derived from the operations alone. */
 export interface Compiled {
   readonly table: RouteTable
   readonly site: Site
 }
 
-/** Some 100 ms of computing, which a front that is loaded ahead has done before it is needed. */
+/** About 100 ms of computing, which a spare front does before it is needed. */
 export function compile(operations: readonly AnyOperation[]): Compiled {
   return { table: buildRouteTable(operations), site: new Site(JSON.stringify(openApiOf(operations))) }
 }
 
-/** What a front has under way: all zero when nothing runs. */
+/** The work in progress of a front: all zero when the front is idle. */
 export interface HttpLoad {
   readonly calls: number
   readonly timers: number
@@ -70,15 +70,15 @@ export interface HttpFront {
   readonly port: number
   readonly load: HttpLoad
   readonly connections: Pick<Connections, 'open' | 'refused'>
-  /** No new connections; those that exist end after their next reply. Serving goes on. */
+  /** Refuses new connections; existing ones end after their next reply. Calls go on. */
   stopAccepting(): void
-  /** Stops accepting, waits for what is in flight, answers 503 to what is left at the deadline. Design §2. */
+  /** Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. Design §2. */
   drain(deadlineMs?: number): Promise<void>
   /** Cuts every connection. */
   close(): void
 }
 
-/** Opens the public port. Rejects when it cannot be had. */
+/** Opens the public port. Rejects when the port is not available. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { host, port, tls, operations, corsOrigins, compiled = compile(operations) } = options
   const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
@@ -117,7 +117,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     serve(res, req) {
       const head = new RequestHead(req, isPassedOn)
       if (head.fault === null) return serve(deps, res, head)
-      // Before anything else happens: the library would run what follows as another request.
+      // Cut before any other step: the library would run the bytes that follow as another request.
       res.close()
       options.observer.settled(refusalOf(head.fault, deps.nextRequestId()))
     },
@@ -136,7 +136,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   }
 }
 
-/** How a connection that was cut before it became a call is counted and logged. */
+/** The record of a connection that was cut before it became a call, for counters and log. */
 function refusalOf(fault: HeadFault, requestId: string): CallSettled {
   return {
     operation: UNROUTED,
@@ -166,10 +166,10 @@ function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, '
       const isBusy = exchanges.open.size > 0
       while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
       for (const exchange of exchanges.open.list()) exchange.drain()
-      // Some of these answers leave in the next turn, which a loop that stands still by then reaches behind
-      // the pause.
+      // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn
+      // after the pause.
       await new Promise((resolve) => setImmediate(resolve))
-      // The library does not say when the last answers have left its buffers.
+      // The library does not tell when the last answers have left its buffers.
       await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
       listener.close()
     },

@@ -11,7 +11,7 @@ import type { WireRequest, WireResponse } from './reply/wire.ts'
 
 export interface ListenOptions {
   readonly host: string
-  /** 0 takes any free one; other fronts cannot join that one. */
+  /** 0 takes any free port; other fronts cannot join that port. */
   readonly port: number
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
   readonly connections: Connections
@@ -21,16 +21,16 @@ export interface ListenOptions {
 
 export interface Listener {
   readonly port: number
-  /** No new connections; those that exist go on. */
+  /** Refuses new connections; existing ones go on. */
   stopAccepting(): void
   /** Cuts every connection. */
   close(): void
 }
 
 /**
- * Opens the one port of the front. The only file that knows uWebSockets.js: only its default export exists at
- * run time, and only on the main thread of a process (a worker thread that hosts it takes the process along).
- * Rejects when the address is taken by another user's process or the TLS files cannot be used.
+ * Opens the front's only port. The only file that uses uWebSockets.js: only its default export exists at run
+ * time, and only on the main thread of a process (a worker thread that hosts the library ends the process).
+ * Rejects when the address belongs to another user's process or the TLS files cannot be used.
  */
 export async function openListener({
   host,
@@ -39,7 +39,7 @@ export async function openListener({
   connections,
   serve,
 }: ListenOptions): Promise<Listener> {
-  // Untyped; without it every reply names the library and its version.
+  // Not typed; without it every reply names the library and its version.
   const quiet = uWS as unknown as { _cfg(option: 'silent'): void }
   quiet._cfg('silent')
   if (tls !== null) checkTls(tls)
@@ -58,7 +58,7 @@ export async function openListener({
   })
 }
 
-/** The library says nothing but that it failed. */
+/** The library reports only that it failed. */
 function checkTls({ certFile, keyFile }: NonNullable<ListenOptions['tls']>): void {
   try {
     createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })

@@ -1,4 +1,4 @@
-/** Milliseconds of one step of the wheel: every timer is late by at most this. Decision. */
+/** Milliseconds of one step of the wheel: every timer is late by at most one step. Decision. */
 export const TIMER_STEP_MS = 50
 
 const SLOTS = 512
@@ -9,9 +9,9 @@ export interface Timer {
 }
 
 /**
- * Coarse timers for deadlines and stalls: nearly all are stopped before they fire, so that starting and
- * stopping must cost nothing (two pointer writes; a `setTimeout` per request costs about a microsecond). One
- * interval drives all of them and sleeps while there are none.
+ * Coarse timers for deadlines and stalls. Nearly all timers are stopped before they fire, so that starting
+ * and stopping must cost nothing (two pointer writes; a `setTimeout` for each request costs about a
+ * microsecond). One interval drives all timers and sleeps while there are none.
  */
 export class Timers {
   readonly #slots: Entry[] = Array.from({ length: SLOTS }, () => new Entry(0, null, null))
@@ -27,18 +27,18 @@ export class Timers {
     this.#now = now
   }
 
-  /** Timers that run: zero when nothing is under way. */
+  /** Running timers: zero when the front is idle. */
   get count(): number {
     return this.#count
   }
 
   /**
    * Calls `fire` once after `ms`, unless stopped. `fire` must not throw.
-   * @param from the present instant, where the caller has just read it
+   * @param from the present instant, if the caller has just read it
    */
   start(ms: number, fire: () => void, from = this.#now()): Timer {
     if (this.#clock === null) this.#wake()
-    // One step more than the quotient: the current step is already partly over.
+    // One step more than the quotient: the current step is partly over already.
     const step = Math.floor((from - this.#epoch + ms) / TIMER_STEP_MS) + 1
     const entry = new Entry(Math.max(step, this.#step + 1), fire, this)
     const slot = this.#slots[entry.step % SLOTS]
@@ -76,12 +76,12 @@ export class Timers {
     for (let entry = head?.next; entry !== undefined && entry !== head; entry = entry.next) {
       if (entry.step <= now) due.push(entry)
     }
-    // One that fires may stop another.
+    // A timer that fires may stop another.
     for (const entry of due) if (entry.isRunning) entry.fire()
   }
 }
 
-/** A node of a ring whose head is the slot; one that points at itself has left. */
+/** A node of a ring whose head is the slot; a node that points at itself has left the ring. */
 class Entry implements Timer {
   readonly step: number
   readonly #fire: (() => void) | null

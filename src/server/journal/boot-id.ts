@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /**
- * What the operating system calls the time since it started: under another name, bytes that were written
- * without fsync may be gone. Where it has no name for it, every call gives a new one: what a journal does not
- * explain is forfeited then.
+ * The operating system's id of its current boot: under another id, bytes that were written without fsync may
+ * be gone. A system without such an id gives a new id at every call: then amounts that a journal does not
+ * explain are forfeited.
  */
 export function bootId(): string {
   if (process.platform === 'linux') {

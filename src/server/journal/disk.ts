@@ -2,16 +2,16 @@ import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writ
 import { dirname } from 'node:path'
 
 /**
- * The few things that a journal does to its disk, each by itself: tests put faults between them. Each throws
+ * The disk operations of a journal, each by itself so that tests can inject faults between them. Each throws
  * as `node:fs` does.
  */
 export interface JournalDisk {
   /**
-   * Makes an empty file that only its owner may read, and the folder where it is missing. @returns its
-   * descriptor
+   * Creates an empty file that only its owner may read, and its folder when missing.
+   * @returns its descriptor
    */
   create(path: string): number
-  /** @returns the bytes written, which may be fewer */
+  /** @returns the bytes written, possibly fewer */
   write(file: number, bytes: Buffer, length: number, position: number): number
   truncate(file: number, length: number): void
   rename(from: string, to: string): void

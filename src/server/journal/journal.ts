@@ -10,9 +10,9 @@ import { segmentPath, type Holder } from './segments.ts'
 import { WaitingEntries } from './waiting-entries.ts'
 
 export interface JournalOptions {
-  /** See `journalsFolder`; made where it is missing. */
+  /** See `journalsFolder`; created when missing. */
   readonly folder: string
-  /** Of the front. */
+  /** Id of the front. */
   readonly id: string
   readonly node: string
   /** See `bootId`. */
@@ -22,11 +22,14 @@ export interface JournalOptions {
   readonly log: Log
   readonly disk?: JournalDisk
   readonly segmentBytes?: number
-  /** Entries that wait for their flush in memory. */
+  /** Entries that wait in memory for their flush. */
   readonly entriesMax?: number
 }
 
-/** A journal without its first segment is broken, and mends itself when the disk does: never throws. */
+/**
+ * Opens a journal; never throws. A journal without its first segment is broken, and recovers when the disk
+ * does.
+ */
 export function openJournal(options: JournalOptions): Journal {
   return new DiskJournal(options)
 }
@@ -37,19 +40,21 @@ class DiskJournal implements Journal {
   readonly #disk: JournalDisk
   readonly #segmentBytes: number
   readonly #records = new RecordBuffer()
-  /** Gathered since the last `write` that succeeded, beside their records. */
+  /** Takes since the last successful `write`, beside their records. */
   #takes = new Map<number, OpenTake>()
+  /** Ids of takes that ended since the last successful `write`. */
   #ended: number[] = []
+  /** Entries since the last successful `write`. */
   #entries: { readonly entry: BookEntry; end: number }[] = []
-  /** On disk, and neither settled nor released there. */
+  /** Takes that are on disk and neither settled nor released there. */
   readonly #open = new Map<number, OpenTake>()
   readonly #waiting: WaitingEntries
   #segment: SegmentWriter | null = null
-  /** Behind which something is not applied yet, the oldest first. */
+  /** Full segments with entries that are not applied yet, the oldest first. */
   #older: (SegmentPlace & { readonly end: number })[] = []
   #nextTake = 1
   #nextSegment = 1
-  /** Length at which another segment is tried. */
+  /** Length at which the next segment is tried. */
   #rotateAt: number
   #applied = 0
   #pending: Flush | null = null
@@ -119,7 +124,7 @@ class DiskJournal implements Journal {
     while (this.#older[0] !== undefined && this.#older[0].end <= to) {
       const { path } = this.#older[0]
       this.#older.shift()
-      // One that stays is read as applied by whoever reads it.
+      // A reader of a segment that could not be removed sees its entries as applied.
       attempt(() => this.#disk.remove(path))
     }
   }
@@ -135,7 +140,7 @@ class DiskJournal implements Journal {
     this.#segment?.append(this.#records)
   }
 
-  /** What was gathered is on disk now. */
+  /** Counts the gathered records, which are on disk now. */
   #count(): void {
     const end = this.#end
     const start = end - this.#records.length
@@ -148,7 +153,7 @@ class DiskJournal implements Journal {
     for (const [id, take] of this.#takes) this.#open.set(id, take)
     for (const id of this.#ended) this.#open.delete(id)
     this.#records.clear()
-    // Most writes are of one kind, and there are two for a call: the other's lists are left as they are.
+    // Most writes are of one kind, and a call has two: the lists of the other kind stay as they are.
     if (this.#takes.size > 0) this.#takes = new Map()
     if (this.#ended.length > 0) this.#ended = []
     if (this.#entries.length > 0) this.#entries = []
@@ -167,10 +172,9 @@ class DiskJournal implements Journal {
     const batch = this.#waiting.first(entriesMax)
     const last = batch.at(-1)
     const isAll = batch.length === this.#waiting.size
-    // A flush of all that there is takes what says nothing to the books along: so offsets reach the ends of
-    // segments.
+    // A flush of all entries includes records without entries: only so do offsets reach the ends of segments.
     const to = isAll ? (this.#waiting.readTo ?? this.#end) : (last?.end ?? this.#applied)
-    // A piece without entries is no end of them.
+    // A piece without entries is not the end.
     const isDue =
       last !== undefined || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
     return isDue
@@ -211,7 +215,7 @@ class DiskJournal implements Journal {
     return segment
   }
 
-  /** Where there is no room for another segment, the old one goes on for a while. */
+  /** Without room for a new segment, the old one goes on for a while. */
   #rotate(full: SegmentWriter): void {
     try {
       const next = this.#begin(full.end)
@@ -224,7 +228,7 @@ class DiskJournal implements Journal {
     }
   }
 
-  /** Tells of the first failure and of the end of all. */
+  /** Logs the first failure, and the first success after failures. */
   #attempt(step: () => void): boolean {
     try {
       step()

@@ -1,12 +1,14 @@
 /** Fields of records: texts with their length, ids as their bytes, numbers as doubles. */
 
-/** First byte of a text: 0 to 251 is its length in UTF-8. */
+/** First byte of a long text; up to 251 the first byte is the text's length in UTF-8. */
 const LONG = 252
+/** First byte of a UUID. */
 const UUID = 253
+/** First byte of a hash. */
 const HASH = 254
-/** A hash with a letter before it, as accounts of keys have. */
+/** First byte of a hash with a letter before it, as in accounts of keys. */
 const LETTERED_HASH = 255
-/** Bytes of the longest text; what is longer is cut: ids are short, names of models are checked before. */
+/** Bytes of the longest text. Longer texts are cut: ids are short, and names of models are checked before. */
 const TEXT_BYTES_MAX = 4_096
 
 const IS_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -14,7 +16,7 @@ const IS_HASH = /^[a-z]?[0-9a-f]{64}$/
 const UUID_BYTES = 16
 const HASH_BYTES = 32
 
-/** @returns the bytes of a text as a record holds it */
+/** @returns the bytes of a text in a record */
 export function packed(text: string): Uint8Array {
   if (IS_UUID.test(text)) return tagged(UUID, Buffer.from(text.replaceAll('-', ''), 'hex'))
   if (IS_HASH.test(text)) {
@@ -31,8 +33,8 @@ export function packed(text: string): Uint8Array {
 }
 
 /**
- * Reads fields one after the other. Throws `RangeError` behind the end, and for a number that is none: the
- * caller takes the record for damaged.
+ * Reads fields one after the other. Throws `RangeError` after the end and for an invalid number: the caller
+ * takes the record for damaged.
  */
 export class Unpacker {
   readonly #bytes: Buffer
@@ -57,7 +59,7 @@ export class Unpacker {
     return value
   }
 
-  /** Of nano-USD, tokens or milliseconds: the books take none that is below zero or no whole number. */
+  /** Reads nano-USD, tokens or milliseconds: the ledger takes no negative and no fractional number. */
   count(): number {
     const value = this.number()
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('not a count')

@@ -7,8 +7,8 @@ import type { PlacedEntry } from './waiting-entries.ts'
 const PIECE_BYTES = 256 * 1_024
 
 /**
- * Entries of a segment behind an offset, as many as one piece holds, with the offset behind the last record
- * looked at. Null when they cannot be read: a front that cannot read what it wrote itself has lost its disk.
+ * Entries of a segment after an offset, as many as one piece holds, with the offset after the last record
+ * read. Null when they cannot be read: a front that cannot read its own writes has lost its disk.
  */
 export function entriesBehind(
   place: SegmentPlace & { readonly end: number },

@@ -11,9 +11,9 @@ import {
 } from './segments.ts'
 import type { PlacedEntry } from './waiting-entries.ts'
 
-/** Bytes that are read and decoded before others have their turn. */
+/** Bytes that are read and decoded before other work has its turn. */
 const PIECE_BYTES = 512 * 1_024
-/** Entries that are handed out at once. */
+/** Entries of one batch. */
 const BATCH_ENTRIES = 5_000
 
 /** Entries of one part of a journal. */
@@ -23,17 +23,17 @@ export interface Batch {
   readonly entries: readonly BookEntry[]
 }
 
-/** What a journal says beside its entries, known when all of it was read. */
+/** Facts of a journal beside its entries, known when the whole journal was read. */
 export interface JournalEnd {
-  /** Takes that nobody settled. */
+  /** Takes without a settlement. */
   readonly open: readonly OpenTake[]
-  /** False: a part is missing or damaged. What is left out was never guessed. */
+  /** False: a part is missing or damaged. The reader never guesses a missing part. */
   readonly isWhole: boolean
-  /** Offset behind the last record. */
+  /** Offset after the last record. */
   readonly end: number
 }
 
-/** Head of the oldest segment that has one; null when the journal has no file that tells. */
+/** Head of the oldest segment with a readable one; null when no file has one. */
 export async function journalHead(folder: string, id: string): Promise<SegmentHead | null> {
   for (const file of segmentFiles(folder, id)) {
     const opened = await openSegment(file)
@@ -44,9 +44,8 @@ export async function journalHead(folder: string, id: string): Promise<SegmentHe
 }
 
 /**
- * Reads the journal of a process that is dead. Hands out all entries behind `from`, in order; the last part
- * may have none. A last record that is cut was never counted by whoever wrote it. Rejects when the disk
- * fails.
+ * Reads the journal of a dead process. Yields all entries after `from`, in order; the last part may have
+ * none. The writer never counted a last record that is cut. Rejects when the disk fails.
  */
 export async function* readJournal(
   folder: string,
@@ -72,7 +71,7 @@ export async function* readJournal(
   return reading.result()
 }
 
-/** Takes the files of a journal away, the oldest first: what is left is always the newest part. */
+/** Removes the files of a journal, the oldest first: the rest is always the newest part. */
 export async function removeJournal(folder: string, id: string): Promise<void> {
   for (const path of [...draftsOf(folder, id), ...segmentFiles(folder, id).map((file) => file.path)])
     await rm(path, { force: true })
@@ -82,7 +81,7 @@ interface OpenedSegment {
   readonly file: FileHandle
   readonly head: SegmentHead
   readonly headBytes: number
-  /** Of the file. */
+  /** Bytes of the file. */
   readonly bytes: number
 }
 
@@ -90,13 +89,13 @@ class Reading {
   #entries: PlacedEntry[] = []
   readonly #open = new Map<number, OpenTake>()
   readonly #from: number
-  /** Offset of the newest entry handed out: none goes out twice, whatever segments say of themselves. */
+  /** Offset of the newest entry yielded: no entry is yielded twice, whatever the segments contain. */
   #seen: number
   #batchFrom: number
   #at: number | null = null
   #isWhole = true
 
-  /** @param from entries behind it are wanted */
+  /** @param from offset after which entries are yielded */
   constructor(from: number) {
     this.#from = from
     this.#seen = from
@@ -107,7 +106,10 @@ class Reading {
     this.#isWhole = false
   }
 
-  /** Each step is a piece. @param next base of the segment that follows */
+  /**
+   * Each step reads a piece.
+   * @param next base of the segment that follows
+   */
   async *segment({ file, head, headBytes, bytes }: OpenedSegment, next: number | null): AsyncGenerator<void> {
     this.#meet(head.base)
     const end = next === null ? bytes : headBytes + next - head.base
@@ -131,7 +133,7 @@ class Reading {
     return this.#entries.length
   }
 
-  /** The oldest entries that are not handed out yet; one that holds all of them leads to where was read. */
+  /** The oldest entries not yielded yet; a batch of all of them ends where reading has stopped. */
   batch(max: number): Batch {
     const placed = this.#entries.slice(0, max)
     this.#entries = this.#entries.slice(max)
@@ -150,7 +152,9 @@ class Reading {
     }
   }
 
-  /** A segment begins where the one before it ended, and the first not behind what is applied. */
+  /**
+   * A segment begins at the end of the segment before, and the first segment not after the applied offset.
+   */
   #meet(base: number): void {
     if (this.#at === null ? base > this.#from : base !== this.#at) this.#isWhole = false
     this.#at = base
@@ -167,7 +171,7 @@ class Reading {
         at += found.bytes
         continue
       }
-      // Another segment was there: were it still, this one would end before this record.
+      // Another segment followed: if its file were still present, this segment would end before this record.
       if (found.record.kind === 'sealed') {
         this.#isWhole = false
         return { bytes: at, isOver: true }
@@ -187,7 +191,7 @@ class Reading {
   }
 }
 
-/** Null when its head is damaged: nothing in it can be placed. */
+/** Null when the segment's head is damaged: nothing in the segment can be placed. */
 async function openSegment({ id, path }: SegmentFile): Promise<OpenedSegment | null> {
   const file = await open(path, 'r')
   const bytes = Buffer.alloc(HEAD_BYTES_MAX)

@@ -3,26 +3,26 @@ import type { GiveBack, Settlement } from '../ports/money/journal.ts'
 import type { OpenTake, PaidFrom } from '../ports/money/lending.ts'
 import { packed } from './packing.ts'
 
-/** Kinds of records: the first byte of their body. A number is never given another meaning. */
+/** Kinds of records: the first byte of their body. A number never changes its meaning. */
 export const KIND = { head: 1, take: 2, settle: 3, release: 4, giveBack: 5, sealed: 6, mark: 7 } as const
 
-/** Length, its check, and the CRC-32 of the body. */
+/** The length, its check, and the CRC-32 of the body. */
 export const FRAME_BYTES = 8
-/** Turns a length into its check: a flipped bit shows, and a run of zeros is no record. */
+/** Turns a length into its check: a flipped bit shows, and a run of zeros is not a record. */
 export const LENGTH_MASK = 0xa5c3
 export const BODY_BYTES_MAX = 0xffff
 
 const FIRST_BYTES = 256 * 1_024
 /** Bytes of the longest record, with room to spare. */
 const RECORD_BYTES_MAX = BODY_BYTES_MAX + FRAME_BYTES
-/** Texts whose packed form is kept: names of models, keys, workspaces. */
+/** Texts whose packed form is cached: names of models, keys, workspaces. */
 const PACKED_MAX = 10_000
 
-/** Longer ones, and those as long as ids that have a shorter form, are packed the usual way. */
+/** Longer texts, and texts of the length of ids with a shorter form, are packed the usual way. */
 const PLAIN_CHARS_MAX = 64
 const IS_ID_LENGTH: Readonly<Record<number, boolean>> = { 36: true, 64: true }
 
-/** What a take and a settlement tell alike. */
+/** The fields that a take and a settlement share. */
 type Call = Pick<
   Settlement,
   | 'day'
@@ -45,7 +45,7 @@ interface Owner {
   readonly bytes: Uint8Array
 }
 
-/** Records of one append, encoded as they come into memory that is made once. */
+/** Records of one append, encoded as they come into memory that is allocated once. */
 export class RecordBuffer {
   bytes: Buffer
   length = 0
@@ -97,13 +97,13 @@ export class RecordBuffer {
     this.#end()
   }
 
-  /** Says nothing, but that this can be written. */
+  /** A record without content that proves the file writable. */
   mark(): void {
     this.#begin(KIND.mark)
     this.#end()
   }
 
-  /** The last record of a segment that another one follows. */
+  /** The last record of a segment with a successor. */
   sealed(): void {
     this.#begin(KIND.sealed)
     this.#end()
@@ -121,7 +121,8 @@ export class RecordBuffer {
   }
 
   /**
-   * Takes the takes away and closes the gaps. @returns where the records of entries end now, in their order
+   * Removes the takes and closes the gaps.
+   * @returns the new ends of the records of entries, in their order
    */
   dropTakes(): readonly number[] {
     const ends: number[] = []
@@ -185,7 +186,7 @@ export class RecordBuffer {
     this.#append(bytes)
   }
 
-  /** A text that comes once: written in place where it is short and plain, which request ids are. */
+  /** Writes a text that occurs once, in place if it is short and plain, as request ids are. */
   #fresh(text: string): void {
     const { bytes, length: start } = this
     const { length } = text

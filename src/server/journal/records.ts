@@ -14,9 +14,9 @@ export type JournalRecord =
   | { readonly kind: 'mark' }
 
 /**
- * What stands at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies
- * while it writes. `damaged`: something that was never written so; its length, where that can be believed,
- * tells where the next one begins.
+ * The content at a place of a segment. `cut`: less than a whole record, as a process leaves it that dies
+ * while writing. `damaged`: bytes that were never written; a plausible length tells where the next record
+ * begins.
  */
 export type Found =
   | { readonly kind: 'record'; readonly record: JournalRecord; readonly bytes: number }
@@ -36,7 +36,7 @@ export function recordAt(bytes: Buffer, at: number): Found {
   return record === null ? { kind: 'damaged', bytes: size } : { kind: 'record', record, bytes: size }
 }
 
-/** Null when the body is none that this version writes: then it is as good as damaged. */
+/** Null when this version does not write such a body: it counts as damaged. */
 function decoded(body: Buffer): JournalRecord | null {
   const from = new Unpacker(body)
   try {

@@ -4,21 +4,22 @@ import { journalHead, readJournal, removeJournal, type Batch } from './reader.ts
 import { journalsIn, segmentFiles, type Holder } from './segments.ts'
 
 /**
- * Milliseconds until a try that failed is repeated; they double up to the second. Postgres may be away for
- * long.
+ * Milliseconds until the first repetition of a failed attempt; each further wait is twice as long. Postgres
+ * may be unavailable for long.
  */
 const RETRY_MS_MIN = 200
+/** Milliseconds of the longest wait between two attempts. */
 const RETRY_MS_MAX = 10_000
 
 export interface RecoveryOptions {
   readonly folder: string
   readonly lender: Pick<Lender, 'flush' | 'close'>
-  /** Of the books; null when the journal was never made known. */
+  /** The ledger's state of the journal; null when the ledger does not know the journal. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
-  /** What else belonged to the front: its journal is in the books. Repeated until it does not reject. */
+  /** Removes the front's other data: its journal is in the ledger. Repeated until it succeeds. */
   readonly clear?: (id: string) => Promise<void>
-  /** Whether a process still writes. */
+  /** Whether the process still writes. */
   readonly isRunning: (holder: Holder) => boolean
   readonly log: Log
   readonly wait?: (ms: number) => Promise<void>
@@ -27,24 +28,25 @@ export interface RecoveryOptions {
 }
 
 export interface Recovery {
-  /** Begins with all journals that lie in the folder now: call it before any front has one. */
+  /** Begins with all journals in the folder: call it before any front has a journal. */
   start(): void
   /** The front is dead. */
   frontEnded(id: string): void
-  /** Resolves when nothing is left to do, or after so long. */
+  /** Resolves when no work is left, or after `msMax`. */
   settled(msMax: number): Promise<void>
-  /** Begins nothing more; what is left waits for the next start. */
+  /** Begins no more work; the next start does the rest. */
   close(): Promise<void>
 }
 
 /**
- * Brings the journals of dead fronts into the books, one after the other, and removes their files. Never
+ * Brings the journals of dead fronts into the ledger, one after the other, and removes their files. Never
  * rejects.
  */
 export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
-  /** Journals that are not done, and the tries of all of them: one that fails for ever holds up no other. */
+  /** Journals in progress. */
+  /** The sequence of all attempts: a journal that always fails does not delay the others. */
   const work = new Set<Promise<void>>()
   let tries: Promise<void> = Promise.resolve()
   let isClosed = false
@@ -59,7 +61,7 @@ export function openRecovery(options: RecoveryOptions): Recovery {
       try {
         return await one
       } catch (cause) {
-        // The first failure is told; the end of all of them is told by the success.
+        // The first failure is logged; the success tells that the failures have ended.
         if (delay === RETRY_MS_MIN) log.warn('journal_not_recovered_yet', { journal: id, cause })
       }
       await Promise.race([wait(delay), ending])
@@ -84,8 +86,9 @@ export function openRecovery(options: RecoveryOptions): Recovery {
 }
 
 /**
- * One try, which may be repeated and may run in two processes at once: offsets tell what is in the books, and
- * files go only when all is. Rejects when the store or the disk fails, and while the front runs.
+ * One attempt. Attempts may be repeated and may run in two processes at once: offsets tell what is in the
+ * ledger, and files go only when everything is. Rejects when the store or the disk fails, and while the front
+ * runs.
  */
 export async function recoverJournal(id: string, options: Omit<RecoveryOptions, 'wait'>): Promise<void> {
   const { folder, log } = options
@@ -117,7 +120,7 @@ type Report = ClosingReport & { readonly isWhole: boolean }
 type Known = NonNullable<Awaited<ReturnType<RecoveryOptions['stateOf']>>>
 
 /**
- * All parts but the last as flushes, so that no transaction grows with the file; the last one closes the
+ * Flushes all parts but the last, so that no transaction grows with the file; the last part closes the
  * journal.
  */
 async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOptions): Promise<Report> {
@@ -138,9 +141,9 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     if (step.done === true) {
       const { open, isWhole } = step.value
       const isComplete = isWhole && head?.bootId === bootId
-      // In a closed journal every open take is forfeited already. Where a settlement may be missing, its take
-      // seems open, and what it did not use was taken once more: one forfeit of all that is left of the lease
-      // is no more than was lent.
+      // In a closed journal every open take is forfeited already. When a settlement may be missing, its take
+      // seems open, and its unused part was taken once more: a single forfeit of the rest of the lease is no
+      // more than was lent.
       const closing: Closing = { journalId: id, rest: last, open: isOpen && isWhole ? open : [], isComplete }
       const report = await lender.close(closing)
       return { ...report, entries: entries + report.entries, isWhole: isComplete }
@@ -151,8 +154,8 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
 }
 
 /**
- * A front that died before it made its journal known has lent nothing. One that says otherwise is left for
- * people to look at.
+ * A front that died before its journal was registered has lent nothing. A journal that contains entries all
+ * the same stays for people to examine.
  */
 async function unknown(id: string, { folder, log }: RecoveryOptions): Promise<Report | null> {
   const reading = readJournal(folder, id, { from: 0 })

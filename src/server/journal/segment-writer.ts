@@ -3,22 +3,22 @@ import type { JournalDisk } from './disk.ts'
 import { RecordBuffer } from './record-buffer.ts'
 import { DRAFT, writeHead, type SegmentHead } from './segments.ts'
 
-/** A place in the journal beside its place in the file. */
+/** Relates places in the journal to places in the file. */
 export interface SegmentPlace {
   readonly path: string
-  /** Bytes of the head, which no offset counts. */
+  /** Bytes of the head; offsets do not count them. */
   readonly headBytes: number
   readonly base: number
 }
 
-/** The file that a journal appends to. */
+/** The file to which a journal appends. */
 export class SegmentWriter {
   readonly place: SegmentPlace
   readonly #disk: JournalDisk
   readonly #file: number
-  /** Bytes of the file that count. */
+  /** Valid bytes of the file. */
   #length: number
-  /** There may be bytes behind `#length`. */
+  /** True while there may be bytes after `#length`. */
   #isTorn = false
 
   private constructor(
@@ -33,8 +33,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Makes a segment that begins with the open takes. It has its name only when it is whole: a process that
-   * dies meanwhile leaves the one before it as the last. Throws what the disk says.
+   * Creates a segment that begins with the open takes. The segment gets its name only when it is complete: a
+   * process that dies meanwhile leaves the segment before as the last one. Throws the disk's error.
    */
   static create(
     disk: JournalDisk,
@@ -60,7 +60,7 @@ export class SegmentWriter {
     return new SegmentWriter(disk, file, { place, length: records.length })
   }
 
-  /** Offset in the journal behind its last record. */
+  /** Offset in the journal after the last record. */
   get end(): number {
     return this.place.base + this.#length - this.place.headBytes
   }
@@ -71,8 +71,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Appends all or nothing. Throws what the disk says; what it wrote in part is taken away, at the latest by
-   * the next append.
+   * Appends all or nothing. Throws the disk's error; a partial write is removed, at the latest by the next
+   * append.
    */
   append({ bytes, length }: Pick<RecordBuffer, 'bytes' | 'length'>): void {
     if (this.#isTorn) this.#mend()
@@ -89,8 +89,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Says that another segment follows. Where that cannot be said, the follower's base tells where this one
-   * ends.
+   * Records that another segment follows. When the record cannot be written, the base of the next segment
+   * tells where this one ends.
    */
   seal(): void {
     const record = new RecordBuffer(0)
@@ -115,11 +115,11 @@ class ShortWrite extends Error {
   }
 }
 
-/** For steps whose failure the next one meets. */
+/** Runs a step whose failure the next step meets again. */
 export function attempt(step: () => void): void {
   try {
     step()
   } catch {
-    // Met again by whoever needs it.
+    // The next step that needs the disk fails too.
   }
 }

@@ -6,36 +6,36 @@ import { recordAt } from './records.ts'
 const FORMAT = 1
 const FOLDER = 'journals'
 const NAME = /^([0-9a-f-]{36})\.(\d{6,})\.journal$/
-/** Of a segment that is not whole yet; a reader passes over it. */
+/** Suffix of an incomplete segment, which readers skip. */
 export const DRAFT = '.new'
 /** Bytes from which a head is read. */
 export const HEAD_BYTES_MAX = 4_096
 
-/** The process that writes a journal; two of one pid differ in their start. */
+/** The process that writes a journal; two processes with the same pid differ in their start. */
 export interface Holder {
   readonly pid: number
   readonly startedAt: string
 }
 
-/** What stands at the beginning of every segment. */
+/** The content of a segment's head. */
 export interface SegmentHead {
   readonly id: string
   readonly node: string
   readonly bootId: string
   readonly holder: Holder
   readonly number: number
-  /** Offset in the journal of the first byte behind the head. */
+  /** Offset in the journal of the first byte after the head. */
   readonly base: number
 }
 
-/** A file of a journal, which is all of them in the order of their numbers. */
+/** A file of a journal, which consists of all its files in the order of their numbers. */
 export interface SegmentFile {
   readonly id: string
   readonly number: number
   readonly path: string
 }
 
-/** The folder of a data directory's journals. */
+/** The folder for journals in a data directory. */
 export function journalsFolder(dataDir: string): string {
   return join(dataDir, FOLDER)
 }
@@ -44,7 +44,7 @@ export function segmentPath(folder: string, id: string, number: number): string 
   return join(folder, `${id}.${String(number).padStart(6, '0')}.journal`)
 }
 
-/** Files of one journal, or of all, by journal and number; none when there is no folder. */
+/** Files of one journal, or of all, by journal and number; empty when there is no folder. */
 export function segmentFiles(folder: string, id: string | null = null): readonly SegmentFile[] {
   return namesIn(folder)
     .flatMap((name) => {
@@ -56,7 +56,7 @@ export function segmentFiles(folder: string, id: string | null = null): readonly
     .sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : a.number - b.number))
 }
 
-/** All journals of which anything is there. */
+/** All journals with at least one file, complete or not. */
 export function journalsIn(folder: string): readonly string[] {
   const ids = namesIn(folder).flatMap(
     (name) => NAME.exec(name.endsWith(DRAFT) ? name.slice(0, -DRAFT.length) : name)?.[1] ?? [],
@@ -64,7 +64,7 @@ export function journalsIn(folder: string): readonly string[] {
   return [...new Set(ids)]
 }
 
-/** Segments of a journal that were never finished. */
+/** Segments of a journal that were never completed. */
 export function draftsOf(folder: string, id: string): readonly string[] {
   return namesIn(folder)
     .filter((name) => name.startsWith(id) && name.endsWith(DRAFT))
@@ -78,9 +78,7 @@ export function writeHead(
   records.head([id, node, bootId, holder.startedAt], [FORMAT, number, base, holder.pid])
 }
 
-/**
- * The head that a segment's first bytes hold, with its length; null when it is damaged or of another format.
- */
+/** The head in a segment's first bytes, with its length; null when it is damaged or of another format. */
 export function readHead(bytes: Buffer): { readonly head: SegmentHead; readonly bytes: number } | null {
   const found = recordAt(bytes, 0)
   if (found.kind !== 'record' || found.record.kind !== 'head') return null

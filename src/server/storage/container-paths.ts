@@ -4,21 +4,20 @@ import { codeOf } from './disk-failure.ts'
 import { syncOpen } from './sync.ts'
 
 /**
- * Opens what lies below a folder that somebody else writes, one component after another, none through a link.
- * Node has no `openat`; on Linux `/proc/self/fd/N` names an open folder whatever becomes of its path
- * meanwhile. Design §5.
+ * Opens folders and files below a folder that other processes write, one component after another, none
+ * through a link. Node has no `openat`; on Linux `/proc/self/fd/N` names an open folder even when its path
+ * changes meanwhile. Design §5.
  */
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /**
- * Without O_NONBLOCK the opening of a planted pipe would wait for a writer, and hold a thread of the pool for
- * ever.
+ * Without O_NONBLOCK, opening a planted pipe would wait for a writer and hold a thread of the pool forever.
  */
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /**
- * What a link, a file in place of a folder, a missing name and one that we may not read have in common: no
- * such file.
+ * Errors for a link, for a file in place of a folder, for a missing name and for a name without permission.
+ * All mean that there is no such file.
  */
 const NOT_THERE = new Set([
   'ENOENT',
@@ -35,24 +34,27 @@ export function isNotThere(cause: unknown): boolean {
   return NOT_THERE.has(codeOf(cause))
 }
 
-/** The name of something in an open folder, for one system call that does not follow a link at its end. */
+/**
+ * The path of an entry in an open folder, for a single system call that does not follow a link at its end.
+ */
 export function nameIn(folder: FileHandle, name: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), Buffer.from(name)])
 }
 
 /**
- * Opens a folder below `root`. The caller closes it.
- * @param segments each without a slash, none empty, `.` or `..`: as of `parseContainerPath`
- * @param mayMake true makes folders that are missing. The topmost one is on the disk then; who writes into
- * the last one and syncs that brings those between along, as they came before it Throws what the system says;
- * `isNotThere` tells what means that there is no such folder.
+ * Opens a folder below `root`. The caller closes it. Throws the system's error; `isNotThere` recognizes the
+ * errors of a missing folder.
+ * @param segments each without a slash, none empty, `.` or `..`: as from `parseContainerPath`
+ * @param mayMake true creates missing folders. The topmost is synced to the disk; a caller that writes into
+ * the last folder and syncs that one brings the folders between to the disk too, since they were created
+ * before
  */
 export async function openFolder(
   root: string,
   segments: readonly string[],
   mayMake = false,
 ): Promise<FileHandle> {
-  // The root is the operator's: it may be a link.
+  // The root belongs to the operator and may be a link.
   let folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
   let hasMade = false
   for (const segment of segments) {
@@ -72,14 +74,14 @@ export async function openFolder(
   return folder
 }
 
-/** Opens a folder in an open one, for walks. Throws as `openFolder`. */
+/** Opens a folder in an open one, for walks. Throws like `openFolder`. */
 export function openFolderIn(folder: FileHandle, name: string | Buffer): Promise<FileHandle> {
   return open(nameIn(folder, name), FOLDER)
 }
 
 /**
  * Opens a plain file in an open folder for reading.
- * @returns null for what is no plain file, and for one with a second name: that may lie outside
+ * @returns null for other kinds of files, and for a file with a second name, which may be outside
  */
 export async function openFileIn(folder: FileHandle, name: string): Promise<FileHandle | null> {
   const file = await open(nameIn(folder, name), FILE)
@@ -107,7 +109,7 @@ export async function* entriesOf(
   }
 }
 
-/** @returns false when something has the name */
+/** @returns false when the name is taken */
 async function makeMissing(folder: FileHandle, segment: string): Promise<boolean> {
   return mkdir(nameIn(folder, segment)).then(
     () => true,

@@ -3,12 +3,12 @@ import type { ContainerRef } from '../ports/files/storage.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Whether a name found in storage is that of a workspace's containers. */
+/** Whether a name found in storage is that of a folder for a workspace's containers. */
 export function isWorkspaceId(name: string): boolean {
   return UUID.test(name)
 }
 
-/** Both ids were checked on their way in; a slip of ours must not become a path or a key. */
+/** Both ids were checked on their way in; a bug must not turn them into a path or a key. */
 export function partsOf({ workspaceId, containerId }: ContainerRef): readonly [string, string] {
   if (!isWorkspaceId(workspaceId) || !isContainerId(containerId)) throw new RangeError('not a container')
   return [workspaceId, containerId]

@@ -3,7 +3,7 @@ import { rename, rmdir, unlink, type FileHandle } from 'node:fs/promises'
 import { entriesOf, nameIn, openFolderIn } from './container-paths.ts'
 import { codeOf, errorOf } from './disk-failure.ts'
 
-/** What one pass did. */
+/** Result of one pass. */
 interface Removal {
   removed: number
   /** Folders that were moved to the top. */
@@ -12,9 +12,10 @@ interface Removal {
 }
 
 /**
- * Removes a folder with everything in it, however deep: folders below others are moved to the top, so that a
- * level at a time is open. Links are removed, never followed; what another remover takes first is no failure.
- * What cannot be removed keeps nothing else; its cause is thrown in the end. @returns how many files
+ * Removes a folder with all its contents, at any depth: folders inside others are moved to the top, so that
+ * one level at a time is open. Links are removed, never followed; an entry that another process removes first
+ * is no failure. An entry that cannot be removed does not stop the rest; its error is thrown at the end.
+ * @returns the number of removed files
  */
 export async function removeFolder(parent: FileHandle, name: string): Promise<number> {
   let removed = 0

@@ -4,46 +4,47 @@ import type { ContainerFile } from '../ports/files/storage.ts'
 import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.ts'
 import { factsOf } from './descriptor-reader.ts'
 
-/** Names of one folder that are held at once: a folder with more is read several times. Decision. */
+/** Names of one folder that are held at once: a folder with more names is read several times. Decision. */
 const NAMES_HELD_MAX = 4_096
-/**
- * Entries that one page of a listing may cost, and what a folder counts for: it may hold a million empty
- * ones. Decision.
- */
+/** Entries that one page of a listing may cost: a container may hold a million empty folders. Decision. */
 const PAGE_COST_MAX = 100_000
+/** Entries that a folder counts for in the cost of a page. Decision. */
 const FOLDER_COST = 40
 const SLASH = Buffer.from('/')
-/** A mark at the begin of a path is part of its name. */
+/** A byte order mark at the beginning of a path is part of its name. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A walk met more entries than it may read. */
+/** A walk reached its limit of entries. */
 export class WalkTooLong extends Error {}
 
-/** Nobody waits for the walk any more. */
+/** The walk's caller has left. */
 export class WalkEnded extends Error {}
 
 export interface Walk {
-  /** Only paths greater than this one, by bytes; empty for all. */
+  /** Only paths greater than this path, by bytes; empty for all. */
   readonly after: Buffer
   readonly signal: AbortSignal | null
   /** Entries that may still be read. */
   left: number
 }
 
-/** A walk for one page. @param signal ends it */
+/**
+ * A walk for one page.
+ * @param signal ends the walk
+ */
 export function pageAfter(after: string | null, signal: AbortSignal | null): Walk {
   return { after: Buffer.from(after ?? ''), signal, left: PAGE_COST_MAX }
 }
 
-/** A walk over everything, for the sweep and the backup: it takes as long as it takes. */
+/** A walk over everything, for the sweep and the backup, without a limit of entries. */
 export function wholeWalk(after: string | null = null): Walk {
   return { after: Buffer.from(after ?? ''), signal: null, left: Number.POSITIVE_INFINITY }
 }
 
 /**
- * Plain files below an open folder, in the order of the bytes of their paths, without following a link. What
- * vanishes meanwhile is left out, as are paths that no id can name. Memory is bounded whatever the folder
- * holds. Throws WalkTooLong, WalkEnded, and what the system says.
+ * Plain files below an open folder, in the order of the bytes of their paths, without following a link. Files
+ * that vanish meanwhile are left out, and so are paths that no id can name. Memory is bounded for any folder.
+ * Throws WalkTooLong, WalkEnded, and the system's errors.
  */
 export async function* filesBelow(
   folder: FileHandle,
@@ -74,7 +75,8 @@ interface Place {
 }
 
 /**
- * The key of an entry is its name, of a folder with a slash: sorted by keys, paths come in their own order.
+ * The key of an entry is its name, and a folder's key ends with a slash: in the order of keys, paths come in
+ * their own order.
  */
 async function* at(
   folder: FileHandle,
@@ -100,9 +102,7 @@ async function* at(
   }
 }
 
-/**
- * The smallest keys of a folder that come after `done` and may hold a path after that of the walk, sorted.
- */
+/** The smallest keys of a folder that come after `done` and may contain a path after the walk's, sorted. */
 async function nextKeys(
   folder: FileHandle,
   { prefix, done, walk }: Place & { readonly done: Buffer | null },

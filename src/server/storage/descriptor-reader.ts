@@ -6,7 +6,7 @@ import { diskFailure, reachDisk } from './disk-failure.ts'
 import { PieceBuffers } from './piece-buffers.ts'
 import { PieceReader, type PieceSource } from './piece-reader.ts'
 
-/** Of all readers of this process. */
+/** Buffers of all readers of this process. */
 const shared = new PieceBuffers()
 
 /** An open file on this machine. */
@@ -26,8 +26,8 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
     descriptor: handle.fd,
     read: (from, to, options) =>
       new PieceReader({ read: readPiece, buffers, now }, { from, to }, options ?? {}),
-    // Not its other times: those change also when the file is removed or replaced, and what is open stays
-    // whole.
+    // Compares no other times: those change also when the file is removed or replaced, and an open file stays
+    // complete.
     isUnchanged: () =>
       reachDisk(async () => {
         const { size, mtimeNs } = await handle.stat({ bigint: true })
@@ -36,7 +36,7 @@ export function storedFile(handle: FileHandle, stats: BigIntStats, deps: ReaderD
     async close() {
       if (isClosed) return
       isClosed = true
-      // A read that is still under way would find another file behind the same number.
+      // A read in progress would use another file behind the same descriptor.
       await Promise.all(reads)
       await handle.close()
     },
@@ -48,7 +48,7 @@ export interface ReaderDeps {
   readonly now?: () => number
 }
 
-/** Any write changes the times, any replacement the inode. */
+/** Any write changes the times, and any replacement the inode. */
 export function factsOf(stats: BigIntStats): ObjectFacts {
   return {
     sizeBytes: Number(stats.size),

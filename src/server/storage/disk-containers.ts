@@ -23,22 +23,23 @@ import { Semaphore } from '../structures/semaphore.ts'
 
 /** Containers of one page of a listing. Decision. */
 const PAGE_CONTAINERS = 1_000
-/** Listings that one front makes at once, and that wait for it; `busy` beyond. Decision. */
+/** Listings that one front makes at once. Decision. */
 const WALKS_MAX = 2
+/** Listings that wait in one front; `busy` beyond. Decision. */
 const WALKS_WAITING_MAX = 16
-/** The sandbox, which may be another user, reads what was put. */
+/** A sandbox, perhaps as another user, reads the files that callers upload. */
 const FILE_MODE = 0o644
-/** What is in the way of a file or its folders. */
+/** Errors when other entries are in the way of a file or its folders. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST'])
-/** Those that a folder of the path is answered by which is something else. */
+/** Errors when an entry on the path is not a folder. */
 const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP'])
 const FILE_IN_THE_WAY = pathIssue('has a file or link where it needs a folder', 'folders only above the file')
 const FOLDER_IN_THE_WAY = pathIssue('is a folder', 'the path of a file')
 
 interface Folders {
-  /** `<workspace id>/<container id>/<path>` below it. */
+  /** `<workspace id>/<container id>/<path>` below this folder. */
   readonly folder: string
-  /** Beside it, on the same file system: what is being removed. */
+  /** A folder on the same file system for containers during their removal. */
   readonly trash: string
 }
 
@@ -129,7 +130,7 @@ async function newestIn(root: string, container: ContainerRef): Promise<Outcome<
 }
 
 /**
- * The folder itself counts: a sandbox that was just started has written nothing yet, and must not lose its
+ * The folder itself counts: a sandbox that has just started has written nothing, and must not lose its
  * folder.
  */
 async function newestBelow(folder: FileHandle): Promise<Date> {
@@ -167,7 +168,7 @@ async function storedFrom(file: FileHandle): Promise<StoredObject> {
   }
 }
 
-/** The rename replaces what has the name, be it a link; nothing is ever written through one. */
+/** The rename replaces any entry with the name, even a link; files are never written through a link. */
 async function putFile(
   root: string,
   container: ContainerRef,
@@ -217,7 +218,7 @@ async function listContainers(
   return ok({ containers, cursor: null })
 }
 
-/** Moved away first, so that a writer who comes now begins a new container. */
+/** Moves the container away first, so that a writer who comes now begins a new container. */
 async function removeContainer(
   { folder, trash }: Folders,
   container: ContainerRef,
@@ -229,7 +230,7 @@ async function removeContainer(
   try {
     const name = nameIn(workspace, partsOf(container)[1])
     await rename(name, join(trash, moved))
-    // Written to since somebody looked.
+    // The container was written after the caller examined it.
     if (unchangedSince !== null && (await changedAfter(trash, moved, unchangedSince))) {
       if (await movedBack(join(trash, moved), name)) return ok(null)
       await joinNewer(folder, container, { from: join(trash, moved), limit: unchangedSince })
@@ -244,8 +245,8 @@ async function removeContainer(
 }
 
 /**
- * What a crash left: it was moved there so long ago that nobody is at it any more. What cannot be removed
- * keeps nothing else.
+ * Removes the remains of a crash: entries that were moved here long ago, so that no process works on them. An
+ * entry that cannot be removed does not stop the rest.
  */
 async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number>> {
   let removed = 0
@@ -262,7 +263,7 @@ async function emptyTrash(trash: string, idleMs: number): Promise<Outcome<number
   return ok(removed)
 }
 
-/** A link, or a file, had a container's name. */
+/** The name of the container belonged to a link or a file. */
 async function removeFromTrash(trash: string, name: string): Promise<number> {
   const parent = await openFolder(trash, [])
   try {
@@ -287,7 +288,7 @@ async function changedAfter(trash: string, moved: string, limit: Date): Promise<
   }
 }
 
-/** @returns false when a new container has its place already */
+/** @returns false when a new container has the place already */
 function movedBack(from: string, to: Buffer): Promise<boolean> {
   return rename(from, to).then(
     () => true,
@@ -298,7 +299,10 @@ function movedBack(from: string, to: Buffer): Promise<boolean> {
   )
 }
 
-/** What was written before the new container was made goes into it, unless a later one has its path. */
+/**
+ * Moves files that were written before the new container existed into it, unless the new container has a
+ * later file at the path.
+ */
 async function joinNewer(
   root: string,
   container: ContainerRef,
@@ -317,7 +321,7 @@ async function joinNewer(
   }
 }
 
-/** A link is made rather than a name changed: what has the name already is never replaced. */
+/** Creates a link instead of renaming: an entry with the name is never replaced. */
 async function joinFile(
   root: string,
   container: ContainerRef,

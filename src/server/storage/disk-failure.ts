@@ -4,13 +4,14 @@ const FULL = new Set(['ENOSPC', 'EDQUOT'])
 const ERRNO = /^E[A-Z0-9]+$/
 
 /**
- * What an error of a system call becomes: EIO, EMFILE, EROFS and the like mean that storage cannot serve now.
+ * The failure for the error of a system call: EIO, EMFILE, EROFS and the like mean that storage is
+ * unavailable now.
  */
 export function diskFailure(cause: unknown): Failure {
   return { name: FULL.has(codeOf(cause)) ? 'storage_full' : 'storage_unavailable', retryAfterS: 1, cause }
 }
 
-/** Runs system calls; what the system refuses becomes a failure, a bug goes on being thrown. */
+/** Runs system calls. The system's errors become failures; a bug is thrown again. */
 export async function reachDisk<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()
@@ -20,7 +21,7 @@ export async function reachDisk<T>(work: () => Promise<Outcome<T>>): Promise<Out
   }
 }
 
-/** What was thrown, fit to be thrown again later. */
+/** The thrown value as an Error that can be thrown later. */
 export function errorOf(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error('something that is no error was thrown', { cause })
 }

@@ -13,10 +13,10 @@ import { sync } from './sync.ts'
 const FAN_FOLDER = /^[0-9a-f]{3}$/
 /** Objects of one page of a listing. Decision. */
 const PAGE_OBJECTS = 1_000
-/** File systems without hard links answer one of these. */
+/** Errors of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-/** Objects of files below one folder, fanned out over 4,096 folders by the hash of their id. */
+/** Objects of files below one folder, spread over 4,096 folders by the hash of their id. */
 export class DiskObjects {
   readonly #root: string
 
@@ -29,7 +29,7 @@ export class DiskObjects {
   }
 
   /**
-   * Content first, then its name, then the folder: at no moment does the name stand for less than the whole.
+   * Syncs the content first, then its name, then the folder: the name never refers to less than the whole.
    */
   async publish(objectId: string, staging: Staging, signal?: AbortSignal): Promise<Outcome<null>> {
     if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
@@ -112,7 +112,7 @@ async function linkOnce(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (cause) {
-    // Taken by these very bytes: an earlier attempt came as far as this.
+    // The name has these very bytes already: an earlier attempt came this far.
     if (codeOf(cause) === 'EEXIST' && (await lstat(from)).ino === (await lstat(to)).ino) return
     if (!NO_LINKS.has(codeOf(cause)) || (await lstat(to).catch(() => null)) !== null) throw cause
     await rename(from, to)

@@ -8,8 +8,8 @@ import { StagingFolder } from './staging.ts'
 
 /**
  * Storage in one folder of this machine, or of a file system that nodes share: `objects`, `staging`,
- * `containers` and `trash`, which must be one file system, since files are moved between them by name. Throws
- * what the system says when the folders cannot be made.
+ * `containers` and `trash`, which must be on one file system, since files move between them by name. Throws
+ * the system's error when the folders cannot be created.
  */
 export async function openDiskStorage({
   folder,

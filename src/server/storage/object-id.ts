@@ -1,6 +1,9 @@
 const OBJECT_ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** The ids of our own rows; it becomes a file name and a key, so anything else is a bug and throws. */
+/**
+ * Ids from Sluice's own rows. An id becomes a file name and a key, so that any other text is a bug and
+ * throws.
+ */
 export function objectIdOf(text: string): string {
   if (!isObjectId(text)) throw new RangeError('not an object id')
   return text

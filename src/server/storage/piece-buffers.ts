@@ -4,15 +4,15 @@ import {
   STORAGE_PIECE_BYTES,
 } from '../../schemas/files/file-limits.ts'
 
-/** Bytes of buffers of either size that are kept for the next readers. Decision. */
+/** Bytes of buffers of each size that are kept for later readers. Decision. */
 const FREE_BYTES_MAX = 16 * 1_048_576
 
-/** Buffers that readers of files share: a download then allocates nothing per piece. */
+/** Buffers that readers of files share: a download then allocates nothing for a piece. */
 export class PieceBuffers {
   readonly #free = { small: [] as Buffer[], large: [] as Buffer[] }
   #largeBytesLent = 0
 
-  /** Every reader may have one at a time. */
+  /** Every reader may have one small buffer at a time. */
   small(): Buffer {
     return this.#free.small.pop() ?? Buffer.allocUnsafeSlow(STORAGE_PIECE_BYTES)
   }
@@ -24,7 +24,7 @@ export class PieceBuffers {
     return this.#free.large.pop() ?? Buffer.allocUnsafeSlow(LARGE_PIECE_BYTES)
   }
 
-  /** @param buffer lent by this; once */
+  /** @param buffer lent by this object; to be returned once */
   giveBack(buffer: Buffer): void {
     const isLarge = buffer.length === LARGE_PIECE_BYTES
     if (isLarge) this.#largeBytesLent -= LARGE_PIECE_BYTES

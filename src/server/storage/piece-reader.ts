@@ -22,20 +22,20 @@ interface Piece {
 }
 
 /**
- * Reads a range of a file piece by piece. One that keeps up gets larger pieces, of which the next one is read
- * while the one before is worked off: fewer turns of the file pool and none that anybody waits for. One that
- * does not holds one small piece. Design §5.
+ * Reads a range of a file piece by piece. A reader that keeps up gets larger pieces, and the next one is read
+ * while the caller works on the piece before: fewer turns of the file pool, and no wait for them. A slow
+ * reader holds one small piece. Design §5.
  */
 export class PieceReader implements ByteReader {
   readonly #source: PieceSource
   readonly #options: ReadOptions
   readonly #to: number
   #at: number
-  /** Of the piece that was given out last; null as well when it is the asker's. */
+  /** Buffer of the last piece given out; null also while the caller owns it. */
   #lent: Buffer | null = null
   #givenAtMs = 0
   #givenBytes = 0
-  /** Bytes in a row that were worked off in time. */
+  /** Bytes in a row that the caller worked off in time. */
   #keptUpBytes = 0
   #ahead: Promise<Piece> | null = null
   #isAsked = false
@@ -75,7 +75,7 @@ export class PieceReader implements ByteReader {
     this.#isClosed = true
     if (this.#lent !== null) this.#giveBack(this.#lent)
     this.#lent = null
-    // While a read runs the buffer is the kernel's.
+    // The buffer belongs to the kernel while a read runs.
     void this.#ahead?.then(({ buffer }) => this.#giveBack(buffer))
     this.#ahead = null
   }
@@ -99,7 +99,7 @@ export class PieceReader implements ByteReader {
     return this.#keptUpBytes >= KEEPING_UP_BYTES
   }
 
-  /** Null: at the end of the range, or where there is no room to read ahead. */
+  /** Null at the end of the range, and when there is no room to read ahead. */
   #read(): Promise<Piece> | null {
     const leftBytes = this.#to - this.#at
     if (leftBytes <= 0) return null
@@ -114,7 +114,7 @@ export class PieceReader implements ByteReader {
       return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
     const { buffers } = this.#source
     const large = this.#keepsUp ? buffers.large() : null
-    // Its small buffer is the one that it holds, if it holds one.
+    // The reader's small buffer may be in use already.
     return large ?? (this.#lent === null ? buffers.small() : null)
   }
 

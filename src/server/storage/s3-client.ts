@@ -6,46 +6,49 @@ import type { Secret } from '../../schemas/vault/secret.ts'
 
 export interface S3Options {
   readonly bucket: string
-  /** Before every key: empty, or ending in a slash. */
+  /** Prefix of every key: empty, or ending in a slash. */
   readonly prefix: string
   readonly region: string
-  /** Null: Amazon's own, by region. */
+  /** Null: Amazon's own endpoint of the region. */
   readonly endpoint: string | null
   readonly accessKeyId: string
   readonly secretAccessKey: Secret
-  /** True: the bucket is part of the path; most servers but Amazon's need it. */
+  /** True: the bucket is part of the path; most servers but Amazon's need this. */
   readonly isPathStyle: boolean
-  /** Many S3-compatible servers do not know the checksums that the client adds of itself. */
+  /** Many S3-compatible servers do not know the checksums that the client adds by itself. */
   readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
-  /** Where uploads are written before they are published; of this machine. */
+  /** The folder of this machine to which uploads are written before they are published. */
   readonly stagingFolder: string
-  /** Whose uploads are staged there. */
+  /** The process whose uploads are staged in the folder. */
   readonly owner?: string | undefined
-  /** Milliseconds to connect, and without any progress of a call. */
+  /** Milliseconds until connected. */
   readonly connectMs?: number
+  /** Milliseconds without any progress of a call. */
   readonly stallMs?: number
-  /** Milliseconds before the first repetition of a failed call; doubles with each. */
+  /** Milliseconds before the first repetition of a failed call; each further wait is twice as long. */
   readonly backoffMs?: number
 }
 
-/** Tries of one call, the first one included. Decision. */
+/** Attempts of one call, the first included. Decision. */
 const TRIES_MAX = 4
-/** Milliseconds until connected, without progress, and before the first repetition. Decision. */
+/** Milliseconds until connected. Decision. */
 const CONNECT_MS = 3_000
+/** Milliseconds without progress. Decision. */
 const STALL_MS = 15_000
+/** Milliseconds before the first repetition. Decision. */
 const BACKOFF_MS = 100
 /** Sockets of one process to the bucket's server. Decision. */
 const SOCKETS_MAX = 256
 
-/** Says that the call has moved on; without it the try ends after the stall time. */
+/** Reports progress of the call; without it the attempt ends after the stall time. */
 export type Progress = () => void
-/** One try of a call. */
+/** One attempt of a call. */
 export type Try<T> = (signal: AbortSignal, progress: Progress) => Promise<T>
 
-/** Without one it writes to the console, between the lines of our log. */
+/** Without a logger the client writes to the console, between the lines of the log. */
 const SILENT = { trace() {}, debug() {}, info() {}, warn() {}, error() {} }
 
-/** The client with our own time-outs and repetitions: only we can read a staging file again. */
+/** The client with Sluice's own timeouts and repetitions: only Sluice can read a staging file again. */
 export class S3Calls {
   readonly client: S3Client
   readonly bucket: string
@@ -67,7 +70,8 @@ export class S3Calls {
       responseChecksumValidation: options.checksums,
       maxAttempts: 1,
       logger: SILENT,
-      // What is not said here it looks for in the environment and in files of the home directory.
+      // The client looks for settings that are missing here in the environment and in files of the home
+      // directory.
       retryMode: 'standard',
       defaultsMode: 'standard',
       useDualstackEndpoint: false,
@@ -78,7 +82,7 @@ export class S3Calls {
       userAgentAppId: 'sluice',
       requestHandler: {
         connectionTimeout: options.connectMs ?? CONNECT_MS,
-        // A slow reader pauses the socket for as long as it likes: stalls are ours to judge.
+        // A slow reader may pause the socket for any time: Sluice judges stalls itself.
         socketTimeout: 0,
         requestTimeout: 0,
         socketAcquisitionWarningTimeout: 60_000,
@@ -89,9 +93,9 @@ export class S3Calls {
   }
 
   /**
-   * Runs a call, again when the server or the way to it failed.
-   * @param refusals what certain error names mean, instead of `storage_unavailable`
-   * Failures: those, storage_full, storage_unavailable, and how the signal ended.
+   * Runs a call, and repeats it when the server or the connection failed. Failures: the `refusals`,
+   * storage_full, storage_unavailable, and the failure of the signal's end.
+   * @param refusals failures for certain error names, instead of `storage_unavailable`
    */
   async run<T>(
     attempt: Try<T>,
@@ -134,7 +138,7 @@ export class S3Calls {
 }
 
 const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'StorageFull'])
-/** Conflicts that pass, of 4xx answers. */
+/** Temporary conflicts among 4xx answers. */
 const PASSING = new Set([
   'ConditionalRequestConflict',
   'OperationAborted',
@@ -152,7 +156,7 @@ export function nameOf(cause: unknown): string {
   return cause instanceof Error ? cause.name : ''
 }
 
-/** The server's own trouble, time-outs, and whatever happened on the way; not what the server refused. */
+/** Repeats after server errors, timeouts and faults of the connection; not after refusals. */
 function mayRepeat(cause: unknown): boolean {
   if (!(cause instanceof S3ServiceException)) return true
   return (

@@ -13,9 +13,7 @@ const REMOVALS_MAX = 8
 /** The character after the slash: every key below a folder sorts before it. */
 const AFTER_FOLDER = '0'
 
-/**
- * Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. There are no links in S3.
- */
+/** Containers as prefixes `containers/<workspace id>/<container id>/` of the bucket. S3 has no links. */
 export function s3Containers(calls: S3Calls): ContainerFolders {
   const root = `${calls.prefix}containers/`
   const prefixOf = (container: ContainerRef): string => `${root}${partsOf(container).join('/')}/`
@@ -60,7 +58,7 @@ export function s3Containers(calls: S3Calls): ContainerFolders {
   }
 }
 
-/** Keys that no path names (folder marks, `//`) are left out; they cost another page, never a short one. */
+/** Skips keys that no path names (folder marks, `//`); these cost another page, never a short page. */
 async function listFiles(
   calls: S3Calls,
   prefix: string,
@@ -82,7 +80,7 @@ async function listFiles(
   }
 }
 
-/** After the first key of a container the next request skips the rest of it, however many there are. */
+/** After the first key of a container the next request skips the container's other keys, however many. */
 async function listContainers(
   calls: S3Calls,
   root: string,
@@ -101,7 +99,7 @@ async function listContainers(
   return ok({ containers: [...found.values()], cursor: listed.value.hasMore ? last : null })
 }
 
-/** Key by key: what is written meanwhile stays, also in the place of what was listed. */
+/** Removes key by key: keys that are written meanwhile stay, even at the place of a listed key. */
 async function removeAll(
   calls: S3Calls,
   prefix: string,

@@ -3,14 +3,15 @@ import { ok, type Outcome } from '../../schemas/failures.ts'
 import { nameOf, S3Calls, type S3Options } from './s3-client.ts'
 import { head } from './s3-objects.ts'
 
-/** Milliseconds for all questions together, until connected, and for the answer to one. Decision. */
+/** Milliseconds for all requests of the check together. Decision. */
 const BUCKET_MS_MAX = 6_000
+/** Milliseconds until connected, and for the answer to one request. Decision. */
 const TIMES = { connectMs: 1_500, stallMs: 3_000 } as const
-/** Beside the objects, so that whoever may write those may write it; a sweep would remove it. */
+/** A key beside the objects, so that the same permissions apply to it; a sweep would remove it. */
 const PROBE = 'objects/doctor'
-/** Of no object: nothing is written under this condition by a server that knows it. */
+/** The ETag of no object: a server that knows the condition never writes under it. */
 const NO_ETAG = '"00000000000000000000000000000000"'
-/** By which a server says that it would have written. */
+/** Errors of a server that would have written without the condition. */
 const WOULD_WRITE = new Set([
   'NoSuchKey',
   'PreconditionFailed',
@@ -18,7 +19,7 @@ const WOULD_WRITE = new Set([
   'NotImplemented',
 ])
 
-/** Unix milliseconds of the server's clock, and of ours around the question. */
+/** Unix milliseconds of the server's clock, and of this machine's clock before and after the request. */
 export interface ServerDate {
   readonly saidMs: number
   readonly beganMs: number
@@ -26,17 +27,17 @@ export interface ServerDate {
 }
 
 export interface BucketSeen {
-  /** The first thing that it would not do, and why. */
+  /** The first operation that the bucket refused, and its cause. */
   readonly refused: { readonly what: 'list' | 'read' | 'write' | 'delete'; readonly cause: unknown } | null
-  /** Milliseconds of the answer to a list. */
+  /** Milliseconds until the answer to a list. */
   readonly tripMs: number
-  /** Whole seconds; null of a server that tells none. */
+  /** Whole seconds; null when the server sends no date. */
   readonly date: ServerDate | null
 }
 
 export type BucketOptions = Omit<S3Options, 'stagingFolder' | 'connectMs' | 'stallMs' | 'backoffMs'>
 
-/** Whether the access key may do here what storage needs. Leaves the bucket as it was. */
+/** Checks that the access key may do what storage needs. Leaves the bucket unchanged. */
 export async function lookAtBucket(
   options: BucketOptions,
   { signal, now }: { signal: AbortSignal; now: () => number },
@@ -54,7 +55,8 @@ export async function lookAtBucket(
     const listed = await list(calls, ending)
     if (!listed.ok) return seen({ what: 'list', cause: listed.failure.cause })
     tripMs = listed.value
-    // Of what is not there: whoever may not read is refused before that is told.
+    // Reads a missing key: a caller without permission to read is refused before the server tells that the
+    // key is missing.
     const there = await head(calls, calls.prefix + PROBE, ending)
     if (!there.ok && there.failure.name !== 'content_missing')
       return seen({ what: 'read', cause: there.failure.cause })
@@ -68,7 +70,7 @@ export async function lookAtBucket(
   }
 }
 
-/** @returns milliseconds of the try that was answered */
+/** @returns milliseconds of the attempt that was answered */
 function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
   const command = new ListObjectsV2Command({
     Bucket: calls.bucket,
@@ -82,7 +84,7 @@ function list(calls: S3Calls, signal: AbortSignal): Promise<Outcome<number>> {
   }, signal)
 }
 
-/** @returns true when it did write: a server that does not know the condition */
+/** @returns true when the server did write, since it does not know the condition */
 function wouldWrite(calls: S3Calls, signal: AbortSignal): Promise<Outcome<boolean>> {
   const command = new PutObjectCommand({
     Bucket: calls.bucket,
@@ -108,7 +110,7 @@ async function remove(calls: S3Calls, signal: AbortSignal): Promise<Outcome<null
   return removed.ok ? ok(null) : removed
 }
 
-/** Keeps what the server's answers say of its clock, refusals among them: that of the shortest trip. */
+/** Keeps the server's date of the answer with the shortest round trip, refusals included. */
 class Dates {
   closest: ServerDate | null = null
 
@@ -119,7 +121,7 @@ class Dates {
         const answer = await next(args)
         this.#keep(dateOf(answer.response), beganMs, now())
         return answer
-        // Of this step the last one in, so that it sees refusals before they are thrown.
+        // The last handler of this step, so that it sees refusals before they are thrown.
       },
       { step: 'deserialize', priority: 'low', name: 'sluiceDates' },
     )
@@ -132,7 +134,7 @@ class Dates {
   }
 }
 
-/** NaN where there is none. The library does not say what an answer is before it has read it. */
+/** NaN when the answer has no date. The library does not type an answer before reading it. */
 function dateOf(response: unknown): number {
   const headers: unknown =
     typeof response === 'object' && response !== null ? Reflect.get(response, 'headers') : null

@@ -16,19 +16,19 @@ import { errorOf } from './disk-failure.ts'
 import { nameOf, type Progress, type S3Calls } from './s3-client.ts'
 import { s3Reader } from './s3-reader.ts'
 
-/** Metadata by which a try knows the object of the try before it, whose answer was lost. */
+/** Metadata by which an attempt recognizes the object of an earlier attempt whose answer was lost. */
 const PUT_MARK = 'sluice-put'
 
 export interface ListedKey {
-  /** Without the prefix that was asked for. */
+  /** Without the prefix of the listing. */
   readonly name: string
   readonly facts: ObjectFacts
   readonly etag: string | undefined
 }
 
 /**
- * One `PutObject` of known length, read from the staging file again for every try: no parts that could be
- * orphaned.
+ * Sends one `PutObject` of known length, read from the staging file again for every attempt: there are no
+ * parts that could be orphaned.
  */
 export async function putFile(
   calls: S3Calls,
@@ -40,7 +40,7 @@ export async function putFile(
     const { size } = await stat(put.staging.path)
     const body = createReadStream(put.staging.path, { highWaterMark: STORAGE_PIECE_BYTES })
     const unread = new AbortController()
-    // The client does not listen: unheard, a disk that refuses to be read would end the process.
+    // The client has no listener: without this one, a disk that cannot be read would end the process.
     body.on('error', (cause) => unread.abort(cause))
     try {
       await calls.client.send(
@@ -87,11 +87,9 @@ export function factsOf(
 }
 
 export interface KeyNames {
-  /** What it is called when there is no such key. */
+  /** Failure for a missing key. */
   readonly missing: FailureName
-  /**
-   * When the key has another object than the one that was opened: damage where objects are never replaced.
-   */
+  /** Failure when the key has another object than the opened one: damage when objects are never replaced. */
   readonly replaced: FailureName
 }
 
@@ -119,7 +117,7 @@ export async function statKey(calls: S3Calls, key: string): Promise<Outcome<Obje
   return answer.failure.name === 'content_missing' ? ok(null) : answer
 }
 
-/** @returns false when there was none: S3 itself does not say */
+/** @returns false when there was no object, which S3 itself does not tell */
 export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<boolean>> {
   const there = await statKey(calls, key)
   if (!there.ok) return there
@@ -128,7 +126,7 @@ export async function removeKey(calls: S3Calls, key: string): Promise<Outcome<bo
   return removed.ok ? ok(true) : removed
 }
 
-/** Whether it is there or not. */
+/** Succeeds whether the key exists or not. */
 function deleteKey(calls: S3Calls, key: string): Promise<Outcome<unknown>> {
   const command = new DeleteObjectCommand({ Bucket: calls.bucket, Key: key })
   return calls.run((ending) => calls.client.send(command, { abortSignal: ending }))
@@ -152,8 +150,8 @@ export async function deleteListed(
 }
 
 /**
- * One page of keys below a prefix, in the order of their UTF-8 bytes. @param after a name below the prefix,
- * or empty
+ * One page of keys below a prefix, in the order of their UTF-8 bytes.
+ * @param after a name below the prefix, or empty
  */
 export async function listKeys(
   calls: S3Calls,
@@ -183,9 +181,9 @@ export async function listKeys(
   return ok({ keys, hasMore: answer.value.IsTruncated === true })
 }
 
-/** A HEAD has no body to say more than 404. */
+/** The answer to a HEAD has no body with more than the 404. */
 const MISSING = { NotFound: 'content_missing', NoSuchKey: 'content_missing' } as const
-/** Of a conditional removal. */
+/** Errors of a conditional removal. */
 const STAYS = { ...MISSING, PreconditionFailed: 'content_missing' } as const
 
 async function isOurs(

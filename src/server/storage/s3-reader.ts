@@ -7,22 +7,24 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ReadOptions } from '../ports/files/storage.ts'
 import type { S3Calls } from './s3-client.ts'
 
-/** Times in a row that a body may break off without a byte in between. Decision. */
+/** Interruptions of a body in a row, without a byte between them. Decision. */
 const BREAKS_MAX = 3
 
 interface Target {
   readonly key: string
-  /** The ETag that must still hold: a replaced object is never spliced onto its predecessor. */
+  /**
+   * The ETag that must still match: bytes of a replaced object are never joined to those of its predecessor.
+   */
   readonly etag: string | undefined
-  /** What it is called when that does not hold any more. */
+  /** Failure when the ETag no longer matches. */
   readonly replaced: FailureName
   readonly from: number
   readonly to: number
 }
 
 /**
- * Reads a range over the network. Nothing is asked of the socket but when the caller asks; a body that breaks
- * off goes on with a new request for the rest.
+ * Reads a range over the network. Reads the socket only when the caller asks for bytes. After an interrupted
+ * body a new request gets the rest.
  */
 export function s3Reader(calls: S3Calls, target: Target, options: ReadOptions): ByteReader {
   return new RangeReader(calls, target, options)
@@ -37,7 +39,7 @@ class RangeReader implements ByteReader {
   readonly #calls: S3Calls
   readonly #target: Target
   readonly #signal: AbortSignal | undefined
-  /** Without this a request under way when the reader is closed would open a body that nobody reads. */
+  /** Without it, a request in flight at the close of the reader would open a body that is never read. */
   readonly #closing = new AbortController()
   #at: number
   #body: Body | null = null
@@ -113,7 +115,7 @@ class RangeReader implements ByteReader {
     })
     if (!opened.ok) return again(opened.failure)
     const stream = opened.value
-    // Without a listener an error that comes while nobody reads would end the process.
+    // Without a listener an error while no read is pending would end the process.
     stream.on('error', () => undefined)
     this.#body = { stream, chunks: stream[Symbol.asyncIterator]() }
     if (!signal.aborted) return ok(this.#body)
@@ -126,10 +128,7 @@ class RangeReader implements ByteReader {
     this.#body = null
   }
 
-  /**
-   * Everything is given out: only a body that was read to its end gives its connection back. Nobody waits for
-   * that.
-   */
+  /** Reads the body to its end without waiting, since only a body read to its end returns its connection. */
   #leave(): void {
     const body = this.#body
     this.#body = null
@@ -139,7 +138,7 @@ class RangeReader implements ByteReader {
   }
 }
 
-/** What another try may find mended. */
+/** Failures that another attempt may overcome. */
 function again(failure: Failure): { readonly ok: false; readonly failure: Failure } {
   return {
     ok: false,
@@ -169,13 +168,13 @@ async function getRange(
   if (!(body instanceof Readable)) throw new WrongRange('the answer has no body')
   if (length !== to - from || !(answer.ContentRange ?? '').startsWith(`bytes ${from}-`)) {
     body.destroy()
-    // A server that ignores ranges would have other bytes pass for those that were asked for.
+    // The bytes of a server that ignores ranges would pass for the requested ones.
     throw new WrongRange(`asked for ${from} to ${to}, got ${answer.ContentRange ?? 'everything'}`)
   }
   return body
 }
 
-/** @returns null when the body ended or broke off */
+/** @returns null when the body ended or was interrupted */
 async function withinStall(
   chunks: AsyncIterator<unknown>,
   stallMs: number,

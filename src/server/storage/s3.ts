@@ -11,7 +11,7 @@ const PAGE_KEYS = 1_000
 
 /**
  * Storage in a bucket: `objects/<id>` and `containers/…` below the prefix; staging is a folder of this
- * machine. Throws what the system says when that folder cannot be made; the bucket is not looked at.
+ * machine. Throws the system's error when that folder cannot be created; does not check the bucket.
  */
 export async function openS3Storage(options: S3Options): Promise<Storage> {
   const calls = new S3Calls(options)

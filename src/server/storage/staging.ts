@@ -6,13 +6,13 @@ import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/files/f
 import type { Staging } from '../ports/files/storage.ts'
 import { codeOf, reachDisk } from './disk-failure.ts'
 
-/** Of the inodes of a small file system. Decision. */
+/** Share of the inodes of a small file system that stays free. Decision. */
 const SPARE_SHARE = 1 / 100
-/** Between the owner, a UUID, and the name of its own. */
+/** Separates the owner, a UUID, from the rest of the file's name. */
 const OF_OWNER = '.'
 const OWNED = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\./
 
-/** Whatever the clock of the disk says. */
+/** Removes files whatever the disk's clock says. */
 const AT_ONCE_MS = Number.MIN_SAFE_INTEGER
 
 interface Admitted {
@@ -21,8 +21,8 @@ interface Admitted {
 }
 
 /**
- * The folder in which uploads are written before they are published, and the room that they may still need
- * there.
+ * The folder to which uploads are written before they are published, and the accounting of the room that they
+ * still need there.
  */
 export class StagingFolder {
   readonly #folder: string
@@ -30,7 +30,7 @@ export class StagingFolder {
 
   readonly #owner: string
 
-  /** @param owner the process whose uploads they are: what it leaves behind is found by this */
+  /** @param owner the process that writes the uploads: its abandoned files are found by this id */
   constructor(folder: string, owner?: string) {
     this.#folder = folder
     this.#owner = owner === undefined ? '' : `${owner}${OF_OWNER}`
@@ -43,7 +43,7 @@ export class StagingFolder {
   /** Failures: storage_full, storage_unavailable. */
   async stage(expectedBytes: number): Promise<Outcome<Staging>> {
     const own: Admitted = { path: join(this.#folder, `${this.#owner}${randomUUID()}`), expectedBytes }
-    // Counted before anything is awaited: of two that come together, the second one sees the first.
+    // Counted before the first await: of two simultaneous uploads the second sees the first.
     this.#admitted.add(own)
     const room = await reachDisk(async () => ok(await this.#hasRoom()))
     if (room.ok && room.value) return ok({ path: own.path, discard: () => this.#discard(own) })
@@ -58,7 +58,7 @@ export class StagingFolder {
     })
   }
 
-  /** @returns how many were removed */
+  /** @returns the number of removed files */
   sweep(idleMs: number, gone: ReadonlySet<string>): Promise<Outcome<number>> {
     return reachDisk(async () => {
       const active = new Set([...this.#admitted].map(({ path }) => path))
@@ -81,35 +81,35 @@ export class StagingFolder {
     let wanted = 0
     for (const { expectedBytes } of this.#admitted) wanted += expectedBytes
     if (wanted <= free) return true
-    // What is written already is counted twice so far: once as used and once as wanted.
+    // Written bytes count twice so far: as used and as wanted.
     for (const { path, expectedBytes } of this.#admitted)
       wanted -= Math.min(expectedBytes, await writtenBytes(path))
     return wanted <= free
   }
 
   async #discard(own: Admitted): Promise<void> {
-    // A file that stays is found by the sweep.
+    // The sweep finds a file that could not be removed.
     await rm(own.path, { force: true }).catch(() => undefined)
     this.#admitted.delete(own)
   }
 }
 
 interface Inodes {
-  /** 0 where the file system makes them as it needs them. */
+  /** 0 for a file system that creates inodes when needed. */
   readonly files: number
   readonly ffree: number
 }
 
 /**
- * A file of one byte takes an inode, and its folders one each: a disk can be full of them with all of its
- * bytes free.
+ * A file of one byte takes an inode, and so does each of its folders: a disk can run out of inodes with all
+ * its bytes free.
  */
 function hasInodes({ files, ffree }: Inodes, uploads: number): boolean {
   const spare = Math.min(STORAGE_SPARE_INODES, Math.floor(files * SPARE_SHARE))
   return files === 0 || ffree - spare >= uploads
 }
 
-/** Removes what a process has left that is gone. A folder that was never made holds nothing. */
+/** Removes the files of a process that is gone. A missing folder contains none. */
 export async function removeStagingOf(folder: string, owner: string): Promise<void> {
   const names = await readdir(folder).catch((cause: unknown) => {
     if (codeOf(cause) === 'ENOENT') return []
@@ -118,7 +118,7 @@ export async function removeStagingOf(folder: string, owner: string): Promise<vo
   for (const name of names) if (ownerOf(name) === owner) await rm(join(folder, name), { force: true })
 }
 
-/** Null: nobody's in particular, of an older version or of a process that is no front. */
+/** Null: without an owner, from an older version or from a process that is not a front. */
 function ownerOf(name: string): string | null {
   return OWNED.exec(name)?.[1] ?? null
 }
@@ -127,7 +127,7 @@ async function writtenBytes(path: string): Promise<number> {
   return (await lstat(path).catch(() => null))?.size ?? 0
 }
 
-/** A file that is gone meanwhile was just changed; what is no file is not ours. */
+/** A file that vanished meanwhile counts as just changed; other kinds of entries are skipped. */
 async function fileChangedAtMs(path: string): Promise<number> {
   try {
     const stats = await lstat(path)

@@ -3,11 +3,12 @@ import { FSYNCS_MAX } from '../../schemas/files/file-limits.ts'
 import { Semaphore } from '../structures/semaphore.ts'
 
 /**
- * Of the whole process: sixty at once on the thread pool delayed an unrelated `stat` by 172 ms. Design §2.
+ * Shared by the whole process: sixty syncs at once on the thread pool delayed an unrelated `stat` by 172 ms.
+ * Design §2.
  */
 const turns = new Semaphore(FSYNCS_MAX)
 
-/** Brings a file, or the names in a folder, to the disk. Throws what the system says. */
+/** Syncs a file, or the names in a folder, to the disk. Throws the system's error. */
 export async function sync(path: string): Promise<void> {
   await turns.run(async () => {
     const handle = await open(path, 'r')
@@ -19,7 +20,7 @@ export async function sync(path: string): Promise<void> {
   })
 }
 
-/** As `sync`, for what is open; it stays open. */
+/** Like `sync`, for an open file, which stays open. */
 export async function syncOpen(handle: FileHandle): Promise<void> {
   await turns.run(() => handle.sync())
 }

@@ -2,16 +2,16 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import { Shares } from '../../../schemas/values/shares.ts'
 
 /**
- * Of the budget so much may be held by one organization, by one workspace of it and by one key: nobody alone
- * can keep all others out, with however many keys. Decision.
+ * Share of the budget that one organization may hold: none can keep all others out, with any number of keys.
+ * Decision.
  */
 const ORGANIZATION_SHARE = 3 / 4
+/** Share of the budget that one workspace may hold. Decision. */
 const WORKSPACE_SHARE = 5 / 8
+/** Share of the budget that one key may hold. Decision. */
 const KEY_SHARE = 1 / 2
 
-/**
- * Bytes of bodies that one front holds at once, all together and for each organization, workspace and key.
- */
+/** Bytes of bodies that one front holds at once, in all and for each organization, workspace and key. */
 export class BodyBudget {
   #left: number
   readonly #organizations: Shares
@@ -29,7 +29,7 @@ export class BodyBudget {
     return this.#left
   }
 
-  /** @param caller null while it is not admitted */
+  /** @param caller null before the caller is admitted */
   take(bytes: number, caller: Caller | null): boolean {
     if (bytes > this.#left) return false
     if (caller !== null && !this.#fits(bytes, caller)) return false

@@ -2,9 +2,9 @@ import { BODY_BYTES_PER_S_MIN, BODY_PACE_MS, BODY_STALL_MS } from '../../../sche
 import type { Timer, Timers } from '../timers.ts'
 
 /**
- * Looks how fast a body comes while we read: `slow` is told after BODY_STALL_MS without a byte, and after
- * BODY_PACE_MS with less than BODY_BYTES_PER_S_MIN, since the body holds places and quota. Time in which we
- * read nothing is not the client's.
+ * Measures the pace of a body while it is read. Calls `slow` after BODY_STALL_MS without a byte, and after
+ * BODY_PACE_MS with less than BODY_BYTES_PER_S_MIN, since the body holds memory and quota. Time in which the
+ * front reads nothing does not count.
  */
 export class BodyPace {
   readonly #timers: Pick<Timers, 'start'>
@@ -12,7 +12,7 @@ export class BodyPace {
   #stall: Timer | null = null
   #window: Timer | null = null
   #receivedBytes = 0
-  /** Of them, when the window began. */
+  /** Received bytes at the start of the window. */
   #countedBytes = 0
 
   constructor(timers: Pick<Timers, 'start'>, slow: () => void) {
@@ -20,7 +20,10 @@ export class BodyPace {
     this.#slow = slow
   }
 
-  /** More is read. @param receivedBytes of the whole body by now */
+  /**
+   * More was read.
+   * @param receivedBytes of the whole body so far
+   */
   progress(receivedBytes: number): void {
     this.#receivedBytes = receivedBytes
     if (this.#window === null) this.#openWindow()
@@ -28,7 +31,7 @@ export class BodyPace {
     this.#stall = this.#timers.start(BODY_STALL_MS, this.#slow)
   }
 
-  /** Nothing is read until the next progress. */
+  /** Reading pauses until the next progress. */
   rest(): void {
     this.#stall?.stop()
     this.#window?.stop()

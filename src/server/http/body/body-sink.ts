@@ -1,19 +1,22 @@
 import type { Failure } from '../../../schemas/failures.ts'
 
-/** What the bytes of a streamed body go to. */
+/** Receives the bytes of a streamed body. */
 export interface BodySink {
-  /** @param bytes lent for the call only; @returns false: no more until `goOn` */
+  /**
+   * @param bytes lent for the call only
+   * @returns false: no more until `goOn`
+   */
   take(bytes: Uint8Array): boolean
   end(): void
   fail(failure: Failure): void
 }
 
-/** A body as what reads it sees it. */
+/** A body as its reader sees it. */
 export interface BodySource {
   /** Starts the flow; once. */
   flow(sink: BodySink): void
-  /** After `take` has said that no more may come. */
+  /** Resumes after `take` has returned false. */
   goOn(): void
-  /** Nothing more is wanted. */
+  /** The reader wants nothing more. */
   quit(): void
 }

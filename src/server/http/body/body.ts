@@ -5,39 +5,43 @@ import type { BodyBudget } from './body-budget.ts'
 import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from '../timers.ts'
 
-/**
- * Bytes that a body whose caller is not admitted yet may leave with us before its socket is paused. Decision.
- */
+/** Bytes of a body that are kept before its caller is admitted; then its socket is paused. Decision. */
 const UNADMITTED_BYTES_MAX = 64 * 1024
 
 const EMPTY = new Uint8Array(0)
 const BUSY = fail('busy', { retryAfterS: 1 })
 const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunks.' })
 
-/** Of a body's announced length so much must have come before all of it is set aside. Decision. */
+/**
+ * Share of a body's announced length that must have arrived before a buffer of the whole length is allocated.
+ * Decision.
+ */
 const TRUSTED_SHARE = 1 / 4
-/** The two movements of the socket that a body needs; the exchange ignores them once it is over. */
+/** The socket operations that a body needs; the exchange ignores them after its end. */
 export interface BodySocket {
   pauseBody(): void
   resumeBody(): void
 }
 
-/** What an exchange gives a request's body to. */
+/** Receives the request's body from an exchange. */
 export interface BodyTaker {
   readonly isComplete: boolean
-  /** It comes: its slowness has limits of its own and is not the operation's. */
+  /**
+   * True while the body arrives: the slowness of its client has limits of its own and does not count for the
+   * operation.
+   */
   readonly isReceiving: boolean
-  /** @param chunk detached when this returns */
+  /** @param chunk detached after the call */
   chunk(chunk: ArrayBuffer, isLast: boolean): void
-  /** For every end of the call: nothing more is received. */
+  /** Called at every end of the call: the body receives nothing more. */
   stop(): void
-  /** Somebody begins to work on what was received; `returned` says that he holds it no longer. */
+  /** Work on the received bytes begins; `returned` tells that the worker no longer holds them. */
   lend(): void
   returned(): void
 }
 
 export interface BodyOptions {
-  /** Bytes announced; null when the body comes in chunks. */
+  /** Announced bytes; null when the body comes in chunks. */
   readonly declared: number | null
   readonly bytesMax: number
   readonly budget: BodyBudget
@@ -48,11 +52,11 @@ export interface BodyOptions {
 export type BodyTaken = (outcome: Outcome<Uint8Array>) => void
 
 /**
- * Receives a body into one buffer of its announced length once a part of it came, under a byte limit that
- * holds while receiving. Until the caller is admitted at most UNADMITTED_BYTES_MAX and one read more are
- * kept, then the socket pauses.
- * Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without a byte), `busy` (the front, or what it holds
- * of the caller's organization, is full), `body_invalid` (TINY_CHUNKS_MAX).
+ * Receives a body into one buffer, which gets the announced length once a part of the body has arrived, under
+ * a byte limit that holds while receiving. Until the caller is admitted, at most UNADMITTED_BYTES_MAX and one
+ * more read are kept; then the socket pauses. Failures: `body_too_large`, `body_slow` (BODY_STALL_MS without
+ * a byte), `busy` (the front is full, or the share of the caller's organization), `body_invalid`
+ * (TINY_CHUNKS_MAX).
  */
 export class Body implements BodyTaker {
   readonly #options: BodyOptions
@@ -61,7 +65,7 @@ export class Body implements BodyTaker {
   #received = 0
   /** Bytes of the budget that this body holds. */
   #held = 0
-  /** Who works on the bytes now: while anybody does, they stand in memory although the call may be over. */
+  /** Workers that hold the bytes: they keep the bytes in memory although the call may be over. */
   #loans = 0
   #isStopped = false
   #caller: Caller | null = null
@@ -85,14 +89,14 @@ export class Body implements BodyTaker {
     return !this.#isComplete
   }
 
-  /** Why nothing of it is wanted: its announced length, or what came of it. */
+  /** The reason to refuse the body: its announced length, or a fault in the received part. */
   get refusal(): Failure | null {
     return this.#refusal?.ok === false ? this.#refusal.failure : null
   }
 
   /**
-   * Lets the body in. `taken` is called once, perhaps at once. Its bytes are only lent for the call while
-   * they are at most INLINE_JSON_BYTES_MAX; larger ones have a buffer of their own, which may be moved.
+   * Lets the body in. `taken` is called once, perhaps at once. Up to INLINE_JSON_BYTES_MAX its bytes are only
+   * lent for the call; more bytes have a buffer of their own, which may be moved.
    */
   admit(caller: Caller, taken: BodyTaken, now?: number): void {
     this.#taken = taken
@@ -106,7 +110,7 @@ export class Body implements BodyTaker {
     this.#options.socket.resumeBody()
   }
 
-  /** @param chunk detached when this returns */
+  /** @param chunk detached after the call */
   chunk(chunk: ArrayBuffer, isLast: boolean): void {
     this.#isComplete = isLast
     if (this.#refusal !== null) return
@@ -124,8 +128,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Receives no more; later chunks only count. For every end of the call. What the bytes hold of the budget
-   * goes back when nobody works on them any more.
+   * Receives no more; later chunks only count. Called at every end of the call. The bytes' share of the
+   * budget goes back when no worker holds the bytes.
    */
   stop(): void {
     this.#stall?.stop()
@@ -136,7 +140,7 @@ export class Body implements BodyTaker {
     this.#giveBack()
   }
 
-  /** Somebody begins to work on the bytes that were taken; `returned` says that he holds them no longer. */
+  /** Work on the received bytes begins; `returned` tells that the worker no longer holds them. */
   lend(): void {
     this.#loans++
   }
@@ -152,7 +156,7 @@ export class Body implements BodyTaker {
     this.#held = 0
   }
 
-  /** What came before the caller was known. */
+  /** Charges the caller for the bytes that arrived before the caller was known. */
   #charge(caller: Caller): void {
     const { budget } = this.#options
     budget.giveBack(this.#held, null)
@@ -173,8 +177,8 @@ export class Body implements BodyTaker {
   }
 
   /**
-   * Twice as much each time, and from a quarter on the announced length, into one buffer that need not grow
-   * again: an announcement alone must not take memory and budget that a few bytes do not vouch for.
+   * Doubles the buffer each time. After a quarter of the announced length one buffer takes the whole body and
+   * need not grow again: an announcement alone must not take memory and budget on the word of a few bytes.
    */
   #grow(needed: number): boolean {
     const { declared, bytesMax, budget } = this.#options
@@ -190,7 +194,7 @@ export class Body implements BodyTaker {
     return true
   }
 
-  /** From here on the caller owes us bytes. */
+  /** From here on the caller owes bytes. */
   #watch(now?: number): void {
     this.#stall?.stop()
     this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow')), now)

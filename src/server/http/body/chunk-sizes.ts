@@ -1,8 +1,8 @@
 import { TINY_CHUNK_BYTES } from '../../../schemas/limits/limits.ts'
 
 /**
- * Counts the chunks of a body: the library hands over each by a call of its own, so that many tiny ones cost
- * the loop a hundred times what their bytes do.
+ * Counts the chunks of a body. The library passes each chunk in a call of its own, so that many tiny chunks
+ * cost the loop a hundred times as much as their bytes.
  */
 export class ChunkSizes {
   readonly #countMax: number
@@ -14,7 +14,7 @@ export class ChunkSizes {
     this.#countMax = countMax
   }
 
-  /** @returns false when there are too many, of less than TINY_CHUNK_BYTES on average */
+  /** @returns false when there are too many chunks with less than TINY_CHUNK_BYTES on average */
   add(bytes: number): boolean {
     this.#count++
     this.#bytes += bytes

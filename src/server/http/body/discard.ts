@@ -7,8 +7,8 @@ import { ChunkSizes } from './chunk-sizes.ts'
 import type { Timer, Timers } from '../timers.ts'
 
 /**
- * Reads away the body of a request that is already refused, within bounds of bytes and time, so that a client
- * which sends first and reads later still gets its answer. Nothing of it is kept.
+ * Reads and drops the body of a refused request, within bounds of bytes and time, so that a client which
+ * sends first and reads later still gets its answer.
  */
 export class Discard {
   readonly #timers: Pick<Timers, 'start'>
@@ -19,7 +19,7 @@ export class Discard {
   #bytesLeft: number
   #hasCome = false
 
-  /** @param over told once, when enough was read away */
+  /** @param over called once, when enough was dropped */
   constructor(timers: Pick<Timers, 'start'>, bytesMax: number, over: () => void) {
     this.#bytesLeft = bytesMax
     this.#timers = timers
@@ -39,7 +39,7 @@ export class Discard {
     this.#stall.stop()
   }
 
-  /** One timer each turn, and not one each chunk: it is late by one turn at most. */
+  /** One timer a turn instead of one a chunk: the stall is noticed one turn late at most. */
   #watch(): Timer {
     return this.#timers.start(REFUSED_BODY_STALL_MS, () => {
       if (!this.#hasCome) return this.#finish()

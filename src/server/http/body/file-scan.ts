@@ -1,13 +1,15 @@
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * Finds the end of a form's file, at a quarter of what busboy's search costs and without a copy. It begins
- * where busboy is known to stand within the file with nothing held back, and hands the delimiter and what
- * follows to it again.
+ * Finds the end of a form's file at a quarter of the cost of busboy's search and without a copy. The scan
+ * begins where busboy is known to be inside the file with no bytes held back, and returns the delimiter and
+ * the bytes behind it to busboy.
  */
 export class FileScan {
   readonly #delimiter: Buffer
-  /** Bytes at the end of what came that may begin the delimiter; they are its first bytes. */
+  /**
+   * Bytes at the end of the last piece that may begin the delimiter; they equal the delimiter's first bytes.
+   */
   #held = 0
 
   constructor(boundary: string) {
@@ -15,20 +17,21 @@ export class FileScan {
   }
 
   /**
-   * Whether busboy stands within the file and holds nothing back, by what it did with its last piece: of the
-   * file's bytes that it gave out some came from the piece, in which the file does not end.
-   * @param fileBytes that it gave out meanwhile; what it had held back is less than a delimiter
+   * Tells from busboy's last piece whether busboy is inside the file and holds no bytes back: some of the
+   * file's bytes that busboy emitted came from the piece, and the file does not end in the piece.
+   * @param fileBytes bytes that busboy emitted for the piece; the bytes that it had held back before are
+   * fewer than a delimiter
    */
   mayBegin(piece: Uint8Array, fileBytes: number): boolean {
-    // The piece is longer than what may be held back, so that its end tells what is.
+    // The piece is longer than any bytes held back, so that its end shows them.
     if (fileBytes < this.#delimiter.length || piece.length < this.#delimiter.length) return false
     const bytes = bufferOf(piece)
     return !bytes.includes(this.#delimiter) && this.#beginOfDelimiter(bytes) === 0
   }
 
   /**
-   * @param give gets the bytes that are the file's, lent
-   * @returns the delimiter and what follows it; null while the file goes on
+   * @param give receives the file's bytes, lent
+   * @returns the delimiter and the bytes behind it; null while the file goes on
    */
   take(piece: Uint8Array, give: (bytes: Uint8Array) => void): Buffer | null {
     const delimiter = this.#delimiter
@@ -39,7 +42,7 @@ export class FileScan {
       if (before.length > 0) give(before)
       return this.#search(bufferOf(piece), give)
     }
-    // It begins in what was held back, of which all before it is the file's.
+    // The delimiter begins in the bytes held back; the bytes before it belong to the file.
     if (at > 0) give(before.subarray(0, at))
     return Buffer.concat([before.subarray(at), piece])
   }
@@ -53,8 +56,7 @@ export class FileScan {
   }
 
   /**
-   * @returns how many bytes at the end may begin the delimiter, in which there is one carriage return, its
-   * first byte
+   * @returns how many bytes at the end may begin the delimiter, whose first byte is its only carriage return
    */
   #beginOfDelimiter(bytes: Buffer): number {
     const end = bytes.subarray(-(this.#delimiter.length - 1))

@@ -1,15 +1,15 @@
 import type { Failure } from '../../../schemas/failures.ts'
 import { filenameIssue } from '../../../schemas/files/filenames.ts'
 
-/** Bytes of what came before that are kept: the begin of a part's header may be among them. Decision. */
+/** Bytes of earlier pieces that are kept: the beginning of a part's header may be among them. Decision. */
 const TRAIL_BYTES_MAX = 2_048
 const NOTHING = Buffer.alloc(0)
-/** What no header may hold, of single bytes. */
+/** Single-byte characters that no header may contain. */
 const CONTROL = /(?![\t\x80-\x9f])\p{Cc}/u
-/** Stands for a line end where each byte is a character. */
+/** Stands for a line end in a text with one character for each byte. */
 const LINE_END = '\u2028'
 
-/** What was read of a form last: busboy says that it is malformed, and not why. */
+/** The last read bytes of a form: busboy says that the form is malformed, but not why. */
 export class FormTrail {
   readonly #delimiter: string
   #before: Buffer = NOTHING
@@ -27,7 +27,7 @@ export class FormTrail {
     this.#now = bytes
     if (!this.#hasDelimiter) this.#look(bytes)
     parse()
-    // Copied: a slice would hold all that came with it.
+    // A copy: a slice would keep the whole piece in memory.
     this.#before = Buffer.from(
       Buffer.concat([this.#before, bytes.subarray(-TRAIL_BYTES_MAX)]).subarray(-TRAIL_BYTES_MAX),
     )
@@ -39,8 +39,8 @@ export class FormTrail {
   }
 
   /**
-   * What is wrong, never with the offending bytes: form_malformed, or filename_invalid for what no header can
-   * hold. C13.
+   * The fault of the form, never with the offending bytes: form_malformed, or filename_invalid for a name
+   * that no header can contain. C13.
    */
   failure(): Failure {
     if (!this.#hasEnded) return this.#headerFailure()

@@ -17,7 +17,7 @@ import { FormTrail } from './form-trail.ts'
 
 const FILE_PART = 'file'
 /**
- * Characters of a field's value that is kept for the operation: the memory of many forms is bounded by it.
+ * Characters of a field's value that are kept for the operation: they bound the memory of many forms.
  * Decision.
  */
 const FIELD_KEPT_CHARS_MAX = 1_024
@@ -41,7 +41,7 @@ interface FormFacts {
   readonly boundary: string
 }
 
-/** A form with one file in it, read by busboy. §4.7, B1.7. */
+/** A form with one file, parsed by busboy. §4.7, B1.7. */
 export class FormUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes: number
@@ -74,7 +74,7 @@ export class FormUpload implements Upload {
 }
 
 /**
- * Gives the bytes of a form to busboy and what it finds to the sink. Everything ends through one of four
+ * Passes the bytes of a form to busboy, and the found file to the sink. Every end goes through one of four
  * methods.
  */
 class FormReader implements BodySink {
@@ -137,7 +137,7 @@ class FormReader implements BodySink {
 
   #parse(bytes: Uint8Array): void {
     const before = this.#fileBytes
-    // A copy: busboy keeps slices of what it is given.
+    // A copy: busboy keeps slices of its input.
     const copy = Buffer.from(bytes)
     this.#trail.take(copy, () => this.#parser.write(copy))
     this.#isScanning = !this.#isScanning && this.#scan.mayBegin(bytes, this.#fileBytes - before)
@@ -147,7 +147,7 @@ class FormReader implements BodySink {
     stream.on('error', () => this.#refuse(this.#trail.failure()))
     if (this.#isOver) return void stream.resume()
     if (name !== FILE_PART) {
-      // busboy takes any part of this type for a file; without a filename it is a field like others.
+      // busboy takes any part of this type for a file; without a filename the part is a field.
       if (filename !== undefined) return this.#refuse(this.#hasFile ? ONE_FILE : OTHER_PART)
       return void stream.resume()
     }
@@ -160,7 +160,7 @@ class FormReader implements BodySink {
     this.#hasFile = true
     this.#sink.begin(decoded)
     stream.on('data', (bytes: Uint8Array) => this.#onBytes(bytes))
-    // Without this the stream flows from the next tick on, and keeps what comes before.
+    // Without this read the stream starts to flow at the next tick, and buffers the bytes until then.
     stream.read(0)
   }
 
@@ -198,8 +198,8 @@ class FormReader implements BodySink {
 }
 
 /**
- * Browsers and `fetch` write these three characters so, curl the first: a name has one outcome, however it is
- * sent.
+ * Browsers and `fetch` escape these three characters, curl only the first: a name is the same from every
+ * client.
  */
 function unescaped(filename: string): string {
   return filename.replace(/%22|%0D|%0A/g, decodeURIComponent)
@@ -211,10 +211,11 @@ function parserOf(boundary: string): Busboy {
     preservePath: true,
     defParamCharset: 'utf8',
     limits: {
-      // One more byte than is allowed: busboy calls a value cut that just reaches its limit.
+      // One byte more than allowed: busboy truncates a value that has exactly the limit.
       fieldSize: FORM_FIELD_BYTES_MAX + 1,
       fields: FORM_FIELDS_MAX,
-      // Likewise told at the end of the part that is one too many, the file counted.
+      // One part more than allowed, the file included: busboy reports the limit at the end of the first
+      // excess part.
       parts: FORM_FIELDS_MAX + 2,
     },
   })
@@ -234,7 +235,10 @@ const FIELD_TOO_LARGE = refusal(
   `at most ${FORM_FIELD_BYTES_MAX} bytes a field`,
 )
 const ENCODED = refusal('/file', 'is encoded', 'the bytes as they are. RFC 7578 §4.7')
-/** Values of `content-transfer-encoding` that change no byte; busboy tells `7bit` when there is none. */
+/**
+ * Values of `content-transfer-encoding` that change no byte; busboy reports `7bit` when the header is
+ * missing.
+ */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const TOO_MANY = refusal('', 'has too many fields', `at most ${FORM_FIELDS_MAX} beside the file`)
 const TOO_MUCH = refusal('', 'is too large beside its file', `at most ${FORM_EXTRA_BYTES_MAX} bytes`)

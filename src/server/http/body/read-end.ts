@@ -1,6 +1,6 @@
 /**
- * Runs what must wait until the library has parsed all that it has read. It does not say when a read ends;
- * but all that it parses it parses while the loop polls, and immediates run behind that.
+ * Runs functions after the library has parsed all bytes of its read. The library does not tell the end of a
+ * read; but it parses only while the loop polls, and immediates run after that.
  */
 export class ReadEnd {
   #acts: (() => void)[] = []

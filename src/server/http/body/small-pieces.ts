@@ -1,7 +1,7 @@
-/** Bytes of the first buffer; it doubles. */
+/** Bytes of the first buffer; each further buffer has twice the size. */
 const FIRST_BYTES = 1_024
 
-/** Small pieces gathered into one buffer: an object for each would cost a hundred times its bytes. */
+/** Gathers small pieces in one buffer: an object for each piece would cost a hundred times its bytes. */
 export class SmallPieces {
   #buffer: Uint8Array | null = null
   #length = 0
@@ -10,7 +10,7 @@ export class SmallPieces {
     return this.#length
   }
 
-  /** Copies. */
+  /** Copies the bytes. */
   add(bytes: Uint8Array): void {
     const needed = this.#length + bytes.length
     if (this.#buffer === null || needed > this.#buffer.length) this.#grow(needed)
@@ -18,7 +18,7 @@ export class SmallPieces {
     this.#length = needed
   }
 
-  /** @returns all that was added since the last time, the caller's to keep */
+  /** @returns all bytes added since the last call; the caller owns them */
   take(): Uint8Array {
     const bytes = this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0)
     this.clear()

@@ -13,7 +13,7 @@ import { SmallPieces } from './small-pieces.ts'
 import type { Timer, Timers } from '../timers.ts'
 
 export interface UploadBodyOptions {
-  /** Bytes announced; null when the body comes in chunks. */
+  /** Announced bytes; null when the body comes in chunks. */
   readonly declared: number | null
   readonly bytesMax: number
   readonly timers: Pick<Timers, 'start'>
@@ -22,23 +22,24 @@ export interface UploadBodyOptions {
 
 export interface UploadSocket extends BodySocket {
   /**
-   * The last byte is here: what follows is the operation's time. @param now `performance.now()` milliseconds
+   * The last byte has arrived: the operation's time starts.
+   * @param now `performance.now()` milliseconds
    */
   restartDeadline(now: number): void
 }
 
 /**
- * A body that is given on as it comes, under a byte limit that holds while receiving. Until `flow` it stands
- * still: what came with the headers is kept, at most one read of the library, and the socket is paused. Small
- * pieces are gathered, so that what takes them may keep each.
- * Failures: file_too_large, body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
+ * Passes a body on as it arrives, under a byte limit that holds while receiving. Before `flow` the body
+ * stands still: bytes that came with the headers are kept, at most one read of the library, and the socket is
+ * paused. Small pieces are gathered, so that the sink may keep each piece. Failures: file_too_large,
+ * body_slow (`BodyPace`), body_invalid (TINY_CHUNKS_MAX), client_gone.
  */
 export class UploadBody implements BodyTaker, BodySource {
   readonly #options: UploadBodyOptions
   readonly #gathered = new SmallPieces()
   readonly #chunks = new ChunkSizes(TINY_CHUNKS_MAX)
   readonly #pace: BodyPace
-  /** Runs while gathered bytes wait for more. */
+  /** Runs while gathered bytes wait for more bytes. */
   #gathering: Timer | null = null
   #sink: BodySink | null = null
   #received = 0
@@ -75,14 +76,14 @@ export class UploadBody implements BodyTaker, BodySource {
     this.#pace.progress(this.#received)
   }
 
-  /** Nothing more is wanted. The reply, which is to come, decides what becomes of the rest. */
+  /** The sink wants nothing more. The coming reply decides about the rest of the body. */
   quit(): void {
     if (this.#isOver) return
     this.#finish()
     if (!this.#isComplete) this.#options.socket.pauseBody()
   }
 
-  /** @param chunk detached when this returns */
+  /** @param chunk detached after the call */
   chunk(chunk: ArrayBuffer, isLast: boolean): void {
     this.#isComplete = isLast
     if (this.#isOver) return
@@ -100,18 +101,18 @@ export class UploadBody implements BodyTaker, BodySource {
   }
 
   lend(): void {
-    // Nothing of it is held.
+    // The upload holds no bytes.
   }
 
   returned(): void {
-    // As above.
+    // The upload holds no bytes.
   }
 
   #take(sink: BodySink, bytes: Uint8Array): void {
     if (this.#isComplete || this.#gathered.length + bytes.length >= GATHERED_BYTES_MIN)
       return this.#pass(sink, bytes)
     this.#gathered.add(bytes)
-    // As soon as the wheel turns.
+    // Passes the gathered bytes at the next tick of the timers.
     this.#gathering ??= this.#options.timers.start(0, () => this.#pass(sink, EMPTY))
   }
 
@@ -159,7 +160,7 @@ export class UploadBody implements BodyTaker, BodySource {
   }
 }
 
-/** Bytes of the body of an upload: of the file, and of the form around it. */
+/** Bytes of an upload's body: of the file and of the form around it. */
 export function uploadBytesMax(kind: 'form' | 'raw' | 'whole'): number {
   if (kind === 'whole') return Infinity
   return kind === 'raw' ? FILE_BYTES_MAX : FILE_BYTES_MAX + FORM_EXTRA_BYTES_MAX
@@ -186,7 +187,7 @@ export function uploadOf(kind: 'form' | 'raw', head: RequestHead, body: UploadBo
   return isTooLarge ? { ok: false, failure: TOO_LARGE } : ok(new FormUpload(body, { declared, boundary }))
 }
 
-/** A body that is the file. */
+/** A body that is the file itself. */
 export class RawUpload implements Upload {
   readonly bytesAtMost: number | null
   readonly slackBytes = 0

@@ -19,13 +19,13 @@ export class Cors {
   }
 
   /**
-   * Headers of a reply to this origin; one that is not listed gets none, and its browser keeps the reply
-   * back.
+   * Headers of a reply to this origin. An origin that is not listed gets none, and its browser withholds the
+   * reply from the page.
    */
   headersFor(origin: string): readonly string[] {
     if (this.#origins.size === 0) return NONE
     if (this.#isForAll && origin !== '') return allowing('*')
-    // Caches must not give one origin's reply to another.
+    // Caches must not give the reply of one origin to another.
     if (!this.#origins.has(origin)) return ['vary', 'origin']
     return [...allowing(origin), 'vary', 'origin']
   }

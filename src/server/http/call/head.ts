@@ -2,7 +2,7 @@ import { HEADERS_BYTES_MAX, REQUEST_ID_CHARS_MAX } from '../../../schemas/limits
 import type { HeaderName } from '../../operations/define.ts'
 import type { WireRequest } from '../reply/wire.ts'
 
-/** What a request that breaks HTTP's framing did; its connection is cut. */
+/** The fault of a request that breaks HTTP's framing; its connection is cut. */
 export type HeadFault =
   | 'headers_too_large'
   | 'header_repeated'
@@ -13,37 +13,37 @@ export type HeadFault =
   | 'trailer_announced'
 
 /**
- * The request line and the headers as plain values: the request object dies when the handler returns. The
- * guard stands here because the library acts on the first of two framing headers and would run what follows
- * as a second request.
+ * The request line and the headers as plain values: the library's request object dies when the handler
+ * returns. The checks of framing are here because the library obeys the first of two framing headers and
+ * would run the bytes behind as a second request.
  */
 export class RequestHead {
   readonly method: string
-  /** Undecoded. */
+  /** Not decoded. */
   readonly path: string
-  /** Undecoded, without the question mark. */
+  /** Not decoded, without the question mark. */
   readonly query: string
-  /** Set when the connection must be cut before anything else happens. */
+  /** Set when the connection must be cut before any other step. */
   fault: HeadFault | null = null
   /** As sent, with its port. */
   host = ''
   authorization = ''
-  /** A key as Anthropic's clients bring it. C37. */
+  /** A key in the header of Anthropic's clients. C37. */
   anthropicKey = ''
-  /** A key that leaves `authorization` to somebody else. */
+  /** A key in a header of its own, which leaves `authorization` to another server. */
   sluiceKey = ''
   contentType = ''
   contentEncoding = ''
   origin = ''
-  /** The caller's own request id where it is a valid one, else empty. C12. */
+  /** The client's own request id if it is valid, else empty. C12. */
   requestId = ''
-  /** Bytes of the body that follows; null when it comes in chunks. */
+  /** Bytes of the body; null when the body comes in chunks. */
   declared: number | null = 0
-  /** The client wants its connection closed behind the reply. */
+  /** The client wants its connection closed after the reply. */
   isLast = false
-  /** The client says that it waits for `100 Continue` with its body. */
+  /** The client waits for `100 Continue` before it sends its body. */
   isExpecting = false
-  /** Flat name, value list of all headers, for requests that are passed on; null for others. */
+  /** Flat list of names and values of all headers, for relayed requests; null for others. */
   readonly all: string[] | null
   #hasTrailer = false
   readonly #inputs: { [name in KeptName]?: string } = {}
@@ -51,7 +51,7 @@ export class RequestHead {
   #hasLength = false
   #hasHost = false
 
-  /** @param isPassedOn tells by the path whether all headers are wanted */
+  /** @param isPassedOn tells by the path whether all headers are needed */
   constructor(request: WireRequest, isPassedOn: (path: string) => boolean = () => false) {
     this.method = request.getMethod()
     this.path = request.getUrl()
@@ -61,12 +61,12 @@ export class RequestHead {
     request.forEach((name, value) => this.#take(name, value))
     if (this.declared === null) {
       if (this.#hasLength) this.fault ??= 'length_and_encoding'
-      // The library reads what stands behind the last chunk as another request.
+      // The library reads the bytes behind the last chunk as another request.
       if (this.#hasTrailer) this.fault ??= 'trailer_announced'
       if (BODILESS.has(this.method)) this.fault ??= 'body_not_expected'
     }
-    // The library stops reading headers at one without a name, and takes what an unseen `content-length`
-    // announces for a second request: behind a body that may be there it must not find one.
+    // The library stops reading headers at one without a name, and takes the body that an unseen
+    // `content-length` announces for a second request: no request may follow a body that may exist.
     else if (this.declared === 0 && this.#mayHaveBody()) this.isLast = true
     if (this.#bytes > HEADERS_BYTES_MAX) this.fault ??= 'headers_too_large'
   }
@@ -78,8 +78,8 @@ export class RequestHead {
 
   /**
    * Whether clients send bodies with requests of this kind. Decision: a `GET` keeps its connection on
-   * `/egress` too, since there it is most of the traffic; a `DELETE` does not, since other programs' APIs
-   * take bodies with it.
+   * `/egress` too, since most of the traffic there is `GET`; a `DELETE` does not, since the APIs of other
+   * programs take bodies with it.
    */
   #mayHaveBody(): boolean {
     return !BODILESS.has(this.method) && !(this.method === 'delete' && this.all === null)
@@ -112,7 +112,7 @@ export class RequestHead {
       case 'content-length':
         return this.#takeLength(value)
       case 'transfer-encoding':
-        // The library takes any value as chunked, so only that one may pass, and once.
+        // The library takes any value as chunked: only that value may pass, and once.
         if (this.declared === null) this.fault ??= 'header_repeated'
         if (value.toLowerCase() !== 'chunked') this.fault ??= 'encoding_unknown'
         this.declared = null
@@ -145,7 +145,7 @@ export class RequestHead {
     if (this.declared !== null) this.declared = Number(value)
   }
 
-  /** Empty values count as absent: an empty second one changes nothing. */
+  /** An empty value counts as absent: an empty second header changes nothing. */
   #once(before: string, value: string): string {
     if (before !== '') this.fault ??= 'header_repeated'
     return value
@@ -153,7 +153,7 @@ export class RequestHead {
 }
 
 /**
- * Methods whose chunked bodies are refused: their replies may have no body, behind which the connection stays
+ * Methods whose chunked bodies are refused: their replies may have no body, after which the connection stays
  * open.
  */
 const BODILESS: ReadonlySet<string> = new Set(['get', 'head', 'options'])

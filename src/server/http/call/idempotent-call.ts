@@ -9,14 +9,13 @@ import type { RequestHead } from './head.ts'
 const NOTHING_SHA256 = createHash('sha256').digest('hex')
 
 /**
- * A call under an `Idempotency-Key` whose operation has its answers kept: the first one, or a repetition.
- * C16.
+ * A call with an `Idempotency-Key` whose operation keeps its answers: the first call, or a repetition. C16.
  */
 export class IdempotentCall {
   readonly #port: Idempotency
   readonly #begun: ClaimOrAnswer
   #bodySha256 = NOTHING_SHA256
-  /** The turn ends when the operation does, or has ended. */
+  /** The claim ends, or has ended, with the operation. */
   #isOver: boolean
 
   private constructor(port: Idempotency, begun: ClaimOrAnswer) {
@@ -35,17 +34,17 @@ export class IdempotentCall {
     return begun.ok ? ok(new IdempotentCall(port, begun.value)) : begun
   }
 
-  /** Null of a repetition. */
+  /** Null for a repetition. */
   get turn(): IdempotencyClaim | null {
     return this.#begun.kind === 'first' ? this.#begun.turn : null
   }
 
-  /** Lower-case hex; that of no bytes until the body was taken. */
+  /** Lower-case hex; the digest of no bytes until the body was taken. */
   get bodySha256(): string {
     return this.#bodySha256
   }
 
-  /** Once, with the whole body; never where there is none. */
+  /** Called once, with the whole body; never when there is none. */
   takeBody(bytes: Uint8Array): void | Promise<void> {
     if (bytes.length <= INLINE_JSON_BYTES_MAX) {
       this.#bodySha256 = createHash('sha256').update(bytes).digest('hex')
@@ -56,13 +55,13 @@ export class IdempotentCall {
     })
   }
 
-  /** `idempotency_mismatch` for a repetition with another body than the first call had. */
+  /** `idempotency_mismatch` for a repetition whose body differs from the first call's. */
   checkBody(): Outcome<null> {
     if (this.#begun.kind === 'first' || this.#begun.answer.bodySha256 === this.#bodySha256) return ok(null)
     return fail('idempotency_mismatch')
   }
 
-  /** Runs the operation and keeps what it answers, or gives the first answer again. A failure is not kept. */
+  /** Runs the operation and keeps its answer, or repeats the first answer. A failure is not kept. */
   async run(operation: () => Promise<Outcome<Success>> | Outcome<Success>): Promise<Outcome<Success>> {
     if (this.#begun.kind === 'replay') {
       return ok({
@@ -91,7 +90,10 @@ export class IdempotentCall {
     }
   }
 
-  /** The call ended before its operation began. @returns null when there is nothing to forget */
+  /**
+   * The call ended before its operation began.
+   * @returns null when there is nothing to release
+   */
   drop(): Promise<void> | null {
     if (this.#isOver || this.#begun.kind === 'replay') return null
     this.#isOver = true
@@ -100,7 +102,7 @@ export class IdempotentCall {
 }
 
 /**
- * What a repetition must have in common with this call beside its body; null without the header. Failure:
+ * The facts, beside its body, that a repetition must share with this call; null without the header. Failure:
  * header_invalid.
  */
 export function repeatableOf(
@@ -129,7 +131,7 @@ const KEY_REFUSED = fail('header_invalid', {
   },
 })
 
-/** Inputs of a URL as a text that does not depend on the order in which they were sent. */
+/** Inputs of a URL as a text that does not depend on their order. */
 function sorted(inputs: unknown): string {
   return JSON.stringify(Object.entries(inputs ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

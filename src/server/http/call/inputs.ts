@@ -9,14 +9,14 @@ export type DeclaredHeaders = Readonly<Partial<Record<HeaderName, string>>>
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i
 export const NO_HEADERS: DeclaredHeaders = Object.freeze({})
 
-/** What `authenticate` reads: a key in a header of its own may stand there without its scheme. */
+/** The credential for `authenticate`. A key in a header of its own may lack the scheme. */
 export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: RequestHead): string {
   const { authorization, sluiceKey } = head
   if (access.header === undefined) return authorization === '' ? anthropicCredential(head) : authorization
   return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
 }
 
-/** Of a request in Anthropic's shape alone: elsewhere the header is not looked at. C37. */
+/** Applies to requests in Anthropic's shape alone: other requests' header is ignored. C37. */
 function anthropicCredential(head: Pick<RequestHead, 'anthropicKey' | 'kept'>): string {
   if (head.anthropicKey === '') return ''
   const isAnthropic =
@@ -24,13 +24,13 @@ function anthropicCredential(head: Pick<RequestHead, 'anthropicKey' | 'kept'>): 
   return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
 }
 
-/** A refusal of who calls, which names the header that this operation's key stands in. */
+/** A refusal of the credential, with the header in which this operation's key is sent. */
 export function refusedCredential({ access }: Pick<AnyOperation, 'access'>, failure: Failure): Failure {
   if (failure.name !== 'credentials_missing' || access.header === undefined) return failure
   return { ...failure, fields: { header: `${access.header}: <key>` } }
 }
 
-/** The headers that an operation declared as inputs, and no others: it sees nothing else of the request. */
+/** The headers that an operation declared as inputs: the operation sees no others. */
 export function declaredHeaders(wanted: readonly HeaderName[], head: RequestHead): DeclaredHeaders {
   const headers: Partial<Record<HeaderName, string>> = {}
   for (const name of wanted) {
@@ -41,8 +41,8 @@ export function declaredHeaders(wanted: readonly HeaderName[], head: RequestHead
 }
 
 /**
- * For a body that is not JSON by its type (`content_type_unsupported`), or compressed (`header_invalid`). A
- * missing type is taken as JSON.
+ * Refuses a body whose type is not JSON (`content_type_unsupported`), and a compressed body
+ * (`header_invalid`). A missing type counts as JSON.
  */
 export function contentRefusal({
   contentType,
@@ -62,7 +62,7 @@ export function contentRefusal({
 }
 
 export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentEncoding'>): Failure | null {
-  // Decoding what a caller compressed would let a few bytes become many.
+  // Decoding a compressed body would let a few bytes become many.
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     return refusal('content-encoding', 'is not supported', 'identity')
   }
@@ -70,8 +70,8 @@ export function encodingRefusal({ contentEncoding }: Pick<RequestHead, 'contentE
 }
 
 /**
- * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for one under a condition: whoever
- * sends such a header would lose content if it were ignored.
+ * `header_invalid` for a write of a part of a file (RFC 9110 §14.5), and for a conditional write: a client
+ * that sends such a header would lose content if the header were ignored.
  */
 export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null {
   const found = WHOLE_ONLY.find((name) => head.kept(name) !== undefined)
@@ -81,7 +81,10 @@ export function partialRefusal(head: Pick<RequestHead, 'kept'>): Failure | null 
 
 const WHOLE_ONLY = ['content-range', 'if-match', 'if-none-match', 'if-unmodified-since'] as const
 
-/** The body as its operation sees it. @param bulk name of the member that may have stayed bytes */
+/**
+ * The body as its operation sees it.
+ * @param bulk name of the member that may have stayed bytes
+ */
 export function bodyOf(
   verdict: Extract<BodyVerdict, { ok: true }>,
   bulk: string | undefined,

@@ -1,16 +1,17 @@
 import { editDistance } from '../../../schemas/nearest.ts'
 
-/** Mistakes in a path that is still meant. Decision. */
+/** Mistakes that a path may contain and still be recognized. Decision. */
 const PATH_MISTAKES_MAX = 4
 /** Letters of a segment for each mistake in it. Decision. */
 const LETTERS_PER_MISTAKE = 3
-/** Segments and characters of a caller's path that are compared. Decision. */
+/** Segments of a client's path that are compared. Decision. */
 const ASKED_SEGMENTS_MAX = 8
+/** Characters of a client's path that are compared. Decision. */
 const ASKED_CHARS_MAX = 160
 
 /**
- * The path of an operation that a caller may have meant; null when none is near. C39. @param paths as OpenAPI
- * writes them, with their prefix
+ * The path of an operation that a client may have meant; null when none is near. C39.
+ * @param paths as in OpenAPI, with their prefix
  */
 export function nearestPath(asked: string, paths: Iterable<string>): string | null {
   const given = asked
@@ -30,7 +31,7 @@ export function nearestPath(asked: string, paths: Iterable<string>): string | nu
   return best
 }
 
-/** A parameter is like any segment; a version or prefix that is missing costs two. */
+/** A parameter matches any segment; a missing version or prefix costs two. */
 function distanceOf(given: readonly string[], path: readonly string[], most: number): number {
   if (given.length === path.length) return between(given, path, most)
   // `/embeddings` and `/v1/embeddings` for `/api/v1/embeddings`.
@@ -40,13 +41,13 @@ function distanceOf(given: readonly string[], path: readonly string[], most: num
 }
 
 function between(given: readonly string[], path: readonly string[], most: number): number {
-  // Where parameters alone are compared, anything fits.
+  // A path of parameters alone would match everything.
   if (!path.some((segment) => segment !== '' && !segment.startsWith('{'))) return most + 1
   let distance = 0
   for (const [at, segment] of path.entries()) {
     const text = given[at] ?? ''
     if (segment.startsWith('{') && text !== '') continue
-    // With more mistakes than a third of it a segment is another word.
+    // With more mistakes than a third of its letters a segment is another word.
     const allowed = Math.min(most - distance, Math.max(1, Math.floor(segment.length / LETTERS_PER_MISTAKE)))
     const mistakes = editDistance(text, segment, Math.max(0, allowed))
     if (mistakes > allowed) return most + 1

@@ -10,7 +10,7 @@ import type { ExchangeHost } from '../exchange-deps.ts'
 import type { RouteTable } from './route-table.ts'
 import type { Site } from '../reference/site.ts'
 
-/** What the calls of one front need. */
+/** The dependencies of the calls of one front. */
 export interface PipelineDeps {
   readonly table: RouteTable
   readonly access: Pick<Access, 'authenticate' | 'checkKey'>
@@ -26,5 +26,5 @@ export interface PipelineDeps {
   nextRequestId(): string
 }
 
-/** Operation name of calls that matched none, in logs and metrics. */
+/** Operation name of calls without a route, in logs and metrics. */
 export const UNROUTED = 'none'

@@ -13,12 +13,12 @@ import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * Takes one request through the stages, whose order stands here and nowhere else: access → limits →
- * validation (line and headers → turn → body) → operation → reply → settle.
+ * Takes one request through the stages, whose order is defined here alone: access → limits → validation (line
+ * and headers → idempotency key → body) → operation → reply → settle.
  *
- * Each stage goes on by a plain call while its answer is at hand (a known key, a purse with tokens, a body
- * that came with the headers), and by a promise only when it must wait. Only in the handler's synchronous
- * part.
+ * Each stage continues by a plain call while its answer is at hand (a cached key, a lease with tokens, a body
+ * that came with the headers), and by a promise only when it must wait. Runs in the synchronous part of the
+ * handler only.
  */
 export function serve(deps: PipelineDeps, res: WireResponse, head: RequestHead): void {
   const call = new RequestCall(deps, res, head)
@@ -36,7 +36,8 @@ function begin(call: RequestCall, match: Routed): void {
   const { deps, head, exchange } = call
   const { route } = match
   const { operation } = route
-  // A browser asks ahead without the key, and asks us, whoever is to answer what follows.
+  // A browser sends its preflight without the key, and Sluice answers, also where another server answers the
+  // calls behind it.
   if (operation.method === 'any' && deps.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
   call.operation = operation
   exchange.time.limit(operation.deadlineMs)
@@ -56,21 +57,21 @@ function begin(call: RequestCall, match: Routed): void {
 }
 
 /**
- * Its answer may be large. What changes or ends something goes on whatever is not read: a key that does not
- * read can be revoked.
+ * Whether the answer may be large. Operations that change or end something run despite unread answers: a key
+ * whose client does not read can be revoked.
  */
 function mayHold({ method }: AnyOperation): boolean {
   return method === 'get' || method === 'post' || method === 'any'
 }
 
-/** The library drops a body that nobody listens for by the end of the handler. */
+/** The library drops a body without a listener at the end of the handler. */
 function attachBody({ exchange, head }: RequestCall, { operation, body }: Route): ComingBody {
   const { upload } = operation.input
   if (upload !== undefined) return exchange.receiveUpload(uploadBytesMax(upload))
   return head.declared === 0 ? null : exchange.receive(body?.form.bytesMax ?? 0)
 }
 
-/** What the key may reach, from the head alone: programme, hostname, scope, writes. B1.4. */
+/** The rights of the key, from the head alone: program, hostname, scope, writes. B1.4. */
 function enter(call: RequestCall, { route, params }: Routed, next: () => void): void {
   const { operation } = route
   const { key, deps } = call
@@ -102,7 +103,8 @@ function limit(call: RequestCall, route: Route, next: () => void): void {
 }
 
 /**
- * What no rate limits waits its turn, where its organization has used more of the front than its share. C11.
+ * An operation without a rate limit waits when its organization has used more of the front than its share.
+ * C11.
  */
 function share(call: RequestCall, next: () => void): void {
   const { loop } = call.deps
@@ -113,7 +115,7 @@ function share(call: RequestCall, next: () => void): void {
     call.held(next)
   }
   if (turn === null) return begin()
-  // The place of a call that ended while it waited goes to the next one.
+  // The place of a call that ended during its wait goes to the next call.
   void turn.then(() => {
     if (call.exchange.isOver) loop.leave(organizationId, { loopMs: 0, bytes: 0 })
   })
@@ -131,11 +133,12 @@ function run(call: RequestCall, operation: AnyOperation): void {
 
 function work(call: RequestCall, operation: AnyOperation): void {
   const { exchange, kept, deps } = call
-  // It may have failed while its body came, as when the node drains: who is told so tries again.
+  // The call may have failed while its body arrived, as when the node drains: its client was told and tries
+  // again.
   if (call.hasFailed) return
   exchange.work(operation.outlivesClient)
   try {
-    // The shapes that `run` was typed by are the ones that the stages before just checked.
+    // The stages before have just checked the shapes by which `run` is typed.
     const runs = () => operation.run(call as never, deps.ports)
     const outcome = kept === null ? runs() : kept.run(runs)
     if (!(outcome instanceof Promise)) return call.answer(operation, outcome)

@@ -3,14 +3,14 @@ import { Compile } from 'typebox/compile'
 import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
 import { issuesOf } from '../../../schemas/issues.ts'
 
-/** Reads texts of a URL into a validated value; compiled once per operation. */
+/** Reads texts of a URL into a validated value; compiled once for each operation. */
 export interface UrlReader {
-  /** @param texts decoded, by name: one for every time that the name was given */
+  /** @param texts decoded, by name: a text for every occurrence of the name */
   read(texts: ReadonlyMap<string, readonly string[]>): Outcome<unknown>
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i
-/** Plain decimal digits: a count or a size is never written with an exponent or a fraction. */
+/** Plain decimal digits: clients write a count or a size without exponent and fraction. */
 const INTEGER = /^-?\d+$/
 
 interface Member {
@@ -19,10 +19,11 @@ interface Member {
 }
 
 /**
- * Reader for path or query parameters. Texts become numbers and booleans where the schema wants such; each
- * parameter is given once, lists being one text with commas, unless the schema has an array: `ids=a&ids=b` or
- * `ids[]=a&ids[]=b`, each once in the value. Parameters that the schema does not name are ignored. B2.3.
- * @param failure what a refused value answers
+ * Reader for path or query parameters. A text becomes a number or a boolean where the schema demands one.
+ * Each parameter occurs once, and a list is one text with commas, unless the schema has an array:
+ * `ids=a&ids=b` or `ids[]=a&ids[]=b`, each id once in the value. Parameters that the schema does not name are
+ * ignored. B2.3.
+ * @param failure the answer to a refused value
  */
 export function compileUrlReader(schema: TSchema, failure: 'params_invalid' | 'query_invalid'): UrlReader {
   const { properties } = schema as { properties?: Record<string, TSchema> }
@@ -69,7 +70,7 @@ export function parseQuery(query: string): ReadonlyMap<string, readonly string[]
   return texts
 }
 
-/** Null when an escape is broken. */
+/** Null when an escape is invalid. */
 export function decodedSegment(text: string): string | null {
   if (!text.includes('%')) return text
   try {
@@ -83,7 +84,7 @@ function decoded(text: string): string | null {
   return decodedSegment(text.replaceAll('+', ' '))
 }
 
-/** A text stays a text where it does not read as what the schema wants; the validator then says so. */
+/** A text that does not read as the schema's type stays a text; the validator then reports the issue. */
 function coerced(schema: TSchema, text: string): unknown {
   const kinds = kindsOf(schema)
   if (kinds.has('integer') && INTEGER.test(text)) return Number(text)
@@ -92,7 +93,7 @@ function coerced(schema: TSchema, text: string): unknown {
   return text
 }
 
-/** What was given is text, whatever it should have been: that it is a string helps nobody. */
+/** A parameter is always a text: an issue that calls it a string would not help. */
 function reworded(
   issue: Issue,
   members: Readonly<Record<string, TSchema>> = {},

@@ -7,16 +7,16 @@ import type { Body } from '../body/body.ts'
 
 export interface ReadInput {
   readonly name: BodyName
-  /** Only lent while they are at most INLINE_JSON_BYTES_MAX; larger ones are moved away. */
+  /** Only lent up to INLINE_JSON_BYTES_MAX; larger bodies are moved away. */
   readonly bytes: Uint8Array
-  /** Whose bytes they are; null where none were sent. */
+  /** The body that holds the bytes; null when the client sent none. */
   readonly body: Body | null
   readonly call: Pick<Call, 'key' | 'signal'>
 }
 
 /**
- * Parses and validates a JSON body: at once while that is cheap, else in a short job. Failures: also busy and
- * its kin.
+ * Parses and validates a JSON body: at once when that is cheap, otherwise in a short job. Failures: also busy
+ * and its kin.
  */
 export function readJson(jobs: ShortJobs, request: ReadInput): BodyVerdict | Promise<BodyVerdict> {
   const { name, bytes } = request
@@ -42,7 +42,7 @@ async function readInJob(
     transfer: [input.bytes.buffer as ArrayBuffer],
     signal,
   })
-  // A thread that has the bytes keeps them to its end, whoever leaves.
+  // A thread that has the bytes keeps them until its end, even when the client leaves.
   body?.lend()
   try {
     const read = await job

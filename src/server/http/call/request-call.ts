@@ -23,10 +23,10 @@ import { isScimPath } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * One request: what the stages found out about it, how it is answered, and how it ends, which every stage may
- * bring about. What comes after what is `pipeline.ts`'s matter alone.
+ * One request: the facts that the stages found, the answer, and the end, which every stage may cause.
+ * `pipeline.ts` alone decides about the order of the stages.
  *
- * It is also the `Call`, which is all that the operation sees of it; the stages fill it.
+ * The object is also the `Call`, which is all that the operation sees; the stages fill it.
  */
 export class RequestCall implements Call, CompressibleCall, ExchangeOwner, ReplyFacts {
   readonly deps: PipelineDeps
@@ -43,13 +43,14 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   relayed: RelayedRequest | null = null
   headers: Readonly<Partial<Record<HeaderName, string>>> = NO_HEADERS
   idempotency: Repeatable | null = null
-  /** Whose statuses and headers the answer has; null until a route was found. */
+  /** The operation whose statuses and headers the answer has; null until a route is found. */
   operation: AnyOperation | null = null
   kept: IdempotentCall | null = null
   #key: KeyRecord | null = null
-  /** What it used of the event loop counts for its organization. */
+  /** True when the call's use of the event loop counts for its organization. */
   isSharing = false
-  /** Milliseconds of the loop that it was seen to run, and since when it does now. */
+  /** Measured milliseconds of the loop. */
+  /** Start of the current measurement. */
   #loopMs = 0
   #heldSince: number | null = null
   #ownBytes = 0
@@ -103,7 +104,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return this.#key?.organizationId ?? null
   }
 
-  /** False: the caller's organization has to read before it asks for more. */
+  /** False: the caller's organization must read before it asks for more. */
   get hasRoomToRead(): boolean {
     return this.#key === null || this.deps.host.unread.hasRoom(this.#key.organizationId)
   }
@@ -112,7 +113,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return isScimPath(this.head.path)
   }
 
-  /** Its answer is a failure, which may still wait for the end of its turn. */
+  /** The answer is a failure, which may still wait until the idempotency key is released. */
   get hasFailed(): boolean {
     return this.#failure !== null
   }
@@ -133,13 +134,13 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return ms
   }
 
-  /** What was waited for just now is not the operation's time; nor is it a stage's. */
+  /** Restarts the deadline: a wait that has just ended counts neither for the operation nor for a stage. */
   restartDeadline(): void {
     this.lap()
     this.exchange.time.restart(this.#lapAt)
   }
 
-  /** Runs a part of the call, whose time counts as the loop's; one within another is a part of it. */
+  /** Runs a part of the call whose time counts as the loop's. A part within another part is counted once. */
   held(act: () => void): void {
     if (this.#heldSince !== null) return act()
     const since = performance.now()
@@ -152,7 +153,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     }
   }
 
-  /** Goes on at once, or when the promise settles and somebody still waits for the answer. */
+  /** Continues at once, or when the promise settles and the client still waits for the answer. */
   after<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (!(value instanceof Promise)) return next(value)
     value
@@ -162,17 +163,17 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       .catch((error: unknown) => this.crashed(error))
   }
 
-  /** Ends the call in any stage. The first failure is the one that is counted. */
+  /** Ends the call in any stage. The first failure counts. */
   fail(failure: Failure): void {
     this.#failure ??= failure
     const send = (): void => this.exchange.send(replyOfFailure(failure, this.operation, this))
     const forgotten = this.#forget()
-    // Who then tries again finds no call that runs.
+    // The key is released before the answer, so that a client which tries again finds no call in progress.
     if (forgotten === null) send()
     else void forgotten.then(send)
   }
 
-  /** Once, with what the operation came to. */
+  /** Called once, with the operation's outcome. */
   answer(operation: AnyOperation, outcome: Outcome<Success>): void {
     if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
     const { value } = outcome
@@ -187,7 +188,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     compressing.then(send, (cause: unknown) => this.#finish(() => this.crashed(cause)))
   }
 
-  /** Null: making it threw, and the call has its failure. */
+  /** Null: building the reply threw, and the call has its failure. */
   #made({ success }: AnyOperation, value: WholeSuccess): Reply | null {
     let reply: Reply | null = null
     this.held(() => {
@@ -209,14 +210,14 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
         this.crashed(error)
       }
     })
-    // A reply may take minutes to be read, and nobody needs the request for that.
+    // The client may take minutes to read a reply, which does not need the request's data.
     this.body = undefined
     this.upload = this.relayed = null
     this.#leaveLoop()
     this.exchange.rest()
   }
 
-  /** Answers with what no operation made, which does not say yet whose it is. */
+  /** Sends an answer without an operation, which lacks the request id so far. */
   send(reply: Reply): void {
     this.exchange.send({ ...reply, headers: [...reply.headers, 'x-request-id', this.requestId] })
   }
@@ -256,7 +257,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     })
   }
 
-  /** Once, if it entered. */
+  /** Leaves the loop's account once, if the call entered it. */
   #leaveLoop(): void {
     if (!this.isSharing || this.#key === null) return
     this.isSharing = false
@@ -265,8 +266,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   /**
-   * What can be asked for again gives way to what the caller's organization has not read yet; what was paid
-   * for goes out.
+   * Answers of reads, which can be repeated, are dropped while the caller's organization has too many unread
+   * answers; answers of paid calls go out.
    */
   #answerWhole({ method }: AnyOperation, reply: Reply): void {
     if (method !== 'get') return this.exchange.send(reply)
@@ -287,7 +288,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       })
   }
 
-  /** @returns null when this call has no turn that it must give up */
+  /** @returns null when this call holds no idempotency key */
   #forget(): Promise<void> | null {
     const forgotten = this.kept?.drop() ?? null
     return (

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** Unique over every process: 60 random bits and a count. 20 characters of `[a-z0-9]`. C12. */
+/**
+ * Creates ids that are unique over all processes: 60 random bits and a count. 20 characters of `[a-z0-9]`.
+ * C12.
+ */
 export class RequestIds {
   readonly #prefix = (randomBytes(8).readBigUInt64BE() >> 4n).toString(36).padStart(12, '0')
   #count = 0

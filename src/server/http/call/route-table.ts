@@ -3,15 +3,15 @@ import { BODIES, type BodyForm, type BodyName } from '../../../schemas/bodies.ts
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
 
-/** An operation made ready to be served: everything that can be computed at boot. */
+/** An operation prepared for service: everything that can be computed at boot. */
 export interface Route {
   readonly operation: AnyOperation
-  /** Of the path's `{name}` segments, in their order. */
+  /** Names of the path's `{name}` segments, in their order. */
   readonly names: readonly string[]
   readonly params: UrlReader | null
   readonly query: UrlReader | null
   readonly body: NamedForm | null
-  /** Its statuses list 429. C11. */
+  /** The operation's statuses include 429. C11. */
   readonly isLimited: boolean
 }
 
@@ -22,28 +22,28 @@ export interface NamedForm {
 
 export type Match =
   | { readonly kind: 'route'; readonly route: Route; readonly params: ReadonlyMap<string, readonly string[]> }
-  /** The path is known but a segment that is no id does not decode; `params` are the others. */
+  /** The path is known, but a segment that is not an id does not decode; `params` has the others. */
   | {
       readonly kind: 'undecodable'
       readonly route: Route
       readonly params: ReadonlyMap<string, readonly string[]>
     }
-  /** `route` where it takes every other method. */
+  /** `route` is set when the path's operation takes every other method. */
   | { readonly kind: 'wrong_method'; readonly allowed: readonly string[]; readonly route?: Route }
   | { readonly kind: 'not_served'; readonly what: string; readonly instead: string }
   | { readonly kind: 'unknown' }
 
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
-/** Paths of the wider API that clients may try, and what stands in their stead. C29. */
+/** Paths of the wider API that clients may try, and the paths that Sluice serves instead. C29. */
 const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
 const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 
-/** Stands for an id that does not decode: no id has it, so that the answer is that of any unknown id. */
+/** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
 const UNDECODABLE = '\ufffd'
 
 /**
- * Methods that `any` is described by. It takes others too, but none of those that would show a request to its
+ * Methods that describe `any`, which takes others too, except the methods that would echo a request to its
  * sender.
  */
 export const METHODS_OF_ANY = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const
@@ -52,14 +52,17 @@ const NEVER_RELAYED: ReadonlySet<string> = new Set(['connect', 'trace'])
 
 const NO_PARAMS: ReadonlyMap<string, readonly string[]> = new Map()
 
-/** Compiles operations into a lookup. Throws on a bug in the definitions: two of one method and path. */
+/**
+ * Compiles operations into a lookup. Throws on a bug in the definitions: two operations with the same method
+ * and path.
+ */
 export function buildRouteTable(operations: readonly AnyOperation[]): RouteTable {
   const table = new RouteTable()
   for (const operation of operations) table.add(routeOf(operation))
   return table
 }
 
-/** Whether what answers there answers as RFC 7644 has it, be there an operation or none. */
+/** Whether answers at the path follow RFC 7644, with or without an operation. */
 export function isScimPath(path: string): boolean {
   return (
     path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
@@ -69,14 +72,14 @@ export function isScimPath(path: string): boolean {
 export class RouteTable {
   readonly #root = new Node()
   readonly #scimRoot = new Node()
-  /** Paths without parameters, by their full text: the hot ones are one lookup. */
+  /** Paths without parameters by their full text: the hot paths need a single lookup. */
   readonly #literal = new Map<string, Node>()
   /** Routes whose last parameter takes the rest of the path. */
   readonly #rests: Rest[] = []
-  /** Routes at the root, each with what their paths begin with. */
+  /** Routes at the root, each with the literal start of its paths. */
   readonly #atRoot: { readonly route: Route; readonly start: string }[] = []
 
-  /** Of all operations below a prefix, as OpenAPI writes them, with that. */
+  /** Paths of all operations below a prefix, as in OpenAPI, with the prefix. */
   readonly paths = new Set<string>()
 
   add(route: Route): void {
@@ -98,8 +101,8 @@ export class RouteTable {
   }
 
   /**
-   * @param method lower case; `head` finds what `get` finds
-   * @param path as sent; each segment is decoded once, one trailing slash is forgiven
+   * @param method lower case; `head` finds the route of `get`
+   * @param path as sent; each segment is decoded once, and one trailing slash is tolerated
    */
   find(method: string, path: string): Match {
     const literal = this.#literal.get(path)?.routeOf(method)
@@ -123,7 +126,7 @@ export class RouteTable {
     return this.#atRoot.some(({ start }) => path.startsWith(start))
   }
 
-  /** Nothing is decoded and nothing forgiven: who passes a path on passes on what was sent. */
+  /** Decodes nothing and tolerates nothing: a relay passes the path on as sent. */
   #findAtRoot(method: string, path: string): Match {
     const found = this.#atRoot.find(
       ({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/',
@@ -165,7 +168,7 @@ function findBelow(root: Node, method: string, path: string): ReturnType<typeof 
   return pick([...walk(root, segmentsOf(withoutSlash(path)).map(decodedSegment))], method)
 }
 
-/** One slash at the end is forgiven. */
+/** Removes one slash at the end. */
 function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '')
 }
@@ -184,7 +187,7 @@ function isBelow(segments: readonly string[], given: readonly (string | null)[])
 
 interface Rest {
   readonly route: Route
-  /** Of the path before its last parameter. */
+  /** Segments of the path before its last parameter. */
   readonly segments: readonly string[]
 }
 
@@ -193,7 +196,7 @@ class Node {
   readonly literals = new Map<string, Node>()
   parameter: Node | null = null
 
-  /** `head` finds what `get` finds. */
+  /** `head` finds the route of `get`. */
   routeOf(method: string): Route | undefined {
     const own = this.routes.get(method === 'head' ? 'get' : method)
     return own ?? (NEVER_RELAYED.has(method) ? undefined : this.routes.get('any'))
@@ -210,15 +213,15 @@ class Node {
 }
 
 /**
- * Segments that lead to a place of the path, and what stands for its parameters; null stands for what does
- * not decode.
+ * A node of the tree that a path leads to, and the values of the path's parameters; null stands for a value
+ * that does not decode.
  */
 interface Place {
   readonly node: Node
   readonly values: readonly (string | null)[]
 }
 
-/** Every place that a path leads to: those by literal segments before those by parameters. */
+/** Every node that a path leads to: the nodes by literal segments come before the nodes by parameters. */
 function* walk(
   node: Node,
   [segment, ...below]: readonly (string | null)[],
@@ -234,8 +237,8 @@ function* walk(
 }
 
 /**
- * A literal segment wins where it has the method: what has the name of an action is reached by all other
- * methods.
+ * A literal segment wins where its node has the method. With any other method, the parameter may have the
+ * name of an action as its value.
  */
 function pick(
   places: readonly Place[],
@@ -259,7 +262,9 @@ function pickRoute(route: Route, values: readonly (string | null)[]): Routed {
   return { kind: params.size === route.names.length ? 'route' : 'undecodable', route, params }
 }
 
-/** A path that is written is none, though its place has the name of one. */
+/**
+ * Whether the parameter is an id. The rest of a path is not one, even if its parameter's name ends like one.
+ */
 function isId({ names, operation }: Route, index: number): boolean {
   const isRest = operation.input.hasRest === true && index === names.length - 1
   return !isRest && names[index]?.endsWith('_id') === true

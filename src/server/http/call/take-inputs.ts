@@ -12,19 +12,16 @@ import type { NamedForm, Route, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
 import { UploadBody, uploadOf } from '../body/upload.ts'
 
-/**
- * A body that was attached in the handler and stands still until it is asked for; null where none was
- * announced.
- */
+/** A body that was attached in the handler and does not flow yet; null when none was announced. */
 export type ComingBody = Body | UploadBody | null
 
-/** Told once, when every input of the operation stands in the call. */
+/** Called once, when every input of the operation is in the call. */
 export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
 
 /**
- * The stage of validation: what the operation declared as its inputs is read from the request into the call,
- * and nothing else of it. The line and the headers come first, since they cost least; the body waits for the
- * turn of a call that is repeatable (C16). What does not fit ends the call here.
+ * The stage of validation: reads the declared inputs of the operation from the request into the call, and
+ * nothing else. The line and the headers come first, since they cost least; the body waits until a repeatable
+ * call has claimed its key (C16). An invalid input ends the call here.
  */
 export function takeInputs(call: RequestCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
   const { route } = match
@@ -59,20 +56,25 @@ function takeUrl(call: RequestCall, part: 'params' | 'query', reader: UrlReader,
   return read.ok
 }
 
-/** What the head says of a JSON body is decided before its turn comes, which may be long. C38. */
+/**
+ * Faults of a JSON body that the head shows are decided before the wait for the key, which may be long. C38.
+ */
 function announcedRefusal({ head }: RequestCall, { body: form }: Route, coming: ComingBody): Failure | null {
   if (form === null || coming instanceof UploadBody) return null
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
 
-/** Where answers are kept a repetition waits here for the first call, its body unread. C16. */
+/**
+ * For operations whose answers are kept: a repeated call waits here for the first call, with its body unread.
+ * C16.
+ */
 function takeTurn(call: RequestCall, operation: AnyOperation, next: () => void): void {
   if (operation.idempotent === undefined) return next()
   const read = repeatableOf(operation, call, call.head)
   if (!read.ok) return call.fail(read.failure)
   call.idempotency = read.value
   if (read.value === null || operation.idempotent === 'own') return next()
-  // The time of the first call is not this one's.
+  // The time of the first call does not count for this call.
   call.exchange.time.allow(IDEMPOTENCY_WAIT_MS_MAX)
   call.after(IdempotentCall.begin(call.deps.ports.idempotency, read.value, call), (begun) => {
     if (!begun.ok) return call.fail(begun.failure)

@@ -7,14 +7,14 @@ import type { RequestCall } from './request-call.ts'
 
 const NO_CONTENT = 204
 
-/** Answers what no operation does: preflights, pages of ours, and what leads nowhere. */
+/** Answers requests without an operation: preflights, Sluice's own pages, and unknown paths. */
 export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>): void {
   const { deps, head } = call
-  // The library drops a body that nobody listens for by the end of the handler.
+  // The library drops a body without a listener at the end of the handler.
   if (head.declared !== 0) call.exchange.receive(0)
   if (match.kind === 'wrong_method') {
     if (deps.cors.isPreflight(head)) return answerPreflight(call, match.allowed)
-    // Its answers say whose they are.
+    // The answer names the operation that takes the path's other methods.
     if (match.route !== undefined) call.operation = match.route.operation
     return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
   }
@@ -34,7 +34,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   })
 }
 
-/** Names the path, and the one that was meant when one is near. C39. */
+/** Names the path, and the path that the client probably meant when one is near. C39. */
 function routeUnknown(paths: Iterable<string>, path: string): Failure {
   const near = nearestPath(path, paths)
   return {

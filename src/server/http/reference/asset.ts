@@ -11,16 +11,17 @@ export type Page = Omit<Reply, 'statusLine'>
 
 const compress = promisify(brotliCompress)
 /**
- * A middle quality: the bundle takes a tenth of a second in the thread pool, once, and shrinks to a quarter.
+ * A medium quality: the bundle takes a tenth of a second in the thread pool, once, and shrinks to a quarter.
  */
 const BROTLI_QUALITY = 5
-/** Bytes below which compressing gains nothing. */
+/** Bytes below which compression saves nothing. */
 const COMPRESS_BYTES_MIN = 1_024
 const OK = 200
 const NOT_MODIFIED = 304
 
 /**
- * One form of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110 §8.8.3.
+ * One encoding of an asset. Each has a strong tag of its own: equal tags promise equal bytes. RFC 9110
+ * §8.8.3.
  */
 interface Form {
   readonly bytes: Uint8Array
@@ -33,14 +34,14 @@ interface Loaded {
   readonly brotli: Form | null
 }
 
-/** A file or text of ours as a page: read and compressed at its first use, then kept. */
+/** A file or text of Sluice as a page: read and compressed at its first use, then cached. */
 export class Asset {
   readonly #contentType: string
   readonly #read: () => Promise<Uint8Array>
   readonly #headers: readonly string[]
   #loaded: Loaded | Promise<Loaded> | null = null
 
-  /** @param contentType of UTF-8 text; the reference page's scripts break without the charset */
+  /** @param contentType of UTF-8 text; the scripts of the reference page fail without the charset */
   constructor(contentType: string, read: () => Promise<Uint8Array>, headers: readonly string[] = []) {
     this.#contentType = `${contentType}; charset=utf-8`
     this.#read = read

@@ -1,6 +1,6 @@
 import { GUIDES_PATH } from '../../../schemas/api-prefix.ts'
 
-/** The reference page: everything it loads is ours. */
+/** The reference page, which loads files of Sluice alone. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -28,13 +28,13 @@ export const DOCS_SCRIPT = `SwaggerUIBundle({
 })
 `
 
-/** Nothing from elsewhere; the page sets styles on its elements and shows its pictures as data URLs. */
+/** Refuses all other origins; the page sets styles on its elements and shows its images as data URLs. */
 export const DOCS_PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data:; connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'"
 
-/** Text, links and one style sheet of ours. */
+/** Allows text, links and one style sheet of Sluice. */
 export const GUIDE_POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

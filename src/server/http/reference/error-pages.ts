@@ -4,11 +4,11 @@ import { FAILURES, REASONS, type FailureName, type FailureRow } from '../../../s
 import { remedyOf } from '../../../schemas/remedies.ts'
 
 const NAMES = Object.keys(FAILURES) as FailureName[]
-/** It never reaches the wire. */
+/** Never reaches the wire. */
 const UNTOLD: FailureName = 'client_gone'
 
 /**
- * Path and HTML of a page for each error type, and of their list: made from the catalogue of failures. C39.
+ * Path and HTML of a page for each error type, and of their list, made from the catalogue of failures. C39.
  */
 export function errorPages(): readonly (readonly [path: string, html: string])[] {
   const told = NAMES.filter((name) => name !== UNTOLD)
@@ -84,7 +84,7 @@ ${body}</main>
 `
 }
 
-/** Texts of ours: what stands in backticks is code, and a `{place}` is filled in each answer. */
+/** Formats Sluice's own texts: words in backticks are code, and a `{place}` is filled in each answer. */
 function inline(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -8,7 +8,7 @@ export const UPLOAD_FAILURES: readonly FailureName[] = [
 ]
 export const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
 
-/** What the pipeline's stages may answer for an operation, beside its own failures. */
+/** Failures of the pipeline's stages for any operation, beside the operation's own. */
 export const STAGE_FAILURES: readonly FailureName[] = [
   'credentials_missing',
   'key_unknown',

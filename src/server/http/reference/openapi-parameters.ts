@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-/** What parameters of one name say wherever their shape says nothing of its own. C39. */
+/** Descriptions of parameters by name, for shapes without a description of their own. C39. */
 const BY_NAME: Readonly<Record<string, string>> = {
   author: "What stands before the slash of a model's id.",
   slug: "What stands behind the slash of a model's id, with its variant if any; or the slug of a preset.",
@@ -27,7 +27,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
 }
 
 /**
- * A parameter's description as a member: that of its shape, or of its name; nothing when there is neither.
+ * The description of a parameter as a member: that of its shape or of its name; empty when there is neither.
  */
 export function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
   const said: unknown = Reflect.get(schema, 'description')

@@ -1,4 +1,4 @@
-/** Tags of operations: what they are about, and the guide that tells more. */
+/** Tags of operations: their subject, and the guide about it. */
 export const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: string }>> = {
   embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'models' },
   videos: {

@@ -14,7 +14,7 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
-/** What we send by ourselves. B5, C17. */
+/** The requests that Sluice sends by itself. B5, C17. */
 export const WEBHOOK_SCHEMAS: Json = { VideoEvent }
 
 export const WEBHOOKS: Json = {
@@ -28,7 +28,7 @@ export const WEBHOOKS: Json = {
         'id and the same bytes; ' +
         'verify one of the two signatures over them, and take no attempt whose time is more than 300 seconds away. During a rotation of the ' +
         'secret both carry two signatures.',
-      // Ours to prove, not the receiver's key.
+      // Sluice proves its identity; the receiver's key is not involved.
       security: [],
       parameters: [
         header(

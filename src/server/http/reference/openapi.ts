@@ -28,18 +28,18 @@ import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from '../reply/reply.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
 
-/** Of the interface, not of the product. §9. */
+/** Version of the interface, not of the product. §9. */
 const INTERFACE_VERSION = '1.0.0'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 const PARTIAL_CONTENT = 206
 const NOT_MODIFIED = 304
 const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
-/** Statuses whose replies say when to try again. */
+/** Statuses whose replies name the time of a retry. */
 const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The OpenAPI 3.1 document of the operations; nothing in it is written twice. */
+/** The OpenAPI 3.1 document, derived from the operations alone. */
 export function openApiOf(operations: readonly AnyOperation[]): Json {
   const schemas: Record<string, unknown> = {
     Error: ErrorEnvelope,
@@ -54,7 +54,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
       prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
     const described = operationOf(operation, schemas)
     if (operation.method !== 'any') path[operation.method] = described
-    // There is no word for all methods: each has the same text under an id of its own.
+    // OpenAPI has no word for all methods: each method has the same text with an id of its own.
     else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, described)
   }
   return {
@@ -90,7 +90,7 @@ const KEY_HEADER: Json = {
   description: 'The same, where `Authorization` is for somebody else.',
 }
 
-/** Requests that have no body are described without one. */
+/** Methods that are described without a request body. */
 const BODILESS: readonly string[] = ['get', 'head', 'options', 'delete']
 
 function ofAny(operation: AnyOperation, method: string, described: Json): Json {
@@ -210,7 +210,7 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
   },
 }
 
-/** On every answer to a key that has a limit, of an operation that is limited. C11. */
+/** Headers of every answer to a key with a limit, for limited operations. C11. */
 const LIMIT_HEADERS: Json = Object.fromEntries(
   Object.entries({
     'RateLimit-Policy': [
@@ -309,7 +309,7 @@ function typeOf({ area, success: { content, isRelayed } }: AnyOperation): string
   return isRelayed === true ? '*/*' : (content ?? 'application/json')
 }
 
-/** Media types of a JSON body; of SCIM's both, since providers send either. RFC 7644 §3.1. */
+/** Media types of a JSON body; both types for SCIM, since identity providers send either. RFC 7644 §3.1. */
 function bodyTypesOf({ area }: AnyOperation): readonly string[] {
   return area === 'scim' ? [SCIM_CONTENT_TYPE, 'application/json'] : ['application/json']
 }
@@ -327,13 +327,13 @@ const WHOLE_HEADERS: Json = {
   etag: { $ref: '#/components/headers/ETag' },
   'cache-control': { $ref: '#/components/headers/CacheControl' },
 }
-/** Of answers that have bytes. */
+/** Headers of answers with bytes. */
 const DOWNLOAD_HEADERS: Json = {
   'content-disposition': { $ref: '#/components/headers/ContentDisposition' },
   'x-content-type-options': { $ref: '#/components/headers/ContentTypeOptions' },
 }
 
-/** What conditions and ranges add to a download. C2. */
+/** Answers that conditions and ranges add to a download. C2. */
 function partialAnswers(mediaType: string, schemaName: string): Json {
   const requestId = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
   return {
@@ -354,7 +354,7 @@ function partialAnswers(mediaType: string, schemaName: string): Json {
   }
 }
 
-/** It takes an `Idempotency-Key`. C16. */
+/** Whether the operation takes an `Idempotency-Key`. C16. */
 function isRepeatable({ idempotent }: AnyOperation): boolean {
   return idempotent !== undefined && idempotent !== 'refused'
 }
@@ -379,7 +379,7 @@ function parametersOf(operation: AnyOperation): readonly Json[] {
 }
 
 function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, examples: Json): readonly Json[] {
-  // Inputs of a URL are objects by their definition's type.
+  // The type of the definitions guarantees that the inputs of a URL are objects.
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, TSchema>
     required?: string[]
@@ -395,8 +395,8 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, exam
 }
 
 /**
- * Every listed status, 401, which every operation has, and 400 where a query may be wrong (C2); each names
- * the error types that lead to it.
+ * Every listed status, 401 for every operation, and 400 for operations with a query (C2); each names its
+ * error types.
  */
 function failuresOf(operation: AnyOperation): Json {
   const names = [
@@ -431,7 +431,7 @@ interface Gate {
   readonly text: string
 }
 
-/** What is asked of a workspace and of the hostname, beside the kind of the key. */
+/** The conditions on a workspace and on the hostname, beside the kind of the key. */
 function gatesOf({ access }: AnyOperation): readonly Gate[] {
   const gates: Gate[] = []
   const { keyScopes = [] } = access

@@ -7,7 +7,7 @@ import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from '
 import type { RequestHead } from '../call/head.ts'
 
 const ROOT = '/'
-/** For who opens the address in a browser, and for who asks it by hand: where everything is. */
+/** Lists the addresses of all pages, for a browser and for a caller by hand. */
 const BEGINNING: Page = {
   status: 302,
   headers: [
@@ -23,7 +23,7 @@ const BEGINNING: Page = {
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
-/** Copied beside the compiled code by the build. */
+/** The build copies these files beside the compiled code. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
 
 /**
@@ -55,7 +55,7 @@ export class Site {
     ])
   }
 
-  /** Null when there is no such page. */
+  /** Null when there is no page at the path. */
   find(head: RequestHead): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
     if (asset === undefined && head.path !== ROOT) return null
@@ -67,7 +67,7 @@ export class Site {
   }
 }
 
-/** Which pages there are follows from the contents of the README: the build has left a file for each. */
+/** The build creates a file for each guide; the files present are the guides served. */
 function guides(): readonly [string, Asset][] {
   const folder = new URL('guides/', DOCS_FILES)
   return readdirSync(folder).flatMap((file) => {

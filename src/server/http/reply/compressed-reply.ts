@@ -18,17 +18,16 @@ export interface CompressibleCall extends Pick<Call, 'key' | 'signal'> {
   readonly hasRoomToRead: boolean
 }
 
-/**
- * Of every answer that a list may give compressed, whether it is or not: a cache between keeps both apart.
- */
+/** Headers of every answer to a list, compressed or not, so that a cache keeps the two forms apart. */
 export const VARIES = ['vary', 'accept-encoding'] as const
 
 /**
- * The answer of a large list, compressed on a thread; null when it goes as it is. Only lists that their
- * operation declares: names, sizes and prices. An answer that held a secret beside text of somebody else's
- * choice would tell the secret by its length to whoever chooses the text and sees the length (BREACH).
+ * The answer of a large list, compressed on a thread; null when the answer goes out uncompressed. Applies
+ * only to lists that their operation declares: names, sizes and prices. In an answer with a secret beside
+ * text that an attacker chooses, the compressed length would tell the secret to an attacker who sees it
+ * (BREACH).
  *
- * Where no thread has time for it, or its organization's places are taken, the answer goes as it is.
+ * When no thread has time, or the organization's places are taken, the answer goes out uncompressed.
  */
 export function compressedReply(
   call: CompressibleCall,
@@ -58,10 +57,10 @@ async function compressed(
     key,
     signal,
   } = call
-  // What waits for the thread is an answer that nobody has read yet.
+  // Until the thread has compressed it, the answer counts as unread.
   const giveBack = host.unread.hold(key.organizationId, unreadBytesOf(reply))
   try {
-    // A copy: deps may belong to the catalogue, and what is moved is lost here.
+    // A copy: parts may belong to the catalogue, and moved bytes are lost here.
     const whole = new Uint8Array(Buffer.concat(partsOf(body)))
     const endsAt = performance.now() + COMPRESS_WAIT_MS_MAX
     const packed = await jobs.run(

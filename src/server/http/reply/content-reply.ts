@@ -16,10 +16,10 @@ const NOTHING = new Uint8Array(0)
 export type ContentSuccess = Extract<Success, { kind: 'content' }>
 
 /**
- * The reply that a download gets: whole, in part, or only that nothing has changed. RFC 9110 §13, §14. The
- * first piece is read before the reply begins, so that what cannot be read is still an error with a status.
- * The content is closed on every path, at the latest by the reply's `done`.
- * Failures: range_unsatisfiable, and those of reading.
+ * The reply to a download: the whole content, a part, or only that nothing has changed. RFC 9110 §13, §14.
+ * The first piece is read before the reply begins, so that a failed read is still an error with a status. The
+ * content is closed on every path, at the latest by the reply's `done`. Failures: range_unsatisfiable, and
+ * those of reading.
  */
 export async function replyOfContent(
   success: ContentSuccess,

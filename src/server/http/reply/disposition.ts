@@ -1,13 +1,13 @@
 const NOT_PLAIN = /[^\x20-\x7e]|["\\%]/g
-/** What RFC 8187 lets stand as it is. */
+/** Characters that RFC 8187 requires to be encoded. */
 const NOT_ATTRIBUTE = /[^A-Za-z0-9!#$&+.^_`|~-]/gu
 
 /**
  * The value of `Content-Disposition` for a download. Source: RFC 6266, RFC 8187.
- * @param path the name of the file, whose folders are left out
+ * @param path the name of the file; its folders are dropped
  */
 export function attachment(path: string): string {
-  // A half of a surrogate pair has no UTF-8 form.
+  // Half of a surrogate pair has no UTF-8 form.
   const name = (path.split('/').at(-1) ?? '').toWellFormed()
   const plain = name.replace(NOT_PLAIN, '_')
   if (plain === name) return `attachment; filename="${name}"`

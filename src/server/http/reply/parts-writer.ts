@@ -8,33 +8,33 @@ export interface PartsWriterOptions {
   readonly res: WireResponse
   readonly parts: readonly Uint8Array[]
   readonly timers: Pick<Timers, 'start'>
-  /** The connection ends behind this answer. */
+  /** The connection ends after this answer. */
   readonly isLast: boolean
   /**
-   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
-   * it.
+   * Called for a last answer after its last byte was written: `close` may be called once the client can have
+   * read the answer.
    */
   readonly linger: (close: () => void) => void
-  /** The last byte was handed over. Called once, unless stopped. */
+  /** The last byte was written. Called once, unless stopped. */
   readonly over: () => void
-  /** Runs what the library or the loop calls back and answers for its exceptions. */
+  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
   readonly guard: (act: () => void) => void
 }
 
 /**
- * Writes a body from its parts without joining all of them, as fast as the client reads. One that reads less
- * than REPLY_BYTES_PER_S_MIN is cut: a byte now and then would keep the answer in memory for ever.
+ * Writes a body from its parts without joining all of them, as fast as the client reads. A client that reads
+ * less than REPLY_BYTES_PER_S_MIN is cut off: a byte now and then would keep the answer in memory forever.
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
   /**
-   * Where the library is to end the answer by itself. Behind a last answer one byte more than there is: the
-   * library cannot close behind `tryEnd`, and an answer that stays open makes it cut what comes next instead
-   * of running it.
+   * The length at which the library ends the answer by itself. For a last answer one byte more than the body
+   * has: the library cannot close after `tryEnd`, and an open answer makes it cut the connection instead of
+   * running the next request.
    */
   readonly #endsAt: number
   #part = 0
-  /** Bytes handed over before the current part. */
+  /** Bytes written before the current part. */
   #before = 0
   readonly #patience: ReaderDeadline
   #isOver = false
@@ -46,8 +46,8 @@ export class PartsWriter {
   }
 
   /**
-   * Status, headers and length are written; the call is corked.
-   * @param offset bytes of the body that were handed over before
+   * Continues after status, headers and length; the call is corked.
+   * @param offset bytes of the body that were written before
    */
   start(offset: number): void {
     if (this.#pump(offset)) return
@@ -66,7 +66,10 @@ export class PartsWriter {
     this.#patience.stop()
   }
 
-  /** @param offset bytes of the body that were handed over; @returns whether nothing is left to wait for */
+  /**
+   * @param offset bytes of the body that were written
+   * @returns whether no bytes are left to wait for
+   */
   #pump(offset: number): boolean {
     const { res, isLast } = this.#options
     let at = offset
@@ -81,8 +84,7 @@ export class PartsWriter {
   }
 
   /**
-   * What comes next, null when nothing is left. Small parts are joined: each by itself would be a system
-   * call.
+   * The next bytes, null when none are left. Small parts are joined: each by itself would be a system call.
    */
   #bytesAt(at: number): Uint8Array | null {
     const { parts } = this.#options
@@ -117,8 +119,8 @@ export class PartsWriter {
 }
 
 /**
- * As much as the desk holds, from the first and those behind it. Valid until the next call: the library
- * copies what it keeps.
+ * Joins the first part and the parts behind it, as far as the buffer has room. Valid until the next call: the
+ * library copies the bytes that it keeps.
  */
 function joined(first: Uint8Array, parts: readonly Uint8Array[], behind: number): Uint8Array {
   DESK.set(first)

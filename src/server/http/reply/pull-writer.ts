@@ -3,12 +3,12 @@ import { ReaderDeadline } from './reader-deadline.ts'
 import type { Timers } from '../timers.ts'
 import type { WireResponse } from './wire.ts'
 
-/** A body whose bytes are asked for while the client takes them. */
+/** A body whose bytes are read while the client takes them. */
 export interface PulledBody {
   readonly bytes: number
-  /** The first of them; empty when there are none. */
+  /** The first bytes; empty when there are none. */
   readonly first: Uint8Array
-  /** The next ones, valid until the call after; null at the end. Never called twice at once. */
+  /** The next bytes, valid until the call after; null at the end. Calls never overlap. */
   next(): Promise<Outcome<Uint8Array | null>>
 }
 
@@ -16,32 +16,32 @@ export interface PullWriterOptions {
   readonly res: WireResponse
   readonly body: PulledBody
   readonly timers: Pick<Timers, 'start'>
-  /** The connection ends behind this answer. */
+  /** The connection ends after this answer. */
   readonly isLast: boolean
   /**
-   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
-   * it.
+   * Called for a last answer after its last byte was written: `close` may be called once the client can have
+   * read the answer.
    */
   readonly linger: (close: () => void) => void
-  /** The last byte was handed over. Called once, unless stopped. */
+  /** The last byte was written. Called once, unless stopped. */
   readonly over: () => void
   /** The bytes ended early or are bad; the connection was cut. Called instead of `over`. */
   readonly broken: (failure: Failure) => void
-  /** Runs what the library or the loop calls back and answers for its exceptions. */
+  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
   readonly guard: (act: () => void) => void
 }
 
 /**
- * Writes a body piece by piece, as fast as the client reads and its source delivers; one piece is held at a
- * time. Once bytes are out, a failure cuts the connection: ending it cleanly would pass a part for the whole.
+ * Writes a body piece by piece, as fast as the client reads and its source delivers; it holds one piece at a
+ * time. After the first bytes a failure cuts the connection: a clean end would present a part as the whole.
  * Design §5.
  */
 export class PullWriter {
   readonly #options: PullWriterOptions
-  /** As `PartsWriter`: behind a last answer the library must not end it by itself. */
+  /** As in `PartsWriter`: the library must not end a last answer by itself. */
   readonly #endsAt: number
   readonly #patience: ReaderDeadline
-  /** Null while the next one is fetched. */
+  /** Null while the next piece is fetched. */
   #piece: Uint8Array | null
   /** Bytes before the piece. */
   #before = 0
@@ -51,13 +51,13 @@ export class PullWriter {
     this.#options = options
     this.#endsAt = options.body.bytes + Number(options.isLast)
     this.#piece = options.body.first
-    // What a slow reader holds is one piece, so that any progress will do.
+    // A slow reader holds one piece of memory, so that any progress is enough.
     this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
   /**
-   * Status, headers and length are written; the call is corked. @param offset bytes of the body handed over
-   * before
+   * Continues after status, headers and length; the call is corked.
+   * @param offset bytes of the body that were written before
    */
   start(offset: number): void {
     const { res, guard } = this.#options
@@ -77,8 +77,8 @@ export class PullWriter {
   }
 
   /**
-   * @param offset bytes of the body that were handed over; @returns whether the socket is not what is waited
-   * for
+   * @param offset bytes of the body that were written
+   * @returns false while the writer waits for the socket
    */
   #pump(offset: number): boolean {
     const piece = this.#piece
@@ -101,7 +101,7 @@ export class PullWriter {
 
   #fetch(): void {
     const { body, guard } = this.#options
-    // The whole body is out, and only its connection is left to close.
+    // The whole body is written: only the connection is left to close.
     if (this.#before === body.bytes) return this.#linger()
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
     void body

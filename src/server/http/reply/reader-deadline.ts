@@ -5,26 +5,25 @@ import type { WireResponse } from './wire.ts'
 export interface ReaderDeadlineOptions {
   readonly res: Pick<WireResponse, 'pause' | 'resume' | 'close'>
   readonly timers: Pick<Timers, 'start'>
-  /**
-   * Bytes a second that the reader takes at least, over each REPLY_STALL_MS; 0: the least progress will do.
-   */
+  /** Bytes a second that the reader must take, over each REPLY_STALL_MS; 0: any progress is enough. */
   readonly bytesPerSMin: number
 }
 
 /**
- * Keeps a slow reader of an answer alive, within limits. The library cuts readers under 300 KB/s at 12 s
- * unless the socket pauses and resumes now and then; our own limit is REPLY_STALL_MS without progress, or
- * with less than `bytesPerSMin`.
+ * Keeps a slow reader of an answer connected, within limits. The library cuts readers below 300 KB/s after 12
+ * s unless the socket pauses and resumes now and then. Sluice's own limit is REPLY_STALL_MS without progress,
+ * or with less than `bytesPerSMin`.
  */
 export class ReaderDeadline {
   readonly #options: ReaderDeadlineOptions
   #beat: Timer | null = null
-  /** Beats since the reader last took something. */
+  /** Beats since the reader's last progress. */
   #idleBeats = 0
-  /** There is nothing for the reader to take. */
+  /** The reader has nothing to take. */
   #isResting = false
   #beats = 0
-  /** Bytes handed over by now, and when the rate was last looked at. */
+  /** Bytes written so far. */
+  /** Bytes written when the rate was last checked. */
   #takenBytes = 0
   #countedBytes = 0
 
@@ -32,18 +31,18 @@ export class ReaderDeadline {
     this.#options = options
   }
 
-  /** @param offset bytes that were handed over before */
+  /** @param offset bytes that were written before */
   start(offset: number): void {
     this.#takenBytes = this.#countedBytes = offset
     this.#keepAlive()
   }
 
-  /** The reader has taken all there is: what is waited for now is not he. `progress` ends it. */
+  /** The reader has taken all bytes: the writer waits for its source. `progress` ends the rest. */
   rest(): void {
     this.#isResting = true
   }
 
-  /** @param offset bytes handed over by now */
+  /** @param offset bytes written so far */
   progress(offset: number): void {
     this.#isResting = false
     this.#idleBeats = 0

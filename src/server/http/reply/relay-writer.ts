@@ -8,48 +8,48 @@ export interface RelayWriterOptions {
   readonly res: WireResponse
   readonly body: RelayedBody
   readonly timers: Pick<Timers, 'start'>
-  /** The connection ends behind this answer. */
+  /** The connection ends after this answer. */
   readonly isLast: boolean
-  /** Pauses and resumes the socket, unless it is still receiving. */
+  /** Pauses and resumes the socket, unless the socket is still receiving. */
   readonly beat: () => void
   /**
-   * Something was written, or refused. @returns whether a paused request keeps the library from saying when
-   * there is room again
+   * Reports a write or its refusal.
+   * @returns whether a paused request keeps the library from reporting free room
    */
   readonly wrote: () => boolean
   /**
-   * Of a last answer, whose last byte was handed over: `close` may be called once the client can have read
-   * it.
+   * Called for a last answer after its last byte was written: `close` may be called once the client can have
+   * read the answer.
    */
   readonly linger: (close: () => void) => void
-  /** The last byte was handed over. Called once, unless stopped. */
+  /** The last byte was written. Called once, unless stopped. */
   readonly over: () => void
   /** The bytes ended early; the connection was cut. Called instead of `over`. */
   readonly broken: (failure: Failure) => void
-  /** Runs what the library or the loop calls back and answers for its exceptions. */
+  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
   readonly guard: (act: () => void) => void
 }
 
 /**
- * Passes a body on as it comes: with its length where that is known, else in chunks. One piece is held at a
- * time. What breaks off is cut, so that the client notices: within the announced length, or without the last
- * chunk.
+ * Relays a body as it arrives: with its length when that is known, otherwise in chunks. It holds one piece at
+ * a time. An interrupted body cuts the connection, so that the client notices: within the announced length,
+ * or without the last chunk.
  */
 export class RelayWriter {
   readonly #options: RelayWriterOptions
   readonly #patience: ReaderDeadline
-  /** As `PartsWriter`: behind a last answer the library must not end it by itself. NaN in chunks. */
+  /** As in `PartsWriter`: the library must not end a last answer by itself. NaN in chunks. */
   readonly #endsAt: number
-  /** Null while the next one is fetched, and while the library holds what the socket did not take. */
+  /** Null while the next piece is fetched, and while the library holds bytes that the socket did not take. */
   #piece: Uint8Array | null = null
   /** Bytes before the piece. */
   #before = 0
   #isBlocked = false
-  /** Comes while the library still holds the one before. */
+  /** A piece that arrived while the library still holds the piece before. */
   #waiting: Uint8Array | null = null
   #isFetching = false
   #look: Timer | null = null
-  /** Bytes that the reader had taken when he last took some. */
+  /** Bytes that the reader had taken at its last progress. */
   #takenBytes = -1
   #isOver = false
 
@@ -64,7 +64,7 @@ export class RelayWriter {
     })
   }
 
-  /** Status and headers are written; the call is corked. */
+  /** Continues after status and headers; the call is corked. */
   start(): void {
     const { res, body, guard } = this.#options
     res.onWritable((accepted) => {
@@ -73,7 +73,8 @@ export class RelayWriter {
       return isDone
     })
     this.#patience.start(0)
-    // The head goes out at once, with the true length; in chunks the library sends it with the first of them.
+    // The head goes out at once, with the true length; with chunks the library sends the head with the first
+    // chunk.
     if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
     this.#fetch()
   }
@@ -85,7 +86,7 @@ export class RelayWriter {
     this.#look?.stop()
   }
 
-  /** @returns whether the socket is not what is waited for */
+  /** @returns false while the writer waits for the socket */
   #writable(accepted: number): boolean {
     if (this.#isOver) return true
     if (this.#piece !== null) return this.#pump(accepted)
@@ -123,7 +124,7 @@ export class RelayWriter {
       return
     }
     this.#before += piece.length
-    // What the socket does not take the library keeps: this piece and no other.
+    // The library keeps the bytes that the socket does not take: those of this piece alone.
     if (this.#options.res.write(piece)) return this.#fetch()
     this.#isBlocked = true
     this.#lookLater()
@@ -145,7 +146,7 @@ export class RelayWriter {
     this.#look = this.#options.timers.start(0, () => this.#lookAgain())
   }
 
-  /** Whether there is room now: in chunks one byte asks, since the library takes whatever it is given. */
+  /** Tests for free room: in chunks by writing a single byte, since the library takes any number of bytes. */
   #lookAgain(): void {
     const { res } = this.#options
     if (this.#isOver || (this.#piece === null && !this.#isBlocked)) return
@@ -169,7 +170,7 @@ export class RelayWriter {
     wrote()
   }
 
-  /** @param offset bytes of the body that were handed over */
+  /** @param offset bytes of the body that were written */
   #pump(offset: number): boolean {
     const piece = this.#piece
     if (piece === null) return true
@@ -192,7 +193,7 @@ export class RelayWriter {
     return true
   }
 
-  /** The source has no more. */
+  /** The source has no more bytes. */
   #end(): void {
     const { res, body, isLast } = this.#options
     if (body.bytes !== null) return this.#cut({ name: 'upstream_failed', cause: new Error('it ended early') })
@@ -227,17 +228,17 @@ export class RelayWriter {
 }
 
 /**
- * Ends an answer in chunks whose connection is to be closed. `end(…, true)` would write a header among the
- * chunks, and `end` alone leaves the connection open; but a header is written as text wherever it is asked
- * for: here the last chunk, a trailer field, and the empty line.
+ * Ends an answer in chunks whose connection closes. `end(…, true)` would write a header among the chunks, and
+ * `end` alone leaves the connection open. But the library writes a header as text at any position: here the
+ * last chunk, a trailer field, and the empty line.
  */
 function endChunks(res: WireResponse): void {
   res.writeHeader('\r\n0\r\nx-sluice-end', '1\r\n')
 }
 
 /**
- * Ends one that came without a chunk: its head is open still and names no encoding, so that the last chunk
- * would be a body.
+ * Ends an answer without a chunk: its head is still open and names no encoding, so that the last chunk would
+ * be a body.
  */
 function endHead(res: WireResponse): void {
   res.writeHeader('date', new Date().toUTCString())

@@ -2,28 +2,28 @@ import { UNREAD_PIECE_BYTES } from '../../../schemas/limits/share-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
 
-/** A reply ready to be written; `reply.ts` makes them. */
+/** A reply ready to be written; `reply.ts` creates it. */
 export interface Reply {
   readonly status: number
   /** With its reason phrase: `200 OK`. */
   readonly statusLine: string
-  /** Name, value, name, value, …; values hold no line breaks. */
+  /** Name, value, name, value, …; values contain no line breaks. */
   readonly headers: readonly string[]
-  /** Null: the status has no body. That of a 304 only tells its length. */
+  /** Null: the status has no body. The body of a 304 only gives the length. */
   readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
   /**
-   * Instead of a body: one that somebody else is sending now, while the request's may still be on its way to
-   * him.
+   * Replaces `body`: another server sends the body now, perhaps while the request's body is still on its way
+   * to that server.
    */
   readonly relayed?: RelayedBody | undefined
-  /** Its parts are kept anyway, for whoever asks: they take no memory of this answer's own. */
+  /** The parts are cached anyway: they take no memory for this answer alone. */
   readonly isShared?: boolean | undefined
-  /** Called exactly once, when the last byte was handed over or the reply was dropped. */
+  /** Called exactly once, when the last byte was passed to the library or the reply was dropped. */
   readonly done?: (() => void) | undefined
 }
 
 export interface RelayedBody {
-  /** More than none; null when nobody knows. */
+  /** At least 1; null when the length is unknown. */
   readonly bytes: number | null
   readonly reader: ByteReader
 }
@@ -31,8 +31,8 @@ export interface RelayedBody {
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
 /**
- * Where they are joined: each part alone would be a system call, and a new buffer each time costs 4 µs at 30
- * KB.
+ * The buffer in which parts are joined: each part by itself would be a system call, and a new buffer each
+ * time costs 4 µs at 30 KB.
  */
 export const DESK = new Uint8Array(JOINED_BYTES_MAX)
 
@@ -45,15 +45,18 @@ export function isPulled(body: Reply['body']): body is PulledBody {
 }
 
 /**
- * What is handed over in the first write: all of it, or the first piece; undefined for parts that are written
- * singly.
+ * The bytes of the first write: the whole body, or the first piece; undefined for parts that are written one
+ * by one.
  */
 export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
   if (isPulled(body)) return body.first
   return isParts(body) ? joined(body) : (body ?? '')
 }
 
-/** Undefined when too large for the desk. Valid until the next reply; the library copies what it keeps. */
+/**
+ * Undefined when too large for the buffer. Valid until the next reply; the library copies the bytes that it
+ * keeps.
+ */
 function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
   const [first] = parts
   if (first !== undefined && parts.length === 1) return first
@@ -78,7 +81,7 @@ export function lengthOf(body: Exclude<Reply['body'], null>): number {
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }
 
-/** Memory that an answer takes while its client does not read. */
+/** Bytes of memory that an answer takes while its client does not read. */
 export function unreadBytesOf({ body, isShared }: Reply): number {
   if (body === null || isShared === true) return 0
   return isPulled(body) ? Math.min(body.bytes, UNREAD_PIECE_BYTES) : lengthOf(body)

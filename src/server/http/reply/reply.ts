@@ -13,32 +13,32 @@ import type { AnyOperation, Success } from '../../operations/define.ts'
 import type { CallNotes } from '../../ports/observe.ts'
 import type { Reply } from './reply-body.ts'
 
-/** What every reply of a call says beside its outcome. */
+/** The facts in every reply beside its outcome. */
 export interface ReplyFacts {
   readonly requestId: string
   /** `performance.now()` milliseconds. */
   readonly startedAt: number
   readonly notes: CallNotes
-  /** Of the limits stage; null when the key has no limit or the stage was not reached. C11. */
+  /** Headers of the limits stage; null when the key has no limit or the call did not reach the stage. C11. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
-  /** Flat name, value list. */
+  /** Flat list of names and values. */
   readonly corsHeaders: readonly string[]
-  /** The path lies below `/scim/v2`, where bodies and errors are those of RFC 7644. C2. */
+  /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. C2. */
   readonly isScim: boolean
 }
 
 const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
-/** Seconds to wait before a 5xx that only the operator can end is tried again. Decision. */
+/** Seconds until a client retries after a 5xx that only the operator can end. Decision. */
 const LASTING_S = 60
 const NOT_MODIFIED = 304
 const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
-/** One whose answer is made in one go. */
+/** A success whose whole answer is made at once. */
 export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' }>
 
-/** The only place where outcomes become bytes, together with `replyOfFailure`. */
+/** Outcomes become bytes only here and in `replyOfFailure`. */
 export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
   if (success.kind === 'nothing' || success.kind === 'unmodified')
     return bodiless(success, success.kind === 'nothing' ? status : NOT_MODIFIED, facts)
@@ -70,8 +70,8 @@ function jsonTypeOf({ isScim }: Pick<ReplyFacts, 'isScim'>): string {
 }
 
 /**
- * A failure in the envelope, or in that of SCIM. @param operation null when no route was found: then the
- * row's own status counts
+ * A failure in the envelope, or in that of SCIM.
+ * @param operation null when no route was found: then the status of the failure's row applies
  */
 export function replyOfFailure(failure: Failure, operation: AnyOperation | null, facts: ReplyFacts): Reply {
   const status = statusOf(
@@ -81,9 +81,9 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   const row: FailureRow = FAILURES[failure.name]
   const headers = headersOf(jsonTypeOf(facts), facts, status !== UNAUTHORIZED)
   if (status === UNAUTHORIZED) headers.push('www-authenticate', 'Bearer')
-  // Whose failure it is must be told by more than its status.
+  // The status alone does not tell whether Sluice or the relayed server failed.
   if (operation?.success.isRelayed === true) headers.push('x-sluice-error', failure.name)
-  // Clients repeat every 5xx by themselves, one of them for an hour; these two headers are what they heed.
+  // Clients retry every 5xx by themselves, one of them for an hour; they respect these two headers.
   const isLasting = row.retry === 'no'
   if (isLasting) headers.push('x-should-retry', 'false')
   const waitS = isLasting && status >= OURS_FROM ? LASTING_S : status === UNAVAILABLE ? 1 : undefined
@@ -125,15 +125,15 @@ function envelopeOf(
   }
 }
 
-/** Nothing is known for them yet. C1. */
+/** Null until errors carry account facts. C1. */
 const UNKNOWN_ACCOUNT = { sluice_metadata: null, user_id: null } as const
 
-/** Error statuses of an operation; range reads add one to those of its contract row. C2. */
+/** Error statuses of an operation; range reads add a status to those of its contract row. C2. */
 export function listedBy({ statuses, success }: AnyOperation): readonly number[] {
   return success.content === undefined ? statuses : [...statuses, ...FAILURES.range_unsatisfiable.status]
 }
 
-/** `200 OK`; the library writes what it is given, so the phrase must come along. */
+/** `200 OK`: the library writes the line as given, so that the phrase must be included. */
 export function statusLine(status: number): string {
   const known = STATUS_LINES.get(status)
   if (known !== undefined) return known
@@ -144,7 +144,7 @@ export function statusLine(status: number): string {
 
 const STATUS_LINES = new Map<number, string>()
 
-/** @param contentType null: the reply has no body, not even one that is left out */
+/** @param contentType null: the reply has no body, not even an omitted one */
 export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed = true): string[] {
   const headers = ['x-request-id', facts.requestId]
   if (contentType !== null) headers.push('content-type', contentType)
@@ -164,7 +164,7 @@ function serverTiming({ notes, startedAt }: ReplyFacts): string {
   return `${text}total;dur=${millis(performance.now() - startedAt)}`
 }
 
-/** Three decimals by hand: printing a double costs ten times as much. */
+/** Formats three decimals by hand: printing a double costs ten times as much. */
 function millis(ms: number): string {
   const us = Math.round(ms * 1000)
   const thousandths = us % 1000

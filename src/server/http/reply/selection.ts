@@ -1,7 +1,7 @@
-/** What of a content a request gets. Source: RFC 9110 §13, §14. */
+/** The part of a content that a request gets. Source: RFC 9110 §13, §14. */
 export type Selection =
   | { readonly kind: 'whole' }
-  /** Bytes `from` up to but without `to`. */
+  /** Bytes from `from` up to, but without, `to`. */
   | { readonly kind: 'part'; readonly from: number; readonly to: number }
   | { readonly kind: 'not_modified' }
   | { readonly kind: 'unsatisfiable' }
@@ -13,12 +13,12 @@ export interface SelectionHeaders {
 }
 
 const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i
-/** Digits of an offset: more than any file has, and few enough to be exact. */
+/** Digits of an offset: enough for any file, and few enough to be exact. */
 const OFFSET_DIGITS_MAX = 15
 
 /**
- * @param etag without quotes; it is a strong one
- * @param isHead ranges are for GET alone
+ * @param etag a strong tag, without quotes
+ * @param isHead ranges apply to GET alone
  */
 export function select(
   headers: SelectionHeaders,
@@ -30,19 +30,19 @@ export function select(
   if (known !== undefined && isAmong(known, tag)) return { kind: 'not_modified' }
   const { range } = headers
   const condition = headers['if-range']
-  // A date as the condition matches nothing: contents have no modification date that is exact enough.
+  // A date as the condition matches nothing: contents have no exact modification date.
   if (isHead || range === undefined || (condition !== undefined && condition.trim() !== tag))
     return { kind: 'whole' }
   return partOf(range, content.sizeBytes)
 }
 
-/** A weak comparison, as this header asks for. */
+/** A weak comparison, as this header requires. */
 function isAmong(list: string, tag: string): boolean {
   if (list.trim() === '*') return true
   return list.split(',').some((item) => item.trim().replace(/^W\//, '') === tag)
 }
 
-/** What is no single range of bytes is as if it were not there, which RFC 9110 §14.2 allows. */
+/** A header that is not a single range of bytes is ignored, as RFC 9110 §14.2 allows. */
 function partOf(range: string, sizeBytes: number): Selection {
   const [, first = '', last = ''] = RANGE.exec(range) ?? []
   if (first === '' && last === '') return { kind: 'whole' }

@@ -4,8 +4,8 @@ import type { WireResponse } from './wire.ts'
 const NOT_MODIFIED = 304
 
 /*
- * The ways in which a reply goes to the wire in one stroke; those that take their time are `PartsWriter`, `PullWriter`
- * and `RelayWriter`. The response is lent for the call: whether and when it may be written to is the exchange's matter.
+ * These functions write a reply to the wire in one step; `PartsWriter`, `PullWriter` and `RelayWriter` write
+ * in several. The response is lent for the call: the exchange decides whether and when it may be used.
  */
 
 export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isLast: boolean): void {
@@ -15,9 +15,9 @@ export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isL
 }
 
 /**
- * Head, length, and what of the body is handed over at once; corked by the caller.
+ * Writes the head, the length and the first bytes of the body; the caller corks.
  * @param bytes of the whole body
- * @returns whether the answer ended; never that of a last one, which stays open to be cut
+ * @returns whether the answer ended; a last answer never does, since it stays open to be cut
  */
 export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLast: boolean): boolean {
   writeHead(res, reply, isLast)
@@ -26,24 +26,24 @@ export function writeBegin(res: WireResponse, reply: Reply, bytes: number, isLas
 }
 
 /**
- * All of an answer that has no body, or leaves it out. @param isLast only where the body is empty, not where
- * it is left out
+ * Writes all of an answer that has no body, or omits it.
+ * @param isLast only for an empty body, not for an omitted one
  */
 export function writeWithoutBody(res: WireResponse, reply: Reply, isLast: boolean): void {
   const { body } = reply
   res.cork(() => {
     writeHead(res, reply, false)
     if (isLast) return void res.end('', true)
-    // The library's own length argument leaves the request open, so the length is a header like others.
+    // The library's own length argument leaves the request open, so that the length is written as a header.
     if (body !== null) res.writeHeader('content-length', String(lengthOf(body)))
     res.endWithoutBody()
   })
 }
 
 /**
- * A last answer of which nobody said how long its body is; it is over when its connection is closed. The
- * library cannot close behind one without naming a length; but it writes headers as text, so that an empty
- * line in one ends the head.
+ * Writes a last answer of unknown length, which ends when its connection closes. The library cannot close
+ * after an answer without a length; but it writes headers as text, so that an empty line in a header ends the
+ * head.
  */
 export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   res.cork(() => {
@@ -52,7 +52,7 @@ export function writeHeadAlone(res: WireResponse, reply: Reply): void {
   })
 }
 
-/** That of a 304 or to a HEAD request is only told about by its length. */
+/** The reply gives only the length of the body of a 304 or of an answer to HEAD. */
 export function isBodiless({ status, body }: Reply, isHead: boolean): boolean {
   return isHead || status === NOT_MODIFIED || isEmpty(body)
 }
