@@ -31,7 +31,7 @@ import type {
   EmbeddingsResult,
 } from '../src/server/ports/embeddings/embeddings.ts'
 import type { ResolvedModel } from '../src/server/ports/models/models.ts'
-import { createEmbedder } from '../src/server/upstream/embedder.ts'
+import { createEmbedder } from '../src/server/upstream/embeddings/embedder.ts'
 import { openPools } from '../src/workers/pool.ts'
 
 export interface UngovernedSettings {

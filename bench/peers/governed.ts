@@ -10,9 +10,14 @@ import { headersOf, replyOfFailure, type ReplyFacts } from '../../src/server/htt
 import { RequestIds } from '../../src/server/http/call/request-ids.ts'
 import { createEmbeddings } from '../../src/server/operations/embeddings/create-embeddings.ts'
 import { nextEmbeddingId } from '../../src/server/operations/embeddings/embedding-id.ts'
-import { mostTokens } from '../../src/server/upstream/bounds.ts'
-import { bulkOf, shapeOf, valueOf, type InputShape } from '../../src/server/upstream/input-shape.ts'
-import { judgeUsage } from '../../src/server/upstream/usage.ts'
+import { mostTokens } from '../../src/server/upstream/embeddings/bounds.ts'
+import {
+  bulkOf,
+  shapeOf,
+  valueOf,
+  type InputShape,
+} from '../../src/server/upstream/embeddings/input-shape.ts'
+import { judgeUsage } from '../../src/server/upstream/embeddings/usage.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import { usdOfNano } from '../../src/schemas/money/usd.ts'
 import { decodeEmbeddings } from '../../src/workers/decode-embeddings.ts'

@@ -130,6 +130,15 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       workspaces: ['vault'],
     },
   },
+  // Resources of the API do not know each other; `wrongDirections` holds them to that.
+  operations: { base: [], above: [], rows: {} },
+  runner: { base: [], above: [], rows: {} },
+  upstream: {
+    base: [],
+    above: [],
+    // A workspace's own endpoints and keys call providers as the operator's do, and are targets of a call.
+    rows: { embeddings: ['endpoints'], endpoints: ['embeddings'] },
+  },
   store: {
     base: ['base', 'migrations'],
     // The begin and the end of a whole owner touch every subject.

@@ -7,7 +7,7 @@ import type { Store } from '../store/base/open.ts'
 import { openVideoCancel } from '../store/videos/cancel.ts'
 import type { EndContext } from '../store/videos/ends.ts'
 import { openVideoJobs } from '../store/videos/open-videos.ts'
-import { openAdminPorts } from './admin.ts'
+import { openAdminPorts } from './operator.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

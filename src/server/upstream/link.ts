@@ -3,7 +3,7 @@ import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/models/provider-limits.
 import type { EgressAnswer, TrustedOrigin } from '../ports/egress/egress.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { CredentialHeader } from './credential.ts'
-import type { EmbeddingAttempt } from './protocol.ts'
+import type { EmbeddingAttempt } from './embeddings/protocol.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { Struck } from './reason.ts'
 

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Provider } from '../../../src/server/ports/models/models.ts'
-import { googleKey } from '../../../src/server/upstream/google.ts'
 import { ProviderLink } from '../../../src/server/upstream/link.ts'
-import { bearer } from '../../../src/server/upstream/credential.ts'
+import { bearer, googleKey } from '../../../src/server/upstream/credential.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { startProvider } from '../../support/embeddings/provider.ts'
 

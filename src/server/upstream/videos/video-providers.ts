@@ -18,8 +18,7 @@ import type {
   VideoProviders,
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
-import { bearer, type CredentialHeader } from '../credential.ts'
-import { googleKey } from '../google.ts'
+import { bearer, googleKey, type CredentialHeader } from '../credential.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { googleVeo } from './google-veo.ts'
 import { Images } from './images.ts'

@@ -1,0 +1,111 @@
+import { BulkBytes } from '../../../schemas/bodies.ts'
+import { costNano } from '../../../schemas/money/costs.ts'
+import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
+import type { CostBound } from '../../ports/money/money.ts'
+import { partsOf, type InputShape } from './input-shape.ts'
+
+type Input = EmbeddingsRequest['input']
+
+/**
+ * Tokens that an endpoint adds to each input: marks of begin and end, a prompt for the input type. Decision.
+ */
+export const TOKENS_ADDED_MAX = 16
+/** JSON bytes of one token id at least: a digit and a comma. */
+const JSON_BYTES_PER_ID_MIN = 2
+
+/**
+ * The most that a call may cost: the highest bound of all endpoints that the call may reach. Endpoints under
+ * the workspace's own credentials have a bound of their own, since each endpoint is called under one
+ * credential only. Design §6.4.
+ */
+export function costBoundOf(
+  targets: readonly { readonly endpoint: Endpoint }[],
+  input: Input,
+  shape: InputShape,
+): CostBound {
+  let paidNano: number | null = 0
+  let anyNano: number | null = 0
+  let unpriced: string | null = null
+  for (const { endpoint } of targets) {
+    if (endpoint.isUnpriced) unpriced ??= endpoint.tag
+    const nano = endpointBoundOf(endpoint, input, shape)
+    anyNano = dearer(anyNano, nano)
+    if (endpoint.ownWay === undefined) paidNano = dearer(paidNano, nano)
+  }
+  return unpriced === null ? { paidNano, anyNano } : { paidNano, anyNano, unpriced }
+}
+
+/** The higher of two bounds; null (unbounded) is above every bound. */
+function dearer(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : Math.max(one, other)
+}
+
+function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): number | null {
+  // A missing price is not the price 0: the provider charges a price that Sluice does not know. C40.
+  if (endpoint.isUnpriced) return null
+  if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
+  const tokens = mostTokens(input, shape, endpoint.contextLength)
+  return tokens === null ? null : costNano(tokens, endpoint)
+}
+
+/**
+ * Tokens that an input may have at most: a token for each byte of UTF-8, and for each vector no more than the
+ * context of the endpoint. Null for pictures and other media where the context is unknown.
+ */
+export function mostTokens(
+  input: Input,
+  { kind, count }: InputShape,
+  contextLength: number | null,
+): number | null {
+  const each = contextLength ?? Infinity
+  if (typeof input === 'string') return Math.min(textTokens(input, each), each)
+  if (input instanceof BulkBytes) return mostOfBulk(input, { kind, count }, each)
+  if (kind === 'numbers') return Math.min(input.length + TOKENS_ADDED_MAX, each)
+  if (kind === 'objects') return finite(mostOfParts(input, count, each))
+  let tokens = 0
+  for (const item of input) {
+    if (typeof item === 'string') tokens += Math.min(textTokens(item, each), each)
+    else if (Array.isArray(item)) tokens += Math.min(item.length + TOKENS_ADDED_MAX, each)
+  }
+  return tokens
+}
+
+/** Bytes are counted only where the context does not decide the maximum. */
+function textTokens(text: string, each: number): number {
+  return text.length >= each ? each : Buffer.byteLength(text) + TOKENS_ADDED_MAX
+}
+
+/** JSON never has fewer bytes than the text that it encodes. */
+function mostOfBulk(
+  { json, count: ids }: BulkBytes,
+  { kind, count }: InputShape,
+  each: number,
+): number | null {
+  const added = count * TOKENS_ADDED_MAX
+  const most = count * each
+  switch (kind) {
+    case 'string':
+    case 'strings':
+      return Math.min(json.length + added, most)
+    case 'numbers':
+      return Math.min(ids + added, most)
+    case 'lists':
+      return Math.min(Math.ceil(json.length / JSON_BYTES_PER_ID_MIN) + added, most)
+    case 'objects':
+      return finite(most)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Neither the bytes nor the address of a picture give its tokens: a picture counts as the whole context. */
+function mostOfParts(input: Input, count: number, each: number): number {
+  let tokens = count * TOKENS_ADDED_MAX
+  for (const part of partsOf(input)) tokens += part.type === 'text' ? Buffer.byteLength(part.text) : Infinity
+  return Math.min(tokens, count * each)
+}
+
+function finite(tokens: number): number | null {
+  return tokens === Infinity ? null : tokens
+}

@@ -1,0 +1,40 @@
+import type { Failure, FailureName } from '../../../schemas/failures.ts'
+
+/**
+ * Failures after which another endpoint may succeed, and whether each is a strike against its endpoint. Every
+ * other failure is due to the input, the caller or Sluice. When all endpoints fail, the reply names the
+ * failure that stands first in this order, which gives the caller the best chance: an overloaded or slow
+ * provider may answer the next try; a refused credential needs an operator.
+ */
+const FALLBACKS = {
+  upstream_overloaded: { isStrike: true },
+  upstream_slow: { isStrike: true },
+  busy: { isStrike: false },
+  upstream_failed: { isStrike: true },
+  upstream_invalid: { isStrike: true },
+  upstream_too_large: { isStrike: false },
+  upstream_credential: { isStrike: true },
+  credential_unavailable: { isStrike: true },
+  input_unsupported: { isStrike: false },
+} as const satisfies Partial<Record<FailureName, { readonly isStrike: boolean }>>
+
+type FallbackName = keyof typeof FALLBACKS
+export interface Fallback extends Failure {
+  readonly name: FallbackName
+}
+
+const RANKED = Object.keys(FALLBACKS)
+
+export function mayFallBack(failure: Failure): failure is Fallback {
+  return Object.hasOwn(FALLBACKS, failure.name)
+}
+
+/** True when the failure is a strike against its endpoint. */
+export function isStrike(failure: Failure): boolean {
+  return mayFallBack(failure) && FALLBACKS[failure.name].isStrike
+}
+
+/** Rank of a failure; the reply names the failure of the lowest rank. */
+export function rankOf({ name }: Fallback): number {
+  return RANKED.indexOf(name)
+}

@@ -1,0 +1,142 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import {
+  LEXICAL_ORGANIZATION_CALLS_MAX,
+  LEXICAL_CALLS_MAX,
+  LEXICAL_DIMENSIONS_DEFAULT,
+  LEXICAL_DIMENSIONS_MAX,
+  LEXICAL_INPUT_BYTES_MAX,
+  LEXICAL_NUMBERS_MAX,
+  LEXICAL_TEXT_UNITS_MAX,
+} from '../../../schemas/embeddings/embedding-limits.ts'
+import { UNREAD } from '../../../schemas/values/unread.ts'
+import type { Egress } from '../../ports/egress/egress.ts'
+import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
+import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
+import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
+
+/**
+ * `sluice/lexical-1`: needs no key and no network. The model is lexical, not semantic: texts that share
+ * wording come out close, synonyms do not. The pool of short jobs computes the vectors slice by slice, so
+ * that jobs of others run between the slices. One object serves all endpoints of a front and bounds their
+ * calls. Design §10.
+ */
+export class LexicalEmbeddings implements EmbeddingProtocol {
+  readonly #jobs: ShortJobs
+  readonly #egress: Pick<Egress, 'hold'>
+  #calls = 0
+  readonly #callsBy = new Map<string, number>()
+
+  constructor(jobs: ShortJobs, egress: Pick<Egress, 'hold'>) {
+    this.#jobs = jobs
+    this.#egress = egress
+  }
+
+  takes(shape: InputShape): boolean {
+    return shape.kind !== 'numbers' && shape.kind !== 'lists'
+  }
+
+  /** Failures: body_invalid, busy, and those of the pool of short jobs. */
+  async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    const { request, shape, caller } = attempt
+    const dimensions = request.dimensions ?? LEXICAL_DIMENSIONS_DEFAULT
+    if (dimensions > LEXICAL_DIMENSIONS_MAX) return tooMuch('/dimensions', LEXICAL_DIMENSIONS_MAX)
+    const countMax = Math.floor(LEXICAL_NUMBERS_MAX / dimensions)
+    if (shape.count > countMax) return tooMuch('/input', countMax, ' inputs of so many dimensions')
+    const bulk = bulkOf(request.input)
+    if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX)
+      return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
+    const { organizationId } = caller
+    const others = this.#callsBy.get(organizationId) ?? 0
+    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_ORGANIZATION_CALLS_MAX)
+      return fail('busy', { retryAfterS: 1 })
+    this.#calls++
+    this.#callsBy.set(organizationId, others + 1)
+    try {
+      return await this.#sliced(attempt, dimensions, bulk)
+    } finally {
+      this.#calls--
+      this.#leave(organizationId)
+    }
+  }
+
+  #leave(organizationId: string): void {
+    const left = (this.#callsBy.get(organizationId) ?? 1) - 1
+    if (left > 0) this.#callsBy.set(organizationId, left)
+    else this.#callsBy.delete(organizationId)
+  }
+
+  /** A short job parses and cuts a large input: this thread only hands the bytes over. */
+  async #sliced(
+    attempt: EmbeddingAttempt,
+    dimensions: number,
+    bulk: Uint8Array | null,
+  ): Promise<Outcome<Reading>> {
+    const { request, caller, call } = attempt
+    const sliced =
+      bulk === null
+        ? ok(this.#jobs.here('slice_texts', { input: valueOf(request.input) ?? [], dimensions }))
+        : await this.#jobs.run('slice_texts', { input: bulk, dimensions }, { caller, signal: call.signal })
+    if (!sliced.ok) return sliced
+    if (sliced.value.ok) return this.#inTurn(sliced.value.slices, dimensions, attempt)
+    const { longAt } = sliced.value
+    if (longAt === null) return fail('input_unsupported', { detail: 'It takes parts of type text only.' })
+    return tooMuch(pathOf(request, longAt), LEXICAL_TEXT_UNITS_MAX, ' UTF-16 units')
+  }
+
+  async #inTurn(
+    slices: Slices,
+    dimensions: number,
+    { request, shape, caller, call }: EmbeddingAttempt,
+  ): Promise<Outcome<Reading>> {
+    const encoding = request.encoding_format ?? 'float'
+    const data: Uint8Array[] = []
+    // The room is taken before any work: a call of a caller whose share is used up occupies no thread.
+    const room = this.#egress.hold(shape.count * dimensions * NUMBER_BYTES_MIN[encoding], caller)
+    if (room === null) return fail('busy', { retryAfterS: 1 })
+    let tokens = 0
+    let firstIndex = 0
+    let madeBytes = 0
+    const ended = (outcome: Outcome<never>): Outcome<never> => (room.give(), outcome)
+    for (const { texts, count } of slices) {
+      // Earlier responses of the same organization may be unread since then.
+      if (call.hasRoomToRead === false) return ended({ ok: false, failure: UNREAD })
+      const outcome = await this.#jobs.run(
+        'embed_lexical',
+        { texts, firstIndex, dimensions, encoding },
+        { caller, signal: call.signal },
+      )
+      if (!outcome.ok) return ended(outcome)
+      madeBytes += outcome.value.data.length
+      if (madeBytes > room.bytes && !room.grow(madeBytes - room.bytes))
+        return ended(fail('busy', { retryAfterS: 1 }))
+      firstIndex += count
+      tokens += outcome.value.tokens
+      addTo(data, outcome.value.data)
+    }
+    return ok({ data, promptTokens: tokens, totalTokens: tokens, release: () => room.give() })
+  }
+}
+
+type Slices = Extract<ShortJobTypes['slice_texts']['out'], { ok: true }>['slices']
+
+/** Bytes of a number in a response at least: `0,` as a float; five and a third in base64. */
+const NUMBER_BYTES_MIN = { float: 2, base64: 5 } as const
+
+const COMMA = Buffer.from(',')
+
+/** Joins lists by removing the bracket between them. */
+function addTo(parts: Uint8Array[], list: Uint8Array): void {
+  const last = parts.pop()
+  if (last === undefined) parts.push(list)
+  else parts.push(last.subarray(0, -1), COMMA, list.subarray(1))
+}
+
+function pathOf({ input }: EmbeddingsRequest, index: number): string {
+  return typeof input === 'string' ? '/input' : `/input/${index}`
+}
+
+function tooMuch(path: string, most: number, unit = ''): Outcome<Reading> {
+  const issue = { path, message: 'more than this model takes', expected: `at most ${most}${unit}` }
+  return fail('body_invalid', { metadata: { issues: [issue] } })
+}

@@ -1,0 +1,41 @@
+import type { EmbeddingProtocolName } from '../../../schemas/models/protocols.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { cohereEmbeddings } from './cohere.ts'
+import { googleEmbeddings } from './google.ts'
+import { ProviderLink, type LinkDeps } from '../link.ts'
+import { bearer, googleKey, type CredentialHeader } from '../credential.ts'
+import { OpenAiEmbeddings } from './openai.ts'
+import type { EmbeddingProtocol } from './protocol.ts'
+
+export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
+  readonly jobs: ShortJobs
+}
+
+/**
+ * Opens a remote endpoint in its provider's protocol; null when the protocol has no embeddings or is local.
+ */
+export function openRemote(endpoint: Endpoint, { jobs, ...deps }: RemoteDeps): EmbeddingProtocol | null {
+  const { provider } = endpoint
+  if (!isRemote(provider.protocol)) return null
+  const { credentialHeader, open } = REMOTE[provider.protocol]
+  return open(endpoint, new ProviderLink(provider, { ...deps, credentialHeader }), jobs)
+}
+
+/** True when the protocol has embeddings over the network. */
+export function isRemote(protocol: string): protocol is RemoteName {
+  return Object.hasOwn(REMOTE, protocol)
+}
+
+type RemoteName = Exclude<EmbeddingProtocolName, 'local'>
+
+interface Remote {
+  readonly credentialHeader: CredentialHeader
+  readonly open: (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
+}
+
+const REMOTE: Readonly<Record<RemoteName, Remote>> = {
+  openai: { credentialHeader: bearer, open: (...deps) => new OpenAiEmbeddings(...deps) },
+  cohere: { credentialHeader: bearer, open: cohereEmbeddings },
+  google: { credentialHeader: googleKey, open: googleEmbeddings },
+}

@@ -1,0 +1,274 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
+import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
+import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import { mediaOf, shapeOf } from './input-shape.ts'
+import { estimateTokens } from './usage.ts'
+
+/** Measurements of an endpoint; null before the first measurement. */
+interface Measured {
+  latencyMs(percentile: number): number | null
+  /** Tokens a second. */
+  throughput(percentile: number): number | null
+}
+
+type MeasuredOf = (endpoint: Endpoint) => Measured
+
+/**
+ * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
+ * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
+ * or that of the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded.
+ */
+export function route(
+  model: CallableModel,
+  request: EmbeddingsRequest,
+  measured: MeasuredOf,
+): Outcome<readonly Endpoint[]> {
+  const preferences = request.provider ?? null
+  if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
+  const inputs = foldedOf(preferences ?? {})
+  const asked: Asked = { request, isFree: model.isUnpriced }
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, asked))
+  const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { request, measured }), inputs, measured)
+  const chosen = inOrder(sorted, inputs)
+  if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
+  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.`
+  return fail('endpoint_excluded', { detail: excluded + strangers(model.endpoints, preferences ?? {}) })
+}
+
+/** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
+const NAMED_MAX = 8
+
+/**
+ * The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. C39.
+ */
+function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
+  const wanted = [...(only ?? []), ...(order ?? [])]
+  if (wanted.length === 0) return ''
+  const known = new Set(endpoints.flatMap(namesOf))
+  const unknown = wanted.filter((name) => !known.has(name.toLowerCase()))
+  const [first] = unknown
+  if (first === undefined) return ''
+  const slugs = [...new Set(endpoints.map(({ provider }) => provider.slug))]
+  const near = nearest(first, slugs)
+  const has =
+    near.length > 0
+      ? hintOf(near)
+      : ` It has: ${slugs
+          .slice(0, NAMED_MAX)
+          .map((slug) => `\`${slug}\``)
+          .join(', ')}.`
+  return ` The model has no provider ${shown(first)}.${has}`
+}
+
+/** Preferences with their lists of names in lower case, folded once for all endpoints. */
+interface Inputs extends Omit<ProviderPreferences, 'only' | 'ignore' | 'order'> {
+  readonly only: ReadonlySet<string> | null
+  readonly ignore: ReadonlySet<string> | null
+  readonly order: readonly string[]
+}
+
+function foldedOf(preferences: ProviderPreferences): Inputs {
+  const { only, ignore, order } = preferences
+  const fold = (names: readonly string[]): ReadonlySet<string> =>
+    new Set(names.map((name) => name.toLowerCase()))
+  return {
+    ...preferences,
+    only: only ? fold(only) : null,
+    ignore: ignore ? fold(ignore) : null,
+    order: [...fold(order ?? [])],
+  }
+}
+
+interface Asked {
+  readonly request: EmbeddingsRequest
+  /** True for a model that has no price at any endpoint and is free. C14. */
+  readonly isFree: boolean
+}
+
+function isFit(endpoint: Endpoint, inputs: Inputs, asked: Asked): boolean {
+  if (!isWanted(endpoint, inputs) || !hasFacts(endpoint, inputs)) return false
+  return isInPrice(endpoint, inputs, asked) && hasParameters(endpoint, inputs, asked.request)
+}
+
+/** Names of the preferences that exclude at least one endpoint by themselves. */
+function blamed(
+  endpoints: readonly Endpoint[],
+  preferences: ProviderPreferences,
+  asked: Asked,
+): readonly string[] {
+  const names = Object.entries(preferences).flatMap(([name, given]) => {
+    const alone = foldedOf({ [name]: given })
+    return endpoints.every((endpoint) => isFit(endpoint, alone, asked)) ? [] : [name]
+  })
+  // When every endpoint passes every filter, an order without fallbacks excluded them.
+  return names.length > 0 ? names : ['order', 'allow_fallbacks']
+}
+
+function isWanted(endpoint: Endpoint, { only, ignore }: Inputs): boolean {
+  if (only === null && ignore === null) return true
+  const names = namesOf(endpoint)
+  return (only === null || names.some((name) => only.has(name))) && !names.some((name) => ignore?.has(name))
+}
+
+/** The provider's slug and name, and the endpoint's own tag. */
+function namesOf({ provider, tag }: Endpoint): readonly string[] {
+  return [provider.slug.toLowerCase(), provider.name.toLowerCase(), tag.toLowerCase()]
+}
+
+function hasFacts(endpoint: Endpoint, inputs: Inputs): boolean {
+  if (inputs.zdr === true && endpoint.isZdr !== true) return false
+  if (inputs.data_collection === 'deny' && endpoint.mayTrain !== false) return false
+  if (inputs.enforce_distillable_text === true && endpoint.isDistillable !== true) return false
+  const { quantizations } = inputs
+  return !quantizations || quantizations.some((wanted) => wanted === (endpoint.quantization ?? 'unknown'))
+}
+
+const NANO = 1e9
+
+/**
+ * True within the caller's price limits: prompt prices are USD per million tokens. Limits on media apply only
+ * to calls with such media.
+ */
+function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: Asked): boolean {
+  if (max === undefined) return true
+  const isPriceAsked = max.prompt !== undefined || max.request !== undefined
+  // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
+  if (isPriceAsked && endpoint.isUnpriced && !isFree) return false
+  if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
+  if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
+  if (max.image === undefined && max.audio === undefined) return true
+  const media = mediaOf(request.input)
+  // The catalogue has no prices of media, and an unknown price is not below a limit.
+  return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
+}
+
+/**
+ * Callers give USD as a float: the product of 2.01 is below its price, and rounding to the stored unit
+ * repairs it.
+ */
+function nanoOf(usd: string | number): number {
+  return Math.round(Number(usd) * NANO)
+}
+
+/**
+ * True when the endpoint supports the fields that change the vectors; Sluice itself applies
+ * `encoding_format`.
+ */
+function hasParameters(endpoint: Endpoint, inputs: Inputs, request: EmbeddingsRequest): boolean {
+  if (inputs.require_parameters !== true) return true
+  const { supportedParameters } = endpoint
+  if (request.dimensions !== undefined && !supportedParameters.includes('dimensions')) return false
+  return request.input_type === undefined || supportedParameters.includes('input_type')
+}
+
+type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+
+function sortOf({ sort }: Inputs, model: CallableModel): Sort | null {
+  const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
+  if (asked !== null) return asked
+  if (model.id.endsWith(':floor')) return 'price'
+  return model.id.endsWith(':nitro') ? 'throughput' : null
+}
+
+function sortBy(
+  sort: Sort | null,
+  endpoints: readonly Endpoint[],
+  { request, measured }: { readonly request: EmbeddingsRequest; readonly measured: MeasuredOf },
+): readonly Endpoint[] {
+  switch (sort) {
+    case 'price':
+      return byPrice(endpoints, request)
+    case 'latency':
+      return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
+    case 'throughput':
+      return ascending(endpoints, (endpoint) => -(measured(endpoint).throughput(50) ?? 0))
+    // Sluice has no measurement of quality: the catalogue's order stays.
+    case 'exacto':
+    case null:
+      return endpoints
+    default:
+      return sort satisfies never
+  }
+}
+
+const TOKENS_PER_PRICE = 1e6
+
+/** Sorts by the cost of this call; an endpoint without a price comes last where others have one. */
+function byPrice(endpoints: readonly Endpoint[], { input }: EmbeddingsRequest): readonly Endpoint[] {
+  const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
+  return ascending(endpoints, ({ isUnpriced, promptNanoPerMillion, requestNano }) =>
+    isUnpriced ? Infinity : (tokens * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano,
+  )
+}
+
+function ascending(
+  endpoints: readonly Endpoint[],
+  weigh: (endpoint: Endpoint) => number,
+): readonly Endpoint[] {
+  const weighed = endpoints.map((endpoint) => ({ endpoint, weight: weigh(endpoint) }))
+  return weighed
+    .sort((a, b) => (a.weight === b.weight ? 0 : a.weight - b.weight))
+    .map(({ endpoint }) => endpoint)
+}
+
+type Bounds = ProviderPreferences['preferred_max_latency']
+
+/**
+ * Puts endpoints first that are known to meet the preferred speed; no endpoint is excluded. Latency is in
+ * seconds.
+ */
+function preferFast(
+  endpoints: readonly Endpoint[],
+  inputs: Inputs,
+  measured: MeasuredOf,
+): readonly Endpoint[] {
+  const { preferred_max_latency: latency, preferred_min_throughput: throughput } = inputs
+  if (latency === undefined && throughput === undefined) return endpoints
+  const keeps = (endpoint: Endpoint): boolean => {
+    const seen = measured(endpoint)
+    return (
+      boundsOf(latency).every(
+        ([percentile, seconds]) => (seen.latencyMs(percentile) ?? Infinity) <= seconds * 1_000,
+      ) && boundsOf(throughput).every(([percentile, least]) => (seen.throughput(percentile) ?? 0) >= least)
+    )
+  }
+  return ascending(endpoints, (endpoint) => (keeps(endpoint) ? 0 : 1))
+}
+
+function boundsOf(bounds: Bounds): readonly (readonly [number, number])[] {
+  if (bounds === undefined || bounds === null) return []
+  if (typeof bounds === 'number') return [[50, bounds]]
+  const { p50, p75, p90, p99 } = bounds
+  const all = [
+    [50, p50],
+    [75, p75],
+    [90, p90],
+    [99, p99],
+  ] as const
+  return all.flatMap(([percentile, bound]) =>
+    typeof bound === 'number' ? [[percentile, bound] as const] : [],
+  )
+}
+
+/**
+ * The endpoints that `order` names, then the others; without fallbacks only the named ones, or only the
+ * first.
+ */
+function inOrder(
+  endpoints: readonly Endpoint[],
+  { order, allow_fallbacks: mayFallBack }: Inputs,
+): readonly Endpoint[] {
+  if (order.length === 0) return mayFallBack === false ? endpoints.slice(0, 1) : endpoints
+  const places = new Map(
+    endpoints.map((endpoint) => {
+      const names = namesOf(endpoint)
+      const at = order.findIndex((name) => names.includes(name))
+      return [endpoint, at === -1 ? Infinity : at]
+    }),
+  )
+  const place = (endpoint: Endpoint): number => places.get(endpoint) ?? Infinity
+  const ordered = ascending(endpoints, place)
+  return mayFallBack === false ? ordered.filter((endpoint) => place(endpoint) !== Infinity) : ordered
+}

@@ -1,0 +1,77 @@
+import type { Failure, PreviousError } from '../../../schemas/failures.ts'
+import type { Provider } from '../../ports/models/models.ts'
+import { rankOf, type Fallback } from './fallbacks.ts'
+
+const NONE: readonly PreviousError[] = []
+
+interface Attempted {
+  readonly failure: Fallback
+  readonly provider: Provider
+  readonly error: PreviousError
+}
+
+/** The failed attempts of one call, in order. */
+export class Trail {
+  readonly #failures: Attempted[] = []
+  #leastRestMs = Infinity
+
+  get length(): number {
+    return this.#failures.length
+  }
+
+  get errors(): readonly PreviousError[] {
+    return this.#failures.length === 0 ? NONE : this.#failures.map(({ error }) => error)
+  }
+
+  add(failure: Fallback, provider: Provider): void {
+    const status = failure.fields?.['status']
+    const code = failure.metadata?.provider_code ?? failure.name
+    this.#failures.push({
+      failure,
+      provider,
+      error: { provider: provider.name, code, status: typeof status === 'number' ? status : null },
+    })
+  }
+
+  /** Notes an endpoint that was skipped since its breaker is open. */
+  skipped(restMs: number): void {
+    this.#leastRestMs = Math.min(this.#leastRestMs, restMs)
+  }
+
+  /** A failure that ends the call, since no other endpoint could succeed, with the attempts before it. */
+  ending(failure: Failure, provider: Provider): Failure {
+    const isProviders = failure.name.startsWith('upstream_') || failure.name === 'deadline_exceeded'
+    return withMetadata(failure, isProviders ? provider : null, this.errors)
+  }
+
+  /** The failure of a call that ended before its next attempt, with the attempts before it. */
+  ended(failure: Failure): Failure {
+    return withMetadata(failure, null, this.errors)
+  }
+
+  /** The failure of a call whose attempts have all failed. */
+  last(): Failure {
+    if (this.#failures.length === 0) {
+      return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
+    }
+    const told = this.#failures.reduce((best, one) =>
+      rankOf(one.failure) < rankOf(best.failure) ? one : best,
+    )
+    const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
+    return withMetadata(
+      told.failure,
+      told.failure.name.startsWith('upstream_') ? told.provider : null,
+      others,
+    )
+  }
+}
+
+function withMetadata(
+  failure: Failure,
+  provider: Provider | null,
+  previous: readonly PreviousError[],
+): Failure {
+  const named = provider === null ? {} : { provider_name: provider.name }
+  const before = previous.length === 0 ? {} : { previous_errors: previous }
+  return { ...failure, metadata: { ...failure.metadata, ...named, ...before } }
+}

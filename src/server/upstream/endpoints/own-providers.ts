@@ -1,0 +1,51 @@
+import { UPSTREAM_TIMEOUT_MS_DEFAULT } from '../../../schemas/models/provider-limits.ts'
+import { COMPATIBLE_SLUGS, placeOf } from '../../../schemas/endpoints/private-endpoints.ts'
+import type { Destination } from '../../ports/egress/egress.ts'
+import type { Provider } from '../../ports/models/models.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import { isRemote } from '../embeddings/remote.ts'
+
+/** Facts of a server whose maker is unknown. */
+const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
+  name: 'OpenAI-compatible',
+  protocol: 'openai',
+  timeoutMs: UPSTREAM_TIMEOUT_MS_DEFAULT,
+  rename: {},
+  video: null,
+}
+
+/** Providers by slug: those of the catalogue, or any server with OpenAI's protocol. B2.6. */
+export class OwnProviders {
+  readonly #known: ReadonlyMap<string, Provider>
+
+  constructor(providers: readonly Provider[]) {
+    this.#known = new Map(
+      providers.filter(({ protocol }) => isRemote(protocol)).map((one) => [one.slug.toLowerCase(), one]),
+    )
+  }
+
+  nameOf(slug: string): string | null {
+    return this.#find(slug)?.name ?? null
+  }
+
+  /** The provider at the endpoint's address; null when Sluice has no protocol for it. */
+  at({ providerSlug, baseUrl }: Pick<PrivateEndpoint, 'providerSlug' | 'baseUrl'>): Provider | null {
+    const found = this.#find(providerSlug)
+    return found === null ? null : { ...found, baseUrl, apiKeyEnv: null, headers: [] }
+  }
+
+  /**
+   * The provider of a slug. The slug comes from a closed set, however a caller spells it, since metrics count
+   * by it.
+   */
+  #find(providerSlug: string): Omit<Provider, 'baseUrl' | 'apiKeyEnv'> | null {
+    const slug = providerSlug.toLowerCase()
+    return this.#known.get(slug) ?? (COMPATIBLE_SLUGS.includes(slug) ? { ...COMPATIBLE, slug } : null)
+  }
+}
+
+/** Null for a text that is no address. */
+export function destinationOf(baseUrl: string): Destination | null {
+  const place = placeOf(baseUrl)
+  return place === null ? null : { host: place.host, port: place.port, purpose: 'caller' }
+}

@@ -1,0 +1,149 @@
+/** What a call may cost at most, told before anything of it is sent. Design §6.4. */
+import fc from 'fast-check'
+import t from 'tap'
+import { BulkBytes } from '../../../../src/schemas/bodies.ts'
+import { kindOf, type EmbeddingInput } from '../../../../src/schemas/embeddings/embeddings.ts'
+import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
+import {
+  costBoundOf,
+  mostTokens,
+  TOKENS_ADDED_MAX,
+} from '../../../../src/server/upstream/embeddings/bounds.ts'
+import { shapeOf } from '../../../../src/server/upstream/embeddings/input-shape.ts'
+import { estimateTokens } from '../../../../src/server/upstream/embeddings/usage.ts'
+
+type Facts = Partial<
+  Pick<Endpoint, 'promptNanoPerMillion' | 'requestNano' | 'isUnpriced' | 'contextLength' | 'tag'>
+>
+
+/** One USD per million tokens, unless told otherwise. */
+const at = (facts: Facts = {}, isOwn = false): { readonly endpoint: Endpoint } => ({
+  endpoint: {
+    promptNanoPerMillion: 1_000_000_000,
+    requestNano: 0,
+    isUnpriced: false,
+    contextLength: null,
+    ...facts,
+    ...(isOwn && { ownWay: {} }),
+  } as Endpoint,
+})
+const bound = (input: EmbeddingInput, ...targets: readonly { readonly endpoint: Endpoint }[]) =>
+  costBoundOf(targets, input, shapeOf(input))
+const most = (input: EmbeddingInput, contextLength: number | null = null) =>
+  mostTokens(input, shapeOf(input), contextLength)
+const bulk = (input: EmbeddingInput) =>
+  new BulkBytes(
+    Buffer.from(JSON.stringify(input)),
+    kindOf(input),
+    typeof input === 'string' ? 1 : input.length,
+  )
+const PICTURE = {
+  content: [
+    { type: 'text', text: 'see' },
+    { type: 'image_url', image_url: { url: 'data:,' } },
+  ],
+} as const
+const ADDED = TOKENS_ADDED_MAX
+
+t.test('an input has at most a token for each byte of UTF-8 and the marks around it', async (t) => {
+  t.equal(most('abc'), 3 + ADDED)
+  t.equal(most('€'), 3 + ADDED)
+  t.equal(most('😀'), 4 + ADDED)
+  t.equal(most(['abc', '€€']), 9 + 2 * ADDED)
+  t.equal(most([7, 8, 9]), 3 + ADDED)
+  t.equal(most([[7], [8, 9]]), 3 + 2 * ADDED)
+  t.equal(most([{ content: [{ type: 'text', text: 'abc' }] }]), 3 + ADDED)
+})
+
+t.test('no vector takes more than the context of its endpoint', async (t) => {
+  t.equal(most('x'.repeat(9_000), 8_192), 8_192)
+  t.equal(most('€'.repeat(8_000), 8_192), 8_192)
+  t.equal(most(['x'.repeat(9_000), 'x'], 8_192), 8_192 + 1 + ADDED)
+  t.equal(most([[...'x'.repeat(600)].map(() => 1), [1]], 512), 512 + 1 + ADDED)
+  t.equal(most([{ ...PICTURE, content: [...PICTURE.content] }], 8_192), 8_192)
+})
+
+t.test('a picture where nobody knows the context has no bound; at a price per request it has', async (t) => {
+  const pictures: EmbeddingInput = [{ content: [...PICTURE.content] }]
+  t.same(bound(pictures, at()), { paidNano: null, anyNano: null })
+  t.same(mostTokens(bulk(pictures), shapeOf(bulk(pictures)), null), null)
+  t.same(bound(pictures, at({ promptNanoPerMillion: 0, requestNano: 5 })), { paidNano: 5, anyNano: 5 })
+  t.same(
+    bound(pictures, at({ requestNano: 5, promptNanoPerMillion: 0 }), at()),
+    { paidNano: null, anyNano: null },
+    'one without a bound is the dearest',
+  )
+})
+
+t.test(
+  'an endpoint without a price has no bound and is named; one that is free has the bound 0',
+  async (t) => {
+    const unpriced = { promptNanoPerMillion: 0, isUnpriced: true, tag: 'acme/m' }
+    t.same(bound('abc', at(), at(unpriced)), { paidNano: null, anyNano: null, unpriced: 'acme/m' })
+    t.same(
+      bound('abc', at(), at(unpriced, true)),
+      { paidNano: 1_000 * (3 + ADDED), anyNano: null, unpriced: 'acme/m' },
+      'under an own key',
+    )
+    t.same(bound('abc', at({ promptNanoPerMillion: 0 })), { paidNano: 0, anyNano: 0 })
+  },
+)
+
+t.test('the dearest endpoint bounds the call, and those under own credentials count apart', async (t) => {
+  const [cheap, dear, own] = [
+    at(),
+    at({ promptNanoPerMillion: 3_000_000_000, requestNano: 1 }),
+    at({ promptNanoPerMillion: 9_000_000_000 }, true),
+  ]
+  const tokens = 3 + ADDED
+  t.same(bound('abc', cheap, dear), { paidNano: 3_000 * tokens + 1, anyNano: 3_000 * tokens + 1 })
+  t.same(bound('abc', own, cheap), { paidNano: 1_000 * tokens, anyNano: 9_000 * tokens })
+  t.same(bound('abc', own), { paidNano: 0, anyNano: 9_000 * tokens })
+  t.same(bound([{ content: [...PICTURE.content] }], own, at({ contextLength: 100 })), {
+    paidNano: 100_000,
+    anyNano: null,
+  })
+})
+
+t.test('a bound is rounded up once', async (t) => {
+  t.same(bound('abc', at({ promptNanoPerMillion: 1 })), { paidNano: 1, anyNano: 1 })
+})
+
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
+const ids = fc.array(fc.nat(2 ** 31 - 1), { minLength: 1, maxLength: 40 })
+const inputs = fc.oneof(
+  text,
+  fc.array(text, { minLength: 1, maxLength: 9 }),
+  ids,
+  fc.array(ids, { minLength: 1, maxLength: 9 }),
+)
+
+t.test('an estimate counts bytes, so that no script is cheaper for having fewer units', (t) => {
+  const guess = (input: EmbeddingInput): number =>
+    estimateTokens(input, { shape: shapeOf(input), contextLength: null })
+  t.equal(guess('a'.repeat(40)), 10)
+  t.equal(guess('\u4e2d'.repeat(40)), 30)
+  t.equal(guess(['\u4e2d'.repeat(20), 'a'.repeat(20)]), 20)
+  t.equal(guess([{ content: [{ type: 'text', text: '\u4e2d'.repeat(40) }] }]), 30)
+  t.end()
+})
+
+t.test(
+  'an input that stayed bytes has a bound no lower, and an estimate is never above its bound',
+  async () => {
+    fc.assert(
+      fc.property(
+        inputs,
+        fc.option(fc.integer({ min: 1, max: 200 }), { nil: null }),
+        (input, contextLength) => {
+          const small = most(input, contextLength) ?? Infinity
+          const bytes = bulk(input)
+          const large = mostTokens(bytes, shapeOf(bytes), contextLength) ?? Infinity
+          const guess = (of: EmbeddingInput | BulkBytes): number =>
+            estimateTokens(of, { shape: shapeOf(of), contextLength })
+          return small <= large && guess(input) <= small && guess(bytes) <= large
+        },
+      ),
+    )
+  },
+)

@@ -1,0 +1,129 @@
+import t from 'tap'
+import {
+  EndpointHealth,
+  PROBES_MAX,
+  REST_ALONE_MS_MAX,
+  STRIKES_ALONE_MS,
+  STRIKES_OF_FAILURE,
+  STRIKES_OF_TIMEOUT,
+} from '../../../../src/server/upstream/embeddings/health.ts'
+
+/** Strikes by two callers in turn. */
+function strike(health: EndpointHealth, times: number, strikes = STRIKES_OF_FAILURE): void {
+  for (let nth = 0; nth < times; nth++) health.struck(0, strikes, nth % 2 === 0 ? 'a' : 'b')
+}
+
+function opened(): EndpointHealth {
+  const health = new EndpointHealth(() => 0)
+  strike(health, 10)
+  return health
+}
+
+t.test('the breaker opens at the tenth strike in a row, at the fourth time-out', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  strike(health, 9)
+  t.equal(health.admit(0, 'a'), true)
+  health.answered(5, 10)
+  strike(health, 3, STRIKES_OF_TIMEOUT)
+  t.equal(health.isOpen, false)
+  health.struck(0, STRIKES_OF_TIMEOUT, 'b')
+  t.equal(health.admit(999, 'a'), false)
+})
+
+t.test('one caller alone opens it only by strikes that span time without an answer to others', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  for (let nth = 0; nth < 1_000; nth++) health.struck(nth % STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
+  t.equal(health.isOpen, false)
+  health.answered(5, 10)
+  for (let nth = 0; nth < 1_000; nth++) health.struck(STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
+  t.equal(health.isOpen, false)
+  health.struck(2 * STRIKES_ALONE_MS, STRIKES_OF_FAILURE, 'hostile')
+  t.equal(health.isOpen, true)
+})
+
+t.test('after its rest one probe of each caller goes out, and a success closes the breaker', async (t) => {
+  const health = opened()
+  t.equal(health.restMs(400, 'a'), 600)
+  t.equal(health.admit(1_000, 'a'), true)
+  t.equal(health.admit(1_000, 'a'), false, 'a second call waits for the probe')
+  for (let nth = 1; nth < PROBES_MAX; nth++) t.equal(health.admit(1_000, `other ${nth}`), true)
+  t.equal(health.admit(1_000, 'late'), false)
+  health.answered(5, 10)
+  t.equal(health.admit(1_001, 'a'), true)
+  t.equal(health.admit(1_001, 'a'), true)
+})
+
+t.test('a hostile probe that fails keeps nobody else from probing', async (t) => {
+  const health = opened()
+  health.admit(1_000, 'hostile')
+  health.struck(1_000, STRIKES_OF_FAILURE, 'hostile')
+  t.equal(health.admit(1_001, 'hostile'), false)
+  t.equal(health.restMs(1_001, 'hostile'), 1_999)
+  t.equal(health.restMs(1_001, 'honest'), 0)
+  t.equal(health.admit(1_001, 'honest'), true)
+  health.answered(5, 10)
+  t.equal(health.isOpen, false)
+})
+
+t.test('a round in which all probes failed makes everybody wait', async (t) => {
+  const health = opened()
+  for (let nth = 0; nth < PROBES_MAX; nth++) {
+    t.equal(health.admit(1_000, String(nth)), true)
+    health.struck(1_000, STRIKES_OF_FAILURE, String(nth))
+  }
+  t.equal(health.admit(2_999, 'late'), false)
+  t.equal(health.restMs(2_000, 'late'), 1_000)
+  t.equal(health.admit(3_000, 'late'), true)
+})
+
+t.test('a failed probe doubles the rest, up to thirty seconds', async (t) => {
+  const health = opened()
+  let now = 1_000
+  for (const restMs of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    t.equal(health.admit(now, 'a'), true)
+    health.struck(now, STRIKES_OF_FAILURE, 'a')
+    t.equal(health.restMs(now, 'a'), restMs)
+    now += restMs
+  }
+})
+
+t.test('a probe that ends without a verdict makes room for another one', async (t) => {
+  const health = opened()
+  health.admit(1_000, 'a')
+  health.unknown('a')
+  t.equal(health.admit(1_000, 'a'), true)
+})
+
+t.test('failures of calls that were under way do not prolong the rest', async (t) => {
+  const health = opened()
+  health.struck(900, STRIKES_OF_FAILURE, 'a')
+  t.equal(health.restMs(1_000, 'a'), 0)
+})
+
+t.test('percentiles are of the last answers only', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  t.equal(health.latencyMs(50), null)
+  for (let nth = 0; nth < 100; nth++) health.answered(nth < 50 ? 1_000 : 10, 20)
+  t.equal(health.latencyMs(50), 10)
+  t.equal(health.throughput(50), 2_000)
+})
+
+t.test('an open breaker says since when it is open and when the next probe may go out', async (t) => {
+  const health = opened()
+  t.same(health.breaker(400), { openForMs: 400, probeInMs: 600 })
+  t.same(health.breaker(1_500), { openForMs: 1_500, probeInMs: 0 })
+  health.answered(5, 10)
+  t.equal(health.breaker(1_500), null)
+})
+
+t.test('an endpoint without another one beside it rests shortly, however many probes fail', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  for (let nth = 0; nth < 10; nth++) health.struck(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
+  let now = 0
+  for (let round = 0; round < 8; round++) {
+    now += health.breaker(now)?.probeInMs ?? 0
+    for (let nth = 0; nth < PROBES_MAX; nth++) health.admit(now, `caller ${nth}`)
+    for (let nth = 0; nth < PROBES_MAX; nth++) health.struck(now, STRIKES_OF_FAILURE, `caller ${nth}`, true)
+    t.ok((health.breaker(now)?.probeInMs ?? Infinity) <= REST_ALONE_MS_MAX)
+  }
+})

@@ -1,0 +1,31 @@
+/** Which endpoints preferences leave. B1.12. */
+import t from 'tap'
+import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
+import { route } from '../../../../src/server/upstream/embeddings/routing.ts'
+
+const UNMEASURED = { latencyMs: () => null, throughput: () => null }
+
+/** A model whose only endpoint has these prices. */
+function modelAt(promptNanoPerMillion: number, requestNano: number): CallableModel {
+  const endpoint = { promptNanoPerMillion, requestNano, isUnpriced: false } as Endpoint
+  return {
+    id: 'm',
+    isEmbedding: true,
+    isUnpriced: false,
+    inputModalities: ['text'],
+    video: null,
+    endpoints: [endpoint],
+  }
+}
+
+t.test('an endpoint whose price is exactly the highest that is wanted may be used', async (t) => {
+  for (const usd of ['0.02', '1.005', '2.01', '4.1', '8.2']) {
+    const price = Math.round(Number(usd) * 1_000) * 1_000_000
+    for (const most of [usd, Number(usd)]) {
+      const request = { input: 'x', provider: { max_price: { prompt: most, request: most } } }
+      t.ok(route(modelAt(price, price), request, () => UNMEASURED).ok, usd)
+      t.notOk(route(modelAt(price + 1, 0), request, () => UNMEASURED).ok, `more than ${usd}`)
+      t.notOk(route(modelAt(0, price + 1), request, () => UNMEASURED).ok, `more than ${usd}`)
+    }
+  }
+})

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { FAILURES, type FailureName } from '../../../../src/schemas/failures.ts'
+import type { Provider } from '../../../../src/server/ports/models/models.ts'
+import { isStrike, mayFallBack } from '../../../../src/server/upstream/embeddings/fallbacks.ts'
+import { Trail } from '../../../../src/server/upstream/embeddings/trail.ts'
+
+const PROVIDER: Provider = {
+  slug: 'p',
+  name: 'P',
+  protocol: 'openai',
+  baseUrl: '',
+  apiKeyEnv: null,
+  timeoutMs: 1,
+  rename: {},
+  video: null,
+}
+const NAMES = Object.keys(FAILURES) as FailureName[]
+
+/** The failure that is told when every endpoint failed, each with one of the names. */
+function toldOf(names: readonly FailureName[]): string {
+  const trail = new Trail()
+  for (const name of names) {
+    const failure = { name }
+    if (mayFallBack(failure)) trail.add(failure, PROVIDER)
+  }
+  return trail.last().name
+}
+
+t.test(
+  'an overloaded provider is told before every other failure that led on, whatever their order',
+  async (t) => {
+    const others = NAMES.filter((name) => name !== 'upstream_overloaded' && mayFallBack({ name }))
+    t.ok(others.length > 0)
+    for (const other of others) {
+      t.equal(toldOf([other, 'upstream_overloaded']), 'upstream_overloaded')
+      t.equal(toldOf(['upstream_overloaded', other]), 'upstream_overloaded')
+      t.equal(toldOf([other, 'input_unsupported']), other)
+    }
+  },
+)
+
+t.test('what counts against an endpoint leads on to the next one', async (t) => {
+  for (const name of NAMES) if (isStrike({ name })) t.ok(mayFallBack({ name }), name)
+})
