@@ -12,7 +12,7 @@ export interface Log {
 }
 
 /**
- * Facts that stages and operations leave for the reply's `server-timing`, the log line, metrics and spans.
+ * Facts that stages and operations record for the reply's `server-timing`, the log line, metrics and spans.
  */
 export interface CallNotes {
   authMs?: number
@@ -20,32 +20,34 @@ export interface CallNotes {
   validateMs?: number
   upstreamMs?: number
   model?: string
-  /** The caller's name for a session of his, of a length that the operation has checked. */
+  /** The caller's name for a session, of a length that the operation has checked. */
   sessionId?: string
   provider?: string
-  /** Where a request was passed on to. */
+  /** Host that a request was relayed to. */
   host?: string
   /** Tokens of the prompt. */
   promptTokens?: number
   costUsd?: number
-  /** The endpoint has no price: nothing was charged, whatever its provider asks. C40. */
+  /** The endpoint has no price: nothing was charged, whatever its provider charges. C40. */
   isUnpriced?: boolean
   attempts?: number
   /** Attempts at providers that failed, in order. */
   failedAttempts?: FailedAttempt[]
 }
 
-/** What an operator needs to know of a failed attempt; nothing of what was sent or answered. */
+/**
+ * The facts of a failed attempt that an operator needs, without any content of the request or the response.
+ */
 export interface FailedAttempt {
   /** Slug of the catalogue. */
   readonly provider: string
   /** HTTP status of the provider; null when it did not answer. */
   readonly status: number | null
-  /** The provider's own code, else that of the failed connection, else the name of our failure. */
+  /** The provider's own code, else the code of the failed connection, else the name of the failure. */
   readonly code: string
 }
 
-/** One finished call; told once, after its last byte or its abort. */
+/** One finished call; reported once, after its last byte or its abort. */
 export interface CallSettled {
   readonly operation: string
   readonly requestId: string
@@ -75,16 +77,16 @@ export interface TracedCall {
   readonly operation: string
   readonly model: string
   readonly sessionId: string | null
-  /** The call's own object, which `CallSettled` carries too: a request id may be shared by calls. */
+  /** The call's own object, which `CallSettled` carries too: several calls may share a request id. */
   readonly notes: CallNotes
 }
 
 /** The circuit breakers of one provider of the catalogue, as one front sees them. */
 export interface BreakerReading {
   readonly provider: string
-  /** Since the start of the process. */
+  /** Number of openings since the start of the process. */
   readonly openings: number
-  /** Endpoints whose breaker is open now; milliseconds; a probe in 0 ms is the next call. */
+  /** Endpoints whose breaker is open now. Times are milliseconds; a probe in 0 ms is the next call. */
   readonly open: readonly {
     readonly endpoint: string
     readonly openForMs: number

@@ -26,7 +26,7 @@ import type { VideoJobs } from './videos/videos.ts'
 import type { ScimAnswers, ScimGroups, ScimUsers } from './scim/scim.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
-/** Everything that an operation may use; built by main.ts, one per front. */
+/** Everything that an operation may use; `main.ts` builds one for each front. */
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
@@ -61,8 +61,8 @@ export interface Ports {
   readonly presetConfigs: PresetConfigs
   readonly groupMappings: GroupMappings
   readonly videos: VideoJobs
-  /** What URLs begin with by which callers reach us: without a path and a slash. */
+  /** Origin of the URLs by which callers reach the installation: without a path and a trailing slash. */
   readonly publicOrigin: string
-  /** Names of the environment variables of providers' keys, those that are set here. */
+  /** Names of the environment variables of providers' keys that are set on this node. */
   readonly operatorKeys: { has(name: string): boolean }
 }

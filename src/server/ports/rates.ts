@@ -1,6 +1,6 @@
-/** Answer of the authority to a request for a block of rate tokens. All spans are by its own clock. */
+/** Answer of the authority to a request for a block of rate tokens. All durations are by its own clock. */
 export interface RateGrant {
-  /** From 0 to what was wanted. */
+  /** From 0 to the tokens wanted. */
   readonly granted: number
   /** Tokens that the authority could still lend at this instant. */
   readonly remaining: number
@@ -11,7 +11,7 @@ export interface RateGrant {
 }
 
 export interface RateAsk {
-  /** Hash of the API key, or whose else the tokens are. */
+  /** Hash of the API key, or the name of another owner of tokens. */
   readonly key: string
   readonly limitRpm: number
   /** Tokens that may come at once; left out: the share of a minute that callers have. C11. */
@@ -28,18 +28,18 @@ export interface RateAsk {
 }
 
 /**
- * Lends rate tokens: GCRA, one step in Redis. Rejects when it cannot be reached in time; the purse decides
- * what then.
+ * Lends rate tokens: GCRA, one step in Redis. Rejects when Redis cannot be reached in time; the front's token
+ * lease decides then.
  */
 export interface RateAuthority {
   lend(ask: RateAsk): Promise<RateGrant>
-  /** False while Redis is known to be away (breaker open): nobody needs to wait to find out. */
+  /** False while Redis is known to be away (breaker open), so that no call needs to wait to find out. */
   readonly isReachable: boolean
-  /** Monotonic milliseconds of its last answer to anybody in this process. */
+  /** Monotonic milliseconds of the last answer to any request of this process. */
   readonly lastAnswerAt: number
 }
 
-/** How many fronts share the limits, last seen in the store; at least 1. */
+/** Number of fronts that share the limits, last seen in the store; at least 1. */
 export interface FrontCount {
   readonly liveFronts: number
 }

@@ -5,8 +5,8 @@ import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
- * Verdict of reading a JSON body. On the loop: the checked value, whole. In a thread: the known members
- * without the bulky one, and that one's bytes.
+ * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known
+ * members without the bulky one, and the bytes of that member.
  */
 export type BodyVerdict =
   | {
@@ -14,18 +14,20 @@ export type BodyVerdict =
       readonly value: Record<string, unknown>
       readonly bulk: { readonly json: Uint8Array; readonly kind: InputKind; readonly count: number } | null
     }
-  /** `isForThread`: nothing is said of it yet, since that takes longer than the loop may be blocked. */
+  /**
+   * `isForThread`: the body is not judged yet, since that takes longer than the event loop may be blocked.
+   */
   | { readonly ok: false; readonly failure: Failure; readonly isForThread?: true }
 
-/** Pure, CPU-heavy tasks by name: what goes in and what comes out. Buffers are moved, not copied. */
+/** Pure, CPU-heavy tasks by name, with their input and output. Buffers are transferred, not copied. */
 export interface ShortJobTypes {
   read_body: {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
     out: BodyVerdict
   }
   /**
-   * Cuts a call to `sluice/lexical-1` into slices; `longAt` is the text that is too long, null when a part is
-   * no text.
+   * Cuts a call to `sluice/lexical-1` into slices; `longAt` is the index of a text that is too long, null
+   * when a part is no text.
    */
   slice_texts: {
     in: { readonly input: Uint8Array | EmbeddingInput; readonly dimensions: number }
@@ -37,7 +39,7 @@ export interface ShortJobTypes {
       | { readonly ok: false; readonly longAt: number | null }
   }
   /**
-   * Deterministic lexical vectors of `sluice/lexical-1`, of a slice of the texts that begins with an index.
+   * Deterministic lexical vectors of `sluice/lexical-1`, for a slice of the texts that begins at an index.
    */
   embed_lexical: {
     in: {
@@ -50,8 +52,8 @@ export interface ShortJobTypes {
     out: { readonly data: Uint8Array; readonly tokens: number }
   }
   /**
-   * Writes the request body of a wire protocol that is not OpenAI's; `detail` says what the protocol cannot
-   * carry.
+   * Writes the request body of a wire protocol other than OpenAI's; `detail` says which value the protocol
+   * cannot carry.
    */
   encode_embeddings: {
     in: {
@@ -64,8 +66,8 @@ export interface ShortJobTypes {
     out: { readonly ok: true; readonly body: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
   /**
-   * Finds the vectors of an answer of the OpenAI form without parsing them: their bytes `[start, end)` in the
-   * answer, which are valid. Null when the answer has to be parsed.
+   * Finds the vectors of a response in OpenAI's form without parsing them: their bytes `[start, end)` in the
+   * response, which are valid. Null when the response has to be parsed.
    */
   scan_answer: {
     in: { readonly answer: Uint8Array; readonly encoding: VectorEncoding; readonly count: number }
@@ -76,16 +78,18 @@ export interface ShortJobTypes {
       readonly totalTokens: number | null
     } | null
   }
-  /** Parses, validates and re-writes an answer that the structural scan did not take, or another encoding. */
+  /**
+   * Parses, validates and rewrites a response that the structural scan did not take, or in another encoding.
+   */
   decode_embeddings: {
     in: {
       readonly protocol: 'openai' | 'cohere' | 'google'
       readonly answer: Uint8Array
       readonly encoding: VectorEncoding
-      /** Vectors that were asked for; an answer with another number of them is refused. */
+      /** Number of vectors in the request; a response with another number is refused. */
       readonly count: number
     }
-    /** Token figures are the provider's words, whatever number, null where it says none. */
+    /** Token figures as the provider wrote them, whatever the number; null where the response has none. */
     out:
       | {
           readonly ok: true
@@ -95,9 +99,9 @@ export interface ShortJobTypes {
         }
       | { readonly ok: false; readonly isMiscounted: boolean }
   }
-  /** The bytes in gzip. */
+  /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
-  /** Seals values of one vault, and clears them. */
+  /** Seals values of one vault, and clears the values. */
   seal_secrets: {
     in: {
       readonly vault: VaultPlace
@@ -106,9 +110,9 @@ export interface ShortJobTypes {
     }
     out: readonly SealedOut[]
   }
-  /** The value, or null when it is not what was sealed for this place and these facts. */
+  /** The value, or null when it was not sealed for this place and these facts. */
   open_secret: { in: SealedValue; out: Uint8Array | null }
-  /** Seals values of one vault for another; null when one of them does not open. */
+  /** Seals values of one vault for another; null when a value does not open. */
   copy_secrets: {
     in: {
       readonly from: readonly SealedValue[]
@@ -121,8 +125,8 @@ export interface ShortJobTypes {
     out: readonly SealedOut[] | null
   }
   /**
-   * The clip of `sluice/clip-1`. Sizes, seconds and frames are as `schemas/videos/clip.ts` advertises them:
-   * others are a bug.
+   * The clip of `sluice/clip-1`. Sizes, seconds and frames must be among those that `schemas/videos/clip.ts`
+   * advertises: others are a bug.
    */
   render_clip: {
     in: {
@@ -132,19 +136,19 @@ export interface ShortJobTypes {
       readonly height: number
       readonly framesPerSecond: number
       readonly seed: number
-      /** Bytes of PNG or JPEG images; of references at most CLIP_REFERENCES_MAX. */
+      /** Bytes of PNG or JPEG images; at most CLIP_REFERENCES_MAX references. */
       readonly firstFrame: Uint8Array | null
       readonly lastFrame: Uint8Array | null
       readonly references: readonly Uint8Array[]
     }
     /**
-     * The same bytes for the same input; `detail` says which image cannot be read and why, and is fit for the
-     * caller.
+     * The same bytes for the same input; `detail` says which image cannot be read and why, and may be shown
+     * to the caller.
      */
     out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
 }
-/** Keys that a value is fingerprinted and sealed with, 32 bytes each. Whoever runs the task clears them. */
+/** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */
 export interface SealingKeys {
   readonly fingerprint: Uint8Array
   readonly sealing: Uint8Array
@@ -156,7 +160,7 @@ export interface SealedValue {
   readonly sealed: Uint8Array<ArrayBuffer>
   readonly sealingKey: Uint8Array<ArrayBuffer>
 }
-/** How a value is stored. */
+/** A value as it is stored. */
 export interface SealedOut {
   /** `sha256:` and hex digits. */
   readonly fingerprint: string
@@ -167,25 +171,25 @@ type LexicalTexts = readonly string[] | Uint8Array
 /** How a vector is written in JSON: numbers, or base64 of little-endian float32. */
 export type VectorEncoding = 'float' | 'base64'
 export type ShortJobName = keyof ShortJobTypes
-/** Tasks that answer later than they return, and so never on the calling thread. */
+/** Tasks that are asynchronous, and so never run on the calling thread. */
 export type LateJobName = 'render_clip'
-/** Tasks that have answered when they return. */
+/** Tasks that are synchronous. */
 export type PromptJobName = Exclude<ShortJobName, LateJobName>
 
 export interface ShortJobMore {
-  /** Whose job it is: callers share the time of the threads. */
+  /** The caller of the job: callers share the time of the threads. */
   readonly caller: Caller
   readonly transfer?: readonly ArrayBuffer[]
   readonly signal?: AbortSignal
-  /** `performance.now()` milliseconds: nobody needs the job any more if it begins later. */
+  /** `performance.now()` milliseconds after which the result of the job is of no use. */
   readonly endsAt?: number
 }
 
 /**
- * The worker threads for short jobs: one lane for those below a millisecond, which never stand behind others.
- * Failures: `busy` when the lane's queue is full or the organization's share of it, `internal` when a job
- * crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended it before it
- * began.
+ * The worker threads for short jobs, with a lane of its own for jobs below a millisecond, which never wait
+ * behind others. Failures: `busy` when the lane's queue or the organization's share of it is full, `internal`
+ * when a job crashed, `client_gone`, `deadline_exceeded` and `draining` when the signal or `endsAt` ended the
+ * job before it began.
  */
 export interface ShortJobs {
   run<N extends ShortJobName>(
@@ -194,8 +198,8 @@ export interface ShortJobs {
     more: ShortJobMore,
   ): Promise<Outcome<ShortJobTypes[N]['out']>>
   /**
-   * The same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX
-   * (SCANNED_INLINE_BYTES_MAX for a scan): a hand-over would cost more.
+   * Runs the same task on the calling thread, for inputs of at most INLINE_JSON_BYTES_MAX
+   * (SCANNED_INLINE_BYTES_MAX for a scan): a transfer would cost more.
    */
   here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }

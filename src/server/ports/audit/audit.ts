@@ -1,23 +1,23 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
 /**
- * Who did it: an API key or a SCIM token by its hash, a user of the command line, or the node itself. Never a
- * plain key.
+ * The actor of an event: an API key or a SCIM token by its hash, a user of the command line, or the node
+ * itself. Never a plain key.
  */
 export interface AuditActor {
   readonly kind: 'key' | 'scim_token' | 'cli' | 'system'
-  /** That hash, or name of the system's user; null where there is none. */
+  /** The hash, or the name of the system's user; null where there is none. */
   readonly id: string | null
 }
 
-/** One row of the log of who changed, released or was refused what. Nothing in it is secret. */
+/** One row of the log of changes, releases and refusals. Nothing in a row is secret. */
 export interface AuditEvent {
-  /** Its chain. */
+  /** The organization whose chain the row belongs to. */
   readonly organizationId: string
-  /** Null for what belongs to the organization. */
+  /** Null for objects that belong to the organization. */
   readonly workspaceId: string | null
   readonly actor: AuditActor
-  /** Of the call; null for the command line. */
+  /** Id of the request; null for the command line. */
   readonly requestId: string | null
   /** Id of the operation (`vault.put_secret`), or of the verb (`cli.vault-rotate-root`). */
   readonly operation: string
@@ -25,28 +25,26 @@ export interface AuditEvent {
   readonly objectKind: string
   readonly objectId: string
   /**
-   * What may be seen of the object before and after, as its operation answers it; null = it did not or does
-   * not exist.
+   * The visible fields of the object before and after, as its operation returns them; null = the object did
+   * not or does not exist.
    */
   readonly before: unknown
   readonly after: unknown
-  /**
-   * Of refusals that are gathered: how many equal ones this stands for, and the instant of the first (ISO
-   * 8601).
-   */
+  /** Number of equal refusals that this event stands for, where refusals are gathered. */
   readonly count?: number
+  /** Instant of the first of these refusals (ISO 8601). */
   readonly since?: string
 }
 
 /**
- * Events that are too many for a transaction each: releases and refusals. They are appended in batches, in
- * order; equal refusals are counted, and appended once a minute. Changes go into the transaction of the
+ * Takes events that are too many for a transaction each: releases and refusals. They are appended in batches,
+ * in order; equal refusals are counted, and appended once a minute. Changes go into the transaction of the
  * change instead (`appendAudit`).
  */
 export interface AuditTrail {
-  /** @returns false when no more may wait: then what it tells of must not happen */
+  /** @returns false when no more events may wait: the release must then not happen */
   note(event: AuditEvent): boolean
-  /** Appends what waits, and ends. */
+  /** Appends the waiting events, and ends. */
   close(): Promise<void>
 }
 
@@ -55,32 +53,30 @@ export interface AuditRow {
   readonly organizationId: string
   /** 1, 2, 3, … in each organization. */
   readonly n: number
-  /** All that the row tells, as JSON. */
+  /** All facts of the row, as JSON. */
   readonly text: string
   /**
-   * Lower-case hex SHA-256 of the row before's and `text`: keep one elsewhere, and nobody can change what
-   * came before it.
+   * Lower-case hex SHA-256 of the previous row's hash and `text`: a copy of this hash kept elsewhere proves
+   * that no earlier row was changed.
    */
   readonly hash: string
 }
 
-/** What is looked for; what is left out may be anything. */
+/** Conditions on rows; a condition that is left out matches every row. */
 export interface AuditQuery {
   readonly organizationId: string
-  /** UUID or slug; one that was deleted is found by its UUID. */
+  /** UUID or slug; a deleted workspace is found by its UUID. */
   readonly workspace?: string
   readonly operation?: string
   readonly objectKind?: string
   readonly objectId?: string
   readonly actorId?: string
   readonly outcome?: AuditEvent['outcome']
-  /**
-   * Instants as ISO 8601 texts, so that the store takes all digits of what it told: the first, and the one
-   * behind the last.
-   */
+  /** The first instant, as an ISO 8601 text, so that the store compares all digits that it returned. */
   readonly since?: string
+  /** The instant after the last, as an ISO 8601 text. */
   readonly until?: string
-  /** Rows with a smaller number only. */
+  /** Only rows with a smaller number. */
   readonly before?: number
   readonly limit: number
 }
@@ -88,11 +84,11 @@ export interface AuditQuery {
 export interface AuditPage {
   /** Newest first. A page of a search that finds little, or only large rows, may be short. */
   readonly rows: readonly AuditRow[]
-  /** `before` of the next page; null when this is the last. */
+  /** `before` of the next page; null when this page is the last. */
   readonly nextBefore: number | null
 }
 
-/** The log as management keys read it. */
+/** The audit log as management keys read it. */
 export interface AuditLog {
   /** Failures: workspace_unknown, store_unavailable. */
   find(query: AuditQuery): Promise<Outcome<AuditPage>>

@@ -7,12 +7,12 @@ export interface ContainerUses {
   touch(workspaceId: string, containerId: string): Promise<Outcome<null>>
   /** The last use of each container that has a row, by `containerId`. */
   lastUses(workspaceId: string, containerIds: readonly string[]): Promise<Outcome<ReadonlyMap<string, Date>>>
-  /** The workspace was deleted: nobody uses a container of it any more. */
+  /** Whether the workspace was deleted, so that its containers are used no more. */
   isOfDeleted(workspaceId: string): Promise<Outcome<boolean>>
   /**
-   * Runs the removal of a container while no write can begin in it, and forgets its use. A write that has
-   * begun is a use.
-   * @returns null when the container was used since, or another removal is at it. Failures:
+   * Runs the removal of a container while no write can begin in it, and removes the row of its use. A write
+   * that has begun is a use.
+   * @returns null when the container was used since, or another removal works on it. Failures:
    * store_unavailable, and those of `remove`.
    */
   removal<T>(
@@ -22,53 +22,56 @@ export interface ContainerUses {
   ): Promise<Outcome<T | null>>
 }
 
-/** Where a container file is, and its size. */
+/** The path and size of a container file. */
 export interface ClaimInput {
   readonly containerId: string
-  /** As `parseContainerPath` gives it. */
+  /** A path as `parseContainerPath` returns it. */
   readonly path: string
   readonly sizeBytes: number
   readonly signal?: AbortSignal
 }
 
-/** A path that is one write's. */
+/** A path that one write holds alone. */
 export interface PathClaim {
   readonly workspaceId: string
   readonly containerId: string
   readonly path: string
   readonly sizeBytes: number
-  /** The fencing token: another one when somebody else had the path since. */
+  /** The fencing token: changes when another write took the path. */
   readonly claimId: string
 }
 
-/** What lies at a path: a file of so many bytes, or nothing. */
+/** The content of a path: a file of so many bytes, or nothing. */
 export type Found = number | 'nothing'
 
-/** A path that is counted, as the sweep saw it. */
+/** A counted path, as the sweep saw it. */
 export type CountedPath = Omit<PathClaim, 'sizeBytes'>
 
 export interface DueInput {
-  /** Paths that were last counted so long ago, beside those that a write has left open; null: only these. */
+  /**
+   * Milliseconds: paths that were last counted so long ago are due, beside paths that a write has left open;
+   * null: only the latter.
+   */
   readonly ageMs: number | null
-  /** Only paths of that one. */
+  /** Only paths of this container. */
   readonly container?: ContainerRef
-  /** The last path of the page before. */
+  /** The last path of the previous page. */
   readonly after: CountedPath | null
   readonly countMax: number
 }
 
-/** What the workspace's quota counts for container files. Failures of all: store_unavailable. */
+/** The bytes that the workspace's quota counts for container files. Failures of all: store_unavailable. */
 export interface ContainerSizes {
   /**
-   * Ends a write. @param found what lies at the path now; when that is not known, the larger size stays until
+   * Ends a write. @param found the content of the path now; when it is unknown, the larger size stays until
    * the sweep has looked
    */
   release(claim: PathClaim, found: Found | 'unknown'): Promise<Outcome<null>>
-  /** Paths to be counted again, none of which a write has now, in an order of the store's own. */
+  /** Paths to be counted again, in an order of the store's own; paths that a write holds now are left out. */
   due(input: DueInput): Promise<Outcome<readonly CountedPath[]>>
   /**
-   * @param found what lay there after `due`. @returns whether the count was another one; a write since is
-   * left alone
+   * @param found the content of the path after `due`. @returns whether the count changed; a path that was
+   * written since is left alone
    */
   recount(path: CountedPath, found: Found): Promise<Outcome<boolean>>
 }

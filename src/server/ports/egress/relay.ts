@@ -1,26 +1,28 @@
 import type { ByteReader, Upload } from '../byte-streams.ts'
 
-/** A request as it came, for an operation that passes it on. */
+/** A request as received, for an operation that relays it. */
 export interface RelayedRequest {
-  /** Upper case: the front end knows methods in lower case alone. */
+  /** Upper case: the HTTP server knows methods in lower case alone. */
   readonly method: string
-  /** Undecoded, without the question mark; null when there is none. */
+  /** Undecoded, without the question mark; null when there is no query. */
   readonly query: string | null
-  /** Flat name, value list in the order of arrival, names in lower case; one entry for every field line. */
+  /**
+   * Flat list of name and value in the order of arrival, names in lower case; one entry for every field line.
+   */
   readonly headers: readonly string[]
-  /** Bytes announced; null when the body comes in chunks. 0 = there is none. */
+  /** Bytes announced; null when the body comes in chunks. 0 = there is no body. */
   readonly bodyBytes: number | null
-  /** It stands still until `receive`, and is given on as it comes, without a limit of its size. */
+  /** The body is paused until `receive`, and is relayed as it comes, without a limit of its size. */
   readonly body: Upload
 }
 
-/** Somebody else's answer, passed on while it comes. */
+/** The response of another server, relayed while it comes. */
 export interface RelayedAnswer {
   readonly status: number
-  /** Flat name, value list; what belongs to one connection alone is left out, and so is the length. */
+  /** Flat list of name and value; hop-by-hop fields and the length are left out. */
   readonly headers: readonly string[]
-  /** Null when it does not say: then it goes out in chunks. */
+  /** Null when the response does not say: the body then goes out in chunks. */
   readonly bodyBytes: number | null
-  /** The reply closes it, on every path. */
+  /** The reply closes the body, on every path. */
   readonly body: ByteReader
 }

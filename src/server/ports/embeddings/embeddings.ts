@@ -14,58 +14,64 @@ export interface EmbeddingJob {
   readonly model: CallableModel
   readonly request: EmbeddingsRequest
   /**
-   * Of the key: under a limit that counts it an unpriced endpoint is passed over while another one is left.
-   * C40. Null: none.
+   * Flags of the key's limits: under a limit that counts it, an unpriced endpoint is skipped while another is
+   * left. C40. Null: no limits.
    */
   readonly limits: LimitFlags | null
-  /** Who asks: failures of one caller alone say little of an endpoint. */
+  /** The caller: failures of one caller alone say little about an endpoint. */
   readonly caller: Caller
-  /** For the audit log, where an endpoint's credential has to be released. */
+  /** Id of the request for the audit log, where an endpoint's credential has to be released. */
   readonly requestId?: string
-  /** Gateways that the call has come through. */
+  /** Number of gateways that the call has passed. */
   readonly hops?: number
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
   /**
-   * Whose signal says that the caller left; read only when something has to wait. C24. Its notes are told of
-   * attempts that failed.
+   * The call: its signal ends when the caller left, and is read only when the call has to wait. C24. Its
+   * notes receive attempts that failed.
    */
   readonly call: {
     readonly signal: AbortSignal
-    /** False: the caller's organization has to read before more is made for it. */
+    /** False: the caller's organization has to read its replies before more is made for it. */
     readonly hasRoomToRead?: boolean
     readonly notes?: Pick<CallNotes, 'failedAttempts'>
-    /** Told true when a provider has the call, and false when it is to be sent to another one. */
+    /**
+     * Called with true when a provider has the call, and with false when the call is to be sent to another
+     * provider.
+     */
     sent?(isSent: boolean): void
   }
 }
 
 export interface EmbeddingsResult {
-  /** UTF-8 JSON of the `data` array, in the encoding that was asked; slices that follow each other. */
+  /** UTF-8 JSON of the `data` array, in the requested encoding; slices that follow each other. */
   readonly data: readonly Uint8Array[]
   readonly promptTokens: number
   readonly totalTokens: number
-  /** True when the provider's figures were missing or impossible and ours stand in. Design §6.4. */
+  /**
+   * True when the provider's figures were missing or impossible and Sluice's estimate replaces them. Design
+   * §6.4.
+   */
   readonly isEstimated: boolean
   readonly provider: string
   readonly promptNanoPerMillion: number
   readonly requestNano: number
-  /** It was a workspace's own endpoint. */
+  /** The endpoint is a workspace's own. */
   readonly isByok: boolean
   /** The endpoint has no price. C14. */
   readonly isUnpriced: boolean
   readonly attempts: number
   readonly previousErrors: readonly PreviousError[]
-  /** Milliseconds of the answering attempt. */
+  /** Milliseconds of the attempt that succeeded. */
   readonly upstreamMs: number
-  /** Returns the bytes that this answer holds of the front's budget; call once when `data` was written. */
+  /** Returns the bytes of this result to the front's budget; called once when `data` was written. */
   readonly release: () => void
 }
 
-/** A call whose endpoints are chosen, and nothing of it sent. */
+/** A call whose endpoints are chosen, before anything is sent. */
 export interface EmbeddingPlan {
   readonly bound: CostBound
-  /** Calls them in turn, answers with the first that succeeds; once. */
+  /** Calls the endpoints one after another and returns the first success; called once. */
   run(): Promise<Outcome<EmbeddingsResult>>
 }
 

@@ -9,11 +9,11 @@ import type { CallableModel } from '../models/models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A model endpoint of an organization's own. §2.9, B2.6. */
+/** A model endpoint that belongs to an organization. §2.9, B2.6. */
 export interface PrivateEndpoint {
   readonly id: string
   readonly organizationId: string
-  /** That of the last passing validation; null until there was one. C28. */
+  /** The workspace of the last passing validation; null before the first. C28. */
   readonly workspaceId: string | null
   readonly status: EndpointStatus
   readonly modelPermaslug: string
@@ -23,9 +23,9 @@ export interface PrivateEndpoint {
   readonly baseUrl: string
   readonly declaredRegion: EndpointRegion | null
   readonly declaredZdr: boolean | null
-  /** Null: its calls are free and said to be so. C14. */
+  /** Null: its calls are free, and their replies say so. C14. */
   readonly pricing: EndpointPricing | null
-  /** In the vault of its workspace; null: it has no credential. */
+  /** Name of its credential in the vault of its workspace; null: it has none. */
   readonly secretName: string | null
   readonly createdAt: Date
 }
@@ -37,7 +37,7 @@ export interface EndpointRef {
 }
 
 export interface EndpointInput extends Omit<PrivateEndpoint, 'id' | 'workspaceId' | 'status' | 'createdAt'> {
-  /** A repetition with the same `fields` is given the first endpoint as it is now. B2.6. */
+  /** A repetition with the same `fields` returns the first endpoint as it is now. B2.6. */
   readonly idempotency: { readonly key: string; readonly apiKeyHash: string; readonly fields: string } | null
 }
 
@@ -50,18 +50,20 @@ export interface EndpointChanges {
   readonly secretName?: string | null
 }
 
-/** What an operation does, and who asks it: for the audit log. */
+/** The operation and its caller, for the audit log. */
 export interface EndpointActor extends ChangedBy {
   readonly operation: string
 }
 
-/** The right to probe an endpoint: one at a time on all fronts, for so long as a probe may take. C28. */
+/**
+ * The right to probe an endpoint: one probe at a time on all fronts, for as long as a probe may take. C28.
+ */
 export interface ProbeClaim {
   readonly token: string
   readonly endpoint: PrivateEndpoint
-  /** What the endpoint was at the claim: another one by now means that something changed. */
+  /** Revision of the endpoint at the claim: another revision by now means that something changed. */
   readonly revision: number
-  /** Ended by a change of the configuration. */
+  /** Revision of the configuration: a change of the configuration ends the claim. */
   readonly configRevision: number
 }
 
@@ -71,52 +73,58 @@ export interface Validation {
 }
 
 /**
- * Rows of private endpoints. Failures of all: store_unavailable; of those that name one: endpoint_unknown.
+ * Rows of private endpoints. Failures of all: store_unavailable; of methods that name an endpoint:
+ * endpoint_unknown.
  */
 export interface PrivateEndpoints {
   /** Oldest first. */
   list(organizationId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
   get(ref: EndpointRef): Promise<Outcome<PrivateEndpoint>>
   /**
-   * Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first one of this key was
+   * Failures: endpoints_full, idempotency_key_reused, endpoint_unknown (the first endpoint of this key was
    * deleted).
    */
   create(
     input: EndpointInput,
     by: EndpointActor,
   ): Promise<Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>>
-  /** Ends every validation before it. Failure: endpoint_not_draft. */
+  /** Ends every earlier validation. Failure: endpoint_not_draft. */
   update(ref: EndpointRef, changes: EndpointChanges, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   setPricing(ref: EndpointRef, pricing: EndpointPricing, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
   /** Failure: endpoint_not_active. */
   disable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /** Failures: endpoint_not_disabled, workspace_endpoints_full, workspace_unknown (it was deleted). */
+  /**
+   * Failures: endpoint_not_disabled, workspace_endpoints_full, workspace_unknown (the workspace was deleted).
+   */
   enable(ref: EndpointRef, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /** @param isDraftOnly keeps what was ever activated. Failure: endpoint_was_active. */
+  /** @param isDraftOnly keeps an endpoint that was ever activated. Failure: endpoint_was_active. */
   remove(ref: EndpointRef, isDraftOnly: boolean, by: EndpointActor): Promise<Outcome<null>>
   /** Failures: endpoint_active, probe_running. */
   claimValidation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
   /** Failures: not_validated, validation_stale, endpoint_active, probe_running. */
   claimActivation(ref: EndpointRef): Promise<Outcome<ProbeClaim>>
-  /** Gives a claim back that leads to nothing; one that is no longer held is left alone. */
+  /**
+   * Gives a claim back whose probe has no result; a claim that another process holds by now is left alone.
+   */
   dropClaim(claim: ProbeClaim): Promise<void>
-  /** Facts of the workspace that a validation is for. */
+  /** Facts of the workspace that an endpoint is validated for. */
   facts(input: {
     readonly organizationId: string
     readonly workspaceId: string
     readonly secret: { readonly name: string; readonly host: string } | null
   }): Promise<Outcome<WorkspaceFacts>>
-  /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result says nothing of it). */
+  /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result does not apply). */
   validated(
     claim: ProbeClaim,
     result: Validation & { readonly workspaceId: string },
     by: EndpointActor,
   ): Promise<Outcome<null>>
   /**
-   * Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (it was deleted).
+   * Ends the claim. Failures: endpoint_changed, workspace_endpoints_full, workspace_unknown (the workspace
+   * was deleted).
    */
   activated(claim: ProbeClaim, by: EndpointActor): Promise<Outcome<PrivateEndpoint>>
-  /** The active ones of a workspace. */
+  /** The active endpoints of a workspace. */
   active(workspaceId: string): Promise<Outcome<readonly PrivateEndpoint[]>>
 }
 
@@ -124,7 +132,7 @@ export interface WorkspaceFacts {
   readonly exists: boolean
   /** The workspace has as many active endpoints as it may. */
   readonly isFull: boolean
-  /** There is a secret of that name, and it is bound to that host. */
+  /** There is a secret of that name, bound to that host. */
   readonly hasSecret: boolean
 }
 
@@ -135,36 +143,36 @@ export interface ProbeInput {
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** What a real minimal request to an upstream shows. */
+/** The result of a real minimal request to an upstream. */
 export interface ProbeResult {
-  /** In order; the last one may have failed. */
+  /** Checks in their order; the last one may have failed. */
   readonly checks: readonly EndpointCheck[]
   /** The upstream did not answer within PROBE_MS_MAX. */
   readonly isSlow: boolean
 }
 
 export interface EndpointProber {
-  /** The protocol of a provider; null when there is none for it. */
+  /** The protocol of a provider; null when Sluice knows none for it. */
   nameOf(providerSlug: string): string | null
-  /** Whether the gate lets anybody go there. */
+  /** Whether the gate allows the destination to any caller. */
   mayReach(baseUrl: string): boolean
   /** Failures: busy (the audit log cannot take the release), store_unavailable. */
   probe(input: ProbeInput): Promise<Outcome<ProbeResult>>
 }
 
-/** The models of a workspace that has endpoints of its own. */
+/** The models of a workspace that has private endpoints. */
 export interface WorkspaceModels {
   /**
-   * @param id as a caller names a model; @returns null for one that is neither the catalogue's nor the
-   * workspace's
+   * @param id as a caller names a model. @returns null for a model that neither the catalogue nor the
+   * workspace has
    */
   resolve(id: string): CallableModel | null
 }
 
-/** What each workspace may call, as every front knows it within 250 ms of a change. */
+/** The models that each workspace may call; every front learns a change within 250 ms. */
 export interface PrivateModels {
   /**
-   * Null, at once, for a workspace without endpoints of its own. Waits for the store at the first call of a
+   * Null, at once, for a workspace without private endpoints. Waits for the store at the first call of a
    * workspace and after a change. Failures: store_unavailable, busy.
    */
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>>

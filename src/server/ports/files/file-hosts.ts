@@ -6,19 +6,19 @@ import type { StoreInput } from './transfer.ts'
 import type { ChangedBy, VaultScope } from '../vault/vault.ts'
 
 /**
- * Where the files of one workspace live: our own storage, or a provider under the workspace's key for it.
+ * The place of one workspace's files: Sluice's own storage, or a provider under the workspace's key for it.
  * B1.7, B2.7.
  */
 export interface FileHost {
-  /** Failures: those of the upload and of where it goes. */
+  /** Failures: those of the upload and of the host. */
   store(upload: Upload, input: StoreInput): Promise<Outcome<HostedUpload>>
-  /** Failures: query_invalid (what this host cannot do), and those of the host. */
+  /** Failures: query_invalid (the host does not support the query), and those of the host. */
   list(input: HostedPageInput): Promise<Outcome<HostedPage>>
   /** Failures: file_unknown, and those of the host. */
   get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>>
   /**
-   * Failures: file_unknown, file_not_downloadable, and those of the host. The content is the caller's to
-   * close.
+   * Failures: file_unknown, file_not_downloadable, and those of the host. The caller has to close the
+   * content.
    */
   open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>>
   /** Failures: file_unknown, and those of the host. */
@@ -27,7 +27,7 @@ export interface FileHost {
 
 export interface HostedUpload {
   readonly file: ToldFile
-  /** Lower-case hex, of the bytes of the file. */
+  /** Lower-case hex SHA-256 of the file's bytes. */
   readonly sha256: string
   readonly isReplay: boolean
 }
@@ -38,17 +38,17 @@ export interface HostedContent {
 }
 
 export interface HostedPageInput {
-  /** Id of the last file of the page before; null for the first page. */
+  /** Id of the last file of the previous page; null for the first page. */
   readonly after: string | null
-  /** Id of the first file of the page behind; null unless asked for. */
+  /** Id of the first file of the following page; null unless the caller pages backwards. */
   readonly before: string | null
   /** The parameter of the call that named the place, for messages. */
   readonly placeName: string
-  /** Only these, which exclude places; null for all. */
+  /** Only these files, without a place; null for all. */
   readonly ids: readonly string[] | null
   /** Null: the host's own order. */
   readonly order: 'asc' | 'desc' | null
-  /** Only files of that one; null for all. */
+  /** Only files of this purpose; null for all. */
   readonly purpose: string | null
   /** 1 to FILES_PAGE_MAX. */
   readonly limit: number
@@ -60,7 +60,10 @@ export interface HostedPage {
   readonly hasMore: boolean
 }
 
-/** Who asks for files at a provider: the key for it is released from what that one's vault has. */
+/**
+ * The caller that works with files at a provider: the provider's key is released from the effective secrets
+ * of this scope.
+ */
 export interface FilesCaller {
   readonly scope: VaultScope
   /** Id of the operation, for the audit log. */

@@ -9,22 +9,22 @@ export interface FileRecord {
   readonly workspaceId: string
   readonly filename: string
   readonly mimeType: string
-  /** Plain bytes. */
+  /** Plain bytes, before sealing. */
   readonly sizeBytes: number
-  /** Lower-case hex, of the plain bytes. */
+  /** Lower-case hex SHA-256 of the plain bytes. */
   readonly sha256: string
-  /** The data key that its object is sealed with. */
+  /** The data key that seals the object. */
   readonly dataKeyId: string
   /** True for promoted container files. §2.8. */
   readonly isDownloadable: boolean
-  /** Of OpenAI's shape; null when none was given. */
+  /** The purpose in OpenAI's wire form; null when none was given. */
   readonly purpose: string | null
   readonly createdAt: Date
-  /** When the sweep removes it; null, as left out: it stays. C37. */
+  /** The instant at which the sweep removes the file; null or left out: the file stays. C37. */
   readonly expiresAt?: Date | null
 }
 
-/** What an upload is, once its last byte is stored. */
+/** Facts of an upload, known once its last byte is stored. */
 export interface FileFacts {
   readonly filename: string
   readonly mimeType: string
@@ -33,83 +33,81 @@ export interface FileFacts {
   readonly dataKeyId: string
   readonly isDownloadable: boolean
   readonly purpose: string | null
-  /** Seconds from its creation; null, as left out: it stays. */
+  /** Seconds from the creation; null or left out: the file stays. */
   readonly expiresAfterS?: number | null
 }
 
 export interface UploadInput {
   readonly workspaceId: string
   /**
-   * Bytes of the file, for which as much is reserved as it will count: the declared length less the smallest
-   * form overhead. 0, for a body of unknown length, reserves nothing.
+   * Bytes of the file; the reservation is what they will count. The declared length less the smallest form
+   * overhead. 0, for a body of unknown length, reserves nothing.
    */
   readonly reserveBytes: number
   /**
-   * How much smaller than that the file may turn out: the most that a form may be longer than its smallest
-   * overhead. Where `reserveBytes` does not fit but a file without the slack does, it is begun all the same,
-   * and `extend` decides.
+   * Bytes by which the file may turn out smaller: the most that a form may be longer than its smallest
+   * overhead. Where `reserveBytes` does not fit but a file without the slack does, the upload begins all the
+   * same, and `extend` decides.
    */
   readonly slackBytes?: number
-  /** Folders that the file may need, which are reserved where they fit; none when left out. */
+  /** Folders that the file may need, reserved where they fit; none when left out. */
   readonly folders?: number
   readonly idempotency: Repeatable | null
   readonly signal?: AbortSignal
 }
 
-/** A `pending` row that is this process's: its lease is renewed until it is committed or abandoned. */
+/** A `pending` row that this process holds: its lease is renewed until the row is committed or abandoned. */
 export interface Upload {
-  /** Of the file and of its object. */
+  /** Id of the file and of its object. */
   readonly id: string
   readonly workspaceId: string
   /** The fencing token. */
   readonly attempt: number
-  /** Bytes that the workspace's quota holds for it now. */
+  /** Bytes that the workspace's quota reserves for the upload now. */
   readonly reservedBytes: number
 }
 
 export type Begun =
   | { readonly kind: 'new'; readonly upload: Upload }
   /**
-   * The same `Idempotency-Key` has answered already; the bytes of the file are still to be compared with
-   * `sha256`.
+   * The same `Idempotency-Key` has stored a file already; the bytes of the repetition are still to be
+   * compared with `sha256`.
    */
   | { readonly kind: 'replay'; readonly file: FileRecord }
 
-/** Rows of files: quota reservation, idempotency record and the sweep's knowledge in one. Design §5. */
+/** Rows of files: quota reservation, idempotency record and the knowledge of the sweep in one. Design §5. */
 export interface Files {
   /**
    * Reserves quota and makes the pending row. A refusal waits for racing uploads to settle first, and a
-   * repetition for the first call under its key, each for a bounded time.
-   * Failures: quota_exceeded, idempotency_mismatch, idempotency_running, busy (too many wait), client_gone,
-   * store_unavailable.
+   * repetition waits for the first call under its key, each for a bounded time. Failures: quota_exceeded,
+   * idempotency_mismatch, idempotency_running, busy (too many wait), client_gone, store_unavailable.
    */
   begin(input: UploadInput): Promise<Outcome<Begun>>
   /**
    * Reserves for a file of `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation
-   * covers it.
-   * Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
+   * covers the file. Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
    */
   extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>>
   /**
-   * Makes the file visible and settles the reservation to its true size. Call after the object is published.
-   * `upload_lost`: the sweep took the row over, and the caller removes the object. Failures: also
-   * quota_exceeded (the file is larger than what was reserved, and that does not fit), store_unavailable (it
-   * may be committed all the same): after those two call `abandon`, which leaves a committed row alone, and
-   * leave the object to the sweep.
+   * Makes the file visible and settles the reservation to its true size. To be called after the object is
+   * published. `upload_lost`: the sweep took the row over, and the caller removes the object. Failures: also
+   * quota_exceeded (the file is larger than its reservation, and the rest does not fit), store_unavailable
+   * (the row may be committed all the same). After these two, call `abandon`, which leaves a committed row
+   * alone, and leave the object to the sweep.
    */
   commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>>
   /**
-   * The other end of an upload: its reservation becomes use of a container path, which is then this write's
-   * alone until `ContainerSizes.release`. Call before the file is published: from here on the path counts the
-   * larger of the old file and the new one, and each folder that only it needs, whatever happens. Waits for
-   * another write of the path, for the removal of the container, and for room where more is counted than was
-   * reserved.
-   * Failures: upload_lost, quota_exceeded, busy, client_gone, store_unavailable; call `abandon` after them.
+   * Ends the upload of a container file: its reservation becomes use of a container path, which this write
+   * then holds alone until `ContainerSizes.release`. To be called before the file is published: from here on
+   * the path counts the larger of the old file and the new one, and each folder that only this path needs,
+   * whatever happens. Waits for another write of the path, for the removal of the container, and for room
+   * where more is counted than was reserved. Failures: upload_lost, quota_exceeded, busy, client_gone,
+   * store_unavailable; call `abandon` after them.
    */
   claimPath(upload: Upload, to: ClaimInput): Promise<Outcome<PathClaim>>
   /**
-   * Ends an upload that will not be committed and frees its quota at once. A failure needs no answer: the
-   * sweep does it.
+   * Ends an upload that will not be committed and frees its quota at once. Callers may ignore a failure: the
+   * sweep frees the quota then.
    * @param mayHaveObject true once `publish` was called: the row then stays until the sweep has removed the
    * bytes
    */
@@ -119,7 +117,7 @@ export interface Files {
   /** In the order of their ids, oldest first. Failure: store_unavailable. */
   list(workspaceId: string, page: FilePageInput): Promise<Outcome<FilePage>>
   /**
-   * Removes the row and frees its quota; the bytes are for the caller. Failures: file_unknown,
+   * Removes the row and frees its quota; the caller removes the bytes. Failures: file_unknown,
    * store_unavailable.
    */
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
@@ -131,20 +129,23 @@ export interface Files {
 
 export interface FilePageInput {
   /**
-   * Id of the last file of the page before (`after`, `after_id`, and what `cursor` decodes to); it need not
-   * exist.
+   * Id of the last file of the previous page (`after`, `after_id`, and the decoded `cursor`); the file need
+   * not exist.
    */
   readonly after: string | null
   /**
-   * Id of the first file of the page behind: the files before that one. It excludes `after`; null, as left
-   * out: none.
+   * Id of the first file of the following page: the page ends before that file. Excludes `after`; null or
+   * left out: none.
    */
   readonly before?: string | null
-  /** Only files of that one; a file without has PURPOSE_DEFAULT. Null, as left out: all. */
+  /** Only files of this purpose; a file without a purpose has PURPOSE_DEFAULT. Null or left out: all. */
   readonly purpose?: string | null
-  /** Only these: few, each an id of a file, be it of none of the workspace. Null, as left out: all. */
+  /**
+   * Only these files. A short list of ids of files, some of which may belong to no file of the workspace.
+   * Null or left out: all.
+   */
   readonly ids?: readonly string[] | null
-  /** At least 1; how many at most is the operation's to say. */
+  /** At least 1; the operation sets the most. */
   readonly limit: number
 }
 
@@ -156,16 +157,16 @@ export interface FilePage {
 export interface StorageUsage {
   readonly quotaBytes: number
   /**
-   * Of files that are ready, and of container files that were put through Sluice with their folders:
+   * Bytes of ready files, and of container files that were stored through Sluice, with their folders:
    * COUNTED_BYTES_MIN each at least.
    */
   readonly usedBytes: number
-  /** Held for uploads under way. */
+  /** Bytes reserved for uploads under way. */
   readonly reservedBytes: number
 }
 
 /**
- * An upload that nobody will finish, claimed by the sweep: its quota is free, its bytes are still to be
+ * An upload whose process is gone, claimed by the sweep: its quota is free, its bytes are still to be
  * removed.
  */
 export interface StaleUpload {
@@ -174,45 +175,41 @@ export interface StaleUpload {
   readonly attempt: number
 }
 
-/** What the sweep and `files verify` need beside `Files`. Failures of all: store_unavailable. */
-/** An object in storage, as its row knows it. */
+/** An object in storage, as its row describes it. */
 export interface SealedObject {
-  /** Of the object. */
+  /** Id of the object. */
   readonly id: string
   readonly workspaceId: string
   readonly dataKeyId: string
-  /** Of the plain bytes, as the digest is. */
+  /** Plain bytes, before sealing; the digest is theirs too. */
   readonly sizeBytes: number
   readonly sha256: string
 }
 
+/** Rows that the sweep and `files verify` need beside `Files`. Failures of all: store_unavailable. */
 export interface FileSweep {
   /** Moves uploads whose lease ran out to `abandoned`, with a lease of the sweep's own. */
   claimStale(countMax: number): Promise<Outcome<readonly StaleUpload[]>>
   /**
-   * @returns those of the fronts that are gone: they have no row, or a silent one, and no upload of theirs
-   * has a lease
+   * @returns ids of fronts that are gone: their row is missing or silent, and no upload of theirs has a lease
    */
   goneFronts(ids: readonly string[]): Promise<Outcome<ReadonlySet<string>>>
   /**
-   * Removes rows of files whose time has come, and frees their quota: the bytes are for the caller. @returns
+   * Removes rows of files whose time is over, and frees their quota; the caller removes the bytes. @returns
    * ids of their objects
    */
   removeExpired(countMax: number): Promise<Outcome<readonly string[]>>
   /**
-   * Removes the row of a claimed upload, when its bytes are gone. @returns false when another sweep has it by
-   * now
+   * Removes the row of a claimed upload, after its bytes are gone. @returns false when another sweep holds
+   * the row by now
    */
   forget(stale: StaleUpload): Promise<Outcome<boolean>>
-  /**
-   * @returns those of the ids that no row stands for, of a file or of a clip: their objects are orphans once
-   * they are old enough
-   */
+  /** @returns ids without a row of a file or of a clip: their objects are orphans once they are old enough */
   withoutRow(ids: readonly string[]): Promise<Outcome<readonly string[]>>
   /** Ready files of all workspaces, by id. */
   page(after: string | null, countMax: number): Promise<Outcome<readonly FileRecord[]>>
   /** Clips of all video jobs, by the ids of their objects. */
   clips(after: string | null, countMax: number): Promise<Outcome<readonly SealedObject[]>>
-  /** Removes idempotency records that are older than a day. @returns rows */
+  /** Removes idempotency records that are older than a day. @returns number of rows */
   expire(): Promise<Outcome<number>>
 }

@@ -4,88 +4,103 @@ import type { DataKey } from '../vault/key-ring.ts'
 import type { FileRecord } from './files.ts'
 import type { StoredObject } from './storage.ts'
 
-/** The staging file to make and to write: sealed, or plain as container files are. */
+/** The staging file to be made and written: sealed, or plain for container files. */
 export interface IntakeTarget {
   readonly path: string
   readonly seal: { readonly dataKey: DataKey; readonly objectId: string } | null
 }
 
-/** What becomes of the bytes of one file in a worker thread. Design §5. */
+/** The handling of the bytes of one file in a worker thread. Design §5. */
 export interface IntakeInput {
-  /** The workspace that the place is held for. */
+  /** The workspace whose share of the worker sessions the file takes. */
   readonly holder: string
-  /** Null: the bytes are only looked at. */
+  /** Null: the bytes are read and not written. */
   readonly target: IntakeTarget | null
-  /** What the scanner is for: to `refuse` what §4.7 does not accept, to tell the `type`, or nothing. */
+  /**
+   * The task of the scanner: `refuse` content that §4.7 does not accept, detect the `type`, or nothing
+   * (`any`).
+   */
   readonly content: 'refuse' | 'type' | 'any'
-  /** Bytes of the file; one more fails with file_too_large. */
+  /** The most bytes of the file; one more fails with file_too_large. */
   readonly bytesMax: number
 }
 
 export interface IntakeVerdict {
-  /** Of §4.7; `application/octet-stream` for content that has no accepted type or was not looked at. */
+  /**
+   * A type of §4.7; `application/octet-stream` for content without an accepted type, or that was not scanned.
+   */
   readonly mimeType: string
   readonly sizeBytes: number
-  /** Lower-case hex, of the plain bytes. */
+  /** Lower-case hex SHA-256 of the plain bytes. */
   readonly sha256: string
 }
 
-/** Long sessions in the worker threads: one a file. */
+/** Long sessions in the worker threads: one for each file. */
 export interface Intake {
   /**
-   * Reserves a place before a byte of the body is read. The data key's bytes are moved away.
-   * Failures: busy (no place, or none for this holder), draining.
+   * Reserves a place before a byte of the body is read. The data key's bytes are transferred. Failures: busy
+   * (no place, or none for this holder), draining.
    */
   open(input: IntakeInput): Outcome<IntakeSession>
 }
 
 /**
- * Push bytes, then `finish` or `cancel`; one of them on every path. Its window is what is on its way to the
- * thread: clamp(UPLOADS_BYTES_MAX ÷ uploads of this front, 128 KiB, 1 MiB).
+ * A session of one file: push bytes, then call `finish` or `cancel`, one of them on every path. The window
+ * limits the bytes on their way to the thread: clamp(UPLOADS_BYTES_MAX ÷ uploads of this front, 128 KiB, 1
+ * MiB).
  */
 export interface IntakeSession {
-  /** Copies; also when the window is full. @returns false when it is full now: give no more until `onRoom` */
+  /**
+   * Copies the bytes, also when the window is full. @returns false when the window is full now: push no more
+   * until `onRoom`
+   */
   push(bytes: Uint8Array): boolean
-  /** Told each time a full window has room again. */
+  /** The listener is called each time a full window has room again. */
   onRoom(told: () => void): void
   /**
-   * Told once when the session failed by itself: content, size, disk, a thread that ended or does not answer.
+   * The listener is called once when the session failed by itself: content, size, disk, a thread that ended
+   * or does not answer.
    */
   onFailure(told: (failure: Failure) => void): void
   /**
-   * The last byte was pushed. The file is written and closed, but not synced.
-   * Failures: file_empty, content_unsupported, file_too_large, storage_full, storage_unavailable, busy (its
-   * thread ended).
+   * Ends the session after the last byte. The file is written and closed, but not synced. Failures:
+   * file_empty, content_unsupported, file_too_large, storage_full, storage_unavailable, busy (the thread
+   * ended).
    */
   finish(): Promise<Outcome<IntakeVerdict>>
   /**
-   * Resolves when the thread has let go of the file, or has ended, and at once when it does not answer: what
-   * it still writes then is removed when it has ended. Never rejects. Harmless after `finish`.
+   * Resolves when the thread has closed the file, or has ended, and at once when the thread does not answer:
+   * bytes that the thread writes after that are removed when it has ended. Never rejects. Harmless after
+   * `finish`.
    */
   cancel(): Promise<void>
 }
 
 /**
- * Reading what is sealed: a worker thread reads, verifies and opens, and moves plain bytes here. Design §5.
+ * Reads sealed objects: a worker thread reads, verifies and unseals, and transfers plain bytes here. Design
+ * §5.
  */
 export interface Unsealing {
   /**
    * Reads plain bytes of a sealed object. Pieces are buffers of their own; at most two are on their way. The
-   * object stays the caller's to close, after the reader's end and when nothing has it `onLent` any more.
+   * caller has to close the object, after the reader's end and when no thread reads it by `onLent` any more.
    * Failures: content_damaged, data_key_unavailable, storage_unavailable, busy.
    */
   open(input: UnsealInput): Promise<Outcome<ByteReader>>
 }
 
-/** Plain bytes `from` up to but without `to`. The data key's bytes are moved away. */
+/** Plain bytes `from` up to but without `to`. The data key's bytes are transferred. */
 export interface UnsealInput {
   readonly file: FileRecord
   readonly object: StoredObject
   readonly dataKey: DataKey
   readonly from: number
   readonly to: number
-  /** Ends reads of an object whose bytes are elsewhere. */
+  /** Ends reads of an object whose bytes are on another machine. */
   readonly signal?: AbortSignal
-  /** Told of a thread that reads the object by its descriptor: it must stay open until then. */
+  /**
+   * Called when a thread reads the object by its descriptor: the object must stay open until `released`
+   * resolves.
+   */
   readonly onLent?: (released: Promise<void>) => void
 }

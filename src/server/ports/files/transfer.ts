@@ -4,9 +4,7 @@ import type { Content, Upload } from '../byte-streams.ts'
 import type { FileRecord } from './files.ts'
 import type { ContainerFile, ContainerRef } from './storage.ts'
 
-/**
- * What moves whole files between clients, storage and rows; whatever fails leaves nothing behind. Design §5.
- */
+/** Moves whole files between clients, storage and rows; a failure leaves nothing behind. Design §5. */
 export interface Transfers {
   /**
    * Pending row → staged and sealed object → ready row.
@@ -14,8 +12,8 @@ export interface Transfers {
    */
   store(upload: Upload, input: StoreInput): Promise<Outcome<Stored>>
   /**
-   * Copies a container file, whatever its content, into a file of its own.
-   * Failures: those of `store`, container_file_unknown.
+   * Copies a container file, whatever its content, into a file of its own. Failures: those of `store`,
+   * container_file_unknown.
    */
   promote(from: ContainerPath, input: StoreInput): Promise<Outcome<Stored>>
   /** Writes a container file, plain. Failures: those of `Storage` and the upload. */
@@ -24,17 +22,17 @@ export interface Transfers {
   openFile(file: FileRecord, signal: AbortSignal): Promise<Outcome<Content>>
   /** Failures: container_file_unknown, storage_unavailable. */
   openContainerFile(from: ContainerPath, signal: AbortSignal): Promise<Outcome<OpenContainerFile>>
-  /** Removes row and bytes. Failures: file_unknown, store_unavailable. */
+  /** Removes the row and the bytes. Failures: file_unknown, store_unavailable. */
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
 }
 
 export interface ContainerPath {
   readonly container: ContainerRef
-  /** As `parseContainerPath` gives it. */
+  /** A path as `parseContainerPath` returns it. */
   readonly path: string
 }
 
-/** What was put, be it another's file by now. */
+/** The file that this call wrote, even when another write has replaced it by now. */
 export type WrittenFile = Pick<ContainerFile, 'path' | 'sizeBytes' | 'changedAt'>
 
 export interface OpenContainerFile {
@@ -45,12 +43,12 @@ export interface OpenContainerFile {
 export interface StoreInput {
   readonly workspaceId: string
   readonly idempotency: Repeatable | null
-  /** Ends the transfer with everything undone. */
+  /** The signal ends the transfer with everything undone. */
   readonly signal: AbortSignal
 }
 
 export interface Stored {
   readonly file: FileRecord
-  /** The same `Idempotency-Key` had stored it before. C16. */
+  /** The same `Idempotency-Key` had stored the file before. C16. */
   readonly isReplay: boolean
 }

@@ -5,9 +5,9 @@ import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { Span } from '../money/money.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** What a key may cost. Shared by all keys of one rotation. */
+/** The limits of a key, shared by all keys of one rotation. */
 export interface KeyLimits {
-  /** Whole nano-USD; null = none. */
+  /** Whole nano-USD; null = no limit. */
   readonly limitNano: bigint | null
   /** The windows of the limit; null = the key's lifetime. */
   readonly limitReset: LimitReset | null
@@ -15,7 +15,7 @@ export interface KeyLimits {
   readonly countsByok: boolean
 }
 
-/** An API key as those see it who manage it. B2.10. */
+/** An API key as management keys see it. B2.10. */
 export interface ManagedKey extends KeyLimits {
   readonly hash: string
   readonly label: string
@@ -33,9 +33,12 @@ export interface ManagedKey extends KeyLimits {
   readonly allowedModels: readonly string[] | null
   /** Null = all. C34. */
   readonly scopes: readonly KeyScope[] | null
-  /** What was spent against its limit in the windows of today, or would be. Whole nano-USD. */
+  /**
+   * Whole nano-USD that count against the limit in the windows of today, or would count if there were a
+   * limit.
+   */
   readonly countedNano: bigint
-  /** Whole nano-USD in the windows of today, of all keys of its rotation. */
+  /** Whole nano-USD in the windows of today, of all keys of the rotation. */
   readonly spent: Readonly<Record<Span, bigint>>
   readonly byok: Readonly<Record<Span, bigint>>
   readonly creatorUserId: string | null
@@ -50,7 +53,8 @@ export interface NewApiKey extends KeyLimits {
   readonly name: string
   readonly organizationId: string
   /**
-   * UUID or slug; null for a management key, and for an intern's, which acts in the workspace of the intern.
+   * UUID or slug; null for a management key, and for an intern's key, which acts in the workspace of the
+   * intern.
    */
   readonly workspace: string | null
   /** As sent; null for keys of other kinds. */
@@ -64,13 +68,13 @@ export interface NewApiKey extends KeyLimits {
   readonly expiresAt: Date | null
 }
 
-/** What is left out stays. */
+/** Fields that are left out stay. */
 export type KeyChanges = Partial<
   KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>
 >
 
 export interface KeyRef {
-  /** Null = whichever it belongs to, for operators. */
+  /** Null = the key's own organization, for operators. */
   readonly organizationId: string | null
   /** As sent. */
   readonly hash: string
@@ -78,7 +82,7 @@ export interface KeyRef {
 
 export interface KeyPageInput {
   readonly organizationId: string | null
-  /** UUID or slug; null = of all. */
+  /** UUID or slug; null = all workspaces. */
   readonly workspace: string | null
   readonly includesDisabled: boolean
   readonly offset: number
@@ -86,13 +90,13 @@ export interface KeyPageInput {
 
 export interface Rotation {
   readonly overlapS: number
-  /** Of the new key; left out: as the key had it. */
+  /** Expiry of the new key; left out: that of the old key. */
   readonly expiresAt?: Date | null
 }
 
 export interface MadeKey {
   readonly apiKey: ManagedKey
-  /** The plain key: nowhere else, and never again. */
+  /** The plain key: Sluice keeps no copy and never shows it again. */
   readonly key: string
 }
 
@@ -100,15 +104,15 @@ export interface RotatedKey extends MadeKey {
   readonly previous: { readonly hash: string; readonly expiresAt: Date }
 }
 
-/** Who changes a key by which operation, for the audit log. */
+/** The caller of a change and its operation, for the audit log. */
 export interface KeyActor extends ChangedBy {
   readonly operation: string
 }
 
 /**
- * API keys of organizations; every change is audited, and obeyed by every front.
- * Failures of all: store_unavailable; of those that name a key: api_key_unknown, which a revoked one, another
- * organization's and what cannot be a hash are too.
+ * API keys of organizations; every change is audited, and every front applies it. Failures of all:
+ * store_unavailable; of methods that name a key: api_key_unknown, also for a revoked key, a key of another
+ * organization, and a text that cannot be a hash.
  */
 export interface ApiKeys {
   /** Newest first, at most KEYS_PAGE. Failures: workspace_unknown, reference_ambiguous. */
@@ -117,12 +121,12 @@ export interface ApiKeys {
   /** Failures: workspace_unknown, intern_unknown. */
   create(input: NewApiKey, by: KeyActor): Promise<Outcome<MadeKey>>
   /**
-   * Failure: key_unscoped (a management key was to get scopes). Limits change for all keys of its rotation,
-   * what else there is for this key alone.
+   * Failure: key_unscoped (a management key cannot have scopes). Limits change for all keys of the rotation,
+   * other fields for this key alone.
    */
   update(ref: KeyRef, changes: KeyChanges, by: KeyActor): Promise<Outcome<ManagedKey>>
   /** Ends the key for good. */
   remove(ref: KeyRef, by: KeyActor): Promise<Outcome<null>>
-  /** Makes a key in its place, which goes on with its account; an expired one is unknown here. */
+  /** Makes a key in place of this one, with the same account. An expired key counts as unknown here. */
   rotate(ref: KeyRef, input: Rotation, by: KeyActor): Promise<Outcome<RotatedKey>>
 }

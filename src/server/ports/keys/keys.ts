@@ -4,8 +4,8 @@ import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyMoney } from '../money/key-money.ts'
 
 /**
- * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of it.
- * Contract C4, C5, C9.
+ * An API key, or a token of an identity provider, as fronts know it. The plain key is never part of the
+ * record. Contract C4, C5, C9.
  */
 export interface KeyRecord {
   /** Lower-case hex SHA-256 of the plain key: the public identity of the key. */
@@ -13,7 +13,7 @@ export interface KeyRecord {
   readonly kind: KeyKind
   readonly name: string
   readonly organizationId: string
-  /** Null for management keys and tokens of SCIM, which belong to the organization. */
+  /** Null for management keys and SCIM tokens, which belong to the organization. */
   readonly workspaceId: string | null
   /** The workspace `default` of the organization: where a management key acts when it names none. */
   readonly defaultWorkspaceId: string
@@ -21,22 +21,22 @@ export interface KeyRecord {
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
   readonly isDisabled: boolean
-  /** Facts of the key's workspace, of a management key's default one. C5. */
+  /** Facts of the key's workspace; for a management key, of the default workspace. C5. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly expiresAtMs: number | null
-  /** Models that it may use: `author/slug`, or `author/*`; null = all. */
+  /** Models that the key may use: `author/slug`, or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
-  /** What it may do; null = all that its kind may. C34. */
+  /** Scopes of the key; null = all that its kind may have. C34. */
   readonly scopes: readonly KeyScope[] | null
   readonly money: KeyMoney
 }
 
-/** Loads key records from the truth. */
+/** Loads key records from Postgres, the source of truth. */
 export interface KeyStore {
   /**
-   * The records of those that exist, in any order; unknown, revoked and deleted keys are left out alike.
-   * Settles within KEY_LOAD_MS_MAX; `store_unavailable` when it cannot tell.
+   * The records of keys that exist, in any order; unknown, revoked and deleted keys are left out alike.
+   * Settles within KEY_LOAD_MS_MAX; `store_unavailable` when the store does not answer.
    */
   load(hashes: readonly string[]): Promise<Outcome<readonly KeyRecord[]>>
 }
@@ -49,22 +49,22 @@ export interface Invalidation {
   readonly n: number
   readonly kind: CachedKind
   /**
-   * For `key` the hash; for `vault` and `private_endpoint` the workspace, of which a front keeps what both
-   * amount to; for `preset` `<workspace>/<slug>`.
+   * For `key` the hash; for `vault` and `private_endpoint` the workspace, since a front caches what both
+   * result in; for `preset` `<workspace>/<slug>`.
    */
   readonly id: string
 }
 
-/** What a listener is told: one change, or that it may have missed any. */
+/** The argument of a listener: one change, or `everything` when the listener may have missed any change. */
 export type Change = Invalidation | { readonly kind: 'everything' }
 
 /**
- * Committed changes by a fast channel that may lose, repeat and reorder them: the poll of the epoch is the
- * truth. Design §3.
+ * Committed changes by a fast channel that may lose, repeat and reorder them; the poll of the epoch is the
+ * source of truth. Design §3.
  */
 export interface Hints {
   subscribe(listener: (change: Invalidation) => void): () => void
-  /** Resolves when it was sent or given up; a hint that cannot be sent is no failure of the change. */
+  /** Resolves when the hint was sent or given up; a hint that cannot be sent does not fail the change. */
   publish(change: Invalidation): Promise<void>
 }
 
@@ -76,15 +76,15 @@ export interface FirstKeys {
   readonly workspaceId: string
 }
 
-/** Committed changes in commit order, whichever channel told of them first. */
+/** Committed changes in commit order, whichever channel brought them first. */
 export interface EpochFeed {
-  /** Highest epoch n up to which every invalidation was obeyed. */
+  /** Highest epoch n up to which every invalidation was applied. */
   readonly epoch: number
   /** `Date.now()` of the last good poll of the store; decides grace. */
   readonly lastGoodPollAtMs: number
   /**
-   * Called synchronously, in order of arrival, for every invalidation by any channel; a second time is
-   * harmless.
+   * The listener is called synchronously, in order of arrival, for every invalidation by any channel; a
+   * second call for the same change is harmless.
    */
   subscribe(listener: (change: Change) => void): () => void
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { Day } from './money.ts'
 
-/** What calls of one day, key, workspace and model came to. Whole nano-USD. */
+/** Sums of the calls of one day, key, workspace and model. Whole nano-USD. */
 export interface ActivityRow extends ActivitySums {
   readonly day: Day
   readonly workspaceId: string
@@ -14,7 +14,7 @@ export interface ActivitySums {
   readonly tokens: bigint
   readonly milliseconds: bigint
   readonly spentNano: bigint
-  /** By credentials of workspaces. */
+  /** Spent with credentials of workspaces. */
   readonly byokNano: bigint
   /** Upper bounds of calls whose cost was lost with their front. */
   readonly forfeitedNano: bigint
@@ -40,7 +40,7 @@ export interface ActivityInput extends ActivityPeriod {
 export interface ActivityPage {
   /** Newest first. */
   readonly rows: readonly ActivityRow[]
-  /** On all pages together. */
+  /** Number of rows on all pages. */
   readonly count: number
   readonly from: Day
   readonly to: Day

@@ -2,19 +2,19 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Span } from './money.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** A limit of what a workspace may spend in each window of its span. Whole nano-USD. §2.11. */
+/** A limit of the spend of a workspace in each window of its span. Whole nano-USD. §2.11. */
 export interface Budget {
   readonly id: string
   readonly workspaceId: string
   readonly span: Span
   readonly limitNano: bigint
-  /** What counts against the limit in this window: byok where the workspace says so. */
+  /** Spend that counts against the limit in this window, with byok where the workspace counts it. */
   readonly spentNano: bigint
-  /** What fronts hold of this window. */
+  /** Money of this window that fronts hold. */
   readonly lentNano: bigint
   /** First instant of the next window; null for `lifetime`. */
   readonly resetsAt: Date | null
-  /** Spent and lent are within the limit, and every live front has obeyed it. C15. */
+  /** Spent and lent are within the limit, and every live front has applied it. C15. */
   readonly isEffective: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -32,11 +32,11 @@ export interface BudgetRef extends WorkspaceRef {
 
 export interface BudgetInput {
   readonly limitNano: bigint
-  /** Of all budgets of the workspace; left out: as before. */
+  /** Setting for all budgets of the workspace; left out: unchanged. */
   readonly countsByok?: boolean
 }
 
-/** What an operation or verb does, and who asks it: for the audit log. */
+/** The operation or verb and its caller, for the audit log. */
 export interface LimitActor extends ChangedBy {
   readonly operation: string
 }
@@ -54,7 +54,7 @@ export interface AllBudgets {
 }
 
 /**
- * Budgets of workspaces. Failures of all: workspace_unknown (deleted and foreign ones too),
+ * Budgets of workspaces. Failures of all: workspace_unknown (also for deleted and foreign workspaces),
  * store_unavailable.
  */
 export interface Budgets {
@@ -62,10 +62,10 @@ export interface Budgets {
   /** Failure: budget_unknown. */
   get(ref: BudgetRef): Promise<Outcome<OneBudget>>
   /**
-   * Makes or changes a budget; what the window has spent counts from the beginning. It waits
-   * LIMITS_APPLIED_WAIT_MS_MAX at most until fronts have obeyed. Failure: budgets_unordered.
+   * Makes or changes a budget; the spend of the current window counts from its beginning. Waits
+   * LIMITS_APPLIED_WAIT_MS_MAX at most until fronts have applied the limit. Failure: budgets_unordered.
    */
   put(ref: BudgetRef, input: BudgetInput, by: LimitActor): Promise<Outcome<OneBudget>>
-  /** Nothing happens where there is none. What was spent stays counted. */
+  /** Does nothing where there is no budget. The spend stays counted. */
   remove(ref: BudgetRef, by: LimitActor): Promise<Outcome<null>>
 }

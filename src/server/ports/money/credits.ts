@@ -7,23 +7,23 @@ import type { IdempotencyClaim } from '../idempotency.ts'
 export interface CreditEntry {
   readonly id: string
   readonly kind: CreditKind
-  /** Negative only of a correction. */
+  /** Negative only for a correction. */
   readonly amountNano: bigint
   readonly note: string
-  /** Kind and id of who did it, as the audit log has them. */
+  /** Kind and id of the actor, as in the audit log. */
   readonly createdBy: string
   readonly createdAt: Date
 }
 
 export interface CreditState {
-  /** Sum of all entries; 0 while it is unlimited. */
+  /** Sum of all entries; 0 while the credit is unlimited. */
   readonly creditNano: bigint
-  /** Since ever; what workspaces' own credentials paid is no part of it. */
+  /** Spend since the beginning, without the spend of workspaces' own credentials. */
   readonly usedNano: bigint
   readonly lentNano: bigint
-  /** Until the first top-up. C14. */
+  /** True until the first top-up. C14. */
   readonly isUnlimited: boolean
-  /** Used and lent are within the credit, and every live front knows it. */
+  /** Used and lent are within the credit, and every live front has applied it. */
   readonly isEffective: boolean
 }
 
@@ -32,18 +32,17 @@ export interface CreditInput {
   /** Not 0. */
   readonly amountNano: bigint
   readonly note: string
-  /** Of a call with an `Idempotency-Key`. */
+  /** The claim of a call with an `Idempotency-Key`. */
   readonly turn: IdempotencyClaim | null
 }
 
-/** What organizations may spend. Failures of all: store_unavailable. */
+/** The credit of organizations. Failures of all: store_unavailable. */
 export interface Credits {
   get(organizationId: string): Promise<Outcome<CreditState>>
   /**
-   * Books an entry. The first one is preceded by an opening of what was spent until then, so that all of it
-   * is there to be spent. The same turn books once, whatever became of its first call. It waits for fronts as
-   * `Budgets.put` does.
-   * Failures: credit_out_of_range, idempotency_mismatch (the turn booked something else).
+   * Books an entry. An opening of the spend until now precedes the first entry, so that the whole entry can
+   * be spent. The same claim books once, whatever happened to its first call. Waits for fronts as
+   * `Budgets.put` does. Failures: credit_out_of_range, idempotency_mismatch (the claim booked another entry).
    */
   add(
     input: CreditInput,

@@ -4,39 +4,41 @@ export type Settlement = Extract<BookEntry, { kind: 'settle' }>
 export type GiveBack = Extract<BookEntry, { kind: 'give_back' }>
 
 /**
- * A front's own account of its money, on local disk: what it says is in the books sooner or later, whatever
- * happens to the front. Records are gathered until `write`, which is one append without fsync. Nothing here
+ * A front's own record of its money, on local disk: its entries reach Postgres sooner or later, whatever
+ * happens to the front. Records are gathered until `write`, which is one append without fsync. No method
  * throws. Design §6.5.
  */
 export interface Journal {
-  /** Of the journal and of its front. */
+  /** Id of the journal and of its front. */
   readonly id: string
-  /** The last append failed, or what was written cannot be read again: nothing may be taken until it can. */
+  /**
+   * The last append failed, or the written bytes cannot be read again: nothing may be taken until they can.
+   */
   readonly isBroken: boolean
-  /** @returns what `settle` and `release` name it by: never twice the same */
+  /** @returns the id for `settle` and `release`, never the same twice */
   take(take: OpenTake): number
   settle(takeId: number, entry: Settlement): void
-  /** The call cost nothing: all that it took is in the purses again. */
+  /** The call cost nothing: all that it took is back in the balances. */
   release(takeId: number): void
   giveBack(entry: GiveBack): void
   /**
-   * Appends what was gathered, all or nothing. Call it before a byte leaves for a provider, and from time to
-   * time: after a failure it tries again, with nothing gathered too.
-   * @returns false when the disk would not: then the takes gathered since the last `write` never were (their
-   * ids name nothing, what they took returns to the purses); all else waits for the next one
+   * Appends the gathered records, all or none. To be called before a byte leaves for a provider, and from
+   * time to time: after a failure it tries again, also with nothing gathered.
+   * @returns false when the disk refused: the takes gathered since the last `write` are void (their ids name
+   * nothing, and their money returns to the balances); all other records wait for the next write
    */
   write(): boolean
   /**
    * The oldest part that was written and is not applied yet, with at most `entriesMax` entries; null when
-   * there is none. Until `applied` it is the same at every call, so that a flush without an answer is
-   * repeated as it was.
+   * there is none. Until `applied` every call returns the same part, so that a flush without an answer is
+   * repeated unchanged.
    */
   next(entriesMax: number): Flush | null
-  /** That part is in the books. @param to of the flush */
+  /** That part is applied in Postgres. @param to of the flush */
   applied(to: number): void
   /**
-   * Closes the file, which stays: whoever saw the front end hands the rest of it to `Lender.close`, and
-   * removes it.
+   * Closes the file, which stays: the process that recovers the front's journal passes the rest to
+   * `Lender.close`, and removes the file.
    */
   close(): void
 }

@@ -1,10 +1,10 @@
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 
 /**
- * What a key's calls are paid from, cached with its record. A flag that is behind by one change of limits is
- * obeyed until the change is: `effective` tells callers of it. C15.
+ * The account of a key's calls, cached with the key's record. A flag that is one change of limits behind
+ * applies until the front knows the change: `effective` tells callers. C15.
  */
 export interface KeyMoney extends LimitFlags {
-  /** Of the key, for as long as it is rotated on. */
+  /** Account of the key, shared by the keys of its rotation. */
   readonly accountId: string
 }

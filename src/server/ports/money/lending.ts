@@ -3,33 +3,36 @@ import type { AccountKind, Day, Span } from './money.ts'
 /** One account that a front needs money of. Whole nano-USD. */
 export interface AccountAsk {
   readonly accountId: string
-  /** What all waiting calls need beyond the front's balance; at least 1. */
+  /** Nano-USD that all waiting calls need beyond the front's balance; at least 1. */
   readonly needNano: number
-  /** The smallest need of one of them: less than this is of no use. */
+  /** Nano-USD of the smallest need of one call: a smaller grant is of no use. */
   readonly leastNano: number
-  /** What this front used of it in the last second. */
+  /** Nano-USD of the account that this front used in the last second. */
   readonly useNano: number
 }
 
 /**
- * One request for money, of all accounts that a turn is short of. A front has one under way at a time, and
- * repeats it until it is answered: the authority answers a sequence once.
+ * One request for money, for all accounts that are short at the end of an event-loop tick. A front has one
+ * request under way at a time, and repeats it until it is answered: the authority answers a sequence once.
  */
 export interface LendAsk {
   readonly journalId: string
   /** 1, 2, 3, … */
   readonly sequence: number
-  /** The newest that this front was told of: the answer's is not before it, whatever clock steps back. */
+  /**
+   * The newest day that this front knows: the day of the reply is not before it, even when a clock steps
+   * back.
+   */
   readonly day: Day
   readonly liveFronts: number
   readonly accounts: readonly AccountAsk[]
 }
 
-/** A finite limit of an account, as it is after the grant. Whole nano-USD. */
+/** A finite limit of an account, after the grant. Whole nano-USD. */
 export interface LimitState {
   readonly span: Span
   readonly limitNano: number
-  /** What counts against it: spent, and byok where it counts. */
+  /** Nano-USD that count against the limit: spent, and byok where it counts. */
   readonly spentNano: number
   /** Limit less spent less lent; negative when the limit was lowered. */
   readonly restNano: number
@@ -39,30 +42,33 @@ export interface LimitState {
 
 export interface AccountGrant {
   readonly accountId: string
-  /** From 0 to what is left; part of the need when the rest is less. */
+  /** From 0 to the rest of the limits; a part of the need when the rest is less. */
   readonly lentNano: number
-  /** No limit at all: nothing is lent, and nothing refused. */
+  /** The account has no limit: nothing is lent, and nothing refused. */
   readonly isUnlimited: boolean
-  /** Others hold money of it, which may come back. */
+  /** Other fronts or jobs hold money of the account, which may come back. */
   readonly isLentElsewhere: boolean
   readonly limits: readonly LimitState[]
 }
 
 export interface LendReply {
-  /** The day that all of these leases belong to: never before one that any of the accounts has seen. */
+  /** The day of all of these leases: never before a day that any of the accounts has seen. */
   readonly day: Day
-  /** In the order of the ask. */
+  /** Grants in the order of the request. */
   readonly accounts: readonly AccountGrant[]
 }
 
-/** What a front asks five times a second while it holds money or has something to flush. */
+/**
+ * The reply to the request that a front makes five times a second while it holds money or has something to
+ * flush.
+ */
 export interface Pulse {
   readonly day: Day
-  /** Accounts of those it holds that somebody else was refused. */
+  /** Accounts among those held whose money was refused to another front. */
   readonly wanted: readonly string[]
 }
 
-/** Which call an entry is of. */
+/** The call of an entry. */
 export interface BookedCall {
   readonly day: Day
   readonly atMs: number
@@ -75,7 +81,7 @@ export interface BookedCall {
   readonly model: string
 }
 
-/** One entry of the books, as journals keep it. Whole nano-USD. `paid`: accounts whose lease it came from. */
+/** One entry of a journal. Whole nano-USD. `paid`: accounts whose lease the entry was paid from. */
 export type BookEntry =
   | (BookedCall & {
       readonly kind: 'settle'
@@ -93,9 +99,9 @@ export type BookEntry =
 /** Accounts from whose lease a call is paid. */
 export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
-/** A take that nobody settled. */
+/** A take without a settlement. */
 export interface OpenTake extends BookedCall {
-  /** What was taken of each account. */
+  /** Nano-USD taken of each account. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   readonly paid: PaidFrom
 }
@@ -103,11 +109,11 @@ export interface OpenTake extends BookedCall {
 export interface JournalOwner {
   readonly id: string
   readonly node: string
-  /** Of the operating system: another one means that what was not on disk is lost. */
+  /** Boot id of the operating system: a different id means that bytes that were not on disk are lost. */
   readonly bootId: string
 }
 
-/** Bytes of a journal that become part of the books, with what they say. */
+/** Bytes of a journal that are applied in Postgres, with their entries. */
 export interface Flush {
   readonly journalId: string
   readonly from: number
@@ -118,21 +124,21 @@ export interface Flush {
 /** `applied`: committed now or by an earlier try. `fenced`: the journal was closed, nothing was written. */
 export type FlushResult = 'applied' | 'fenced'
 
-/** How a journal ends whose front is dead. */
+/** The end of a journal whose front is dead. */
 export interface Closing {
   readonly journalId: string
-  /** What stands behind the applied offset; null when the file cannot be read. */
+  /** Entries after the applied offset; null when the file cannot be read. */
   readonly rest: Pick<Flush, 'from' | 'to' | 'entries'> | null
   readonly open: readonly OpenTake[]
   /**
-   * False after a crash of the machine, or when a part cannot be read: what is not explained is forfeited
+   * False after a crash of the machine, or when a part cannot be read: money without an entry is forfeited
    * too.
    */
   readonly isComplete: boolean
 }
 
 export interface ClosingReport {
-  /** It was open until now. */
+  /** True when the journal was open until now. */
   readonly isClosed: boolean
   readonly entries: number
   readonly forfeits: number
@@ -141,11 +147,11 @@ export interface ClosingReport {
 }
 
 /**
- * Lends money, and keeps the books: Postgres. Each rejects when the store cannot be reached; what was asked
- * may then have happened, and asking again does not do it twice. Design §6.
+ * Lends money and applies journals, in Postgres. Each method rejects when the store cannot be reached; the
+ * request may then have been applied, and repeating it does not apply it twice. Design §6.
  */
 export interface Lender {
-  /** Makes the journal known. @returns the day of the calendar */
+  /** Makes the journal known to Postgres. @returns the day of the calendar */
   open(owner: JournalOwner): Promise<Day>
   /** Null: the journal was closed. */
   lend(ask: LendAsk): Promise<LendReply | null>

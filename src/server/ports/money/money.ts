@@ -12,29 +12,29 @@ export type AccountKind = OwnerKind
 /** A day of the authority's calendar, `YYYY-MM-DD`; its week begins on Monday. Contract C15. */
 export type Day = string
 
-/** What a call may cost at most, in whole nano-USD; null = nobody can tell. Design §6.4. */
+/** The most that a call may cost, in whole nano-USD; null = unknown. Design §6.4. */
 export interface CostBound {
-  /** The dearest endpoint of the operator's that it may reach; 0 when it reaches none. */
+  /** The most by endpoints with the operator's credentials; 0 when the call reaches none. */
   readonly paidNano: number | null
-  /** The dearest of all, those by the workspace's own credentials included. */
+  /** The most by all endpoints, including those with the workspace's own credentials. */
   readonly anyNano: number | null
-  /** Tag of an endpoint that makes one of them null, since nobody has told its price. C40. */
+  /** Tag of an endpoint without a price, which makes one of the two null. C40. */
   readonly unpriced?: string
 }
 
-/** Facts of a call that its ledger row tells. */
+/** Facts of a call for its ledger row. */
 export interface CallFacts {
   readonly requestId: string
   readonly operation: string
   readonly model: string
 }
 
-/** What a call came to. */
+/** The cost of a call. */
 export interface CallCost {
-  /** Whole nano-USD; above the bound it is cut to it, and the rest becomes an `overrun`. */
+  /** Whole nano-USD; a cost above the bound is cut to the bound, and the rest becomes an `overrun`. */
   readonly costNano: number
   readonly isByok: boolean
-  /** Ours, since the provider told none that can be believed. */
+  /** Sluice estimated the cost, since the provider gave no credible figures. */
   readonly isEstimated: boolean
   readonly provider: string
   readonly tokens?: number
@@ -44,12 +44,12 @@ export interface CallCost {
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
-   * Whether the take is in the journal, all of one turn at its end: no byte may leave for a provider before.
-   * False: the disk would not, and nothing is held.
+   * Whether the take is in the journal; takes of one event-loop tick are written together at its end. No byte
+   * may leave for a provider before. False: the disk refused, and nothing is held.
    */
   written(): boolean | Promise<boolean>
   settle(cost: CallCost): void
-  /** Nothing was sent, or nothing came of it: all of it returns. */
+  /** Returns all of the money: nothing was sent, or the call had no result. */
   release(): void
 }
 
@@ -57,14 +57,14 @@ export interface HoldAsk {
   readonly key: KeyRecord
   readonly bound: CostBound
   readonly facts: CallFacts
-  /** Of the caller: who left while money was sought takes none. */
+  /** Signal of the caller: a caller who left while the call waited for money takes none. */
   readonly signal?: () => AbortSignal
   /** `performance.now()` milliseconds. */
   readonly deadlineAt: number
 }
 
 /**
- * The first step of a paid call. Synchronous while the purses' balances last; then `Hold.written`.
+ * The first step of a paid call. Synchronous while the front's balances last; then call `Hold.written`.
  * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, store_unavailable, busy,
  * draining, client_gone.
  */
@@ -72,10 +72,10 @@ export interface Spend {
   hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>>
 }
 
-/** Who or what refused. */
+/** The reason of a refusal. */
 export type MoneyRefuser = 'credit' | 'key_limit' | 'budget' | 'unbounded' | 'unavailable' | 'busy'
 
-/** What a front's money is doing; figures that only grow are since the start. Whole nano-USD. */
+/** Figures of a front's money; figures that only grow count from the start. Whole nano-USD. */
 export interface MoneyReading {
   readonly takes: number
   readonly open: number

@@ -5,20 +5,20 @@ import type { DeliveryState, WebhookReason } from '../../../schemas/webhooks/web
 import type { ChangedBy } from '../vault/vault.ts'
 import type { Page, PageInput } from '../workspaces/workspaces.ts'
 
-/** Who operates the installation, and on what. */
+/** The organization that operates the installation, and the version that it operates. */
 export interface OperatorSession {
   readonly organization: { readonly id: string; readonly name: string }
-  /** Of the Sluice that serves it. */
+  /** Version of the Sluice that serves the request. */
   readonly version: string
 }
 
 /**
- * What is left out may be anything. Of several filters the first is exact, and the others choose among its
+ * Filters that are left out match every row. The first filter is exact, and the others choose among its
  * newest ADMIN_LISTED_MAX rows.
  */
 export interface JobListInput extends PageInput {
   readonly organizationId: string
-  /** UUID or slug; one that was deleted is found by its UUID. */
+  /** UUID or slug; a deleted workspace is found by its UUID. */
   readonly workspace?: string
   readonly status?: VideoStatus
   readonly provider?: string
@@ -36,7 +36,7 @@ export interface JobRecord {
   readonly workspaceId: string
   readonly workspaceSlug: string
   readonly model: string
-  /** Slug. */
+  /** Slug of the provider. */
   readonly provider: string
   readonly state: VideoState
   readonly submissions: number
@@ -46,7 +46,7 @@ export interface JobRecord {
   readonly endedAt: Date | null
   /** A code, a colon, words; or words alone. */
   readonly error: string | null
-  /** Whole nano-USD: what it costs once it has completed, until then what is held of it; null = unpriced. */
+  /** Whole nano-USD: the cost of a completed job, or the hold of an open one; null = unpriced. */
   readonly costNano: number | null
   readonly delivery: { readonly id: string; readonly state: DeliveryState } | null
 }
@@ -60,9 +60,9 @@ export interface JobDetails extends JobRecord {
   readonly upstreamId: string | null
   readonly isByok: boolean
   readonly seconds: number
-  /** In their order. */
+  /** Steps in their order. */
   readonly steps: readonly { readonly step: AdminJobStep; readonly at: Date }[]
-  /** Of an open one; `until` is null where nobody will take it. */
+  /** Lease of an open job; `until` is null where no runner will take the job. */
   readonly lease: { readonly attempt: number; readonly until: Date | null } | null
   readonly expiresAt: Date
   readonly clips: readonly {
@@ -77,7 +77,9 @@ export interface JobDetails extends JobRecord {
   readonly deliveries: readonly DeliveryRecord[]
 }
 
-/** A delivery as operators see it. Of its URL they see the host: the rest may be a caller's secret. */
+/**
+ * A delivery as operators see it. Operators see only the host of its URL: the rest may be a caller's secret.
+ */
 export interface DeliveryRecord {
   readonly id: string
   readonly workspaceId: string
@@ -106,18 +108,19 @@ export interface StorageRecord {
 
 export interface StorageReport extends Page<StorageRecord> {
   /**
-   * The last whole sweep of the installation; null where there was none, and for those who do not operate it.
+   * The last complete sweep of the installation; null where there was none, and for organizations that do not
+   * operate the installation.
    */
   readonly sweep: SweepRecord | null
 }
 
 export interface SweepRecord {
   readonly endedAt: Date
-  /** What was removed or counted anew, by kind. */
+  /** Counts of removed or recounted objects, by kind. */
   readonly report: Readonly<Record<string, number>>
 }
 
-/** Who asks by which operation, for the audit log. */
+/** The caller and its operation, for the audit log. */
 export interface AdminActor extends ChangedBy {
   readonly operation: string
 }
@@ -131,18 +134,18 @@ export interface ClipRead {
 
 export interface DeadInput {
   readonly organizationId: string
-  /** UUID or slug; null = of all. */
+  /** UUID or slug; null = all workspaces. */
   readonly workspace: string | null
   /** Dead letters at most. */
   readonly countMax: number
 }
 
 /**
- * What operators see and repair of their own organization: rows of it alone, and of anybody else's nothing.
- * Failures of all: store_unavailable; of those that name a workspace: workspace_unknown.
+ * Records that operators see and repair, of their own organization alone. Failures of all: store_unavailable;
+ * of methods that name a workspace: workspace_unknown.
  */
 export interface AdminRecords {
-  /** Failure: operator_only, where that organization does not operate the installation. */
+  /** Failure: operator_only, where the organization does not operate the installation. */
   session(organizationId: string): Promise<Outcome<OperatorSession>>
   /** Newest first. */
   jobs(input: JobListInput): Promise<Outcome<Page<JobRecord>>>
@@ -150,7 +153,7 @@ export interface AdminRecords {
   job(organizationId: string, id: string): Promise<Outcome<JobDetails>>
   /** Id of the workspace of a job. Failure: video_unknown. */
   workspaceOfJob(organizationId: string, id: string): Promise<Outcome<string>>
-  /** Appends to the audit log that somebody is about to be given a clip. */
+  /** Records in the audit log that a clip is about to be sent to an operator. */
   noteClip(read: ClipRead, by: AdminActor): Promise<Outcome<null>>
   /** Newest first. */
   deliveries(input: DeliveryListInput): Promise<Outcome<Page<DeliveryRecord>>>
@@ -159,7 +162,7 @@ export interface AdminRecords {
    * delivery_waiting.
    */
   replay(organizationId: string, id: string, by: AdminActor): Promise<Outcome<null>>
-  /** The same of dead letters. */
+  /** Makes dead letters due at once. */
   replayDead(
     input: DeadInput,
     by: AdminActor,

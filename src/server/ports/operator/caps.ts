@@ -5,7 +5,7 @@ import type { WorkspaceActor } from '../workspaces/workspaces.ts'
 export interface CapState {
   readonly cap: number
   readonly used: number
-  /** False: it is the installation's. */
+  /** False: the cap is the installation's. */
   readonly isOwn: boolean
 }
 
@@ -14,10 +14,10 @@ export interface CapsState {
   readonly states: ReadonlyMap<Capped, CapState>
 }
 
-/** Null: the installation's again; what is left out stays. */
+/** Null: the installation's cap again; caps that are left out stay. */
 export type CapChanges = Readonly<Partial<Record<Capped, number | null>>>
 
-/** What organizations may have at most. C33. Failures of both: organization_unknown, store_unavailable. */
+/** The most that organizations may have. C33. Failures of both: organization_unknown, store_unavailable. */
 export interface OrganizationCaps {
   read(organizationId: string): Promise<Outcome<CapsState>>
   update(organizationId: string, changes: CapChanges, by: WorkspaceActor): Promise<Outcome<CapsState>>

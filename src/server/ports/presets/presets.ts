@@ -6,13 +6,13 @@ import type { Page, PageInput } from '../workspaces/workspaces.ts'
 /** Request fields by their wire names, of the set that C19 lists. */
 export type PresetConfig = KeptRequest['config']
 
-/** Whose wire form a version was saved from. */
+/** The wire form that a version was saved from. */
 export type PresetSource = KeptRequest['source']
 
 export interface PresetVersion {
   readonly id: string
   readonly presetId: string
-  /** 1, 2, 3, … of each preset: no gaps. C20. */
+  /** 1, 2, 3, … of each preset, without gaps. C20. */
   readonly version: number
   readonly config: PresetConfig
   readonly systemPrompt: string | null
@@ -37,11 +37,11 @@ export interface Preset {
   readonly creatorId: string
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** The one that callers get who pin none. */
+  /** The version that callers get who pin none. */
   readonly designated: PresetVersion
 }
 
-/** As lists have it: configurations can be large. */
+/** A preset in a list, without its configuration, which can be large. */
 export interface ListedPreset extends Omit<Preset, 'designated'> {
   readonly designated: Pick<PresetVersion, 'id'>
 }
@@ -51,19 +51,19 @@ export interface PresetRef {
   readonly slug: string
 }
 
-/** What a request body came to. */
+/** The part of a request body that a preset keeps. */
 export type PresetInput = KeptRequest
 
-/** Who changes a preset, and by which operation. */
+/** The caller of a change and its operation. */
 export interface PresetActor extends ChangedBy {
   readonly operation: string
   readonly organizationId: string
 }
 
-/** What an `@preset/…` of a request names. C19. */
+/** The preset that an `@preset/…` of a request names. C19. */
 export interface PresetUse {
   readonly slug: string
-  /** Null = the designated one. */
+  /** Null = the designated version. */
   readonly version: number | null
 }
 
@@ -72,34 +72,33 @@ export interface PresetHead {
   readonly id: string
   readonly isArchived: boolean
   readonly designated: number
-  /** All numbers up to it are there. */
+  /** The highest version; all lower numbers exist. */
   readonly latest: number
 }
 
 export interface LoadedPreset {
   readonly head: PresetHead
-  /** The version that was wished for, as JSON; null: there is none of this number. */
+  /** The requested version, as JSON; null: there is no version of this number. */
   readonly config: string | null
 }
 
-/** What fronts load, and keep as long as nobody tells them of a change. */
+/** Rows of presets, as fronts load them; a front keeps a row until a change of it is known. */
 export interface PresetRows {
   /** Null: there is no such preset. Failure: store_unavailable. */
   load(ref: PresetRef, version: number | null): Promise<Outcome<LoadedPreset | null>>
   /**
-   * What a caller is told who asked for one that is not there: preset_unknown, with those that are near;
-   * store_unavailable.
+   * The failure of a call that names a missing preset: preset_unknown, with similar names; store_unavailable.
    */
   unknown(ref: PresetRef): Promise<Outcome<never>>
 }
 
 /**
- * Presets of workspaces. Every change is one transaction, audited, and tells fronts by an invalidation of
- * kind `preset` whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of those that name
- * one: preset_unknown, also of another workspace's.
+ * Presets of workspaces. Every change is one transaction, audited, and reaches fronts by an invalidation of
+ * kind `preset` whose id is `<workspace id>/<slug>`. Failures of all: store_unavailable; of methods that name
+ * a preset: preset_unknown, also for a preset of another workspace.
  */
 export interface Presets {
-  /** By slug; archived ones too. */
+  /** Sorted by slug, with archived presets. */
   list(workspaceId: string, page: PageInput): Promise<Outcome<Page<ListedPreset>>>
   get(ref: PresetRef): Promise<Outcome<Preset>>
   /** Ascending by number. */
@@ -107,28 +106,27 @@ export interface Presets {
   /** Failure: preset_version_unknown. */
   version(ref: PresetRef, version: number): Promise<Outcome<PresetVersion>>
   /**
-   * Makes the preset, or its next version, and designates it; an archived one is active again. C20.
-   * Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
+   * Makes the preset, or its next version, and designates that version; an archived preset becomes active
+   * again. C20. Failures: presets_full, workspace_unknown (deleted meanwhile), preset_conflict.
    */
   put(ref: PresetRef, input: PresetInput, by: PresetActor): Promise<Outcome<Preset>>
   /**
-   * Failures: preset_version_unknown, preset_archived. The designated one again changes nothing, and is not
-   * audited.
+   * Failures: preset_version_unknown, preset_archived. Designating the same version again changes nothing,
+   * and is not audited.
    */
   designate(ref: PresetRef, version: number, by: PresetActor): Promise<Outcome<Preset>>
-  /** A second time changes nothing, and is not audited. */
+  /** A second call changes nothing, and is not audited. */
   archive(ref: PresetRef, by: PresetActor): Promise<Outcome<Preset>>
 }
 
 /**
- * What calls use of presets: known to the front, or loaded at the first use and after every change. Design
- * §3.
+ * Configurations of presets for calls: known to the front, or loaded at the first use and after every change.
+ * Design §3.
  */
 export interface PresetConfigs {
   /**
-   * At once when the front knows it.
-   * Failures: preset_unknown (an archived one too), preset_version_unknown, busy (too many loads, or changes
-   * without a pause), store_unavailable.
+   * Synchronous when the front knows the preset. Failures: preset_unknown (also for an archived preset),
+   * preset_version_unknown, busy (too many loads, or changes without a pause), store_unavailable.
    */
   find(workspaceId: string, use: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>>
 }

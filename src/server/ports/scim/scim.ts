@@ -10,11 +10,11 @@ export interface ScimUser {
   readonly isActive: boolean
   /** The primary address of `attributes.emails`, else the first. */
   readonly email: string | null
-  /** What else the identity provider sent: `name`, `emails`, `title`, extensions, … */
+  /** Other attributes that the identity provider sent: `name`, `emails`, `title`, extensions, … */
   readonly attributes: Readonly<Record<string, unknown>>
-  /** Of its direct groups, by name. */
+  /** Direct groups of the user, by name. */
   readonly groups: readonly { readonly id: string; readonly displayName: string }[]
-  /** 1, 2, 3, … with every change: its ETag is `W/"<version>"`. */
+  /** 1, 2, 3, … with every change; the ETag is `W/"<version>"`. */
   readonly version: number
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -27,11 +27,11 @@ export interface ScimGroup {
   readonly version: number
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** JSON text of the array of its members, `[]` when they were not asked for: it may have 100,000. */
+  /** JSON text of the array of its members, `[]` when the request left them out: there may be 100,000. */
   readonly members: string
 }
 
-/** What replaces a user, or makes one. */
+/** Attributes of a new user, or of the user that replaces another. */
 export type ScimUserInput = Pick<
   ScimUser,
   'userName' | 'externalId' | 'displayName' | 'isActive' | 'attributes'
@@ -43,29 +43,29 @@ export interface ScimGroupInput {
   readonly userIds: readonly string[]
 }
 
-/** One step of a change of a group; all of a request are one transaction, in their order. */
+/** One step of a change of a group; all steps of a request are one transaction, in their order. */
 export type ScimGroupStep =
   | { readonly kind: 'set'; readonly displayName?: string; readonly externalId?: string | null }
-  /** Those that are members already stay so. */
+  /** Users that are members already stay members. */
   | { readonly kind: 'add'; readonly userIds: readonly string[] }
-  /** Those that are none are passed over. */
+  /** Users that are no members are ignored. */
   | { readonly kind: 'remove'; readonly userIds: readonly string[] }
   | { readonly kind: 'replace'; readonly userIds: readonly string[] }
 
-/** What of a resource must hold for a change: its version, or anything. RFC 7644 §3.14. */
+/** Versions of which a resource must have one before a change; null: any version. RFC 7644 §3.14. */
 export type IfMatch = readonly number[] | null
 
 export interface ScimPage<T> {
   readonly resources: readonly T[]
-  /** Of all pages. */
+  /** Number of resources on all pages. */
   readonly totalResults: number
 }
 
 /** Filter, page and order of a list. RFC 7644 §3.4.2. */
 export interface ScimQuery {
-  /** As sent; null = all. */
+  /** The filter as sent; null = all. */
   readonly filter: string | null
-  /** From 1. */
+  /** Counts from 1. */
   readonly startIndex: number
   readonly count: number
   readonly sortBy: string | null
@@ -73,28 +73,31 @@ export interface ScimQuery {
 }
 
 /**
- * The users of an organization, those too that no identity provider made. Every change is one transaction
- * with its grants, and audited; one that changes nothing is neither. Failures of all: store_unavailable; of
- * those that name one: user_unknown; of lists: scim_filter_invalid, scim_value_invalid; of changes:
- * scim_version_differs.
+ * The users of an organization, including users that no identity provider made. Every change is one
+ * transaction with its grants, and audited; a change without effect is neither. Failures of all:
+ * store_unavailable; of methods that name a user: user_unknown; of lists: scim_filter_invalid,
+ * scim_value_invalid; of changes: scim_version_differs.
  */
 export interface ScimUsers {
   list(organizationId: string, query: ScimQuery): Promise<Outcome<ScimPage<ScimUser>>>
   get(organizationId: string, id: string): Promise<Outcome<ScimUser>>
   /** Failure: scim_user_taken. */
   create(input: ScimUserInput, by: DirectoryActor): Promise<Outcome<ScimUser>>
-  /** @param change of what is there; it runs under the user's lock. Failures: its own, scim_user_taken. */
+  /** @param change of the existing user; runs under the user's lock. Failures: its own, scim_user_taken. */
   update(
     id: string,
     change: (before: ScimUser) => Outcome<ScimUserInput>,
     ifMatch: IfMatch,
     by: DirectoryActor,
   ): Promise<Outcome<ScimUser>>
-  /** With all its grants, those by hand too. */
+  /** Removes the user with all grants, including manual ones. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }
 
-/** The groups of an organization. As `ScimUsers`; of those that name one: scim_group_unknown. */
+/**
+ * The groups of an organization, with the rules of `ScimUsers`; failure of methods that name a group:
+ * scim_group_unknown.
+ */
 export interface ScimGroups {
   /**
    * A page ends early where its groups have many members. Failure: scim_too_many (members of its first
@@ -104,19 +107,19 @@ export interface ScimGroups {
   get(organizationId: string, id: string, hasMembers: boolean): Promise<Outcome<ScimGroup>>
   /** Failures: scim_group_taken, scim_member_unknown. */
   create(input: ScimGroupInput, by: DirectoryActor): Promise<Outcome<ScimGroup>>
-  /** Failures: scim_group_taken, scim_member_unknown. The answer has no members. */
+  /** Failures: scim_group_taken, scim_member_unknown. The result has no members. */
   update(
     id: string,
     steps: readonly ScimGroupStep[],
     ifMatch: IfMatch,
     by: DirectoryActor,
   ): Promise<Outcome<ScimGroup>>
-  /** With its mappings and what they granted. */
+  /** Removes the group with its mappings and their grants. */
   remove(id: string, ifMatch: IfMatch, by: DirectoryActor): Promise<Outcome<null>>
 }
 
-/** Memory for answers that their callers take their time to read. */
+/** Memory for replies that their callers read slowly. */
 export interface ScimAnswers {
-  /** @returns what gives the memory back; null when the organization has as much as it may */
+  /** @returns a function that gives the memory back; null when the organization has its full share */
   hold(organizationId: string, bytes: number): (() => void) | null
 }

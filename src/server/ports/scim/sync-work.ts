@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
-/** A sync that is this process's until `attempt` changes. */
+/** A sync that this process holds until `attempt` changes. */
 export interface SyncClaim {
   readonly id: string
   readonly organizationId: string
@@ -8,34 +8,34 @@ export interface SyncClaim {
   readonly attempt: number
 }
 
-/** How far a process is within one group. Whoever takes a sync over begins at the group again. */
+/** The progress of a process within one group. A process that takes a sync over begins at the group again. */
 export interface SyncPlace {
   readonly mappingId: string
   readonly afterUserId: string
 }
 
-/**
- * What one step came to: there is more to do, from that place on; nothing is left; or the sync is no longer
- * ours.
- */
+/** The result of one step: more to do, from that place on; nothing left; or another process has the sync. */
 export type SyncStep =
   | { readonly kind: 'on'; readonly place: SyncPlace | null }
   | { readonly kind: 'done' }
   | { readonly kind: 'lost' }
 
 /**
- * Syncs as the runner works on them, a step at a time: each is one short transaction, so that writers get
- * their turns.
+ * Syncs as the runner works on them, one step at a time: each step is one short transaction, so that writers
+ * are not blocked.
  */
 export interface SyncWork {
-  /** The one that waits longest, or whose runner died; null when there is none. */
+  /** The sync that waits longest, or whose runner died; null when there is none. */
   claimNext(leaseMs: number): Promise<Outcome<SyncClaim | null>>
-  /** Renews the lease, too. @param place that the step before came to */
+  /** Works on one step, and renews the lease. @param place that the previous step returned */
   step(claim: SyncClaim, place: SyncPlace | null, leaseMs: number): Promise<Outcome<SyncStep>>
-  /** Ends it, unless it is no longer ours. @param message for whoever asked for it */
+  /**
+   * Ends the sync as failed, unless another process has it. @param message for the caller who started the
+   * sync
+   */
   fail(claim: SyncClaim, message: string): Promise<Outcome<null>>
-  /** Gives it back, to be due at once. */
+  /** Gives the sync back, due at once. */
   release(claim: SyncClaim): Promise<Outcome<null>>
-  /** Forgets those that ended long ago. @returns how many; rejects when the store cannot be reached */
+  /** Removes syncs that ended long ago. @returns number of rows; rejects when the store cannot be reached */
   prune(): Promise<number>
 }

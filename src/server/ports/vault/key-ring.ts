@@ -1,12 +1,12 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 
 /**
- * What a data key is for: objects of files, and what webhooks are signed with. Secrets are sealed with keys
- * of their vault.
+ * The purpose of a data key: objects of files, or signing secrets of webhooks. Secrets of vaults are sealed
+ * with keys of their vault.
  */
 export type DataKeyPurpose = 'files' | 'webhooks'
 
-/** An unwrapped data key. The bytes are a copy: whoever got it clears it when it is done (`key.fill(0)`). */
+/** An unwrapped data key. The bytes are a copy: the caller clears them after use (`key.fill(0)`). */
 export interface DataKey {
   /** Lower-case UUID. */
   readonly id: string
@@ -16,12 +16,12 @@ export interface DataKey {
 
 /**
  * Data keys of workspaces, wrapped by the root keys of this installation. Design §8. Failures of both:
- * data_key_unavailable (its root key is not here, or the row does not open), store_unavailable.
+ * data_key_unavailable (the root key is not present, or the row does not open), store_unavailable.
  */
 export interface KeyRing {
-  /** The key that new things of a workspace are sealed with; made when there is none yet. */
+  /** The key that seals new objects of a workspace; made when there is none yet. */
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<DataKey>>
-  /** The key that something was sealed with. */
+  /** The key with this id, which sealed an object. */
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<DataKey>>
 }
 
@@ -37,6 +37,6 @@ export interface WrappedDataKey {
 export interface DataKeys {
   current(workspaceId: string, purpose: DataKeyPurpose): Promise<Outcome<WrappedDataKey | null>>
   byId(workspaceId: string, purpose: DataKeyPurpose, id: string): Promise<Outcome<WrappedDataKey | null>>
-  /** @returns the row that is current now: of many that race, all get the same one */
+  /** @returns the row that is current now: of many processes that race, all get the same row */
   addFirst(row: WrappedDataKey): Promise<Outcome<WrappedDataKey>>
 }

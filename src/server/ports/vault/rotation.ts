@@ -2,12 +2,12 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { StoredSecret, WrappedVaultKey } from './secret-rows.ts'
 import type { ChangedBy } from './vault.ts'
 
-/** Where wrapped keys stand: those of vaults, and those of workspaces for files. */
+/** Tables of wrapped keys: those of vaults, and those of workspaces. */
 export type WrappedKeyTable = 'vault_keys' | 'data_keys'
 
 export interface WrappedKey {
   readonly id: string
-  /** The vault, or the workspace. */
+  /** The vault or the workspace. */
   readonly ownerId: string
   readonly purpose: string
   readonly rootKeyId: string
@@ -22,39 +22,41 @@ export interface RewrappedKey {
 
 /** Wrapped keys, for a change of the root key. Failures of all: store_unavailable. */
 export interface RootRotationRows {
-  /** Keys that another root key than this one wraps, by id, from behind `afterId` on. */
+  /** Keys that another root key than this one wraps, by id, after `afterId`. */
   page(
     table: WrappedKeyTable,
     page: { readonly rootKeyId: string; readonly afterId: string | null; readonly limit: number },
   ): Promise<Outcome<readonly WrappedKey[]>>
   /**
-   * In one transaction with its audit events, one for each organization.
-   * @returns how many were changed: those that still stood as they were read, and that nobody else is
-   * changing
+   * Writes the keys in one transaction with its audit events, one for each organization.
+   * @returns number of changed keys: keys that were unchanged since they were read, and that no other
+   * transaction is changing
    */
   rewrap(table: WrappedKeyTable, keys: readonly RewrappedKey[], by: ChangedBy): Promise<Outcome<number>>
 }
 
-/** Which vaults to rotate: one, those of a workspace, or with neither all. */
+/** The vaults to rotate: one vault, those of a workspace, or with neither all. */
 export interface RotationScope {
   readonly workspaceId: string | null
   readonly vaultId: string | null
 }
 
-/** Of a secret whose sealing key is replaced. */
+/** A secret whose sealing key is replaced. */
 export interface ResealedSecret {
   readonly from: Pick<StoredSecret, 'vaultId' | 'name' | 'version'> & { readonly keyId: string }
   readonly keyId: string
   readonly sealed: Uint8Array
 }
 
-/** Sealing keys of vaults, and what they seal, for their replacement. Failures of all: store_unavailable. */
+/**
+ * Sealing keys of vaults and the secrets that they seal, for the replacement of the keys. Failures of all:
+ * store_unavailable.
+ */
 export interface DataRotationRows {
-  /** Now by the store's own clock, to the microsecond. */
+  /** The instant by the store's own clock, to the microsecond. */
   now(): Promise<Outcome<string>>
   /**
-   * Current sealing keys of vaults, by vault, from behind `afterVaultId` on. Vaults that never had a secret
-   * have none.
+   * Current sealing keys of vaults, by vault, after `afterVaultId`. Vaults that never had a secret have none.
    */
   vaults(
     scope: RotationScope,
@@ -64,31 +66,30 @@ export interface DataRotationRows {
   sealingKeys(vaultIds: readonly string[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
    * Makes these keys the current ones of their vaults, in one transaction with its audit events. A vault
-   * whose key was made at `madeBefore` or later keeps it: somebody has rotated it meanwhile. @returns how
-   * many vaults have a new key
+   * whose key was made at `madeBefore` or later keeps it: another process has rotated the vault meanwhile.
+   * @returns number of vaults with a new key
    */
   replace(keys: readonly WrappedVaultKey[], madeBefore: string, by: ChangedBy): Promise<Outcome<number>>
   /**
-   * Secrets of these vaults that a key seals which is not current, by vault and name, from behind `after` on;
-   * bounded in bytes too.
+   * Secrets of these vaults whose key is not current, by vault and name, after `after`; bounded in bytes too.
    */
   onOldKeys(
     vaultIds: readonly string[],
     page: { readonly after: Pick<StoredSecret, 'vaultId' | 'name'> | null; readonly limit: number },
   ): Promise<Outcome<readonly StoredSecret[]>>
   /**
-   * Versions, hosts, fingerprints and times stay. @returns how many were changed: those that still had the
-   * version and the key that they were read with, under a key that is still current
+   * Versions, hosts, fingerprints and times stay. @returns number of changed secrets: those with the version
+   * and the key that they were read with, whose new key is still current
    */
   reseal(secrets: readonly ResealedSecret[]): Promise<Outcome<number>>
   /**
    * Removes keys that are not current and that no secret names, in one transaction with its audit events.
-   * @returns how many
+   * @returns number of keys
    */
   removeOld(vaultIds: readonly string[], by: ChangedBy): Promise<Outcome<number>>
 }
 
-/** How many keys a root key wraps. */
+/** The number of keys that a root key wraps. */
 export interface RootKeyUse {
   readonly rootKeyId: string
   readonly vaultKeys: number
@@ -101,6 +102,6 @@ export interface SealingKeyUse {
   readonly oldKeys: number
   readonly secrets: number
   readonly secretsOnOldKeys: number
-  /** Of those on old keys: rows without hosts, which nothing opens. */
+  /** Secrets on old keys whose rows have no hosts, which nothing opens. */
   readonly legacyOnOldKeys: number
 }

@@ -9,13 +9,13 @@ import type {
   VaultScope,
 } from './vault.ts'
 
-/** Which vault something is sealed for. */
+/** The vault that a value is sealed for. */
 export interface VaultPlace {
   readonly vaultId: string
   readonly workspaceId: string
 }
 
-/** The fingerprint key lives as long as its vault; the sealing key is replaced by a rotation. Design §8. */
+/** The fingerprint key lives as long as its vault; a rotation replaces the sealing key. Design §8. */
 export type VaultKeyPurpose = 'fingerprint' | 'sealing'
 
 export interface WrappedVaultKey {
@@ -26,12 +26,12 @@ export interface WrappedVaultKey {
   readonly wrapped: Uint8Array
 }
 
-/** What a value is bound to beside its vault. */
+/** Facts that a value is bound to, beside its vault. */
 export interface SecretFacts {
   readonly name: string
-  /** As they stand in the row. */
+  /** Hosts as they stand in the row. */
   readonly hosts: readonly string[]
-  /** Decimal digits; it never repeats. */
+  /** Decimal digits; a version never repeats. */
   readonly version: string
 }
 
@@ -40,7 +40,7 @@ export interface SealedSecret extends SecretFacts {
   readonly sealed: Uint8Array
 }
 
-/** To be stored, and on whose behalf. */
+/** A secret to be stored, with the caller of the change. */
 export interface WrittenSecret extends SealedSecret {
   readonly by: ChangedBy
 }
@@ -50,7 +50,7 @@ export interface StoredSecret extends Omit<SecretFacts, 'hosts'>, VaultPlace {
   /** Null: a legacy row. */
   readonly hosts: readonly string[] | null
   readonly sealed: Uint8Array
-  /** Null: the row names none of its vault. */
+  /** Null: the row names no key of its vault. */
   readonly key: WrappedVaultKey | null
 }
 
@@ -59,21 +59,22 @@ export interface EffectiveRow extends StoredSecret {
 }
 
 export interface VaultForWriting extends VaultPlace {
-  /** The current ones; null where none was made yet. */
+  /** The current fingerprint key; null where none was made yet. */
   readonly fingerprintKey: WrappedVaultKey | null
+  /** null| The current sealing key; null where none was made yet. */
   readonly sealingKey: WrappedVaultKey | null
-  /** Drawn for this write. */
+  /** Versions drawn for this write. */
   readonly versions: readonly string[]
 }
 
 export interface SecretWrite {
   readonly scope: VaultScope
   readonly vaultId: string
-  /** Of the sealing key that all of them are sealed with. */
+  /** Id of the sealing key that seals all of the secrets. */
   readonly keyId: string
-  /** Each of another name. */
+  /** Secrets with distinct names. */
   readonly secrets: readonly WrittenSecret[]
-  /** The rows that they were copied from; null = they are not copies. */
+  /** The rows that the secrets were copied from; null = they are not copies. */
   readonly copyOf: readonly Pick<StoredSecret, 'vaultId' | 'name' | 'version'>[] | null
 }
 
@@ -82,7 +83,7 @@ export interface SecretWrite {
  * intern_unknown.
  */
 export interface SecretRows {
-  /** Whether there is such a vault for its callers to see. */
+  /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
   /** Failure: vault_unknown (the attached vault is gone). */
@@ -90,14 +91,14 @@ export interface SecretRows {
   /** The vault, made when the workspace has none yet, and so many new versions. */
   forWriting(scope: VaultScope, versions: number): Promise<Outcome<VaultForWriting>>
   /**
-   * @returns the current keys: of many that race, all get the same. Failure: vault_unknown (removed
-   * meanwhile).
+   * @returns the current keys: of many processes that race, all get the same keys. Failure: vault_unknown
+   * (removed meanwhile).
    */
   addKeys(vaultId: string, keys: readonly WrappedVaultKey[]): Promise<Outcome<readonly WrappedVaultKey[]>>
   /**
-   * Stores all or none, in one transaction with their audit events. Null: the keys of the vault or a source
-   * of the copy changed since, so they must be sealed again.
-   * Failures: vault_full, intern_in_transfer.
+   * Stores all secrets or none, in one transaction with their audit events. Null: the keys of the vault or a
+   * source of the copy changed since, so the secrets must be sealed again. Failures: vault_full,
+   * intern_in_transfer.
    */
   write(write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>>
   /** Failure: secret_unknown. */
@@ -105,20 +106,23 @@ export interface SecretRows {
   /** The workspace's own secrets of these names, in their order. Failure: secret_unknown. */
   sources(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>>
   /**
-   * The effective secret; null where there is none, or where it cannot be told because the attached vault is
+   * The effective secret; null where there is none, or where it is unknown because the attached vault is
    * gone.
    */
   find(scope: VaultScope, name: string): Promise<Outcome<EffectiveRow | null>>
 }
 
-/** A secret by what may be seen of it. */
+/** A secret by its visible facts. */
 export interface SecretBinding {
   readonly name: string
   readonly hosts: readonly string[]
 }
 
-/** What of a workspace's own vault is worth knowing before a call needs it. Failure: store_unavailable. */
+/**
+ * Facts of a workspace's own vault that a front needs before a call needs the secret. Failure:
+ * store_unavailable.
+ */
 export interface SecretBindings {
-  /** Those of these names that it has; legacy rows are left out, as they are never released. */
+  /** The vault's secrets among these names; legacy rows are left out, as they are never released. */
   among(workspaceId: string, names: readonly string[]): Promise<Outcome<readonly SecretBinding[]>>
 }

@@ -10,22 +10,25 @@ export interface VaultScope {
   readonly workspaceId: string
   /** Null = the workspace's own vault. */
   readonly internId: string | null
-  /** Id of an attachable one, for the command line alone; `internId` is null then. */
+  /** Id of an attachable vault, for the command line alone; `internId` is null then. */
   readonly attachableId?: string
 }
 
-/** All that anybody is ever told of a secret. §2.6. */
+/** All facts of a secret that any reply contains. §2.6. */
 export interface SecretMetadata {
   readonly name: string
   /** Normalized, sorted; null only for legacy rows, which are never released. */
   readonly hosts: readonly string[] | null
   /** `sha256:<hex>` of an HMAC under the vault's own key; null only for legacy rows. */
   readonly fingerprint: string | null
-  /** Of the first store: a replacement keeps it. */
+  /** Instant of the first store: a replacement keeps it. */
   readonly createdAt: Date
 }
 
-/** Where an effective secret comes from; of one name the first of these counts. B2.4. */
+/**
+ * The source of an effective secret; of several secrets with one name, the first source in this order counts.
+ * B2.4.
+ */
 export type SecretSource = 'intern' | 'attached' | 'workspace'
 
 export interface EffectiveSecret extends SecretMetadata {
@@ -33,7 +36,7 @@ export interface EffectiveSecret extends SecretMetadata {
 }
 
 export interface SecretPage<S extends SecretMetadata = SecretMetadata> {
-  /** By name. */
+  /** Sorted by name. */
   readonly secrets: readonly S[]
   readonly hasMore: boolean
 }
@@ -43,7 +46,7 @@ export interface SecretPageInput {
   readonly offset: number
 }
 
-/** Whose change it is, for the audit log. */
+/** The caller of a change, for the audit log. */
 export interface ChangedBy {
   readonly actor: AuditActor
   readonly requestId: string | null
@@ -54,7 +57,7 @@ export interface ChangedBy {
  * intern_unknown.
  */
 export interface Vaults {
-  /** Whether there is such a vault for its callers to see. */
+  /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
   /** Failures: data_key_unavailable, busy, vault_full. */
@@ -66,9 +69,8 @@ export interface Vaults {
   /** Failure: secret_unknown. */
   remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
   /**
-   * Copies secrets of the workspace's vault into an intern's, all or none.
-   * Failures: secret_unknown, secret_uncopyable (a legacy row), intern_in_transfer, vault_full,
-   * data_key_unavailable, busy.
+   * Copies secrets of the workspace's vault into an intern's, all or none. Failures: secret_unknown,
+   * secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.
    */
   copy(
     scope: VaultScope & { readonly internId: string },
@@ -87,7 +89,7 @@ export interface ReleaseRequest {
   readonly name: string
   /** Normalized; compared for equality and nothing else. */
   readonly host: string
-  /** Id of the operation that needs it. */
+  /** Id of the operation that needs the value. */
   readonly operation: string
   readonly by: ChangedBy
 }
@@ -95,10 +97,10 @@ export interface ReleaseRequest {
 /** The only way to a secret's value: for the egress route and the credentials of providers. Design §8. */
 export interface SecretReleases {
   /**
-   * The effective secret of that name (of an intern: intern, attached, workspace; else the workspace's), if
-   * it is bound to exactly this host. Both the release and the refusal are audited.
-   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one answer for
-   * all), busy (the audit log cannot take it), store_unavailable.
+   * Releases the effective secret of that name (for an intern: intern, attached, workspace; else the
+   * workspace's), if it is bound to exactly this host. Both the release and the refusal are audited.
+   * Failures: secret_not_released (unknown, bound to other hosts, legacy, or it does not open: one failure
+   * for all), busy (the audit log is full), store_unavailable.
    */
   release(request: ReleaseRequest): Promise<Outcome<Secret>>
 }
@@ -107,16 +109,16 @@ export interface SecretReleases {
 export interface BundleRequest extends Omit<ReleaseRequest, 'name'> {
   readonly names: readonly string[]
   /**
-   * Asked before any of them is opened, with the bytes of each value: a failure ends it, and nothing is
-   * released.
+   * Called with the bytes of each value before any value is opened: a failure ends the request, and nothing
+   * is released.
    */
   fits(bytes: ReadonlyMap<string, number>): Outcome<null>
 }
 
 export interface SecretBundles {
   /**
-   * Releases all or none: what one is refused for is found before any is opened.
-   * Failures: those of a release, of the first name that is refused, and those of `fits`.
+   * Releases all secrets or none: a refusal is found before any value is opened. Failures: those of a
+   * release, for the first name that is refused, and those of `fits`.
    */
   releaseAll(request: BundleRequest): Promise<Outcome<ReadonlyMap<string, Secret>>>
 }

@@ -3,12 +3,12 @@ import type { ByteReader } from '../byte-streams.ts'
 import type { ProviderVideo } from '../models/models.ts'
 import type { VideoRequest, VideoTarget } from './videos.ts'
 
-/** A job as a provider is asked for it. */
+/** A job as its provider gets it. */
 export interface VideoOrder {
   readonly jobId: string
   readonly organizationId: string
   readonly workspaceId: string
-  /** Of the key that submitted it, for the audit of a released credential. */
+  /** Hash of the key that submitted the job, for the audit of a released credential. */
   readonly keyHash: string
   readonly requestId: string
   readonly target: VideoTarget
@@ -16,61 +16,61 @@ export interface VideoOrder {
   readonly submitToken: string
 }
 
-/** When a call has to end, and who may end it. */
+/** The end of a call, and the signals that may end it earlier. */
 export interface VideoCallTimes {
   /** `performance.now()` milliseconds. */
   readonly endsAt: number
   readonly signal: AbortSignal
   /**
-   * Asked in the tick that writes the request: false when the job's lease is over by our clock, and then
-   * nothing is sent and the answer is `unsent`. Design §7.
+   * Called in the tick that writes the request: false when the job's lease is over by this process' clock.
+   * Nothing is sent then, and the result is `unsent`. Design §7.
    */
   readonly mayWrite: () => boolean
 }
 
-/** What became of a submission. Texts may reach the caller; they hold no credential and no host. */
+/** The result of a submission. Texts may reach the caller; they hold no credential and no host. */
 export type Submitted =
   | { readonly kind: 'taken'; readonly upstreamId: string }
-  /** The provider will not make it, now or later: the job fails. */
+  /** The provider will never make the video: the job fails. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** Surely not taken: it may be sent again after so long. */
+  /** Certainly not taken: the job may be sent again after so long. */
   | { readonly kind: 'unsent'; readonly retryInMs: number; readonly error: string }
   /**
-   * It may have been taken. The text says `provider_outcome_unknown: …`: a caller reads it where nothing else
-   * is learned.
+   * The provider may have taken the job. The text is `provider_outcome_unknown: …`; a caller reads it where
+   * nothing else becomes known.
    */
   | { readonly kind: 'unknown'; readonly error: string }
 
 export type Polled =
   | { readonly kind: 'running'; readonly retryInMs: number | null }
   | { readonly kind: 'made'; readonly sources: readonly VideoSource[] }
-  /** It failed, was refused by its filter, or is gone. */
+  /** The job failed, was refused by the provider's filter, or is gone. */
   | { readonly kind: 'failed'; readonly error: string }
-  /** Nothing was learned; the next poll may. */
+  /** The poll has no result; the next poll may have one. */
   | { readonly kind: 'unavailable'; readonly retryInMs: number | null; readonly error: string }
 
-/** Where the bytes of one clip are: what `download` of the same provider understands. Kept in the row. */
+/** The place of the bytes of one clip, for `download` of the same provider. Kept in the row. */
 export type VideoSource =
   | { readonly kind: 'content'; readonly index: number }
-  /** Of the caller's world or a result host: vetted. */
+  /** A URL that the provider names: the connection is vetted. */
   | { readonly kind: 'url'; readonly url: string }
-  /** Bytes that the answer to the poll held, base64. */
+  /** Bytes that the response to the poll held, in base64. */
   | { readonly kind: 'inline'; readonly base64: string }
 
 export type LookedUp =
-  /** The list is complete back to the given instant: these may be ours, newest first. */
+  /** The list is complete back to the given instant; these entries may be the job, newest first. */
   | { readonly kind: 'complete'; readonly upstreamIds: readonly string[] }
-  /** These may be ours, and there may be others. */
+  /** These entries may be the job, and there may be others. */
   | { readonly kind: 'partial'; readonly upstreamIds: readonly string[] }
   | { readonly kind: 'unavailable'; readonly error: string }
 
-/** One provider, as the engine uses it. Nothing here rejects or throws. */
+/** One provider, as the engine uses it. No method rejects or throws. */
 export interface VideoProvider {
   readonly slug: string
   readonly video: ProviderVideo
   submit(order: VideoOrder, times: VideoCallTimes): Promise<Submitted>
   poll(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<Polled>
-  /** Jobs of the provider since an instant that look like this one; only of `submit: 'lookup'`. */
+  /** Jobs of the provider since an instant that look like this one; only for `submit: 'lookup'`. */
   lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp>
   /**
    * The bytes of a clip. Failures: upstream_failed, upstream_slow, upstream_invalid (another type),
@@ -82,13 +82,13 @@ export interface VideoProvider {
     source: VideoSource,
     times: VideoCallTimes,
   ): Promise<Outcome<ByteReader>>
-  /** Asks to stop; nobody waits for what comes of it. */
+  /** Asks the provider to stop; the result is ignored. */
   cancel(order: VideoOrder, upstreamId: string, times: VideoCallTimes): Promise<void>
 }
 
 export interface VideoProviders {
   /** Null: the catalogue has no such endpoint any more. */
   of(target: Pick<VideoTarget, 'endpoint' | 'provider'>): VideoProvider | null
-  /** All that can make videos. */
+  /** All providers that can make videos. */
   readonly all: readonly VideoProvider[]
 }

@@ -5,7 +5,7 @@ import type { VideoSource } from './video-providers.ts'
 import type { VideoAttached, VideoRequest, VideoTarget, VideoView } from './videos.ts'
 
 /**
- * A job that is this process's until `attempt` changes or its lease runs out. Instants are Postgres' own.
+ * A job that this process holds until `attempt` changes or its lease runs out. Instants are Postgres' own.
  * Design §3, §7.
  */
 export interface ClaimedVideo {
@@ -18,37 +18,37 @@ export interface ClaimedVideo {
   readonly attempt: number
   readonly state: OpenVideoState
   readonly target: VideoTarget
-  /** Without what is attached: thousands of jobs are held at once. */
+  /** The request without its attached parts: a runner holds thousands of jobs at once. */
   readonly request: VideoRequest
-  /** The row keeps more of the request: `VideoWork.attached` tells it. */
+  /** The row keeps more of the request: `VideoWork.attached` returns it. */
   readonly hasAttached: boolean
-  /** The same for all submissions of the job. A UUID. */
+  /** A UUID, the same for all submissions of the job. */
   readonly submitToken: string
-  /** Submissions that were begun. */
+  /** Number of submissions that were begun. */
   readonly submissions: number
-  /** How often the provider was asked for the job; renewals, releases, `made` and `end` write it. */
+  /** Number of polls of the job; renewals, releases, `made` and `end` write it. */
   readonly polls: number
-  /** Of the last submission; null before the first. */
+  /** Instant of the last submission; null before the first. */
   readonly submittedAtMs: number | null
-  /** When the last submission's call must have ended. */
+  /** Instant at which the last submission's call must have ended. */
   readonly submitEndsAtMs: number | null
   readonly upstreamId: string | null
   readonly generationId: string | null
-  /** Of one in `storing`. */
+  /** Sources of a job in `storing`. */
   readonly made: VideoMade | null
   readonly createdAtMs: number
-  /** Postgres' clock when this was read or written: what the others are distances from. */
+  /** Postgres' clock when the row was read or written; the other instants are compared with it. */
   readonly readAtMs: number
-  /** Beyond it the job expires. */
+  /** The instant at which the job expires. */
   readonly expiresAtMs: number
 }
 
-/** What the provider says it has made. */
+/** The clips that the provider says it has made. */
 export interface VideoMade {
   readonly sources: readonly VideoSource[]
 }
 
-/** A clip that lies in object storage, and belongs to the job once its row says so. */
+/** A clip in object storage; it belongs to the job once the job's row names it. */
 export interface StoredClip {
   readonly objectId: string
   readonly dataKeyId: string
@@ -60,29 +60,29 @@ export interface StoredClip {
 export type VideoEnd =
   | { readonly kind: 'completed'; readonly clips: readonly StoredClip[] }
   /**
-   * @param mayHaveCost nobody knows whether the provider made it: the operator's books say what it may have
-   * cost
+   * @param mayHaveCost it is unknown whether the provider made the video: the operator's ledger records what
+   * it may have cost
    */
   | { readonly kind: 'failed'; readonly error: string; readonly mayHaveCost: boolean }
   | { readonly kind: 'expired'; readonly error: string }
 
 /**
- * What the runner does with rows. Every write is guarded by the claim: it answers null (or leaves the job
- * out) when the row is another's by now, and then nothing was written. Each rejects when the store cannot be
- * reached: what was asked may then have happened.
+ * Changes of rows by the runner. Every write is guarded by the claim: it returns null (or leaves the job out)
+ * when another process has the row by now, and then nothing was written. Each method rejects when the store
+ * cannot be reached: the write may then have been applied.
  */
 export interface VideoWork {
   /**
-   * Takes due jobs, those of each provider by age of their due time. A row in `submitting` is due only when
-   * its lease and its call's time-out have passed.
-   * @param room how many of each provider this process takes now; of providers that are not in it none
+   * Takes due jobs, of each provider by age of their due time. A row in `submitting` is due only when its
+   * lease and its call's timeout have passed.
+   * @param room number of jobs that this process takes now, by provider; none of a provider that is missing
    */
   claim(room: ReadonlyMap<string, number>, leaseMs: number): Promise<readonly ClaimedVideo[]>
-  /** Providers that have due jobs now, whoever made them, each with how many (counted to some hundreds). */
+  /** Providers with due jobs now, of any process, each with the number of jobs (counted to some hundreds). */
   due(): Promise<ReadonlyMap<string, number>>
-  /** What belongs to the request of a claimed job, and is large; null when the row is another's. */
+  /** The large parts of a claimed job's request; null when another process has the row. */
   attached(claim: Pick<ClaimedVideo, 'id' | 'attempt'>): Promise<VideoAttached | null>
-  /** Prolongs leases from now on. @returns ids that are no longer ours */
+  /** Renews leases from now on. @returns ids of jobs that another process has */
   renew(
     claims: readonly Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>[],
     leaseMs: number,
@@ -90,50 +90,53 @@ export interface VideoWork {
   /** Gives jobs back, due after `dueInMs`. */
   release(claims: readonly Pick<ClaimedVideo, 'id' | 'attempt' | 'polls'>[], dueInMs: number): Promise<void>
   /**
-   * accepted, submitting → submitting: before the call. Its lease is `leaseMs` and `callMs`; nobody takes it
-   * over before.
+   * accepted, submitting → submitting: before the call. The lease is `leaseMs` plus `callMs`; no process
+   * takes the row over before.
    */
   submitting(
     claim: ClaimedVideo,
     times: { readonly leaseMs: number; readonly callMs: number },
   ): Promise<ClaimedVideo | null>
-  /** submitting → accepted: the provider surely has not taken it. The lease is VIDEO_LEASE_MS from now on. */
+  /**
+   * submitting → accepted: the provider certainly has not taken the job. The lease is VIDEO_LEASE_MS from now
+   * on.
+   */
   unsubmitted(claim: ClaimedVideo): Promise<ClaimedVideo | null>
   /**
-   * submitting → running. `owned`: another row has this id of the provider; `lost`: the row is another's by
-   * now. The lease is VIDEO_LEASE_MS from now on.
+   * submitting → running. `owned`: another row has this id of the provider; `lost`: another process has the
+   * row by now. The lease is VIDEO_LEASE_MS from now on.
    */
   submitted(claim: ClaimedVideo, upstreamId: string): Promise<ClaimedVideo | 'owned' | 'lost'>
   /** running → storing. */
   made(claim: ClaimedVideo, made: VideoMade): Promise<ClaimedVideo | null>
   /**
-   * Ends a job: state, charge or return of its hold, ledger, webhook, in one transaction that it may share
-   * with others.
-   * @returns the view, null when the job is another's or has ended
+   * Ends a job: state, charge or return of its hold, ledger and webhook, in one transaction that it may share
+   * with other jobs.
+   * @returns the view; null when another process has the job, or the job has ended
    */
   end(claim: ClaimedVideo, end: VideoEnd): Promise<VideoView | null>
-  /** Which ids of the provider rows own already, among those called with the same credential. */
+  /** Ids of the provider that rows own already, among rows with the same credential. */
   owned(claim: ClaimedVideo, upstreamIds: readonly string[]): Promise<ReadonlySet<string>>
   /**
-   * One job as its row says; null when there is no such row. Somebody else has ended it, or we have and did
-   * not hear of it.
+   * The view of one job by its row; null when there is no such row. For a job that another process has ended,
+   * or that this process ended without an answer.
    */
   view(id: string): Promise<VideoView | null>
   /**
-   * Views of open jobs and of those that ended within the last minutes, page by page in the order of ids:
-   * Redis was lost.
+   * Views of open jobs and of jobs that ended within the last minutes, page by page in the order of ids, for
+   * a Redis that lost them.
    */
   views(after: string | null, countMax: number): Promise<readonly VideoView[]>
-  /** Clips whose time is over: their rows say so first. @returns object ids to remove */
+  /** Marks clips whose time is over in their rows. @returns ids of the objects to remove */
   expireClips(countMax: number): Promise<readonly string[]>
 }
 
 /** Puts clips into object storage, sealed. */
 export interface VideoClips {
   /**
-   * @param objectId of this try alone: a clip of a try that was overtaken stays behind for the sweep
-   * Failures: video_clip_invalid (no MP4), file_too_large, file_empty, storage_full, storage_unavailable,
-   * busy, data_key_unavailable, upstream_failed, upstream_slow, and what the reader says
+   * @param objectId of this try alone: the clip of an abandoned try stays for the sweep. Failures:
+   * video_clip_invalid (no MP4), file_too_large, file_empty, storage_full, storage_unavailable, busy,
+   * data_key_unavailable, upstream_failed, upstream_slow, and those of the reader
    */
   store(input: ClipInput): Promise<Outcome<StoredClip>>
   remove(objectId: string): Promise<Outcome<boolean>>
@@ -142,11 +145,11 @@ export interface VideoClips {
 export interface ClipInput {
   readonly workspaceId: string
   /**
-   * The id of its job, `-`, and what is of this try alone: while the job is open no sweep takes it for an
-   * orphan.
+   * The id of the job, `-`, and a part of this try alone: while the job is open no sweep takes the object for
+   * an orphan.
    */
   readonly objectId: string
-  /** Pulled to its end, and closed on every path. */
+  /** The bytes are read to their end, and closed on every path. */
   readonly bytes: ByteReader
   readonly bytesMax: number
   readonly signal: AbortSignal

@@ -4,7 +4,7 @@ import type { IdempotencyClaim } from '../idempotency.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 
 /**
- * What to make, checked against the model and filled with its defaults: all that a provider is told. §2.3.
+ * The video to make, checked against the model and filled with its defaults: all that a provider gets. §2.3.
  */
 export interface VideoRequest {
   readonly prompt: string | null
@@ -19,30 +19,30 @@ export interface VideoRequest {
   readonly hasAudio: boolean
   /** HTTPS or `data:` URLs. */
   readonly frames: readonly { readonly frame: 'first_frame' | 'last_frame'; readonly url: string }[]
-  /** Empty when there are frames. Of audio and video only where the model takes them. C27. */
+  /** Empty when there are frames. Audio and video only where the model takes them. C27. */
   readonly references: readonly { readonly kind: 'image' | 'audio' | 'video'; readonly url: string }[]
   readonly creativity: number | null
   readonly upscaleFactor: number | null
-  /** Of the matched provider's entry, only what the model lets through. */
+  /** Fields of the matched provider's entry, only those that the model lets through. */
   readonly passthrough: Readonly<Record<string, unknown>>
-  /** The provider's id of the job that this one goes on from. */
+  /** The provider's id of the job that this one continues. */
   readonly previousUpstreamId: string | null
-  /** End-user id of the caller. */
+  /** End-user id that the caller sent. */
   readonly user: string | null
 }
 
-/** What of a request may be megabytes, and is needed for the calls alone that send it. */
+/** Parts of a request that may be megabytes, needed only for the calls that send the request. */
 export type VideoAttached = Pick<VideoRequest, 'frames' | 'references' | 'passthrough'>
 
-/** Who makes it: chosen at acceptance. */
+/** The endpoint that makes the video, chosen at acceptance. */
 export interface VideoTarget {
   readonly model: string
-  /** Slug. */
+  /** Slug of the provider. */
   readonly provider: string
-  /** Of the catalogue: `<provider slug>/<upstream model>`. */
+  /** Tag in the catalogue: `<provider slug>/<upstream model>`. */
   readonly endpoint: string
   readonly upstreamModel: string
-  /** Name of the workspace's secret that it is called with; null: the operator's credential. */
+  /** Name of the workspace's secret that the call uses; null: the operator's credential. */
   readonly ownSecret: string | null
 }
 
@@ -52,23 +52,24 @@ export interface VideoInput {
   readonly requestId: string
   readonly target: VideoTarget
   readonly request: VideoRequest
-  /** What it costs when it is made, and at most: whole nano-USD. */
+  /** Whole nano-USD: the cost of the video, and the most that the job may cost. */
   readonly costNano: number
-  /** The endpoint has no price: no limit that counts it lets it pass. C40. */
+  /** The endpoint has no price: every limit that counts it refuses the job. C40. */
   readonly isUnpriced: boolean
   /**
-   * Where its end is told; null: at the workspace's default address, if it has one when the job is accepted.
+   * URL that receives the end of the job; null: the workspace's default address, if it has one when the job
+   * is accepted.
    */
   readonly callbackUrl: string | null
   readonly sessionId: string | null
-  /** Of the `Idempotency-Key`. */
+  /** The claim of the `Idempotency-Key`. */
   readonly once: VideoOnce | null
 }
 
-/** What a repetition is known by, and what it gets. C16. */
+/** The claim of a call with an `Idempotency-Key`, and its answer for repetitions. C16. */
 export interface VideoOnce {
   readonly turn: IdempotencyClaim
-  /** Lower-case hex, of the body. */
+  /** Lower-case hex SHA-256 of the body. */
   readonly bodySha256: string
   /** The JSON that the caller gets, to be kept in the transaction that makes the job. */
   readonly answer: (view: VideoView) => string
@@ -83,7 +84,7 @@ export interface VideoView {
   readonly error: string | null
   /** Clips that can be downloaded, or could before they expired. */
   readonly outputs: number
-  /** Of a completed one. Null cost: unpriced. */
+  /** Usage of a completed job. Null cost: unpriced. */
   readonly usage: { readonly costNano: number | null; readonly isByok: boolean } | null
 }
 
@@ -95,38 +96,41 @@ export interface VideoOutput {
   readonly workspaceId: string
   readonly dataKeyId: string
   readonly sizeBytes: number
-  /** Lower-case hex, of the plain bytes. */
+  /** Lower-case hex SHA-256 of the plain bytes. */
   readonly sha256: string
   readonly createdAt: Date
 }
 
-/** What a later job may go on from. */
+/** A job that a later job may continue. */
 export interface PreviousVideo {
   readonly provider: string
   readonly upstreamId: string
-  /** What it was called with: only the same account of the provider knows it. */
+  /**
+   * The secret of the call; null: the operator's credential. Only the same account of the provider knows the
+   * job.
+   */
   readonly ownSecret: string | null
   readonly seconds: number
   readonly costNano: number
 }
 
-/** Video jobs, for those who ask for them. Failure of all: store_unavailable. Design §7. */
+/** Video jobs, for the operations of callers. Failure of all: store_unavailable. Design §7. */
 export interface VideoJobs {
   /**
-   * Row, hold and idempotency record in one transaction; then the live view and a wake-up, which may fail
-   * unseen. The same turn again gives the job that it made.
-   * Failures: credit_exhausted, key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the
-   * workspace has too many open ones), workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
+   * Writes row, hold and idempotency record in one transaction, then the live view and a wake-up, which may
+   * fail unseen. The same claim again returns the job that it made. Failures: credit_exhausted,
+   * key_limit_exceeded, budget_exceeded, cost_unbounded, video_jobs_full (the workspace has too many open
+   * jobs), workspace_unknown (deleted meanwhile), idempotency_mismatch, busy.
    */
   accept(input: VideoInput): Promise<Outcome<VideoView>>
-  /** By the live view; by the row when it is not there. Failure: video_unknown. */
+  /** Reads the live view, or the row when there is no view. Failure: video_unknown. */
   get(workspaceId: string, id: string): Promise<Outcome<VideoView>>
-  /** Newest first. @param after a job's id, which need not exist any more */
+  /** Newest first. @param after a job's id; the job need not exist any more */
   list(
     workspaceId: string,
     page: { readonly after: string | null; readonly limit: number },
   ): Promise<Outcome<VideoPage>>
-  /** Ends a job that has not ended: its hold returns. Failures: video_unknown, video_ended. */
+  /** Ends a job that has not ended, and returns its hold. Failures: video_unknown, video_ended. */
   cancel(workspaceId: string, id: string): Promise<Outcome<VideoView>>
   /**
    * Failures: video_unknown, video_unfinished (not completed), video_output_unknown (no such index),
@@ -142,25 +146,26 @@ export interface VideoPage {
   readonly hasMore: boolean
 }
 
-/** The live view in Redis. It never rejects: without Redis there are no views, and rows are read. */
+/** The live view in Redis. Never rejects: without Redis there are no views, and rows are read. */
 export interface VideoViews {
   /**
-   * Kept only if its status is not behind the one that is there. Waits no longer than VIDEO_VIEW_MS_MAX.
-   * @returns false when Redis did not take it
+   * Keeps the view only if its status is not behind the status of the stored view. Waits no longer than
+   * VIDEO_VIEW_MS_MAX.
+   * @returns false when Redis did not take the view
    */
   put(view: VideoView): Promise<boolean>
-  /** @param msMax as long as `put` when left out; more where nobody waits for it */
+  /** @param msMax left out: as long as `put`; longer where no caller waits */
   putAll(views: readonly VideoView[], msMax?: number): Promise<boolean>
   get(id: string): Promise<VideoView | null>
-  /** Tells runners that there is something to claim. */
+  /** Tells runners that there are rows to claim. */
   wake(what: VideoWake): void
-  /** @returns stops listening */
+  /** @returns a function that removes the listener */
   onWake(told: (what: VideoWake) => void): () => void
 }
 
 /**
- * `jobs`: a job was accepted or freed. `cancelled`: one was cancelled, for whoever holds it. `webhooks`: a
- * delivery is due.
+ * `jobs`: a job was accepted or released. `cancelled`: a job was cancelled, for the runner that holds it.
+ * `webhooks`: a delivery is due.
  */
 export type VideoWake =
   | { readonly kind: 'jobs'; readonly provider: string }

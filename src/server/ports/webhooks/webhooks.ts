@@ -2,7 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** What is told, and where. The body never changes again. */
+/** The content and URL of a delivery. The body never changes again. */
 export interface NewDelivery {
   readonly workspaceId: string
   readonly jobId: string
@@ -13,26 +13,26 @@ export interface NewDelivery {
   readonly body: string
 }
 
-/** A delivery that is this process's until `attempt` changes. */
+/** A delivery that this process holds until `attempt` changes. */
 export interface ClaimedDelivery {
-  /** UUIDv7; `webhook-id` is `msg_` and it. */
+  /** UUIDv7; `webhook-id` is this id with `msg_` before it. */
   readonly id: string
   readonly workspaceId: string
   readonly jobId: string
   /** The fencing token. */
   readonly attempt: number
-  /** Attempts to deliver that were made, this one not counted. */
+  /** Number of earlier attempts to deliver. */
   readonly tries: number
   readonly url: string
-  /** Of the url, without its port: what receivers are told apart by. */
+  /** Host of the URL, without its port: receivers are distinguished by it. */
   readonly host: string
-  /** The url answered 410 before: nothing is sent there. */
+  /** The URL answered 410 before: nothing is sent there. */
   readonly isDisabled: boolean
   readonly idempotencyKey: string
   readonly body: string
 }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export type DeliveryResult =
   | { readonly kind: 'delivered'; readonly status: number }
   /** 410: nothing more goes to this URL of the workspace. */
@@ -44,12 +44,12 @@ export type DeliveryResult =
       readonly retryAfterMs: number | null
     }
 
-/** What a runner takes now. */
+/** The deliveries that a runner takes now. */
 export interface DeliveryInput {
   readonly countMax: number
   readonly perHostMax: number
   readonly perWorkspaceMax: number
-  /** Attempts under way of this runner, which count: by host, and by id of the workspace. */
+  /** Attempts of this runner that are under way and count: by host, and by id of the workspace. */
   readonly busy: {
     readonly hosts: ReadonlyMap<string, number>
     readonly workspaces: ReadonlyMap<string, number>
@@ -58,25 +58,25 @@ export interface DeliveryInput {
 }
 
 /**
- * Rows of deliveries, for the runner. Each rejects when the store cannot be reached: what was asked may then
- * have happened.
+ * Rows of deliveries, for the runner. Each method rejects when the store cannot be reached: the write may
+ * then have been applied.
  */
 export interface Deliveries {
   /**
-   * Takes due deliveries of workspaces that are not deleted, in turn from each receiver and each workspace:
-   * however many wait for one of them, the others get theirs.
+   * Takes due deliveries of workspaces that are not deleted, alternating between receivers and between
+   * workspaces, so that a receiver or workspace with many does not delay the others.
    */
   claim(input: DeliveryInput): Promise<readonly ClaimedDelivery[]>
   /**
    * Books an attempt: delivered, due again in `dueInMs`, or, with null, dead.
-   * @returns false when the delivery is another's by now; then nothing was written
+   * @returns false when another process has the delivery by now; then nothing was written
    */
   book(claim: ClaimedDelivery, result: DeliveryResult, dueInMs: number | null): Promise<boolean>
-  /** Gives deliveries back that no attempt was made of, due in `dueInMs`. */
+  /** Gives deliveries back without an attempt, due in `dueInMs`. */
   release(claims: readonly ClaimedDelivery[], dueInMs: number): Promise<void>
-  /** How many wait for an attempt, and how many were given up, of all runners. */
+  /** Number of deliveries that wait for an attempt, and of dead letters, over all runners. */
   counts(): Promise<DeliveryCounts>
-  /** Removes what belongs to deleted workspaces, and secrets that sign no more. @returns rows */
+  /** Removes rows of deleted workspaces, and secrets whose time is over. @returns number of rows */
   prune(): Promise<number>
 }
 
@@ -85,12 +85,14 @@ export interface DeliveryCounts {
   readonly dead: number
 }
 
-/** Counts what attempts came to; labels are of a closed set. */
+/** Counts results of attempts; labels are of a closed set. */
 export interface WebhookMeters {
   attempt(outcome: 'delivered' | WebhookReason): void
 }
 
-/** A signing secret of a workspace: its text `whsec_…`, and until when an old one signs beside it. */
+/**
+ * A signing secret of a workspace: its text `whsec_…`, and the instant until which an old secret still signs.
+ */
 export interface WebhookSecret {
   readonly text: string
   readonly signsUntil: Date | null
@@ -98,10 +100,11 @@ export interface WebhookSecret {
 
 /** Failures of all: data_key_unavailable, store_unavailable; workspace_unknown (deleted). */
 export interface WebhookSecrets {
-  /** Those that sign now, the newest first; made when the workspace has none. */
+  /** The secrets that sign now, the newest first; made when the workspace has none. */
   current(workspaceId: string): Promise<Outcome<readonly WebhookSecret[]>>
   /**
-   * A new one; those before it sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as `current`
+   * Makes a new secret; the earlier ones sign for `overlapMs` more, WEBHOOK_SECRETS_MAX in all. @returns as
+   * `current`
    */
   rotate(workspaceId: string, overlapMs: number, by: ChangedBy): Promise<Outcome<readonly WebhookSecret[]>>
 }
@@ -112,7 +115,7 @@ export interface SealedWebhookSecret {
   readonly workspaceId: string
   readonly dataKeyId: string
   readonly sealed: Uint8Array
-  /** Null of the current one. */
+  /** Null for the current secret. */
   readonly signsUntil: Date | null
 }
 
@@ -120,11 +123,11 @@ export interface SealedWebhookSecret {
  * Rows of sealed signing secrets. Failures of all: store_unavailable; of the last two also workspace_unknown.
  */
 export interface WebhookSecretRows {
-  /** Those that sign now, the newest first. */
+  /** The secrets that sign now, the newest first. */
   signing(workspaceId: string): Promise<Outcome<readonly SealedWebhookSecret[]>>
-  /** @returns those that sign now: of many that race, all get the same one */
+  /** @returns the secrets that sign now: of many processes that race, all get the same one */
   addFirst(secret: SealedWebhookSecret): Promise<Outcome<readonly SealedWebhookSecret[]>>
-  /** Puts a new one before the others, with a row of the audit log. @returns those that sign now */
+  /** Puts a new secret before the others, with a row of the audit log. @returns the secrets that sign now */
   replace(
     secret: SealedWebhookSecret,
     overlapMs: number,

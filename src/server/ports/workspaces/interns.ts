@@ -2,16 +2,16 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { InternStatus } from '../../../schemas/workspaces/interns.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
-/** The record of an intern; nothing runs on its behalf. B2.4. */
+/** The record of an intern; Sluice runs nothing on its behalf. B2.4. */
 export interface Intern {
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string
   readonly name: string
   readonly status: InternStatus
-  /** Its own vault. */
+  /** The intern's own vault. */
   readonly vaultId: string
-  /** An attachable one of its workspace, which may be gone by now. */
+  /** An attachable vault of the workspace, which may be gone by now. */
   readonly attachedVaultId: string | null
   readonly description: string | null
   readonly instructions: string | null
@@ -27,11 +27,11 @@ export interface NewIntern {
   readonly attachedVaultId: string | null
   readonly description: string | null
   readonly instructions: string | null
-  /** Kept, and nothing else. */
+  /** Sluice keeps the flag and does nothing with it. */
   readonly wantsProvision: boolean
 }
 
-/** What is left out stays. */
+/** Fields that are left out stay. */
 export type InternChanges = Partial<Pick<Intern, 'name' | 'attachedVaultId' | 'description' | 'instructions'>>
 
 export interface InternPageInput {
@@ -39,7 +39,7 @@ export interface InternPageInput {
   /** UUID or slug. */
   readonly workspace: string
   readonly statuses: readonly InternStatus[] | null
-  /** Id behind which the page begins. */
+  /** Id after which the page begins. */
   readonly after: string | null
   readonly limit: number
 }
@@ -52,17 +52,20 @@ export interface InternPage {
 
 /**
  * Records of interns, as the management keys of their organization see them; every change is audited.
- * Failures of all: programme_closed (the intern's workspace is outside), store_unavailable; of those that
- * name an intern: intern_unknown, which another organization's is too.
+ * Failures of all: programme_closed (the intern's workspace is not in the programme), store_unavailable; of
+ * methods that name an intern: intern_unknown, also for an intern of another organization.
  */
 export interface Interns {
-  /** Makes the intern's own vault with it. Failures: workspace_unknown, vault_unknown. */
+  /** Makes the intern with a vault of its own. Failures: workspace_unknown, vault_unknown. */
   create(input: NewIntern, by: ChangedBy): Promise<Outcome<Intern>>
   /** Failure: workspace_unknown. */
   list(input: InternPageInput): Promise<Outcome<InternPage>>
   get(organizationId: string, id: string): Promise<Outcome<Intern>>
   /** Failure: vault_unknown. */
   update(organizationId: string, id: string, changes: InternChanges, by: ChangedBy): Promise<Outcome<Intern>>
-  /** Takes its own vault with every secret in it, and ends its keys. Failure: vault_writes_disabled. */
+  /**
+   * Removes the intern's own vault with every secret in it, and ends the intern's keys. Failure:
+   * vault_writes_disabled.
+   */
   remove(organizationId: string, id: string, by: ChangedBy): Promise<Outcome<Intern>>
 }

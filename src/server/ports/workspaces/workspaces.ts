@@ -10,22 +10,22 @@ export interface Workspace {
   readonly slug: string
   readonly description: string | null
   readonly isDefault: boolean
-  /** Of interns and their vaults; outside of it those are 404. C5. */
+  /** Membership in the programme of interns and their vaults, which are 404 elsewhere. C5. */
   readonly isInProgramme: boolean
   readonly mayWriteVault: boolean
   readonly defaultCallbackUrl: string | null
-  /** Null = that of the installation. */
+  /** Null = the quota of the installation. */
   readonly storageQuotaBytes: number | null
-  /** Calls by its own credentials count against its budgets. */
+  /** Calls by the workspace's own credentials count against its budgets. */
   readonly countsByok: boolean
-  /** What was ever set of them. */
+  /** Settings that were ever set. */
   readonly settings: KeptSettings
   readonly createdBy: string | null
   readonly createdAt: Date
   readonly updatedAt: Date | null
 }
 
-/** What is left out stays. */
+/** Fields that are left out stay. */
 export type WorkspaceChanges = Partial<
   Pick<
     Workspace,
@@ -48,12 +48,12 @@ export interface NewWorkspace extends WorkspaceChanges {
   readonly isDefault?: boolean
 }
 
-/** Who changes a workspace, and by which operation or verb. */
+/** The caller of a change, and its operation or verb. */
 export interface WorkspaceActor extends ChangedBy {
   readonly operation: string
 }
 
-/** A workspace as its organization's keys name it. */
+/** A workspace as keys of its organization name it. */
 export interface WorkspaceRef {
   readonly organizationId: string
   /** UUID or slug. */
@@ -67,14 +67,14 @@ export interface PageInput {
 
 export interface Page<T> {
   readonly rows: readonly T[]
-  /** Of all pages. */
+  /** Number of rows on all pages. */
   readonly totalCount: number
 }
 
-/** Why somebody is a member: given by hand, or by a group of a SCIM mapping. */
+/** The reason of a membership: a manual grant, or a group of a SCIM mapping. */
 export interface MemberGrant {
   readonly source: 'manual' | 'mapping'
-  /** Null of one that was given by hand. */
+  /** Null for a manual grant. */
   readonly mappingId: string | null
   readonly role: MemberRole
   readonly createdAt: Date
@@ -85,16 +85,16 @@ export interface Member {
   readonly userName: string
   readonly displayName: string | null
   readonly email: string | null
-  /** The strongest of the grants. */
+  /** The strongest role of the grants. */
   readonly role: MemberRole
   /** Oldest first; at least one. */
   readonly grants: readonly MemberGrant[]
 }
 
 /**
- * Workspaces as the management keys of their organization see them; every change is audited, and fronts obey
- * it. Failures of all: store_unavailable; of those that name one: workspace_unknown, which another
- * organization's is too.
+ * Workspaces as the management keys of their organization see them; every change is audited, and fronts apply
+ * it. Failures of all: store_unavailable; of methods that name a workspace: workspace_unknown, also for a
+ * workspace of another organization.
  */
 export interface Workspaces {
   /** Oldest first. */
@@ -105,10 +105,11 @@ export interface Workspaces {
   /** Failure: slug_taken. */
   update(ref: WorkspaceRef, changes: WorkspaceChanges, by: WorkspaceActor): Promise<Outcome<Workspace>>
   /**
-   * Ends a workspace with all that belongs to it; ledger and audit log keep what they know. The default one
-   * goes only when `mayBeDefault`, and the oldest other becomes the default. Failure: default_workspace_kept.
+   * Removes a workspace with all that belongs to it; ledger and audit log keep their rows. The default
+   * workspace is removed only with `mayBeDefault`, and the oldest other one becomes the default. Failure:
+   * default_workspace_kept.
    */
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
-  /** By user name. */
+  /** Sorted by user name. */
   members(ref: WorkspaceRef, page: PageInput): Promise<Outcome<Page<Member>>>
 }
