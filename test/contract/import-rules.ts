@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   structures: ['schemas'],
   limits: ['schemas', 'ports', 'operations/define'],
   money: DRIVER,
-  store: [...DRIVER, 'caches'],
+  store: [...DRIVER, 'caches', 'structures'],
   redis: DRIVER,
   catalogue: DRIVER,
   journal: DRIVER,

@@ -13,7 +13,9 @@ import { openContainerUses } from '../store/containers/container-uses.ts'
 import { openDataKeys } from '../store/vault/data-keys.ts'
 import { openFiles } from '../store/files/files.ts'
 import { openIdempotency } from '../store/base/idempotency.ts'
-import type { Store } from '../store/base/open.ts'
+import { openStore, type Store } from '../store/base/open.ts'
+import { openWriteLane } from '../store/base/write-lane.ts'
+import { FILE_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { keepUploads } from '../files/kept-uploads.ts'
 import { createTransfers } from '../files/transfers.ts'
 import { createProviderFiles } from '../upstream/files/provider-files.ts'
@@ -29,6 +31,8 @@ export interface FileServices {
   readonly storage: Storage
   readonly intake: IntakePart
   readonly keyRing: KeyRing
+  /** Opens the connections that uploads are written on. */
+  warm(): Promise<void>
   close(): Promise<void>
 }
 
@@ -48,14 +52,20 @@ export async function openFilePorts(config: Config, deps: FileDeps): Promise<Fil
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const storage = await openStorage(config, deps.frontId)
   const patience = { now: () => performance.now(), random: Math.random }
-  const files = openFiles({ store, ...patience, frontId: deps.frontId })
+  const connections = openStore({
+    ...store.options,
+    poolMax: FILE_POOL_MAX,
+    applicationName: `${store.options.applicationName}-files`,
+  })
+  const lane = openWriteLane(store, connections)
+  const files = openFiles({ store, lane, ...patience, frontId: deps.frontId })
   const idempotency = openIdempotency({ store, ...patience })
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })
   const transfers = createTransfers({
     files,
-    sizes: openContainerSizes(store),
+    sizes: openContainerSizes(store, lane),
     storage,
     keyRing,
     intake,
@@ -75,10 +85,11 @@ export async function openFilePorts(config: Config, deps: FileDeps): Promise<Fil
     storage,
     intake,
     keyRing,
+    warm: () => connections.warm(),
     async close() {
       files.close()
       idempotency.close()
-      await storage.close()
+      await Promise.all([storage.close(), connections.close()])
     },
   }
 }

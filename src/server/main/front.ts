@@ -161,7 +161,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
       .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))
-  begin(channel, pools, [store, keyLane])
+  begin(channel, pools, [store, keyLane, fileParts])
 }
 
 /** Keys are loaded on connections of their own, so that a flood of unknown keys leaves the others free. */
@@ -192,7 +192,7 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
 }
 
 /** Runs when the front listens: work that would have delayed listening follows now. */
-function begin(channel: Channel, pools: Pools, stores: readonly Store[]): void {
+function begin(channel: Channel, pools: Pools, stores: readonly Pick<Store, 'warm'>[]): void {
   channel.tell({ kind: 'ready' })
   channel.pulse()
   // Loading the threads earlier would double the time without a front after one died.

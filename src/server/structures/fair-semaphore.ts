@@ -3,95 +3,166 @@ import { fail, type Outcome } from '../../schemas/failures.ts'
 export interface FairSemaphoreOptions {
   /** Sum of the weights of all pieces of work that may run at once. */
   readonly places: number
-  /** Pieces of work that may wait, in all workspaces together. */
-  readonly waitingMax: number
-  /** Pieces of work of a workspace that may wait. */
-  readonly waitingOfOneMax: number
-  /** Milliseconds that a piece of work waits at most. */
-  readonly waitMs: number
+  /** Sum of the weights of a tenant's work that may run at once; all places when left out. */
+  readonly placesOfOne?: number
+  /** Pieces of work that may wait, of all tenants together; any number when left out. */
+  readonly waitingMax?: number
+  /** Pieces of work of a tenant that may wait; any number when left out. */
+  readonly waitingOfOneMax?: number
+  /** Milliseconds that a piece of work waits at most; without an end when left out. */
+  readonly waitMs?: number
+}
+
+export interface PlaceInput {
+  /** The workspace or the organization that takes turns with others. */
+  readonly tenant: string
+  /** At most `placesOfOne`; 1 when left out. */
+  readonly weight?: number
 }
 
 interface Waiting {
   readonly weight: number
-  readonly enter: () => void
+  readonly settle: (hasPlace: boolean) => void
+}
+
+interface Tenant {
+  readonly waiting: Set<Waiting>
+  /** Sum of the weights of its work under way. */
+  running: number
 }
 
 /**
- * Lets pieces of work run while the sum of their weights fits. Workspaces with waiting work take turns, each
- * with its oldest: a workspace that floods the semaphore waits for itself. Failure: busy, when too many
- * pieces of work wait already or the wait takes too long.
+ * Lets pieces of work run while the sum of their weights fits. Tenants with waiting work take turns, each with
+ * its oldest: a tenant that floods the semaphore waits for itself.
  */
 export class FairSemaphore {
-  readonly #options: FairSemaphoreOptions
-  /** By workspace, in the order of their turns. No set is empty. */
-  readonly #waiting = new Map<string, Set<Waiting>>()
+  readonly #places: number
+  readonly #placesOfOne: number
+  readonly #waitingMax: number
+  readonly #waitingOfOneMax: number
+  readonly #waitMs: number | null
+  /** Tenants with work that waits or runs. */
+  readonly #tenants = new Map<string, Tenant>()
+  /** Tenants with work that waits, in the order of their turns. */
+  readonly #turns = new Map<string, Tenant>()
   #waitingCount = 0
   #left: number
 
   constructor(options: FairSemaphoreOptions) {
-    this.#options = options
+    this.#places = options.places
+    this.#placesOfOne = Math.min(options.placesOfOne ?? options.places, options.places)
+    this.#waitingMax = options.waitingMax ?? Infinity
+    this.#waitingOfOneMax = options.waitingOfOneMax ?? Infinity
+    this.#waitMs = options.waitMs ?? null
     this.#left = options.places
   }
 
-  /** @param weight at most `places` */
-  async within<T>(
-    { workspaceId, weight }: { readonly workspaceId: string; readonly weight: number },
-    work: () => Promise<Outcome<T>>,
-  ): Promise<Outcome<T>> {
-    if (!(await this.#turn(workspaceId, weight))) return fail('busy', { retryAfterS: 1 })
+  /** Pieces of work that wait. */
+  get waiting(): number {
+    return this.#waitingCount
+  }
+
+  /** Sum of the weights of all work under way. */
+  get running(): number {
+    return this.#places - this.#left
+  }
+
+  /** Failure: busy, when too many pieces of work wait already or the wait takes too long. */
+  async within<T>(input: PlaceInput, work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    const leave = await this.enter(input)
+    if (leave === null) return fail('busy', { retryAfterS: 1 })
     try {
       return await work()
     } finally {
+      leave()
+    }
+  }
+
+  /** @returns gives the place back; null when too many wait already or the wait takes too long */
+  async enter({ tenant: name, weight = 1 }: PlaceInput): Promise<(() => void) | null> {
+    const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
+    // Work that never fits would hold up all others.
+    if (weight > this.#placesOfOne) throw new Error('a work weighs more than there are places')
+    if (!(await this.#wait(name, tenant, weight))) return null
+    let hasLeft = false
+    return () => {
+      if (hasLeft) return
+      hasLeft = true
       this.#left += weight
+      tenant.running -= weight
+      this.#forgetIdle(name, tenant)
       this.#letIn()
     }
   }
 
-  #turn(workspaceId: string, weight: number): boolean | Promise<boolean> {
-    const { waitingMax, waitingOfOneMax, waitMs } = this.#options
-    if (this.#waitingCount === 0 && weight <= this.#left) {
-      this.#left -= weight
+  #wait(name: string, tenant: Tenant, weight: number): boolean | Promise<boolean> {
+    // Work that waits goes first, unless its tenant has all the places of one.
+    if (tenant.waiting.size === 0 && this.#fits(tenant, weight) && !this.#isAnyNext()) {
+      this.#tenants.set(name, tenant)
+      this.#take(tenant, weight)
       return true
     }
-    const own = this.#waiting.get(workspaceId) ?? new Set()
-    if (this.#waitingCount >= waitingMax || own.size >= waitingOfOneMax) return false
+    if (this.#waitingCount >= this.#waitingMax || tenant.waiting.size >= this.#waitingOfOneMax) return false
     return new Promise((resolve) => {
-      const leave = (hasTurn: boolean): void => {
-        clearTimeout(timer)
-        this.#remove(workspaceId, waiting)
-        resolve(hasTurn)
+      let timer: NodeJS.Timeout | undefined
+      const waiting: Waiting = {
+        weight,
+        settle: (hasPlace) => {
+          clearTimeout(timer)
+          this.#waitingCount--
+          tenant.waiting.delete(waiting)
+          if (tenant.waiting.size === 0) this.#turns.delete(name)
+          resolve(hasPlace)
+        },
       }
-      const waiting = { weight, enter: () => leave(true) }
-      const timer = setTimeout(() => {
-        leave(false)
-        this.#letIn()
-      }, waitMs)
-      this.#waiting.set(workspaceId, own.add(waiting))
+      this.#tenants.set(name, tenant)
+      this.#turns.set(name, tenant)
+      tenant.waiting.add(waiting)
       this.#waitingCount++
+      if (this.#waitMs === null) return
+      timer = setTimeout(() => {
+        waiting.settle(false)
+        this.#forgetIdle(name, tenant)
+        this.#letIn()
+      }, this.#waitMs)
     })
   }
 
-  /**
-   * The next piece of work keeps its turn although it does not fit yet; otherwise the heavy ones would wait
-   * forever.
-   */
+  /** Stops at work that does not fit yet: light work behind it would hold it up for ever. */
   #letIn(): void {
-    for (;;) {
-      const [next] = this.#waiting
-      const [first] = next?.[1] ?? []
-      if (next === undefined || first === undefined || first.weight > this.#left) return
-      const [workspaceId, own] = next
-      this.#left -= first.weight
-      first.enter()
-      if (!this.#waiting.delete(workspaceId)) continue
-      this.#waiting.set(workspaceId, own)
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      const { name, tenant, first } = next
+      if (first.weight > this.#left) return
+      this.#take(tenant, first.weight)
+      first.settle(true)
+      if (this.#turns.delete(name)) this.#turns.set(name, tenant)
     }
   }
 
-  #remove(workspaceId: string, waiting: Waiting): void {
-    const own = this.#waiting.get(workspaceId)
-    own?.delete(waiting)
-    if (own?.size === 0) this.#waiting.delete(workspaceId)
-    this.#waitingCount--
+  /** The oldest work of the first tenant that may have more places. */
+  #next(): { readonly name: string; readonly tenant: Tenant; readonly first: Waiting } | null {
+    for (const [name, tenant] of this.#turns) {
+      const [first] = tenant.waiting
+      if (first !== undefined && tenant.running + first.weight <= this.#placesOfOne)
+        return { name, tenant, first }
+    }
+    return null
+  }
+
+  #isAnyNext(): boolean {
+    return this.#waitingCount > 0 && this.#next() !== null
+  }
+
+  #fits(tenant: Tenant, weight: number): boolean {
+    return weight <= this.#left && tenant.running + weight <= this.#placesOfOne
+  }
+
+  #take(tenant: Tenant, weight: number): void {
+    tenant.running += weight
+    this.#left -= weight
+  }
+
+  #forgetIdle(name: string, tenant: Tenant): void {
+    if (tenant.running === 0 && tenant.waiting.size === 0) this.#tenants.delete(name)
   }
 }

@@ -61,7 +61,7 @@ export function openVaults(deps: VaultDeps): Vaults {
     waitMs,
   })
   const inTurn = <T>({ workspaceId }: VaultScope, work: () => Promise<Outcome<T>>) =>
-    writes.within({ workspaceId, weight: 1 }, work)
+    writes.within({ tenant: workspaceId }, work)
   const puts = new GatheredPuts({
     waitingMax: VAULT_WRITES_WAITING_MAX,
     waitingOfOneMax: VAULT_WRITES_WAITING_WORKSPACE_MAX,
@@ -84,7 +84,7 @@ export function openVaults(deps: VaultDeps): Vaults {
     remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
     put: (scope, request, by) => puts.put(scope, { ...request, by }),
     copy: (scope, names, by) =>
-      copies.within({ workspaceId: scope.workspaceId, weight: names.length }, () =>
+      copies.within({ tenant: scope.workspaceId, weight: names.length }, () =>
         again(async () => {
           const vault = await rows.forWriting(scope, names.length)
           if (!vault.ok) return vault

@@ -15,7 +15,7 @@ const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
 function held(turns: FairSemaphore, workspaceId: string, weight: number) {
   const told = gate()
   let hasBegun = false
-  const done = turns.within({ workspaceId, weight }, async () => {
+  const done = turns.within({ tenant: workspaceId, weight }, async () => {
     hasBegun = true
     await told.opened
     return ok('done')
@@ -56,7 +56,7 @@ t.test('workspaces come by turns: one that waits with many keeps no other one wa
   const turns = new FairSemaphore({ ...OPTIONS, places: 1 })
   const order: string[] = []
   const work = (workspaceId: string) =>
-    turns.within({ workspaceId, weight: 1 }, async () => {
+    turns.within({ tenant: workspaceId }, async () => {
       order.push(workspaceId)
       await settled()
       return ok(null)
@@ -93,8 +93,8 @@ t.test('one workspace fills a part of the queue alone, and the queue has an end'
 
 t.test('a work that fails or throws leaves its place', async (t) => {
   const turns = new FairSemaphore(OPTIONS)
-  await t.rejects(turns.within({ workspaceId: 'w', weight: 100 }, () => Promise.reject(new Error('broken'))))
-  must(await turns.within({ workspaceId: 'w', weight: 100 }, () => Promise.resolve(ok(1))))
+  await t.rejects(turns.within({ tenant: 'w', weight: 100 }, () => Promise.reject(new Error('broken'))))
+  must(await turns.within({ tenant: 'w', weight: 100 }, () => Promise.resolve(ok(1))))
 })
 
 t.test(

@@ -12,6 +12,7 @@ import type {
 import { countedBytes, quotaOf, type Held } from '../files/file-quota.ts'
 import type { Queryable, Sql, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
+import { openWriteLane } from '../base/write-lane.ts'
 
 /*
  * Bytes of container files in the workspace's quota, one row for each path. Sizes are added here; what an object and its
@@ -41,12 +42,15 @@ type Tried =
   /** So many bytes are to be reserved: what lies beside it leaves no room for more than is. */
   | { readonly kind: 'short'; readonly needsBytes: number }
 
-export function openContainerSizes(store: Store): ContainerSizes {
+/** @param lane for what changes the quota of a workspace; left out: one of the store's own connections */
+export function openContainerSizes(store: Store, lane = openWriteLane(store)): ContainerSizes {
+  const change = <T>({ workspaceId }: RowKey, run: (tx: Transaction) => Promise<T>) =>
+    // The library unwraps arrays of promises, which none of these gives.
+    lane.within(workspaceId, (sql) => sql.begin(run) as Promise<T>)
   return {
-    release: (claim, found) =>
-      reach(async () => ok(await store.sql.begin((tx) => release(tx, claim, found)))),
+    release: (claim, found) => reach(async () => ok(await change(claim, (tx) => release(tx, claim, found)))),
     due: (input) => reach(async () => ok(await duePaths(store.sql, input))),
-    recount: (path, found) => reach(async () => ok(await store.sql.begin((tx) => recount(tx, path, found)))),
+    recount: (path, found) => reach(async () => ok(await change(path, (tx) => recount(tx, path, found)))),
   }
 }
 

@@ -7,6 +7,7 @@ import { fileOf, type FileRow, type FileState } from './file-rows.ts'
 import { idempotencyIdOf, isTaken } from '../base/idempotency.ts'
 import { newFileId } from '../base/ids.ts'
 import type { Sql } from '../base/open.ts'
+import type { WriteLane } from '../base/write-lane.ts'
 import { claimStale } from './stale-uploads.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 
@@ -27,8 +28,8 @@ export interface Terms {
   readonly frontId: string | null
 }
 
-export function tryBegin(sql: Sql, input: UploadInput, terms: Terms): Promise<Outcome<Tried>> {
-  return reach(async () => ok(await begin(sql, input, terms)))
+export function tryBegin(lane: WriteLane, input: UploadInput, terms: Terms): Promise<Outcome<Tried>> {
+  return reach(async () => ok(await lane.within(input.workspaceId, (sql) => begin(sql, input, terms))))
 }
 
 async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontId }: Terms): Promise<Tried> {

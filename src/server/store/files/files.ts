@@ -37,9 +37,12 @@ import type { Store, Transaction } from '../base/open.ts'
 import { Backoff, type BackoffOptions } from '../base/backoff.ts'
 import { reach } from '../base/translate.ts'
 import { Waiters, type Waiter } from '../base/waiters.ts'
+import { openWriteLane, type WriteLane } from '../base/write-lane.ts'
 
 export interface FilesOptions extends BackoffOptions {
   readonly store: Store
+  /** For what changes the quota of a workspace; left out: one of the store's own connections. */
+  readonly lane?: WriteLane
   /** Of workspaces without one of their own. */
   readonly quotaBytes?: number
   readonly quotaWaitMs?: number
@@ -64,12 +67,14 @@ class FileStore implements Files {
   readonly #options: FilesOptions
   readonly #quotaBytes: number
   readonly #leaseMs: number
+  readonly #lane: WriteLane
   readonly #uploads = new Map<string, OwnUpload>()
   readonly #waiters = new Waiters()
   readonly #renewing: NodeJS.Timeout
 
   constructor(options: FilesOptions) {
     this.#options = options
+    this.#lane = options.lane ?? openWriteLane(options.store)
     this.#quotaBytes = options.quotaBytes ?? STORAGE_QUOTA_BYTES_DEFAULT
     this.#leaseMs = options.leaseMs ?? UPLOAD_LEASE_MS
     // A renewal that fails leaves three quarters of the lease for the next ones.
@@ -91,7 +96,7 @@ class FileStore implements Files {
 
   async #begin(input: UploadInput, patience: Backoff, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
-      const tried = await tryBegin(this.#sql, input, {
+      const tried = await tryBegin(this.#lane, input, {
         quotaBytes: this.#quotaBytes,
         leaseMs: this.#leaseMs,
         frontId: this.#options.frontId ?? null,
@@ -141,7 +146,9 @@ class FileStore implements Files {
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
     for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
       const more = { bytes: target - own.reservedBytes, quotaBytes: this.#quotaBytes }
-      const reserved = await reach(async () => ok(await reserveMore(this.#sql, own, more)))
+      const reserved = await reach(async () =>
+        ok(await this.#lane.within(own.workspaceId, (sql) => reserveMore(sql, own, more))),
+      )
       if (!reserved.ok) return reserved
       if (!reserved.value) continue
       own.reservedBytes = target
@@ -152,7 +159,9 @@ class FileStore implements Files {
 
   async commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>> {
     const committed = await reach<FileRecord>(async () => {
-      const row = await this.#sql.begin((tx) => this.#settleAndAdvance(tx, upload, facts))
+      const row = await this.#lane.within(upload.workspaceId, (sql) =>
+        sql.begin((tx) => this.#settleAndAdvance(tx, upload, facts)),
+      )
       if (row !== null) return ok(fileOf(row))
       if (!(await isOurs(this.#sql, upload))) return fail('upload_lost')
       return full((await usageOf(this.#sql, upload.workspaceId, this.#quotaBytes)).quotaBytes)
@@ -168,7 +177,9 @@ class FileStore implements Files {
     try {
       for (;;) {
         const terms = { to, leaseMs: this.#leaseMs, quotaBytes: this.#quotaBytes }
-        const tried = await reach(async () => ok(await claimPath(this.#sql, upload, terms)))
+        const tried = await reach(async () =>
+          ok(await this.#lane.within(upload.workspaceId, (sql) => claimPath(sql, upload, terms))),
+        )
         if (!tried.ok) return tried
         const found = tried.value
         if (found.kind === 'lost') return fail('upload_lost')
@@ -193,7 +204,13 @@ class FileStore implements Files {
 
   abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>> {
     this.#uploads.delete(upload.id)
-    return reach(async () => ok(await this.#sql.begin((tx) => endUpload(tx, upload, mayHaveObject))))
+    return reach(async () =>
+      ok(
+        await this.#lane.within(upload.workspaceId, (sql) =>
+          sql.begin((tx) => endUpload(tx, upload, mayHaveObject)),
+        ),
+      ),
+    )
   }
 
   get(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
@@ -226,7 +243,9 @@ class FileStore implements Files {
 
   remove(workspaceId: string, id: string): Promise<Outcome<FileRecord>> {
     return reach(async () => {
-      const file = await this.#sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: false }))
+      const file = await this.#lane.within(workspaceId, (sql) =>
+        sql.begin((tx) => removeRow(tx, { workspaceId, id, isDue: false })),
+      )
       return file === null ? fail('file_unknown') : ok(file)
     })
   }

@@ -1,5 +1,5 @@
 /** Postgres connections of a front's pool. */
-export const FRONT_POOL_MAX = 4
+export const FRONT_POOL_MAX = 3
 /** Postgres connections of a runner's pool. */
 export const RUNNER_POOL_MAX = 6
 /**
@@ -12,8 +12,14 @@ export const MONEY_POOL_MAX = 2
  * other must not block the keys of others.
  */
 export const KEY_POOL_MAX = 1
+/**
+ * Postgres connections for uploads and writes of container files, apart from the pool: writes of one workspace
+ * that wait for each other must not block the reads of others. An organization has two of them at most, and
+ * another organization finds the third.
+ */
+export const FILE_POOL_MAX = 3
 /** Postgres connections of a front in all: the poll of the epoch has one of its own. */
-export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + KEY_POOL_MAX + 1
+export const FRONT_CONNECTIONS = FRONT_POOL_MAX + MONEY_POOL_MAX + KEY_POOL_MAX + FILE_POOL_MAX + 1
 
 /**
  * Threads for long sessions by front: shared evenly, at least one each. Their sum is the effective number of

@@ -1,0 +1,88 @@
+import t, { type Test } from 'tap'
+import type { Files } from '../../../../src/server/ports/files/files.ts'
+import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { openWriteLane } from '../../../../src/server/store/base/write-lane.ts'
+import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { FILE_POOL_MAX, FRONT_POOL_MAX } from '../../../../src/server/supervisor/fleet/shares.ts'
+import { begun, FACTS, openFileStand, storedFile } from '../../../support/files/files.ts'
+import { gate } from '../../../support/gate.ts'
+import { must, present } from '../../../support/must.ts'
+import { until } from '../../../support/nodes/node.ts'
+
+const FLOOD = 12
+
+/** Files with the connections of a front, and a workspace of another organization. */
+async function openFront(t: Test) {
+  const stand = await openFileStand(t, {}, FRONT_POOL_MAX)
+  const { store } = stand
+  const [connections, beside] = [FILE_POOL_MAX, 2].map((poolMax) => {
+    const opened = openStore({ ...store.options, poolMax })
+    t.teardown(() => opened.close())
+    return opened
+  })
+  const files = stand.open({ lane: openWriteLane(store, connections) })
+  const { workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'Neighbour'))
+  for (const workspaceId of [stand.workspaceId, stand.otherWorkspaceId, workspace.id])
+    await storedFile(files, workspaceId)
+  return { ...stand, files, beside: present(beside), neighbourId: workspace.id }
+}
+
+/** Holds the row that all writes of a workspace change. @returns lets it go */
+async function holdStorage({ sql }: Store, workspaceIds: readonly string[]): Promise<() => Promise<void>> {
+  const [held, over] = [gate(), gate()]
+  const holding = sql.begin(async (tx) => {
+    await tx`SELECT FROM workspace_storage WHERE workspace_id IN ${tx([...workspaceIds])} FOR UPDATE`
+    held.open()
+    await over.opened
+  })
+  await held.opened
+  return async () => {
+    over.open()
+    await holding
+  }
+}
+
+async function waitingForLocks({ sql }: Store): Promise<number> {
+  const [row] = await sql<{ count: string }[]>`
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return Number(present(row).count)
+}
+
+function flood(files: Files, workspaceIds: readonly string[]) {
+  const inTurn = Array.from({ length: FLOOD }, (_, nth) => present(workspaceIds[nth % workspaceIds.length]))
+  return Promise.all(inTurn.map((workspaceId) => begun(files, workspaceId, 100)))
+}
+
+t.test(
+  'writes that wait for a row of their workspace keep no other organization from reading and writing',
+  async (t) => {
+    const { files, store, beside, workspaceId, neighbourId } = await openFront(t)
+    const letGo = await holdStorage(beside, [workspaceId])
+    const flooded = flood(files, [workspaceId])
+    await until('writes wait for the row', async () => (await waitingForLocks(beside)) === 2)
+    const upload = await begun(files, neighbourId, 100)
+    const { id } = must(await files.commit(upload, FACTS))
+    t.equal(must(await files.get(neighbourId, id)).id, id)
+    must(await files.remove(neighbourId, id))
+    t.equal(await waitingForLocks(store), 2, 'an organization has half of the lane, and no more')
+    await letGo()
+    t.equal(new Set((await flooded).map((one) => one.id)).size, FLOOD)
+  },
+)
+
+t.test('an organization has its part of the lane for all of its workspaces together', async (t) => {
+  const { files, beside, workspaceId, otherWorkspaceId, neighbourId } = await openFront(t)
+  const letGo = await holdStorage(beside, [workspaceId, otherWorkspaceId])
+  const flooded = flood(files, [workspaceId, otherWorkspaceId])
+  await until('writes wait for the rows', async () => (await waitingForLocks(beside)) === 2)
+  must(await files.commit(await begun(files, neighbourId, 100), FACTS))
+  await letGo()
+  t.equal((await flooded).length, FLOOD)
+})
+
+t.test('a write that fails leaves its place', async (t) => {
+  const { store, workspaceId } = await openFileStand(t, {}, 1)
+  const lane = openWriteLane(store)
+  await t.rejects(lane.within(workspaceId, (sql) => sql`SELECT 1 / 0`))
+  t.equal((await lane.within(workspaceId, (sql) => sql`SELECT 1`)).length, 1)
+})
