@@ -28,7 +28,8 @@ export async function build(tell = () => undefined) {
   await bundle()
 }
 
-function compile(project) {
+/** Ends the process when the compiler finds an error. */
+export function compile(project) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
       // The start command's own stdout must stay machine-readable.

@@ -1,58 +1,57 @@
-// `npm run lint`: prettier's layout, eslint with types over src, bench and test, redocly over the generated OpenAPI document,
-// and the types of the Kubernetes API over the manifests. The tools have a lock file of their own (see
+// `npm run lint`: prettier's layout, eslint with types over src, bench and test, redocly over the generated
+// OpenAPI document, and the types of the Kubernetes API over the manifests. What was found good and has not
+// changed since is not looked at again, but with `--all`. The tools have a lock file of their own (see
 // tools/package.json) and are installed here when it changed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from './build.mjs'
-import { CODE } from './code.mjs'
+import { compile } from './build.mjs'
+import { codeFiles } from './code.mjs'
 import { install } from './install.mjs'
+import { isClean, isFormatted } from './lint-code.mjs'
+import { digestOf, Kept } from './lint-kept.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-const WITH_OPENAPI = 'bin/sluice'
+/** Prints the document by the modules as the compiler made them: nothing is joined for it. */
+const PRINT = "import { run } from './dist/src/server/cli/run.js'; await run(['openapi'])"
+const LOCK = 'tools/package-lock.json'
+const MANIFESTS = 'deploy/kubernetes'
+const read = (path) => readFileSync(path, 'utf8')
 
 await install('tools')
-const failures = [formatted(), eslint(), await redocly(), await kubernetes()].filter(
-  (isGood) => !isGood,
-).length
-process.exit(failures === 0 ? 0 : 1)
+const kept = new Kept(process.argv.includes('--all'))
+// The compiler, a process of its own, runs while ESLint does.
+const document = once(
+  'openapi',
+  [...codeFiles(['src']), 'package-lock.json', 'tools/redocly.yaml', LOCK],
+  redocly,
+)
+const checks = [
+  await isFormatted(kept),
+  await isClean(kept),
+  await document,
+  await once('manifests', [...manifestFiles(), 'tools/manifests.mjs', LOCK], kubernetes),
+]
+kept.write()
+process.exit(checks.every((isGood) => isGood) ? 0 : 1)
 
-/** What is checked is kept, so that a second run looks at what changed alone. */
-const KEPT = 'node_modules/.cache/lint'
-
-function formatted() {
-  return run('prettier/bin/prettier.cjs', [
-    '--check',
-    '--log-level',
-    'warn',
-    '--cache',
-    '--cache-location',
-    `${KEPT}/prettier`,
-    ...CODE,
-  ])
-}
-
-function eslint() {
-  const folders = ['src', 'bench', 'test'].filter((folder) => existsSync(folder))
-  return run('eslint/bin/eslint.js', [
-    '--config',
-    'tools/eslint.config.mjs',
-    '--max-warnings',
-    '0',
-    '--cache',
-    '--cache-location',
-    `${KEPT}/eslint`,
-    ...folders,
-  ])
+/** Runs a check where a file has changed since it was good. */
+async function once(name, paths, check) {
+  const digest = digestOf(...paths.flatMap((path) => [path, read(path)]))
+  const isKnown = kept.isGood(name, '', digest)
+  if (!isKnown && !(await check())) return false
+  kept.keep(name, '', digest)
+  process.stdout.write(`${name}: ${isKnown ? 'nothing had changed' : 'good'}\n`)
+  return true
 }
 
 /** Lints what the product itself prints, so that the document and the linted text cannot differ. */
 async function redocly() {
-  await build()
-  const printed = spawnSync(process.execPath, [WITH_OPENAPI, 'openapi'], {
+  await compile('tsconfig.json')
+  const printed = spawnSync(process.execPath, ['--input-type=module', '--eval', PRINT], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
@@ -60,9 +59,17 @@ async function redocly() {
     process.stderr.write(`lint: \`sluice openapi\` failed\n${printed.stderr}`)
     return false
   }
+  const digest = digestOf(printed.stdout, read('tools/redocly.yaml'), read(LOCK))
+  if (kept.isGood('document', '', digest)) return true
+  const isGood = isDocumentGood(printed.stdout)
+  if (isGood) kept.keep('document', '', digest)
+  return isGood
+}
+
+function isDocumentGood(text) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-lint-'))
   try {
-    writeFileSync(join(folder, 'openapi.json'), printed.stdout)
+    writeFileSync(join(folder, 'openapi.json'), text)
     return run('@redocly/cli/bin/cli.js', [
       'lint',
       join(folder, 'openapi.json'),
@@ -72,6 +79,10 @@ async function redocly() {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function manifestFiles() {
+  return readdirSync(MANIFESTS).map((name) => join(MANIFESTS, name))
 }
 
 async function kubernetes() {

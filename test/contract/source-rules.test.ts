@@ -46,6 +46,8 @@ t.test('each type hole is found, and a negation is not', async (t) => {
   t.equal(typeHoles(plant('let a: any')).length, 1)
   t.equal(typeHoles(plant('const b = c as any')).length, 1)
   t.equal(typeHoles(plant('let d: Array<any>')).length, 1)
+  t.equal(typeHoles(plant('type E = any')).length, 1)
+  t.equal(typeHoles(plant('let e: [any, E]')).length, 1)
   t.equal(typeHoles(plant('e!.f()')).length, 1)
   t.equal(typeHoles(plant('g()![0]')).length, 1)
   t.equal(typeHoles(plant(['//', '@ts-ignore'].join(' '))).length, 1)

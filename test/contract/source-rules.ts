@@ -53,7 +53,7 @@ export function statusNumbers(files: readonly SourceFile[]): readonly string[] {
 export function typeHoles(files: readonly SourceFile[]): readonly string[] {
   const inCode = findTokens(files, (token, around) => {
     if (token.kind === 'word' && token.text === 'any')
-      return /^(?:[:<|&,]|as|=>)$/.test(around(-1)) && !/^[:(]$/.test(around(1))
+      return /^(?:[:<|&,=[]|as|is|extends|=>)$/.test(around(-1)) && !/^[:(]$/.test(around(1))
     if (token.text !== '!' || token.isApart) return false
     return /^(?:[\p{L}_$][\p{L}\p{N}_$]*|[)\]])$/u.test(around(-1)) && !KEYWORDS.has(around(-1))
   })

@@ -90,9 +90,9 @@ export async function isValid(path: string, type: string): Promise<boolean> {
     const { status, out } = await run('identify', ['-format', '%m ', path])
     return status === 0 && out.startsWith(type.slice('image/'.length).toUpperCase())
   }
-  if (type.startsWith('audio/')) return await isRecording(path, type)
+  if (type.startsWith('audio/')) return isRecording(path, type)
   if (type.startsWith(FORMATS)) return [0, 1].includes((await run('unzip', ['-tqq', path])).status)
-  return await isText(path, type)
+  return isText(path, type)
 }
 
 const CONTAINERS: Readonly<Record<string, RegExp>> = {

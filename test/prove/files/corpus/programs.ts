@@ -50,7 +50,7 @@ export async function run(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (out.length < 65_536) out += text
   })
-  return await new Promise((resolve) => {
+  return new Promise((resolve) => {
     child.on('error', () => resolve({ status: -1, out }))
     child.on('close', (status) => resolve({ status: status ?? -1, out }))
   })

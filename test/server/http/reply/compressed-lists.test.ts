@@ -2,7 +2,7 @@
  * Large lists for callers that take gzip: compressed on a thread, and as they are wherever that cannot be.
  */
 import { once } from 'node:events'
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import Type from 'typebox'
 import t, { type Test } from 'tap'
@@ -57,7 +57,7 @@ async function get(url: string, acceptEncoding: string | null, method = 'GET'): 
     ...(acceptEncoding !== null && { 'accept-encoding': acceptEncoding }),
   }
   const sent = request(url, { method, headers, agent: false }).end()
-  const [reply] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage]
   const chunks: Buffer[] = []
   for await (const chunk of reply) chunks.push(chunk as Buffer)
   return { headers: reply.headers, bytes: Buffer.concat(chunks) }
@@ -121,8 +121,7 @@ function jobsWith(compress: (more: ShortJobMore) => ReturnType<ShortJobs['run']>
   const whole = threads()
   return {
     here: whole.here.bind(whole),
-    run: (name, input, more) =>
-      name === 'compress' ? (compress(more) as never) : whole.run(name, input, more),
+    run: (name, input, more) => (name === 'compress' ? compress(more) : whole.run(name, input, more)),
   }
 }
 
