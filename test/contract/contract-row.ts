@@ -15,6 +15,6 @@ export interface ContractRow {
    */
   readonly gates?: readonly ('programme' | 'regional' | 'writes')[]
   readonly source: string
-  /** Statuses that nothing can cause yet, with what they wait for; they need no test. */
+  /** Statuses that nothing can cause yet, with the reason; they need no test, and may have none. */
   readonly uncaused: Readonly<Record<number, string>>
 }

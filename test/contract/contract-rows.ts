@@ -30,7 +30,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
     keys: ['inference', 'intern'],
     source: '§4.3, §7 embeddings',
-    uncaused: { 402: 'money' },
+    uncaused: {},
   },
   'models.get': {
     method: 'get',

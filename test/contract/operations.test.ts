@@ -2,10 +2,10 @@ import t from 'tap'
 import { FAILURES, statusOf, type FailureName } from '../../src/schemas/failures.ts'
 import { isRateLimited, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
-import { readSources } from '../support/source.ts'
+import { readSources, sourceFile } from '../support/source.ts'
 import { CONTRACT_ROWS } from './contract-rows.ts'
 import type { ContractRow } from './contract-row.ts'
-import { coveredStatuses, sharedStatuses } from './status-coverage.ts'
+import { coveredStatuses, sharedStatuses, staleExemptions } from './status-coverage.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(600_000)
@@ -65,8 +65,22 @@ for (const operation of OPERATIONS) {
       wanted.filter((status) => !covered.has(status)),
       [],
     )
+    t.same(staleExemptions(row, { covered, shared: sharedStatuses(operation) }), [], 'uncaused, but shown')
   })
 }
+
+t.test('an exemption is stale when a test or the stages show its status, or the row lacks it', async (t) => {
+  const planted = [sourceFile('test/a.test.ts', "t.test('models.get 402, 404: no money', fn)")]
+  const shown = { covered: coveredStatuses(planted, 'models.get'), shared: [429] }
+  const row = {
+    success: 200,
+    statuses: [402, 408, 429, 502],
+    uncaused: { 402: '', 429: '', 502: '', 504: '' },
+  }
+  t.same(staleExemptions(row, shown), [402, 429, 504])
+  t.same(staleExemptions({ ...row, uncaused: { 408: '', 502: '' } }, shown), [])
+  t.same(staleExemptions({ ...row, success: 202, uncaused: { 202: '' } }, shown), [], 'also of its success')
+})
 
 function gatesOf({ access }: AnyOperation): readonly Gate[] {
   const gates: Gate[] = []

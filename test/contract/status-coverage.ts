@@ -6,6 +6,7 @@
  */
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import type { SourceFile } from '../support/source.ts'
+import type { ContractRow } from './contract-row.ts'
 
 /** Answered by the stages around every operation; stages.test.ts shows them for each that lists them. */
 const SHARED_STATUSES: readonly number[] = [401, 403, 429, 500, 504]
@@ -27,4 +28,19 @@ export function coveredStatuses(tests: readonly SourceFile[], operationId: strin
     for (const status of (groups['statuses'] ?? '').split(', ')) covered.add(Number(status))
   }
   return covered
+}
+
+/** Statuses that a row says nothing can cause, although it does not list them, or a test shows a cause. */
+export function staleExemptions(
+  row: Pick<ContractRow, 'success' | 'statuses' | 'uncaused'>,
+  shown: { readonly covered: ReadonlySet<number>; readonly shared: readonly number[] },
+): readonly number[] {
+  return Object.keys(row.uncaused)
+    .map(Number)
+    .filter(
+      (status) =>
+        ![row.success, ...row.statuses].includes(status) ||
+        shown.covered.has(status) ||
+        shown.shared.includes(status),
+    )
 }
