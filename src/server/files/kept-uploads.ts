@@ -55,7 +55,7 @@ async function storeOnce(
   const begun = await deps.idempotency.begin({ idempotency, holder: workspaceId, signal })
   if (!begun.ok) return begun
   if (begun.value.kind === 'first')
-    return storeFirst(host, deps.idempotency, { upload, input, claim: begun.value.turn })
+    return storeFirst(host, deps.idempotency, { upload, input, claim: begun.value.claim })
   const { answer } = begun.value
   const sha256 = await digestOf(deps.intake, upload, workspaceId)
   if (!sha256.ok) return sha256

@@ -192,7 +192,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /**
    * The claim of a call whose reply the pipeline stores: a store may save the reply in its own transaction.
    */
-  readonly turn: IdempotencyClaim | null
+  readonly claim: IdempotencyClaim | null
   /** Lower-case hex, of the body of a call with a claim. */
   readonly bodySha256: string | null
   /** Milliseconds of `performance.now()`. */

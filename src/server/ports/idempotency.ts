@@ -26,21 +26,21 @@ export interface Idempotency {
    * lease runs out. Failures: idempotency_mismatch (another method, path or query), idempotency_running, busy
    * (too many wait), client_gone and the other failures of a signal, store_unavailable.
    */
-  begin(input: TurnInput): Promise<Outcome<ClaimOrAnswer>>
+  begin(input: IdempotencyInput): Promise<Outcome<ClaimOrAnswer>>
   /**
    * Keeps the answer of a claim, for IDEMPOTENCY_KEPT_MS from now on, before the caller gets it. While the
    * store is away the write is retried in the background, so the call never fails. Nothing happens when
    * another process has the claim by now, or the claim has an answer already.
    */
-  remember(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void>
+  remember(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void>
   /**
    * Ends a claim without an answer: the next call under the key is the first. Never fails; if the write is
    * lost, the lease ends the claim.
    */
-  forget(turn: IdempotencyClaim): Promise<void>
+  forget(claim: IdempotencyClaim): Promise<void>
 }
 
-export interface TurnInput {
+export interface IdempotencyInput {
   readonly idempotency: Repeatable
   /** The workspace, or the organization where there is none: the number of its waiting calls is limited. */
   readonly holder: string
@@ -67,6 +67,6 @@ export interface KeptAnswer {
 }
 
 export type ClaimOrAnswer =
-  | { readonly kind: 'first'; readonly turn: IdempotencyClaim }
+  | { readonly kind: 'first'; readonly claim: IdempotencyClaim }
   /** The body of the repetition is still to be compared. */
   | { readonly kind: 'replay'; readonly answer: KeptAnswer }

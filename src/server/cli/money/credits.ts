@@ -26,7 +26,7 @@ export function addCreditVerbs(program: Command): void {
       withAdmin(async (admin) => {
         const organizationId = await organizationOf(admin, options)
         const credits = openCredits({ store: admin.store, hints: admin })
-        const input = { organizationId, amountNano, note: options.note, turn: null }
+        const input = { organizationId, amountNano, note: options.note, claim: null }
         const { entry, state } = need(await credits.add(input, { ...admin.by, operation: 'cli.credits-add' }))
         print(
           options,

@@ -35,8 +35,8 @@ export class IdempotentCall {
   }
 
   /** Null for a repetition. */
-  get turn(): IdempotencyClaim | null {
-    return this.#begun.kind === 'first' ? this.#begun.turn : null
+  get claim(): IdempotencyClaim | null {
+    return this.#begun.kind === 'first' ? this.#begun.claim : null
   }
 
   /** Lower-case hex; the digest of no bytes until the body was taken. */
@@ -71,14 +71,14 @@ export class IdempotentCall {
         ...REPLAYED,
       })
     }
-    const { turn } = this.#begun
+    const { claim } = this.#begun
     this.#isOver = true
     let isKept = false
     try {
       const outcome = await operation()
       if (outcome.ok) {
         if (outcome.value.kind !== 'json') throw new Error('only answers in JSON are kept')
-        await this.#port.remember(turn, {
+        await this.#port.remember(claim, {
           bodySha256: this.#bodySha256,
           json: JSON.stringify(outcome.value.value),
         })
@@ -86,7 +86,7 @@ export class IdempotentCall {
       }
       return outcome
     } finally {
-      if (!isKept) await this.#port.forget(turn)
+      if (!isKept) await this.#port.forget(claim)
     }
   }
 
@@ -97,7 +97,7 @@ export class IdempotentCall {
   drop(): Promise<void> | null {
     if (this.#isOver || this.#begun.kind === 'replay') return null
     this.#isOver = true
-    return this.#port.forget(this.#begun.turn)
+    return this.#port.forget(this.#begun.claim)
   }
 }
 

@@ -92,8 +92,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return this.exchange.time.hasEnded
   }
 
-  get turn(): IdempotencyClaim | null {
-    return this.kept?.turn ?? null
+  get claim(): IdempotencyClaim | null {
+    return this.kept?.claim ?? null
   }
 
   get bodySha256(): string | null {

@@ -47,7 +47,7 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
     if (!named.ok) return named
     const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
-    const request = { organizationId: target.value, amountNano: amount.value, note, turn: call.turn }
+    const request = { organizationId: target.value, amountNano: amount.value, note, claim: call.claim }
     const booked = await ports.credits.add(request, { ...changedBy(call), operation: 'credits.add' })
     if (!booked.ok) return booked
     const { entry, state } = booked.value

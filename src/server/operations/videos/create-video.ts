@@ -205,7 +205,7 @@ function inputOf(
   }
 }
 
-function onceOf({ turn, bodySha256 }: VideoCall, origin: string): VideoOnce | null {
-  if (turn === null || bodySha256 === null) return null
-  return { turn, bodySha256, answer: (view) => JSON.stringify(videoAnswer(view, origin)) }
+function onceOf({ claim, bodySha256 }: VideoCall, origin: string): VideoOnce | null {
+  if (claim === null || bodySha256 === null) return null
+  return { claim, bodySha256, answer: (view) => JSON.stringify(videoAnswer(view, origin)) }
 }

@@ -33,7 +33,7 @@ export interface CreditInput {
   readonly amountNano: bigint
   readonly note: string
   /** The claim of a call with an `Idempotency-Key`. */
-  readonly turn: IdempotencyClaim | null
+  readonly claim: IdempotencyClaim | null
 }
 
 /** The credit of organizations. Failures of all: store_unavailable. */

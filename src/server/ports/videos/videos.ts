@@ -68,7 +68,7 @@ export interface VideoInput {
 
 /** The claim of a call with an `Idempotency-Key`, and its answer for repetitions. C16. */
 export interface VideoOnce {
-  readonly turn: IdempotencyClaim
+  readonly claim: IdempotencyClaim
   /** Lower-case hex SHA-256 of the body. */
   readonly bodySha256: string
   /** The JSON that the caller gets, to be kept in the transaction that makes the job. */

@@ -14,7 +14,7 @@ import type {
   KeptAnswer,
   IdempotencyClaim,
   ClaimOrAnswer,
-  TurnInput,
+  IdempotencyInput,
 } from '../../ports/idempotency.ts'
 import { guardedRows } from './guarded-row.ts'
 import type { Queryable, Sql, Store } from './open.ts'
@@ -35,7 +35,7 @@ export interface IdempotencyStore extends Idempotency {
 }
 
 type State = 'running' | 'answered'
-const turnRows = guardedRows<State>({ table: 'idempotency', claimable: ['running'] })
+const claimRows = guardedRows<State>({ table: 'idempotency', claimable: ['running'] })
 
 /** Rows of answers, with the leases of this process's turns. */
 export function openIdempotency(options: IdempotencyOptions): IdempotencyStore {
@@ -71,14 +71,14 @@ export async function keepAnswer(
  */
 export async function keepAnswers(
   sql: Queryable,
-  kept: readonly { readonly turn: IdempotencyClaim; readonly answer: KeptAnswer }[],
+  kept: readonly { readonly claim: IdempotencyClaim; readonly answer: KeptAnswer }[],
 ): Promise<boolean> {
   if (kept.length === 0) return true
   if (kept.some(({ answer }) => Buffer.byteLength(answer.json) > KEPT_ANSWER_BYTES_MAX))
     throw new Error('an answer is too large to be kept')
-  const rows = kept.map(({ turn, answer }) => ({
-    id: turn.id,
-    attempt: turn.attempt,
+  const rows = kept.map(({ claim, answer }) => ({
+    id: claim.id,
+    attempt: claim.attempt,
     body_sha256: answer.bodySha256,
     answer: answer.json,
   }))
@@ -117,7 +117,7 @@ async function tryBegin(sql: Sql, idempotency: Repeatable, leaseMs: number): Pro
     ON CONFLICT (id) DO UPDATE SET state = 'running', attempt = idempotency.attempt + 1, lease_until = excluded.lease_until,
       request_digest = excluded.request_digest, body_sha256 = NULL, answer = NULL, answered_at = NULL
     WHERE ${isFree(sql)} RETURNING attempt`
-  if (begun !== undefined) return { kind: 'first', turn: { id, attempt: begun.attempt } }
+  if (begun !== undefined) return { kind: 'first', claim: { id, attempt: begun.attempt } }
   const [row] = await sql<AnswerRow[]>`
     SELECT request_digest, body_sha256, answer, (${isFree(sql)}) AS "isFree" FROM idempotency WHERE id = ${id}`
   // Without a row here it is a file that has the key.
@@ -141,7 +141,7 @@ class AnswerStore implements IdempotencyStore {
   readonly #leaseMs: number
   readonly #waiters = new Waiters()
   /** Turns of this process, each with the answer that could not be kept yet. */
-  readonly #turns = new Map<IdempotencyClaim, KeptAnswer | null>()
+  readonly #claims = new Map<IdempotencyClaim, KeptAnswer | null>()
   readonly #renewing: NodeJS.Timeout
 
   constructor(options: IdempotencyOptions) {
@@ -150,7 +150,7 @@ class AnswerStore implements IdempotencyStore {
     this.#renewing = setInterval(() => void this.#renewAll(), options.renewMs ?? TURN_RENEW_MS).unref()
   }
 
-  async begin(input: TurnInput): Promise<Outcome<ClaimOrAnswer>> {
+  async begin(input: IdempotencyInput): Promise<Outcome<ClaimOrAnswer>> {
     const waiter = this.#waiters.waiter({ workspaceId: input.holder, idempotency: input.idempotency })
     try {
       return await this.#begin(input, waiter)
@@ -159,58 +159,58 @@ class AnswerStore implements IdempotencyStore {
     }
   }
 
-  async #begin({ idempotency, signal }: TurnInput, waiter: Waiter): Promise<Outcome<ClaimOrAnswer>> {
-    const patience = new Backoff(this.#options)
+  async #begin({ idempotency, signal }: IdempotencyInput, waiter: Waiter): Promise<Outcome<ClaimOrAnswer>> {
+    const backoff = new Backoff(this.#options)
     for (;;) {
       const tried = await reach(async () => ok(await tryBegin(this.#sql, idempotency, this.#leaseMs)))
       if (!tried.ok) return tried
       const found = tried.value
       if (found.kind === 'mismatch') return fail('idempotency_mismatch')
       if (found.kind === 'replay') return ok(found)
-      if (found.kind === 'first') return this.#first(found.turn, signal)
+      if (found.kind === 'first') return this.#first(found.claim, signal)
       if (!waiter.enter()) return fail('busy', { retryAfterS: 1 })
-      if (await patience.wait(this.#options.waitMs ?? IDEMPOTENCY_WAIT_MS_MAX, signal)) continue
+      if (await backoff.wait(this.#options.waitMs ?? IDEMPOTENCY_WAIT_MS_MAX, signal)) continue
       return signal?.aborted === true
         ? { ok: false, failure: endedBy(signal) }
         : fail('idempotency_running', { retryAfterS: 5 })
     }
   }
 
-  async #first(turn: IdempotencyClaim, signal: AbortSignal | undefined): Promise<Outcome<ClaimOrAnswer>> {
-    this.#turns.set(turn, null)
-    if (signal?.aborted !== true) return ok({ kind: 'first', turn })
+  async #first(claim: IdempotencyClaim, signal: AbortSignal | undefined): Promise<Outcome<ClaimOrAnswer>> {
+    this.#claims.set(claim, null)
+    if (signal?.aborted !== true) return ok({ kind: 'first', claim })
     // Nobody is there any more who would end it.
-    await this.forget(turn)
+    await this.forget(claim)
     return { ok: false, failure: endedBy(signal) }
   }
 
-  async remember(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
-    if (!this.#turns.has(turn)) return
-    this.#turns.set(turn, answer)
-    await this.#keep(turn, answer)
+  async remember(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+    if (!this.#claims.has(claim)) return
+    this.#claims.set(claim, answer)
+    await this.#keep(claim, answer)
   }
 
-  async forget(turn: IdempotencyClaim): Promise<void> {
-    if (!this.#turns.delete(turn)) return
-    await reach(async () => ok(await turnRows.release(this.#sql, { ...turn, state: 'running' }, 0)))
+  async forget(claim: IdempotencyClaim): Promise<void> {
+    if (!this.#claims.delete(claim)) return
+    await reach(async () => ok(await claimRows.release(this.#sql, { ...claim, state: 'running' }, 0)))
   }
 
   close(): void {
     clearInterval(this.#renewing)
   }
 
-  async #keep(turn: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
-    const kept = await reach(async () => ok(await keepAnswer(this.#sql, turn, answer)))
-    if (kept.ok) this.#turns.delete(turn)
+  async #keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+    const kept = await reach(async () => ok(await keepAnswer(this.#sql, claim, answer)))
+    if (kept.ok) this.#claims.delete(claim)
   }
 
   async #renewAll(): Promise<void> {
     await Promise.all(
-      [...this.#turns].map(async ([turn, answer]) => {
-        if (answer !== null) return this.#keep(turn, answer)
-        const claim = { ...turn, state: 'running' } as const
-        const renewed = await reach(async () => ok(await turnRows.renew(this.#sql, claim, this.#leaseMs)))
-        if (renewed.ok && !renewed.value) this.#turns.delete(turn)
+      [...this.#claims].map(async ([claim, answer]) => {
+        if (answer !== null) return this.#keep(claim, answer)
+        const row = { ...claim, state: 'running' } as const
+        const renewed = await reach(async () => ok(await claimRows.renew(this.#sql, row, this.#leaseMs)))
+        if (renewed.ok && !renewed.value) this.#claims.delete(claim)
       }),
     ).catch(() => undefined)
   }

@@ -87,7 +87,7 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
     return fail('credit_out_of_range', { fields: { limit: USD_MAX } })
   const booking = { ...input, createdBy: `${by.actor.kind} ${by.actor.id ?? ''}`.trim() }
   if (openingNano > 0n)
-    await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, turn: null })
+    await book(tx, { ...booking, kind: 'opening', amountNano: openingNano, note: OPENING_NOTE, claim: null })
   const entry = await book(tx, { ...booking, kind: amountNano > 0n ? 'top_up' : 'correction' })
   await putLimit(tx, account.id, { span: 'lifetime', limitNano: totalNano })
   const after = await read(tx, organizationId)
@@ -118,10 +118,10 @@ const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
 const OPENING_NOTE = 'spent before the first top-up'
 
 /** What a first call of the same turn booked whose answer was not kept, as when its process died. C16. */
-async function bookedBy(tx: Transaction, { organizationId, turn }: CreditInput): Promise<CreditEntry | null> {
-  if (turn === null) return null
+async function bookedBy(tx: Transaction, { organizationId, claim }: CreditInput): Promise<CreditEntry | null> {
+  if (claim === null) return null
   const [row] = await tx<CreditRow[]>`
-    SELECT * FROM credits WHERE organization_id = ${organizationId} AND turn_id = ${turn.id}
+    SELECT * FROM credits WHERE organization_id = ${organizationId} AND turn_id = ${claim.id}
       AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'
     ORDER BY created_at DESC LIMIT 1`
   return row === undefined ? null : entryOf(row)
@@ -131,11 +131,11 @@ type Booking = CreditInput & Pick<CreditEntry, 'kind' | 'createdBy'>
 
 async function book(
   tx: Transaction,
-  { organizationId, kind, amountNano, note, createdBy, turn }: Booking,
+  { organizationId, kind, amountNano, note, createdBy, claim }: Booking,
 ): Promise<CreditEntry> {
   const [row] = await tx<CreditRow[]>`
     INSERT INTO credits (id, organization_id, kind, amount_nano, note, created_by, turn_id)
-    VALUES (${newId()}, ${organizationId}, ${kind}, ${String(amountNano)}, ${note}, ${createdBy}, ${turn?.id ?? null}) RETURNING *`
+    VALUES (${newId()}, ${organizationId}, ${kind}, ${String(amountNano)}, ${note}, ${createdBy}, ${claim?.id ?? null}) RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
   return entryOf(row)
 }

@@ -19,13 +19,13 @@ export async function acceptFree(
 ): Promise<ReadonlySet<string>> {
   const workspaceIds = [...new Set(jobs.map(({ input }) => input.workspaceId))]
   const open = await counts.of(sql, workspaceIds)
-  const turns = new Set<string>()
+  const claims = new Set<string>()
   const fit = jobs.filter((job) => {
     const { workspaceId, once } = job.input
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
     // Of two under one turn only one may be made.
-    if (more === null || (once !== null && turns.has(once.turn.id))) return false
-    if (once !== null) turns.add(once.turn.id)
+    if (more === null || (once !== null && claims.has(once.claim.id))) return false
+    if (once !== null) claims.add(once.claim.id)
     open.set(workspaceId, more)
     return true
   })

@@ -41,7 +41,7 @@ export interface AcceptDeps {
 /**
  * Accepts jobs in one transaction: rows, holds and kept answers. One that is refused keeps no other from
  * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of
- * turns none that another holds for long.
+ * claims none that another holds for long.
  * @returns verdicts in the order of the jobs
  */
 export async function acceptAll(
@@ -104,7 +104,7 @@ async function keepAll(tx: Transaction, jobs: readonly Held[]): Promise<void> {
       ? []
       : [
           {
-            turn: once.turn,
+            claim: once.claim,
             answer: { bodySha256: once.bodySha256, json: once.answer(acceptedView(id, workspaceId)) },
           },
         ],

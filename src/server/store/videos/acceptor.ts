@@ -216,7 +216,7 @@ async function madeBefore(
 ): Promise<Outcome<VideoView>> {
   const [row] = await sql<{ id: string; body_sha256: string | null }[]>`
     SELECT id, body_sha256 FROM video_jobs
-    WHERE id = ${id} OR (turn_id = ${once?.turn.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
+    WHERE id = ${id} OR (turn_id = ${once?.claim.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
     ORDER BY created_at DESC LIMIT 1`
   if (row === undefined) return fail('idempotency_running', { retryAfterS: 1 })
   // What the first answer told, though it may be further by now. C16.

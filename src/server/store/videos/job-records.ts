@@ -73,8 +73,8 @@ function recordOf(job: NewJob, index: number) {
     hold_day: day,
     callback_url: callbackUrl === null ? null : plain(callbackUrl),
     request_chars: lengthOf(job),
-    turn_id: once?.turn.id ?? null,
-    attempt: once?.turn.attempt ?? null,
+    turn_id: once?.claim.id ?? null,
+    attempt: once?.claim.attempt ?? null,
     body_sha256: once?.bodySha256 ?? null,
     answer: once?.answer(acceptedView(id, input.workspaceId)) ?? null,
   }

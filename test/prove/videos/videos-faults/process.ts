@@ -50,7 +50,7 @@ async function offer(owners: Owners, { key, kind, model, prompt, callbackUrl }: 
     if (!begun.ok) continue
     if (begun.value.kind === 'replay')
       return (JSON.parse(begun.value.answer.json) as { readonly id: string }).id
-    const { turn } = begun.value
+    const { claim } = begun.value
     const accepted = await jobs.accept(
       videoInput(owners, {
         requestId: newId(),
@@ -72,14 +72,14 @@ async function offer(owners: Owners, { key, kind, model, prompt, callbackUrl }: 
           size: { width: 1280, height: 720 },
           seed: null,
         },
-        once: { turn, bodySha256, answer: answerOf },
+        once: { claim, bodySha256, answer: answerOf },
       }),
     )
     if (!accepted.ok) {
-      await answers.forget(turn)
+      await answers.forget(claim)
       continue
     }
-    await answers.remember(turn, { bodySha256, json: answerOf(accepted.value) })
+    await answers.remember(claim, { bodySha256, json: answerOf(accepted.value) })
     return accepted.value.id
   }
 }

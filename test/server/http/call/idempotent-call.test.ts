@@ -279,7 +279,7 @@ t.test(
     const idempotency: Idempotency = {
       async begin() {
         hasBegun = true
-        return ok({ kind: 'first', turn: { id: 'x', attempt: 1 } })
+        return ok({ kind: 'first', claim: { id: 'x', attempt: 1 } })
       },
       remember: async () => undefined,
       async forget() {
@@ -331,7 +331,7 @@ t.test('what ran on for a client that left is remembered', async (t) => {
 t.test('an operation is told its turn, for a store that keeps the answer itself', async (t) => {
   const turns: unknown[] = []
   const { post } = await openStand(t, (call, count) => {
-    turns.push(call.turn, call.idempotency)
+    turns.push(call.claim, call.idempotency)
     return answer(call, count)
   })
   await post()

@@ -210,7 +210,7 @@ t.test(
     })
     const added = must(
       await credits.add(
-        { organizationId, amountNano: 5n, note: 'n', turn: null },
+        { organizationId, amountNano: 5n, note: 'n', claim: null },
         { ...CLI, operation: 'cli.credits-add' },
       ),
     )

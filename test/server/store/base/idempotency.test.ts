@@ -58,13 +58,13 @@ async function openStand(
   }
   const answers = openAnswers()
   const begin: Stand['begin'] = (input) => answers.begin({ idempotency: { ...KEY, ...input }, holder: 'w' })
-  return { ...stand, answers, openAnswers, begin, first: async () => turnOf(await begin()) }
+  return { ...stand, answers, openAnswers, begin, first: async () => claimOf(await begin()) }
 }
 
-function turnOf(begun: Outcome<ClaimOrAnswer>): IdempotencyClaim {
+function claimOf(begun: Outcome<ClaimOrAnswer>): IdempotencyClaim {
   const value = must(begun)
   if (value.kind !== 'first') throw new Error('not the first')
-  return value.turn
+  return value.claim
 }
 
 t.test('a repetition gets the answer of the first call', async (t) => {
@@ -77,9 +77,9 @@ t.test(
   'another request under the key is a mismatch, while the first runs and when it has answered; another key is not',
   async (t) => {
     const { answers, begin, first } = await openStand(t)
-    const turn = await first()
+    const claim = await first()
     t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
-    await answers.remember(turn, ANSWER)
+    await answers.remember(claim, ANSWER)
     t.match(await begin({ requestDigest: 'POST /others' }), { failure: { name: 'idempotency_mismatch' } })
     t.match(await begin({ key: 'twice' }), { value: { kind: 'first' } })
     t.match(await begin({ apiKeyHash: 'c'.repeat(64) }), { value: { kind: 'first' } })
@@ -96,7 +96,7 @@ t.test('of many that race in two processes one is the first, and the others get 
       const begun = must(await own.begin({ idempotency: KEY, holder: 'w' }))
       if (begun.kind === 'replay') return begun.answer
       firsts++
-      await own.remember(begun.turn, ANSWER)
+      await own.remember(begun.claim, ANSWER)
       return ANSWER
     }),
   )
@@ -113,10 +113,10 @@ t.test('a repetition waits for a bounded time, and one whose caller leaves ends 
 
 t.test('repetitions beyond a number are told at once that too many wait', async (t) => {
   const { answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
-  const turn = await first()
+  const claim = await first()
   const ends = Array.from({ length: WAITING_REPEATS_MAX + 2 }, () => begin())
   await untilBusy(ends, 2)
-  await answers.remember(turn, ANSWER)
+  await answers.remember(claim, ANSWER)
   const replays = (await Promise.all(ends)).filter((end) => end.ok && end.value.kind === 'replay')
   t.equal(replays.length, WAITING_REPEATS_MAX)
 })
@@ -125,18 +125,18 @@ t.test(
   'when the first call fails the next one is the first, and what the failed one still says is not heard',
   async (t) => {
     const { store, answers, begin, first } = await openStand(t, { waitMs: NEVER_MS })
-    const turn = await first()
+    const claim = await first()
     const waiting = begin()
-    await answers.forget(turn)
-    const next = turnOf(await waiting)
-    await answers.remember(turn, { ...ANSWER, json: '"late"' })
-    t.notOk(await keepAnswer(store.sql, turn, { ...ANSWER, json: '"late"' }))
+    await answers.forget(claim)
+    const next = claimOf(await waiting)
+    await answers.remember(claim, { ...ANSWER, json: '"late"' })
+    t.notOk(await keepAnswer(store.sql, claim, { ...ANSWER, json: '"late"' }))
     await answers.remember(next, ANSWER)
     t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
   },
 )
 
-t.test('a caller that left while it became the first leaves no turn behind', async (t) => {
+t.test('a caller that left while it became the first leaves no claim behind', async (t) => {
   const { answers, begin } = await openStand(t, { waitMs: NEVER_MS })
   const leaving = new AbortController()
   const begun = answers.begin({ idempotency: KEY, holder: 'w', signal: leaving.signal })
@@ -151,7 +151,7 @@ t.test(
     const { store, first, openAnswers } = await openStand(t, { waitMs: NEVER_MS })
     const dead = await first()
     await store.sql`UPDATE idempotency SET lease_until = clock_timestamp() + interval '50 ms'`
-    const next = turnOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
+    const next = claimOf(await openAnswers().begin({ idempotency: KEY, holder: 'w' }))
     t.equal(next.attempt, dead.attempt + 1)
     t.notOk(await keepAnswer(store.sql, dead, ANSWER))
     t.ok(TURN_RENEW_MS * 2 < TURN_LEASE_MS)
@@ -160,14 +160,14 @@ t.test(
 
 t.test('a call that takes longer than a lease keeps its key', async (t) => {
   const { store, answers } = await openStand(t, { leaseMs: 60_000, renewMs: 5 })
-  const turn = turnOf(await answers.begin({ idempotency: KEY, holder: 'w' }))
-  const [begun] = await store.sql`SELECT lease_until FROM idempotency WHERE id = ${turn.id}`
+  const claim = claimOf(await answers.begin({ idempotency: KEY, holder: 'w' }))
+  const [begun] = await store.sql`SELECT lease_until FROM idempotency WHERE id = ${claim.id}`
   for (let isRenewed = false; !isRenewed;) {
     const [row] =
-      await store.sql`SELECT lease_until > ${begun?.['lease_until']} AS "isLater" FROM idempotency WHERE id = ${turn.id}`
+      await store.sql`SELECT lease_until > ${begun?.['lease_until']} AS "isLater" FROM idempotency WHERE id = ${claim.id}`
     isRenewed = row?.['isLater'] === true
   }
-  await answers.remember(turn, ANSWER)
+  await answers.remember(claim, ANSWER)
 })
 
 t.test('an answer that comes while the store is away is kept when it is back', async (t) => {
@@ -187,9 +187,9 @@ t.test('an answer that comes while the store is away is kept when it is back', a
     } as typeof store,
     renewMs: 5,
   })
-  const turn = turnOf(await own.begin({ idempotency: KEY, holder: 'w' }))
+  const claim = claimOf(await own.begin({ idempotency: KEY, holder: 'w' }))
   isAway = true
-  await own.remember(turn, ANSWER)
+  await own.remember(claim, ANSWER)
   isAway = false
   t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
 })
@@ -198,9 +198,9 @@ t.test(
   'an answer can be kept in the transaction that makes what it tells of, and is then not written over',
   async (t) => {
     const { store, answers, begin, first } = await openStand(t)
-    const turn = await first()
-    await store.sql.begin(async (tx) => t.ok(await keepAnswer(tx, turn, ANSWER)))
-    await answers.remember(turn, { ...ANSWER, json: '"second"' })
+    const claim = await first()
+    await store.sql.begin(async (tx) => t.ok(await keepAnswer(tx, claim, ANSWER)))
+    await answers.remember(claim, { ...ANSWER, json: '"second"' })
     t.match(await begin(), { value: { kind: 'replay', answer: ANSWER } })
   },
 )
@@ -211,9 +211,9 @@ t.test('a key that a file has is taken for all else, and the other way round', a
   const begun = must(await upload('file'))
   if (begun.kind === 'new') must(await files.commit(begun.upload, FACTS))
   t.match(await begin({ key: 'file' }), { failure: { name: 'idempotency_mismatch' } })
-  const turn = await first()
+  const claim = await first()
   t.match(await upload('once'), { failure: { name: 'idempotency_mismatch' } })
-  await answers.forget(turn)
+  await answers.forget(claim)
   t.match(await upload('once'), { value: { kind: 'new' } })
 })
 
@@ -223,19 +223,19 @@ t.test('after a day a key is new again, whether or not it was pruned', async (t)
     await answers.remember(await first(), ANSWER)
     await store.sql`UPDATE idempotency SET answered_at = answered_at - interval '24 hours 1 second'`
     if (isSwept) t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: 1 })
-    await answers.forget(turnOf(await begin()))
+    await answers.forget(claimOf(await begin()))
   }
 })
 
 t.test('the sweep leaves what runs and what was answered within a day', async (t) => {
   const { store, answers, begin, first } = await openStand(t)
   await answers.remember(await first(), ANSWER)
-  turnOf(await begin({ key: 'runs' }))
+  claimOf(await begin({ key: 'runs' }))
   t.match(await runStep(store, agedRows(store, IDEMPOTENCY, IDEMPOTENCY_KEPT)), { rows: 0 })
 })
 
 t.test('an answer has a greatest size', async (t) => {
   const { answers, first } = await openStand(t)
-  const turn = await first()
-  await t.rejects(answers.remember(turn, { ...ANSWER, json: `"${'x'.repeat(KEPT_ANSWER_BYTES_MAX)}"` }))
+  const claim = await first()
+  await t.rejects(answers.remember(claim, { ...ANSWER, json: `"${'x'.repeat(KEPT_ANSWER_BYTES_MAX)}"` }))
 })

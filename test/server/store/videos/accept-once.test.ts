@@ -24,14 +24,14 @@ function repeatable(key: string): Repeatable {
   return { key, apiKeyHash: 'a'.repeat(64), requestDigest: 'POST /videos' }
 }
 
-function once(turn: IdempotencyClaim, bodySha256 = BODY) {
-  return { turn, bodySha256, answer: answerOf }
+function once(claim: IdempotencyClaim, bodySha256 = BODY) {
+  return { claim, bodySha256, answer: answerOf }
 }
 
 async function firstTurn(answers: IdempotencyStore, key = 'k'): Promise<IdempotencyClaim> {
   const begun = must(await answers.begin({ idempotency: repeatable(key), holder: 'w' }))
   if (begun.kind !== 'first') throw new Error('not the first')
-  return begun.turn
+  return begun.claim
 }
 
 /** As a front serves a call under a key. @returns what the caller gets */
@@ -43,12 +43,12 @@ async function call(
 ): Promise<string> {
   const begun = must(await answers.begin({ idempotency: repeatable(key), holder: key }))
   if (begun.kind === 'replay') return begun.answer.json
-  const outcome = await jobs.accept(videoInput(owners, { once: once(begun.turn) }))
+  const outcome = await jobs.accept(videoInput(owners, { once: once(begun.claim) }))
   if (!outcome.ok) {
-    await answers.forget(begun.turn)
+    await answers.forget(begun.claim)
     return outcome.failure.name
   }
-  await answers.remember(begun.turn, { bodySha256: BODY, json: answerOf(outcome.value) })
+  await answers.remember(begun.claim, { bodySha256: BODY, json: answerOf(outcome.value) })
   return answerOf(outcome.value)
 }
 
@@ -85,36 +85,36 @@ t.test(
   'a front that dies between the commit and its answer leaves the answer to the next call',
   async (t) => {
     const stand = await openVideoStand(t)
-    const turn = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
-    const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(turn) })))
+    const claim = await firstTurn(stand.openAnswers({ renewMs: NEVER_MS }))
+    const { id } = must(await stand.open().accept(videoInput(stand.owners, { once: once(claim) })))
     const told = await call(stand, stand.openAnswers(), stand.open(), 'k')
     t.equal(JSON.parse(told).id, id)
     t.equal(await stand.count(), 1)
   },
 )
 
-t.test('whose turn was taken over makes no second job, and gets the one that the other made', async (t) => {
+t.test('whose claim was taken over makes no second job, and gets the one that the other made', async (t) => {
   const stand = await openVideoStand(t)
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }))
-  const turn = await firstTurn(stand.openAnswers())
-  t.equal(turn.attempt, late.attempt + 1)
+  const claim = await firstTurn(stand.openAnswers())
+  t.equal(claim.attempt, late.attempt + 1)
   const input = (own: IdempotencyClaim) => videoInput(stand.owners, { once: once(own) })
   t.equal(nameOf(await stand.jobs.accept(input(late))), 'idempotency_running')
-  const { id } = must(await stand.open().accept(input(turn)))
+  const { id } = must(await stand.open().accept(input(claim)))
   t.equal(must(await stand.jobs.accept(input(late))).id, id)
   t.equal(await stand.count(), 1)
 })
 
-t.test('two fronts that believe to have the turn race: one job, never two', async (t) => {
+t.test('two fronts that believe to have the claim race: one job, never two', async (t) => {
   const stand = await openVideoStand(t)
   const [one, other] = [stand.open(), stand.open()]
   const [stale, fresh] = [stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), stand.openAnswers()]
   for (let nth = 0; nth < 20; nth++) {
     const late = await firstTurn(stale, String(nth))
-    const turn = await firstTurn(fresh, String(nth))
+    const claim = await firstTurn(fresh, String(nth))
     const [first, second] = await Promise.all([
       one.accept(videoInput(stand.owners, { once: once(late) })),
-      other.accept(videoInput(stand.owners, { once: once(turn) })),
+      other.accept(videoInput(stand.owners, { once: once(claim) })),
     ])
     t.ok(second.ok)
     t.ok(first.ok ? first.value.id === must(second).id : first.failure.name === 'idempotency_running')
@@ -126,9 +126,9 @@ t.test(
   'an answer that is lost behind the commit makes no second job when the call is tried again',
   async (t) => {
     const stand = await openVideoStand(t)
-    const turn = await firstTurn(stand.openAnswers())
+    const claim = await firstTurn(stand.openAnswers())
     const jobs = stand.open({ store: losing(stand.store, 'after', new StoreSlow()) })
-    const input = videoInput(stand.owners, { once: once(turn) })
+    const input = videoInput(stand.owners, { once: once(claim) })
     t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
     const again = must(await jobs.accept(input))
     const [row] = await stand.store.sql`SELECT id FROM video_jobs`
@@ -139,9 +139,9 @@ t.test(
 
 t.test('what a transaction did not begin is begun again by the next try', async (t) => {
   const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers())
+  const claim = await firstTurn(stand.openAnswers())
   const jobs = stand.open({ store: losing(stand.store, 'before', new StoreSlow()) })
-  const input = videoInput(stand.owners, { once: once(turn) })
+  const input = videoInput(stand.owners, { once: once(claim) })
   t.equal(nameOf(await jobs.accept(input)), 'store_unavailable')
   must(await jobs.accept(input))
   t.equal(await stand.count(), 1)
@@ -171,22 +171,22 @@ t.test(
 
 t.test('another body under the same key is refused, whoever made the first job', async (t) => {
   const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers())
-  must(await stand.jobs.accept(videoInput(stand.owners, { once: once(turn) })))
-  const other = videoInput(stand.owners, { once: once(turn, bodyOf('a boat')) })
+  const claim = await firstTurn(stand.openAnswers())
+  must(await stand.jobs.accept(videoInput(stand.owners, { once: once(claim) })))
+  const other = videoInput(stand.owners, { once: once(claim, bodyOf('a boat')) })
   t.equal(nameOf(await stand.jobs.accept(other)), 'idempotency_mismatch')
   t.equal(nameOf(await stand.open().accept(other)), 'idempotency_mismatch')
   t.equal(await stand.count(), 1)
 })
 
-t.test('a turn that was lost spoils no other job of its batch', async (t) => {
+t.test('a claim that was lost spoils no other job of its batch', async (t) => {
   const stand = await openVideoStand(t)
   const answers = stand.openAnswers()
   const late = await firstTurn(stand.openAnswers({ leaseMs: 0, renewMs: NEVER_MS }), 'x')
   await firstTurn(answers, 'x')
   const turns = await Promise.all(['a', 'b', 'c'].map((key) => firstTurn(answers, key)))
-  const inputs = [null, ...turns, late].map((turn) =>
-    videoInput(stand.owners, { once: turn === null ? null : once(turn) }),
+  const inputs = [null, ...turns, late].map((claim) =>
+    videoInput(stand.owners, { once: claim === null ? null : once(claim) }),
   )
   const outcomes = await Promise.all(inputs.map((input) => stand.jobs.accept(input)))
   t.same(outcomes.map(nameOf), ['ok', 'ok', 'ok', 'ok', 'idempotency_running'])
@@ -195,17 +195,17 @@ t.test('a turn that was lost spoils no other job of its batch', async (t) => {
 
 t.test('whose own hold leaves too little for a second one gets the job that it made', async (t) => {
   const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers())
+  const claim = await firstTurn(stand.openAnswers())
   await setLimit(stand.store.sql, stand.owners.accounts.key, 'daily', 150)
-  const input = videoInput(stand.owners, { once: once(turn) })
+  const input = videoInput(stand.owners, { once: once(claim) })
   const { id } = must(await stand.jobs.accept(input))
   t.equal(must(await stand.open().accept(input)).id, id)
 })
 
-t.test('two jobs of one batch under one turn are one', async (t) => {
+t.test('two jobs of one batch under one claim are one', async (t) => {
   const stand = await openVideoStand(t)
-  const turn = await firstTurn(stand.openAnswers())
-  const inputs = [null, turn, turn, null].map((own) =>
+  const claim = await firstTurn(stand.openAnswers())
+  const inputs = [null, claim, claim, null].map((own) =>
     videoInput(stand.owners, { once: own === null ? null : once(own) }),
   )
   const ids = await Promise.all(inputs.map(async (input) => must(await stand.jobs.accept(input)).id))
