@@ -15,8 +15,8 @@ import {
 } from './json-syntax.ts'
 
 /**
- * Names of this module's own: those of another one are looked up at each use, a tenth of the time of these
- * loops.
+ * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
+ * these loops.
  */
 const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } = json
 
@@ -30,39 +30,40 @@ const FAULTS: Readonly<Record<number, string>> = {
   [TOO_MANY]: `The members that are read hold more than ${JSON_VALUES_MAX} objects, lists and members.`,
 }
 
-/** More than a body can have: what is stepped over takes no memory. */
+/** More than a body can have: skipped values take no memory. */
 const UNCOUNTED = 2 ** 30
 
-/** A member of the body itself. */
+/** A member of the outermost object. */
 export interface Member extends json.Span {
   readonly name: string
 }
 
 export type BodyScan =
   /**
-   * Of a member that comes twice the last one, at the place of the first. Of those that are not known so many
-   * as were asked for.
+   * The last of two members with the same name, at the place of the first. Of the unknown members as many as
+   * requested.
    */
   | { readonly ok: true; readonly known: readonly Member[]; readonly others: readonly Member[] }
-  /** The body is no object: the kind of value that it is. */
+  /** The body is not an object; `first` is the first byte of its value. */
   | { readonly ok: true; readonly known: null; readonly first: number }
   /**
-   * `at` is the byte where the syntax is wrong; null when it is right, and `detail` says what is not taken.
+   * `at` is the byte of the syntax error. It is null for valid JSON that is refused; `detail` then gives the
+   * reason.
    */
   | { readonly ok: false; readonly detail: string | null; readonly at: number | null }
 
 export interface ScanInput {
   /** The names of known members, in ASCII. */
   readonly names: readonly string[]
-  /** Members that are not known, of which the places are wanted; the others are stepped over. */
+  /** Unknown members whose places are returned; the others are skipped. */
   readonly othersMax: number
 }
 
 /**
- * One pass over the bytes of a JSON body, which are UTF-8, before anything of it is built: it is strict JSON,
- * no deeper than JSON_DEPTH_MAX, and what its known members hold fits into the heap of a thread. It judges as
- * `JSON.parse` and `jsonFault` do, also of members that come twice; the strings of known members are left to
- * these. C10.
+ * One pass over the bytes of a JSON body, which are UTF-8, before any of it is parsed: the body is strict
+ * JSON, no deeper than JSON_DEPTH_MAX, and the contents of its known members fit into the heap of a thread.
+ * The scan decides as `JSON.parse` and `jsonFault` do, also about repeated members; these two check the
+ * strings of known members. C10.
  */
 export function scanBody(bytes: Uint8Array, input: ScanInput): BodyScan {
   return new BodyScanner(bytes, input).run()
@@ -76,9 +77,9 @@ class BodyScanner {
   readonly #others = new Map<string, Member>()
   /** Objects, lists and members that may still come. */
   #room = JSON_VALUES_MAX
-  /** The value is that of a known member: it is parsed next, which judges its strings. */
+  /** The value belongs to a known member: it is parsed next, which checks its strings. */
   #isParsed = false
-  /** How far it got. */
+  /** The byte that the scan has reached. */
   #at = 0
 
   constructor(bytes: Uint8Array, input: ScanInput) {
@@ -160,7 +161,10 @@ class BodyScanner {
     }
   }
 
-  /** A member of the body itself. @param key with its quotes */
+  /**
+   * A member of the outermost object.
+   * @param key with its quotes
+   */
   #top(key: json.Span, start: number): number {
     const known = this.#nameAt(key.start + 1)
     if (known === null) {
@@ -169,7 +173,7 @@ class BodyScanner {
       return end
     }
     const before = this.#known.get(known)
-    // Of those that come twice the last one is parsed.
+    // The last of two members with the same name is parsed.
     const skipped = before === undefined ? 0 : this.#skip(before.start)
     if (skipped < 0) return skipped
     this.#isParsed = true
@@ -179,7 +183,7 @@ class BodyScanner {
     return end
   }
 
-  /** Steps over a value, however much it holds. */
+  /** Skips a value of any size. */
   #skip(start: number): number {
     const room = this.#room
     this.#room = UNCOUNTED

@@ -10,7 +10,7 @@ import { readVector, writeData } from './vectors.ts'
 
 type Decoding = ShortJobTypes['decode_embeddings']
 
-/** What a protocol's answer says once it is parsed; figures are not yet judged. */
+/** The parsed content of a protocol's answer; the figures are not checked yet. */
 interface Reading {
   readonly vectors: readonly unknown[]
   readonly promptTokens: unknown
@@ -18,7 +18,8 @@ interface Reading {
 }
 
 /**
- * Parses a provider's answer, checks every vector and writes it anew in our form and the encoding asked for.
+ * Parses a provider's answer, checks every vector, and writes the answer in OpenAI's form and the requested
+ * encoding.
  */
 export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
   const { protocol, answer, encoding, count } = job
@@ -46,7 +47,7 @@ export function decodeEmbeddings(job: Decoding['in']): Decoding['out'] {
 
 const INVALID = { ok: false, isMiscounted: false } as const
 
-/** Vectors as the provider wrote them; a smaller answer was scanned on the loop before. */
+/** Takes the vectors as the provider wrote them. Smaller answers were scanned on the loop before. */
 function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decoding['out'] | null {
   if (protocol !== 'openai' || answer.length <= SCANNED_INLINE_BYTES_MAX) return null
   const taken = takeAnswer({ answer, encoding, count })
@@ -55,7 +56,9 @@ function scanned({ protocol, answer, encoding, count }: Decoding['in']): Decodin
   return { ok: true, data: answer.subarray(start, end), promptTokens, totalTokens }
 }
 
-/** A value of two bytes may take a hundred of heap, and a thread whose heap runs out may end the process. */
+/**
+ * A value of two bytes may take a hundred bytes of heap, and a thread whose heap is full may end the process.
+ */
 function isParsable(answer: Uint8Array): boolean {
   if (answer.length <= PARSED_MARKS_MAX) return true
   let commas = 0
@@ -67,7 +70,7 @@ function isParsable(answer: Uint8Array): boolean {
   return commas <= PARSED_NUMBERS_MAX && marks <= PARSED_MARKS_MAX
 }
 
-/** Of float32 in base64 as many as its text can hold. */
+/** Counts the numbers; base64 of float32 counts as many as its text can hold. */
 function numbersIn(vectors: readonly unknown[]): number {
   let numbers = 0
   for (const vector of vectors) {
@@ -112,7 +115,7 @@ const READERS: Readonly<
   },
 }
 
-/** By `index` when the indexes are those of a list, else as they came. */
+/** By `index` when the indexes are those of a list, otherwise in the given order. */
 function inOrder(items: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] {
   const ordered: Record<string, unknown>[] = []
   for (const item of items) {

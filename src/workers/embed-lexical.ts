@@ -3,7 +3,7 @@ import { writeData } from './vectors.ts'
 
 type Lexical = ShortJobTypes['embed_lexical']
 
-/** How much a kind of feature says: words most, parts of words least, since a text has many more of them. */
+/** Weights of the kinds of features: words most, parts of words least, since a text has many more of them. */
 const WORD = { seed: 0x811c9dc5, weight: 1 }
 const BIGRAM = { seed: 0x9e3779b9, weight: 0.7 }
 const GRAM = { seed: 0x85ebca6b, weight: 0.35 }
@@ -17,8 +17,8 @@ const PRECISION = 1e7
 
 /**
  * Vectors of `sluice/lexical-1`: signed feature hashing of words, pairs of words and parts of words, each
- * weighed by 1 + ln(count), scaled to length 1. Texts come out close when they share wording; it knows
- * nothing of meaning. The same text gives the same vector on every machine.
+ * weighed by 1 + ln(count), scaled to length 1. Texts with shared wording get close vectors; the model does
+ * not know meaning. The same text gives the same vector on every machine.
  */
 export function embedLexical({ texts, dimensions, encoding, firstIndex }: Lexical['in']): Lexical['out'] {
   let tokens = 0
@@ -38,7 +38,7 @@ function wordsOf(text: string): readonly string[] {
 }
 
 type Kind = typeof WORD | typeof BIGRAM | typeof GRAM
-/** How often each feature of a kind comes, by its hash. */
+/** Occurrences of each feature of a kind, by its hash. */
 type Counts = ReadonlyMap<Kind, Map<number, number>>
 
 function countFeatures(texts: readonly string[]): Counts {
@@ -61,9 +61,7 @@ function countFeatures(texts: readonly string[]): Counts {
   ])
 }
 
-/**
- * Each part is folded from the one that is a unit shorter: this is the loop that most of the time goes to.
- */
+/** Folds each part from the part that is one unit shorter: most of the time is spent in this loop. */
 function countGrams(grams: Map<number, number>, padded: string): void {
   for (let from = 0; from + GRAM_CHARS_MIN <= padded.length; from++) {
     const end = Math.min(padded.length, from + GRAM_CHARS_MAX)
@@ -107,7 +105,8 @@ function step(hash: number, unit: number): number {
 }
 
 /**
- * Makes the low bits as good as the high ones. Signed: numbers of 32 bits are found faster than larger ones.
+ * Makes the low bits as good as the high ones. Signed: lookups of 32-bit numbers are faster than those of
+ * larger ones.
  */
 function mix(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

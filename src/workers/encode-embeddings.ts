@@ -26,10 +26,10 @@ export function encodeEmbeddings(job: Encoding['in']): Encoding['out'] {
   }
 }
 
-/** Thrown from within a walk over the parts; never leaves this file. */
+/** Thrown within a walk over the parts; never leaves this file. */
 class PartRefused extends Error {}
 
-/** One list of parts for each vector that is wanted; a text alone stays a text. Null for token lists. */
+/** A list of parts for each requested vector; a text alone stays a text. Null for token lists. */
 function contentsOf(input: EmbeddingInput): readonly (string | readonly EmbeddingPart[])[] | null {
   if (typeof input === 'string') return [input]
   const contents: (string | readonly EmbeddingPart[])[] = []
@@ -44,7 +44,7 @@ function cohereBody(job: Encoding['in'], contents: readonly (string | readonly E
   const texts = contents.filter((content) => typeof content === 'string')
   return {
     model: job.upstreamModel,
-    // Required by every model since v3; documents are what most callers store.
+    // Every model since v3 requires the field; most callers store documents.
     input_type: cohereInputType(job.inputType ?? 'document'),
     embedding_types: ['float'],
     ...(job.dimensions === null ? {} : { output_dimension: job.dimensions }),
@@ -81,7 +81,7 @@ function googleBody(job: Encoding['in'], contents: readonly (string | readonly E
   return { requests }
 }
 
-/** A hint that Gemini does not know is left out: it is a hint. */
+/** A hint that Gemini does not know is omitted, since it is only a hint. */
 const GOOGLE_TASKS: ReadonlyMap<string, string> = new Map([
   ['search_query', 'RETRIEVAL_QUERY'],
   ['query', 'RETRIEVAL_QUERY'],
@@ -121,7 +121,7 @@ function googlePart(part: EmbeddingPart): Part {
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,/
 
-/** Media travel inside the request: a link would make the provider fetch what a caller names. */
+/** Media travel inside the request: a link would make the provider fetch an address that a caller chose. */
 function inlineData(data: string, mimeType: string | null): Part {
   const url = DATA_URL.exec(data.slice(0, 256))
   if (url?.[1] !== undefined) return { mimeType: url[1], data: data.slice(url[0].length) }

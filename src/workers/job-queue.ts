@@ -1,27 +1,21 @@
 import type { Caller } from '../schemas/values/callers.ts'
 import type { Failure } from '../schemas/failures.ts'
 
-/**
- * Tells a waiting job that a thread is its own (null), or why it gets none. It takes the job out of the
- * queue.
- */
+/** Gives a waiting job its thread (null), or the reason for its refusal. Removes the job from the queue. */
 export type QueuedJob = (refusal: Failure | null) => void
 
 const BUSY: Failure = { name: 'busy', retryAfterS: 1 }
 
-/**
- * Milliseconds that a job counts for until it has ended, and at least: so that turns change hands where jobs
- * are tiny.
- */
+/** Milliseconds that a job counts for before its end, and at least: so that tiny jobs take turns, too. */
 const JOB_MS_MIN = 1
 
 type Path = readonly string[]
 
 /**
- * Jobs that wait for a thread. Organizations share its time, workspaces the time of their organization, keys
- * that of their workspace: the one that has had the least of it comes next, and a job that runs counts as
- * time that was had. When all places are taken, the organization with the most of them gives way to those who
- * have fewer; in it likewise.
+ * Jobs that wait for a thread. Organizations share the threads' time, workspaces the time of their
+ * organization, keys that of their workspace: the holder with the least time so far comes next, and a running
+ * job counts as time. When all places are taken, the organization with the most of them gives way to those
+ * with fewer; within an organization the workspaces and keys do the same.
  */
 export class JobQueue {
   readonly #all = new Share()
@@ -39,8 +33,8 @@ export class JobQueue {
   }
 
   /**
-   * Null when there is a place for one more of this caller's, which may cost another job its own. Failure:
-   * busy.
+   * Null when there is a place for one more job of this caller, which may cost another job its place.
+   * Failure: busy.
    */
   makeRoom(caller: Caller): Failure | null {
     const path = pathOf(caller)
@@ -58,14 +52,14 @@ export class JobQueue {
     this.#all.remove(pathOf(caller), turn)
   }
 
-  /** The job whose turn it is. */
+  /** The job whose turn has come. */
   next(): QueuedJob | null {
     return this.#all.next()
   }
 
   /**
-   * A job of this caller's begins, before it is removed where it waited; `ended` tells how long it had a
-   * thread.
+   * A job of this caller begins, before it is removed from the waiting jobs; `ended` reports how long it had
+   * a thread.
    */
   began(caller: Caller): void {
     this.#all.began(pathOf(caller))
@@ -75,7 +69,7 @@ export class JobQueue {
     this.#all.ended(pathOf(caller), Math.max(ms, JOB_MS_MIN))
   }
 
-  /** Tells all that wait that they get no thread. */
+  /** Refuses all waiting jobs. */
   refuse(refusal: Failure): void {
     for (const turn of this.#all.turnsOfAll()) turn(refusal)
   }
@@ -86,19 +80,19 @@ function pathOf({ organizationId, workspaceId, key }: Caller): Path {
 }
 
 /**
- * What waits and runs of all, of an organization, a workspace or a key. Fair queueing by start tags: of those
- * who wait, the least tag is next; a tag is where the share's time ended, or where the others are by now if
- * that is later.
+ * Waiting and running jobs of all callers, of an organization, a workspace or a key. Fair queueing by start
+ * tags: among the waiting holders the one with the least tag is next. A tag is the end of the holder's time
+ * so far, or the present tag of the others if that is later.
  */
 class Share {
   readonly below = new Map<string, Share>()
-  /** Of a key alone. */
+  /** The jobs of a key. */
   readonly #turns = new Set<QueuedJob>()
   waiting = 0
   running = 0
-  /** Tag of its next job. Milliseconds of thread time, as its level counts them. */
+  /** Tag of the next job. Milliseconds of thread time, as its level counts them. */
   tag = 0
-  /** Tag of what began last below: later ones begin there. */
+  /** Tag of the last start below: later holders begin there. */
   #clock = 0
 
   add(path: Path, turn: QueuedJob): void {
@@ -107,7 +101,7 @@ class Share {
     else this.#child(path).add(path.slice(1), turn)
   }
 
-  /** @returns whether it waited here */
+  /** @returns whether the job waited here */
   remove(path: Path, turn: QueuedJob): boolean {
     const [name = '', ...rest] = path
     const wasThere =
@@ -143,14 +137,15 @@ class Share {
     if (share === undefined) return
     share.tag += ms - JOB_MS_MIN
     share.ended(rest, ms)
-    // Else those that come anew would always come before one that had its job: keys are free to make.
+    // Otherwise new holders would always come before a holder that has had its job: an organization can
+    // create any number of keys.
     this.#clock += ms / this.below.size
     this.#forget(name)
   }
 
   /**
-   * Refuses the youngest job of whoever has more than this one would have with one more. @returns whether
-   * there was one
+   * Refuses the youngest job of a holder that has more jobs than this one would have with one more.
+   * @returns whether there was such a job
    */
   giveWay(path: Path): boolean {
     const [name = '', ...rest] = path
@@ -160,7 +155,7 @@ class Share {
     return own?.giveWay(rest) ?? false
   }
 
-  /** The youngest has waited least for nothing. */
+  /** The youngest job has lost the least time by waiting. */
   refuseYoungest(): boolean {
     const most = this.#most()
     if (most !== null) return most.refuseYoungest()
@@ -175,7 +170,7 @@ class Share {
   #child([name = '']: Path): Share {
     const known = this.below.get(name)
     if (known !== undefined) {
-      // One that did not wait has no claim on the time that went by meanwhile.
+      // A holder that did not wait has no claim on the time that has passed.
       if (known.waiting === 0) known.tag = Math.max(known.tag, this.#clock)
       return known
     }

@@ -1,4 +1,4 @@
-/** What the readers of JSON bytes share. */
+/** Byte values and tests that the readers of JSON bytes share. */
 
 export const QUOTE = 0x22
 export const PLUS = 0x2b

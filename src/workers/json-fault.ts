@@ -5,10 +5,10 @@ const LONE_SURROGATE = 'A string holds a lone surrogate.'
 const NOT_FINITE = 'A number is out of range.'
 
 /**
- * What `JSON.parse` lets pass and we do not: depth over JSON_DEPTH_MAX, lone surrogates, numbers that
- * overflow. Members called `__proto__` are dropped on the way, so that no later copy can mistake one for a
- * prototype.
- * @param text the text that `value` was parsed from: strings need a look only when it holds `\u` escapes
+ * Finds faults that `JSON.parse` accepts and Sluice refuses: depth above JSON_DEPTH_MAX, lone surrogates,
+ * numbers that overflow. Drops members called `__proto__` on the way, so that no later copy can take one for
+ * a prototype.
+ * @param text the text from which `value` was parsed: strings need a check only when it contains `\u` escapes
  * @returns a sentence for the caller, or null. Source: contract C10.
  */
 export function jsonFault(value: unknown, text: string): string | null {

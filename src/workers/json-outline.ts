@@ -4,14 +4,14 @@ import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE }
 import { endOfText } from './json-syntax.ts'
 
 /**
- * `deep` beyond JSON_DEPTH_MAX, `many` objects, lists and members beyond INLINE_JSON_VALUES_MAX, or commas
- * beyond their own limit.
+ * `deep`: beyond JSON_DEPTH_MAX. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more
+ * commas than their own limit.
  */
 export type Outline = 'plain' | 'deep' | 'many'
 
 /**
- * Looks at brackets, colons and commas alone, before a body is parsed on the loop: what a few bytes each
- * would make thousands of objects. It says nothing of what is no JSON.
+ * Counts brackets, colons and commas before a body is parsed on the loop: a few bytes each could become
+ * thousands of objects. It does not detect invalid JSON.
  */
 export function outlineOf(bytes: Buffer, commasMax: number): Outline {
   const { length } = bytes

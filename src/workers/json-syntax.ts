@@ -1,14 +1,16 @@
 import * as json from './json-bytes.ts'
 
 /**
- * Names of this module's own: those of another one are looked up at each use, a tenth of the time of these
- * loops.
+ * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
+ * these loops.
  */
 const { BACKSLASH, DOT, isDigit, LOWER_E, MINUS, PLUS, QUOTE, UPPER_E, ZERO } = json
 
-/** What `JSON.parse` refuses, and what it lets pass and we do not. */
+/** A fault that `JSON.parse` refuses. */
 export const WRONG = -1
+/** A fault that `JSON.parse` accepts and Sluice refuses. */
 export const LONE_SURROGATE = -2
+/** A fault that `JSON.parse` accepts and Sluice refuses. */
 export const NOT_FINITE = -3
 
 const SPACE = 0x20
@@ -16,22 +18,25 @@ const NINE = 0x39
 const LOWER_U = 0x75
 const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 const ESCAPE_BYTES = 6
-/** Most strings are names and short texts: for them a call of `indexOf` costs more than looking. */
+/** Most strings are names and short texts: for them a call of `indexOf` costs more than a loop. */
 const SHORT_STRING_BYTES = 32
 
-/** A number of so many digits before its point, exponent added, is below 10³⁰⁸ and finite. */
+/** A number with at most so many digits before its point, exponent added, is below 10³⁰⁸ and finite. */
 const FINITE_DIGITS_MAX = 308
-/** Digits of an exponent that are counted; one of more is judged by the parser. */
+/** Digits of an exponent that are counted; the parser checks longer exponents. */
 const EXPONENT_DIGITS_MAX = 6
 
-/** @param at anywhere; @returns behind white space */
+/**
+ * @param at any place
+ * @returns the place after white space
+ */
 export function endOfSpace(bytes: Uint8Array, at: number): number {
   let byte = bytes[at]
   while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at]
   return at
 }
 
-/** The bytes of a body, and the same by four. */
+/** The bytes of a body, and a view to read them by four. */
 export interface JsonBytes {
   readonly bytes: Buffer
   readonly view: DataView
@@ -44,7 +49,10 @@ export function jsonBytes({ buffer, byteOffset, byteLength }: Uint8Array): JsonB
   }
 }
 
-/** @param at behind the opening quote; @returns behind the closing one, or a fault */
+/**
+ * @param at after the opening quote
+ * @returns the place after the closing quote, or a fault
+ */
 export function endOfString({ bytes, view }: JsonBytes, at: number): number {
   const { length } = bytes
   const fourEnd = length - 4
@@ -62,8 +70,9 @@ export function endOfString({ bytes, view }: JsonBytes, at: number): number {
 }
 
 /**
- * Of a string that a parser judges later. @param at behind the opening quote; @returns behind the closing
- * one, or WRONG
+ * For a string that a parser checks later.
+ * @param from after the opening quote
+ * @returns the place after the closing quote, or WRONG
  */
 export function endOfText(bytes: Buffer, from: number): number {
   const near = Math.min(from + SHORT_STRING_BYTES, bytes.length)
@@ -74,14 +83,14 @@ export function endOfText(bytes: Buffer, from: number): number {
   for (let quote = bytes.indexOf(QUOTE, from); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let before = quote - 1
     while (before >= from && bytes[before] === BACKSLASH) before--
-    // An even number of back-slashes escapes itself, not the quote.
+    // An even number of backslashes escapes itself, not the quote.
     if ((quote - 1 - before) % 2 === 0) return quote + 1
   }
   return WRONG
 }
 
 /**
- * Whether none of four bytes is a quote, a back-slash or a control character: such a one leaves its highest
+ * Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest
  * bit here.
  */
 function isPlain(four: number): boolean {
@@ -93,8 +102,8 @@ function isPlain(four: number): boolean {
 }
 
 /**
- * Whether a string, at most some of whose letters are escaped, is this one. @param at behind the opening
- * quote
+ * Whether a string, some of whose letters may be escaped, equals the text.
+ * @param at after the opening quote
  */
 export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) {
@@ -107,7 +116,7 @@ export function isWritten(bytes: Uint8Array, at: number, ascii: string): boolean
   return bytes[at] === QUOTE
 }
 
-/** @param at behind the back-slash */
+/** @param at after the backslash */
 function endOfEscape(bytes: Uint8Array, at: number): number {
   const byte = bytes[at]
   if (byte !== LOWER_U) return byte !== undefined && ESCAPED.has(byte) ? at + 1 : WRONG
@@ -134,7 +143,10 @@ function hexOf(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** @param at of the first byte; @returns behind the number, or a fault */
+/**
+ * @param start of the first byte
+ * @returns the place after the number, or a fault
+ */
 export function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === MINUS ? start + 1 : start
   const whole = at

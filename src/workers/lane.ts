@@ -8,38 +8,38 @@ import { JobQueue, type QueuedJob } from './job-queue.ts'
 import type { ThreadJob } from './thread.ts'
 import { threadHeap } from './thread-heap.ts'
 
-/** As that of the process. Decision. */
+/** MiB of a semi-space of a thread: the same as the process has. Decision. */
 const SEMI_SPACE_MIB = 8
 /**
- * How much less a thread of a runner counts than the loops of fronts on the same machine: nobody waits for a
- * clip as for a call. Decision.
+ * Niceness of a runner's threads above that of fronts' loops on the same machine: a clip is less urgent than
+ * a call. Decision.
  */
 const BACKGROUND_NICE = 5
 
 export interface LaneOptions {
   readonly threadCount: number
   readonly queueMax: number
-  /** Of one organization. */
+  /** Jobs of one organization that may wait. */
   readonly organizationQueueMax: number
-  /** Milliseconds of one job; beyond, its thread is ended and another one started. */
+  /** Milliseconds of one job; then its thread is ended and another is started. */
   readonly jobMsMax: number
   /**
-   * Of JavaScript objects of a thread. It is no fence: a thread that runs out may end the process, so that
-   * tasks bound their input.
+   * MiB of JavaScript objects of a thread. The limit is no safeguard: a thread that exceeds it may end the
+   * process, so that tasks bound their input.
    */
   readonly heapMib: number
   /**
-   * Null: threads stand ready from the start. Else they start with the first job, and end when there was none
-   * for so many milliseconds: the memory that the heap of a large body took goes back.
+   * Null: threads start at once and stay. Otherwise they start with the first job, and end after this many
+   * milliseconds without one: the memory of a large body's heap is freed.
    */
   readonly idleMs: number | null
   readonly isBackground: boolean
-  /** Threads that stand ready do so from `warm` on. */
+  /** Threads that stay start with `warm`. */
   readonly isLazy: boolean
   readonly log: Pick<Log, 'error'>
 }
 
-/** What a lane's threads did since the start. */
+/** Figures of a lane's threads since the start. */
 export interface LaneLoad {
   readonly begun: number
   readonly waitMs: number
@@ -47,8 +47,8 @@ export interface LaneLoad {
 }
 
 /**
- * A thread that ends without a job is told here alone; unheard, it would end the process. Another one is
- * started.
+ * Logs a thread that ends without a job; without a listener its error would end the process. Another thread
+ * is started.
  */
 function hear(threads: Piscina, log: Pick<Log, 'error'>): void {
   threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
@@ -59,8 +59,8 @@ type Threads = Piscina<ThreadJob, unknown>
 const TOO_LATE: Failure = { name: 'deadline_exceeded' }
 
 /**
- * Threads and the jobs that wait for them. The queue stands in front of Piscina, which never queues here: a
- * job that waits can then be cancelled, while Piscina's own way to cancel ends the thread that runs it.
+ * Threads and the jobs that wait for them. The queue is in front of Piscina, which never queues here: this
+ * way a waiting job can be cancelled, while Piscina's own cancellation ends the thread of a job.
  */
 export class Lane {
   readonly #options: LaneOptions
@@ -69,9 +69,9 @@ export class Lane {
   #running = 0
   #load = { begun: 0, waitMs: 0, busyMs: 0 }
   #isClosed = false
-  /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
+  /** Settles when the threads have loaded their code: ending a thread earlier aborts the whole process. */
   #loaded: Promise<unknown> = Promise.resolve()
-  /** Threads that were idle for too long, until they are gone. */
+  /** Settles when threads that were idle for too long are gone. */
   #ending: Promise<unknown> = Promise.resolve()
   #idle: NodeJS.Timeout | undefined
 
@@ -81,7 +81,7 @@ export class Lane {
     if (!options.isLazy) this.warm()
   }
 
-  /** Starts threads that are to stand ready. */
+  /** Starts the threads that stay. */
   warm(): void {
     if (this.#options.idleMs === null && !this.#isClosed) this.#open()
   }
@@ -96,7 +96,7 @@ export class Lane {
 
   async run(job: ThreadJob, more: ShortJobMore): Promise<Outcome<unknown>> {
     if (this.#isClosed) return fail('draining')
-    // Before anything is awaited: `close` waits for threads that it knows of.
+    // Before the first await: `close` waits for threads that it knows.
     const threads = this.#open()
     const askedMs = performance.now()
     const refusal = await this.#turn(more)
@@ -112,7 +112,7 @@ export class Lane {
       const { signal } = limit
       return ok(await threads.run(job, { transferList: [...(more.transfer ?? [])], signal }))
     } catch (cause) {
-      // A bug in a task, or a thread that ended (out of memory, out of time): Piscina starts another one.
+      // A bug in a task, or a thread that ended (out of memory, out of time): Piscina starts another thread.
       this.#loaded = this.#warm(threads)
       if (this.#isClosed) return fail('draining', { cause })
       return fail(limit.signal.aborted ? 'deadline_exceeded' : 'internal', { cause })
@@ -140,9 +140,7 @@ export class Lane {
     turn(null)
   }
 
-  /**
-   * Ends threads that have nothing to do for long. Those that are loading then have nothing to do for longer.
-   */
+  /** Ends threads that have been idle for long. Threads that are still loading get a longer time. */
   #rest(): void {
     const { idleMs } = this.#options
     if (idleMs === null || this.#running > 0 || this.#isClosed) return
@@ -177,7 +175,7 @@ export class Lane {
     return threads
   }
 
-  /** Ends the thread of a job that runs for too long. It begins to count when the threads are loaded. */
+  /** Ends the thread of a job that runs for too long. The time starts when the threads are loaded. */
   #limit(): { readonly signal: AbortSignal; readonly stop: () => void } {
     const ender = new AbortController()
     let timer: NodeJS.Timeout | undefined
@@ -192,7 +190,7 @@ export class Lane {
     return { signal: ender.signal, stop }
   }
 
-  /** One empty job for each thread, so that the first real one finds it warm. */
+  /** One empty job for each thread, so that the first real job finds the thread warm. */
   #warm(threads: Threads): Promise<unknown> {
     const nothing: ThreadJob = { name: 'read_body', input: { body: 'embeddings', bytes: new Uint8Array(0) } }
     return Promise.allSettled(Array.from({ length: this.#options.threadCount }, () => threads.run(nothing)))

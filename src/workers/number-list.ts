@@ -2,43 +2,47 @@ import * as json from './json-bytes.ts'
 import { PLAIN_BYTES_MIN, type PlainNumbers } from './plain-numbers.ts'
 
 /**
- * Names of this module's own: those of another one are looked up at each use, a tenth of the time of this
- * loop.
+ * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
+ * this loop.
  */
 const { CLOSE_LIST, COMMA, DOT, isDigit, isSpace, LOWER_E, MINUS, PLUS, UPPER_E, ZERO } = json
 
-/** Digits before the point, and in a negative and in another exponent, beyond which a parser has to judge. */
+/** Digits before the point, above which a parser must decide. */
 const WHOLE_DIGITS_MAX = 8
+/** Digits of a negative exponent, above which a parser must decide. */
 const SMALL_DIGITS_MAX = 2
+/** Digits of another exponent, above which a parser must decide. */
 const LARGE_DIGITS_MAX = 1
-/** White space in a row, beyond which the answer is none that a server means. */
+/** White space in a row, above which the answer cannot be a regular one. */
 const SPACE_BYTES_MAX = 64
 
-/** The list is not one that this file knows to be right. */
+/** This file cannot tell that the list is valid. */
 const FAILED = -1
 
-/** The bytes that lists stand in, and what reads over them: the same for all lists of one answer. */
+/** The bytes of the lists, and their readers: the same for all lists of one answer. */
 export interface NumberBytes {
   readonly bytes: Uint8Array
-  /** The digits behind a point, most of all bytes, are looked at by four. */
+  /** The digits after a point, which most bytes are, are checked four at a time. */
   readonly view: DataView
   readonly plain: PlainNumbers
 }
 
 /**
- * Reads over the rest of a JSON array of at least one number without making numbers of it: five times as fast
- * as a parser, since no double is computed. What it takes is valid JSON and finite, also as float32.
- * @param at behind the opening bracket; @returns behind the closing one, or -1
+ * Reads to the end of a JSON array of at least one number without converting the numbers: five times as fast
+ * as a parser, since no double is computed. The accepted arrays are valid JSON with finite numbers, also as
+ * float32.
+ * @param at after the opening bracket
+ * @returns the place after the closing bracket, or -1
  */
 export function endOfNumbers({ bytes, view, plain }: NumberBytes, at: number): number {
-  // Asked once: the runtime calls a function for it.
+  // Read once: the runtime calls a function for it.
   const fourEnd = view.byteLength - 4
   let quick = at
   let gap = PLAIN_BYTES_MIN
   for (;;) {
     if (at >= quick) {
       const end = plain.endFrom(at)
-      // Where few numbers are plain, looking for them costs more than it spares.
+      // When few numbers are plain, the search for them costs more than it saves.
       gap = end - at < PLAIN_BYTES_MIN ? gap * 2 : PLAIN_BYTES_MIN
       at = end
       quick = at + gap
@@ -73,7 +77,7 @@ function endOfWhole(bytes: Uint8Array, at: number): number {
   return byte === ZERO ? at + 1 : endOfSome(bytes, at, WHOLE_DIGITS_MAX)
 }
 
-/** Exponent and space up to what ends the number. */
+/** Exponent and space up to the byte that ends the number. */
 function endOfRest(bytes: Uint8Array, at: number): number {
   if (bytes[at] === LOWER_E || bytes[at] === UPPER_E) {
     at = endOfExponent(bytes, at + 1)
@@ -83,7 +87,10 @@ function endOfRest(bytes: Uint8Array, at: number): number {
   return bytes[at] === COMMA || bytes[at] === CLOSE_LIST ? at : FAILED
 }
 
-/** Skips white space; of too much the rest stays, and is refused by whoever looks for something else. */
+/**
+ * Skips white space up to a limit; the caller then finds the rest instead of the expected byte, and refuses
+ * the list.
+ */
 export function endOfSpace(bytes: Uint8Array, at: number): number {
   const limit = at + SPACE_BYTES_MAX
   while (at < limit && isSpace(bytes[at])) at++
@@ -104,11 +111,11 @@ function endOfExponent(bytes: Uint8Array, at: number): number {
   return endOfSome(bytes, sign === PLUS ? at + 1 : at, LARGE_DIGITS_MAX)
 }
 
-/** Behind the last digit, or less than four before `fourEnd`. */
+/** The place after the last digit, or a place less than four before `fourEnd`. */
 function endOfFours(view: DataView, at: number, fourEnd: number): number {
   while (at <= fourEnd) {
     const four = view.getInt32(at, true)
-    // Digits are 0x30 to 0x39: their upper half is 3, and still is with 6 added. Other bytes leave bits here.
+    // Digits are 0x30 to 0x39: their upper half is 3, and stays 3 with 6 added. Other bytes leave bits here.
     const others = ((four ^ 0x30303030) & 0xf0f0f0f0) | (((four + 0x06060606) ^ 0x30303030) & 0xf0f0f0f0)
     if (others !== 0) return at + ((31 - Math.clz32(others & -others)) >> 3)
     at += 4

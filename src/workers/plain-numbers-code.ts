@@ -1,7 +1,8 @@
 /*
- * The WebAssembly of `plain-numbers.ts`, put together here, so that what runs can be read. Sixteen bytes are looked at together.
- * Each is of one class, which its low four bits tell once it is known to be one of `,-.0123456789`, a space or a line break:
- * a space, 0x20, is taken for a line break, 0x0a, beside which no two of them have the same low bits.
+ * The WebAssembly of `plain-numbers.ts`, assembled here, so that the executed code can be read. The code
+ * checks sixteen bytes together. Each byte has one class, which its low four bits tell once the byte is known
+ * to be one of `,-.0123456789`, a space or a line break. A space, 0x20, is treated as a line break, 0x0a; no
+ * two of the others have the same low bits.
  */
 const SPACE = 1
 const COMMA = 2
@@ -14,7 +15,7 @@ const BEFORE_DIGIT = BEFORE_NUMBER | DOT | DIGIT
 const LINE_BREAK_BYTE = 0x0a
 const SPACE_BYTE = 0x20
 
-/** By the low four bits: a byte, its class, and the classes that may stand before it. */
+/** By the low four bits: a byte, its class, and the classes that may precede it. */
 const KNOWN: readonly (readonly [byte: number, itsClass: number, before: number])[] = [
   ...Array.from({ length: 10 }, (_, digit) => [0x30 + digit, DIGIT, BEFORE_DIGIT] as const),
   [LINE_BREAK_BYTE, SPACE, SPACE | COMMA],
@@ -30,7 +31,7 @@ const I32 = 0x7f
 const V128 = 0x7b
 const PAGES = 1
 
-/** Names of what instructions work on: the parameters, then the variables. */
+/** Names of the operands of instructions: the parameters, then the variables. */
 const [AT, END, LOW, CLASSES, LAST, BEFORE] = [0, 1, 2, 3, 4, 5]
 
 const get = (name: number): readonly number[] => [0x20, name]
@@ -39,7 +40,7 @@ const keep = (name: number): readonly number[] => [0x22, name]
 const int = (value: number): readonly number[] => [0x41, value]
 const vector = (lanes: readonly number[]): readonly number[] => [0xfd, 0x0c, ...lanes]
 const all = (lane: number): readonly number[] => vector(KNOWN.map(() => lane))
-/** Of two vectors behind each other, those 16 bytes that begin so many before the second. */
+/** Of two consecutive vectors, the 16 bytes that begin this many bytes before the second. */
 const back = (bytes: number): readonly number[] => [
   0xfd,
   0x0d,
@@ -60,7 +61,7 @@ const XOR = [0xfd, 0x51]
 const ALL_TRUE = [0xfd, 0x63]
 const LEAST = [0xfd, 0x77]
 
-/** `(at, end) → at` behind the last step of which every byte fits to the two before it. */
+/** `(at, end) → at`: the place after the last step in which every byte fits the two bytes before it. */
 const RUN = [
   ...all(COMMA),
   ...set(LAST),
@@ -86,7 +87,7 @@ const RUN = [
   ...all(0x0f),
   ...AND,
   ...set(LOW),
-  // Their classes, 0 for bytes that are none of those known.
+  // Their classes, 0 for unknown bytes.
   ...vector(KNOWN.map(([byte]) => byte)),
   ...get(LOW),
   ...LOOK_UP,
@@ -98,7 +99,7 @@ const RUN = [
   ...AND,
   ...set(CLASSES),
   ...get(CLASSES),
-  // Its neighbour is one that may stand there.
+  // Whether the byte before may precede each byte.
   ...get(LAST),
   ...get(CLASSES),
   ...back(1),
@@ -108,7 +109,7 @@ const RUN = [
   ...LOOK_UP,
   ...AND,
   ...LEAST,
-  // Behind the first digit of a number stands a point, and behind nothing else.
+  // A point follows the first digit of a number, and nothing else.
   ...get(BEFORE),
   ...all(DIGIT),
   ...EQUAL,
@@ -167,7 +168,7 @@ function named(name: string): readonly number[] {
   return sized(latin1(name))
 }
 
-/** Behind its length, in pieces of seven bits. */
+/** The content after its length, in groups of seven bits. */
 function sized(content: readonly number[]): readonly number[] {
   const length: number[] = []
   for (let rest = content.length; rest > 0 || length.length === 0; rest >>= 7)

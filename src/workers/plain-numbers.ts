@@ -1,7 +1,7 @@
 import { COMMA } from './json-bytes.ts'
 import { plainNumbersCode } from './plain-numbers-code.ts'
 
-/** Of WebAssembly's interface what is used here: Node's types leave it out. */
+/** The parts of WebAssembly's interface that are used here: Node's types omit it. */
 declare const WebAssembly: {
   readonly Module: new (code: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: Readonly<Record<string, unknown>> }
@@ -9,29 +9,30 @@ declare const WebAssembly: {
 
 interface Code {
   readonly memory: Uint8Array
-  /** @returns behind the last step whose bytes all fit */
+  /** @returns the place after the last step whose bytes all fit */
   readonly run: (at: number, end: number) => number
 }
 
-/** Bytes below which looking at each is as fast. */
+/** Bytes below which a loop over single bytes is as fast. */
 export const PLAIN_BYTES_MIN = 64
 
 /**
- * Null where the processor, or a flag of Node's, has no vectors of 16 bytes: every number is then read by
+ * Null when the processor, or a flag of Node, has no vectors of 16 bytes: every number is then read by
  * itself.
  */
 const CODE = load()
 
 /**
- * Reads over numbers as embeddings have them (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and
- * line breaks behind commas), 16 bytes at a time. Each of them is a valid and finite number of JSON; what is
- * written otherwise is not judged. Made for one answer and used up before the next one's: all share the
- * memory that the code can see. Places only go up.
+ * Skips numbers in the form of embeddings (`-0.0123, 0.5,`: one digit, a point, more digits; spaces and line
+ * breaks after commas), 16 bytes at a time. Each such number is a valid and finite number of JSON; other
+ * forms are left to the caller. Create it for one answer and use it up before the next one: all share the
+ * memory that the code can access. Places only rise.
  */
 export class PlainNumbers {
   readonly #bytes: Uint8Array
-  /** What of the bytes lies in the memory: each is copied about once. */
+  /** Place in the bytes at which the memory's copy begins: each byte is copied about once. */
   #start = 0
+  /** Place in the bytes at which the memory's copy ends. */
   #end = 0
 
   constructor(bytes: Uint8Array) {
@@ -39,8 +40,8 @@ export class PlainNumbers {
   }
 
   /**
-   * @param at where a number begins, or white space before it
-   * @returns behind the comma of the last number that was read, or `at`
+   * @param at the beginning of a number, or of white space before it
+   * @returns the place after the comma of the last number that was read, or `at`
    */
   endFrom(at: number): number {
     if (CODE === null || this.#bytes.length - at < PLAIN_BYTES_MIN) return at

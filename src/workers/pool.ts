@@ -13,10 +13,7 @@ import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
 import { isBriefJob, runTask } from './tasks.ts'
 
-/**
- * Milliseconds without a long job after which their thread ends, and gives back what its heap has grown to.
- * Decision.
- */
+/** Milliseconds without a long job after which the threads end and free their grown heaps. Decision. */
 const LONG_IDLE_MS = 60_000
 
 export interface Pools {
@@ -24,41 +21,42 @@ export interface Pools {
   /** Short jobs that wait for a thread now. */
   readonly shortJobsWaiting: number
   readonly shortJobsLoad: PoolLoad
-  /** Threads for long sessions: what `createIntake` and `createUnsealing` need. Design §5. */
+  /** Threads for long sessions, which `createIntake` and `createUnsealing` use. Design §5. */
   readonly sessions: SessionPool
-  /** Starts the threads that stand ready for their first work. */
+  /** Starts the threads before their first work. */
   warm(): void
-  /** Ends the threads; jobs under way and waiting answer `draining`. */
+  /** Ends the threads; jobs in progress and waiting jobs answer `draining`. */
   close(): Promise<void>
 }
 
-/** What the threads did since the start. */
+/** Figures of the threads since the start. */
 export interface PoolLoad {
   readonly threads: number
   readonly begun: number
-  /** Seconds that those which began had waited, and that threads were busy with those which ended. */
+  /** Seconds that started jobs had waited. */
   readonly waitS: number
+  /** Seconds that threads were busy with ended jobs. */
   readonly busyS: number
 }
 
 export interface PoolOptions {
-  /** Of each lane: of the jobs below a millisecond, and of the others. */
+  /** Threads of each lane: the lane of jobs below a millisecond, and the lane of the others. */
   readonly shortThreads: number
   readonly sessionThreads: number
   /**
-   * Short jobs of a lane that may wait for a thread; one more is `busy`, of the organization that has the
+   * Short jobs of a lane that may wait for a thread; one more is `busy`, taken from the organization with the
    * most of them.
    */
   readonly queueMax: number
-  /** Of one organization, as many as of all when left out; one more is `busy`. */
+  /** Short jobs of one organization that may wait; as many as of all when omitted; one more is `busy`. */
   readonly organizationQueueMax?: number
-  /** Milliseconds of one short job; beyond, its thread is ended and another one started. */
+  /** Milliseconds of one short job; then its thread is ended and another is started. */
   readonly jobMsMax?: number
   /** Milliseconds without a job after which a thread for jobs above a millisecond ends. */
   readonly idleMs?: number
   /**
-   * Of a runner: short jobs give way to fronts on the same machine, and may take so much longer; all threads
-   * start with their first.
+   * True in a runner: short jobs have lower priority than fronts on the same machine, and more time; all
+   * threads start with their first job.
    */
   readonly isBackground?: boolean
   /** No thread starts before the first job, or `warm`. */
@@ -92,7 +90,7 @@ export function openPools(options: PoolOptions): Pools {
   }
 }
 
-/** Two lanes: who needs a secret does not wait for the body of somebody else. */
+/** Two lanes: a caller that needs a secret does not wait for the body of another caller. */
 class ShortPool implements ShortJobs {
   readonly #brief: Lane
   readonly #long: Lane

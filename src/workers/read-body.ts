@@ -33,20 +33,20 @@ const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
 const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
 const WITH_MARK = 'It begins with a byte order mark.'
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
-/** Stands for what is not known and not looked at. */
+/** Stands for a value that is unknown and not examined. */
 const NOT_KNOWN = {}
 const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
 
 const NAMES = new WeakMap<TSchema, readonly string[]>()
 
 /**
- * Reads a JSON body. On the loop it is parsed and validated whole. In a thread its bytes are scanned before
- * anything of it is built, and its known members alone are parsed; the bulky one comes back as its bytes, a
- * span of the input's own buffer, so that both can be moved: the parsed value never leaves the thread, since
- * cloning it blocks as long as parsing did.
- * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX, which are only borrowed: nothing of the verdict points
- * into them. What would hold the loop for too long is left to a thread: many values, and what is wrong with
- * more than INLINE_ISSUES_BYTES_MAX
+ * Reads a JSON body. On the loop the body is parsed and validated completely. In a thread its bytes are
+ * scanned before any of it is built, and only its known members are parsed. The large member comes back as
+ * its bytes, a span of the input's own buffer, so that both can be moved: the parsed value never leaves the
+ * thread, since cloning it blocks as long as parsing.
+ * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX bytes, which are only borrowed: the verdict contains no
+ * reference to them. Work that would hold the loop for too long is left to a thread: many values, and listing
+ * the issues of more than INLINE_ISSUES_BYTES_MAX
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   const { bytes } = input
@@ -54,7 +54,7 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   const isWhole =
     input.isOnLoop === true || (form.keepsOthers === true && bytes.length <= INLINE_JSON_BYTES_MAX)
   const read = isWhole ? readWhole(input) : readKnown(input)
-  // Bytes that are left to a thread are read once more.
+  // Bytes that are left to a thread are read again.
   if (form.isSecret === true && read !== FOR_THREAD) bytes.fill(0)
   if (!read.ok) return read
   const { value } = read
@@ -68,15 +68,15 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
 interface Read {
   readonly ok: true
   readonly value: Record<string, unknown>
-  /** The bytes of a member; of a body that was read whole nobody asks. */
+  /** The bytes of a member. Never called for a body that was read completely. */
   readonly bytesOf: (name: string) => Uint8Array
 }
 
 type Refused = Extract<BodyVerdict, { ok: false }>
 
 /**
- * Failures: `body_malformed` for what is not strict JSON (C10: UTF-8 without a mark, depth, well-formed
- * strings, finite numbers), `body_invalid` with issues for what the schema refuses.
+ * Failures: `body_malformed` for a body that is not strict JSON (C10: UTF-8 without a mark, depth,
+ * well-formed strings, finite numbers), `body_invalid` with issues for a body that the schema refuses.
  */
 function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -94,7 +94,7 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   } catch (error) {
     return malformed(text.startsWith('\uFEFF') ? WITH_MARK : positionOf(error))
   }
-  // Before it is dropped: a shape that takes no other members has no such one either.
+  // Before the member is dropped: a shape without other members accepts no `__proto__` either.
   const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(form.schema)
   const fault = jsonFault(value, text)
   if (fault !== null) return malformed(fault)
@@ -103,7 +103,7 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   return checked.ok ? { ...checked, bytesOf: () => bytes } : checked
 }
 
-/** The same, of bytes that are scanned first: what is not known is stepped over, whatever it holds. C25. */
+/** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. C25. */
 function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length === 0) return malformed('It is empty.')
@@ -134,7 +134,7 @@ function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Rea
   return { ok: true, value: knownMembers(form, checked.value), bytesOf }
 }
 
-/** @param isLeft what is wrong is not looked for here */
+/** @param isLeft issues are not listed here */
 function checkedAs(
   name: BodyName,
   value: unknown,
@@ -142,10 +142,10 @@ function checkedAs(
 ): { readonly ok: true; readonly value: Record<string, unknown> } | Refused {
   const { schema } = BODIES[name]
   const validator = VALIDATORS.get(name)
-  // Every form is that of an object.
+  // Every form is an object.
   if (validator?.Check(value) === true) return { ok: true, value: value as Record<string, unknown> }
   if (isLeft) return FOR_THREAD
-  // Only what is refused is looked through: bodies without such nulls cost nothing more. C35.
+  // Only refused bodies are searched: bodies without such nulls cost nothing more. C35.
   const without = withoutNulls(schema, value)
   if (without !== value && validator?.Check(without) === true)
     return { ok: true, value: without as Record<string, unknown> }
@@ -162,23 +162,23 @@ function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
 
 function bulkOf(json: Uint8Array, value: unknown): Extract<BodyVerdict, { ok: true }>['bulk'] {
   if (value === undefined) return null
-  // A checked body's one bulky member is an embedding input.
+  // The only large member of a checked body is an embedding input.
   const kind = kindOf(value as EmbeddingInput)
   const count = Array.isArray(value) ? value.length : 1
-  // Objects are written anew, so that what is passed on holds no member twice and nothing that was dropped
-  // here.
+  // Objects are written again, so that the passed bytes contain no member twice and no member that was
+  // dropped here.
   if (kind === 'objects') return { json: ENCODER.encode(JSON.stringify(value)), kind, count }
   return { json, kind, count }
 }
 
-/** A digest is made of all members: it tells the names of those that are not kept. */
+/** A digest uses all members: it reports the names of those that are not kept. */
 function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknown>): Record<string, unknown> {
   return digest === undefined
     ? Object.fromEntries(Object.entries(value).filter(([name]) => namesOf(schema).includes(name)))
     : value
 }
 
-/** Of a known member, whose strings were not judged. Failure: body_malformed. */
+/** Parses a known member, whose strings were not checked. Failure: body_malformed. */
 function valueOf(
   bytes: Buffer,
   { start, end }: Span,
@@ -196,8 +196,8 @@ function valueOf(
 }
 
 /**
- * Of a member that is not known its name is told, unless it is null or the default: what it holds is not
- * looked at.
+ * The value of an unknown member, to compare it with null and with the default: other unknown members are
+ * reported by name. The content of a list or object is not examined.
  */
 function scalarOf(bytes: Buffer, span: Span): unknown {
   const first = bytes[span.start]
@@ -206,7 +206,9 @@ function scalarOf(bytes: Buffer, span: Span): unknown {
     : JSON.parse(bytes.toString('utf8', span.start, span.end))
 }
 
-/** A value of the kind that begins with this byte: no shape takes it, and it is told by its kind alone. */
+/**
+ * A value of the kind that begins with this byte: no shape accepts it, and the issue names the kind alone.
+ */
 function standIn(first: number): unknown {
   return first === OPEN_LIST ? [] : JSON.parse(STAND_INS[String.fromCharCode(first)] ?? '0')
 }
@@ -217,7 +219,10 @@ function textOfUtf8(buffer: Buffer): string | null {
   return isUtf8(buffer) ? buffer.toString('utf8') : null
 }
 
-/** In characters, as the parser counts. Of a text that ends too early it tells no place either. */
+/**
+ * The place in characters, as the parser counts. The parser tells no place for a text that ends too early,
+ * nor does this function.
+ */
 function wrongAt(bytes: Buffer, at: number): string | undefined {
   if (BYTE_ORDER_MARK.every((byte, nth) => bytes[nth] === byte)) return WITH_MARK
   return at >= bytes.length
@@ -225,7 +230,7 @@ function wrongAt(bytes: Buffer, at: number): string | undefined {
     : `The error is near character ${bytes.toString('utf8', 0, at).length}.`
 }
 
-/** The parser's own message quotes the text; only its position may be told. */
+/** The parser's own message quotes the text; the caller may see only the position. */
 function positionOf(error: unknown): string | undefined {
   const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
   return at === undefined ? undefined : `The error is near character ${at}.`
@@ -238,7 +243,7 @@ function namesOf(schema: TSchema): readonly string[] {
   return names
 }
 
-/** It takes no other members than those that it names. */
+/** Whether the schema accepts no other members than those that it names. */
 function isClosed(schema: TSchema & { readonly additionalProperties?: unknown }): boolean {
   return schema.additionalProperties === false
 }

@@ -20,21 +20,22 @@ import { PlainNumbers } from './plain-numbers.ts'
 
 type Scan = ShortJobTypes['scan_answer']
 
-/** Where the members of an embeddings answer lie. */
+/** Places of the members of an embeddings answer. */
 interface AnswerSpans {
   readonly data: Span
   readonly usage: Span | null
-  /** Items of `data`, and how all of them write their vectors. */
+  /** Items of `data`. */
   readonly count: number
+  /** Encoding of all vectors. */
   readonly encoding: VectorEncoding
 }
 
-/** Nesting below the answer itself, beyond which the scan gives up. Design §4. */
+/** Nesting below the answer itself, above which the scan gives up. Design §4. */
 const DEPTH_MAX = 8
 
 /**
- * Finds the vectors of an answer of the OpenAI form, and its token figures, without parsing the vectors.
- * Null when a parser has to judge: another form, another encoding or number of vectors than was asked.
+ * Finds the vectors and the token figures of an answer in OpenAI's form, without parsing the vectors. Null
+ * when a parser must decide: another form, or another encoding or number of vectors than requested.
  */
 export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out'] {
   const spans = scanAnswer(answer, count)
@@ -47,24 +48,24 @@ export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out']
 }
 
 /**
- * One structural pass over an answer of the OpenAI form: it finds where the members lie, and sees that all of
- * it is valid JSON. Vectors are the bulk of it: numbers are read over by four bytes, base64 is decoded and
- * encoded by the runtime. What it does not expect it does not judge: null means that a parser has to. Design
- * §4.
+ * One structural pass over an answer in OpenAI's form: it finds the places of the members, and checks that
+ * the whole answer is valid JSON. Most of an answer is vectors: numbers are skipped four bytes at a time, and
+ * the runtime decodes and encodes base64. The pass does not decide about unexpected content: null means that
+ * a parser must. Design §4.
  * @param countMax items of `data`; the pass gives up at one more
  */
 export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans | null {
   return new Scanner(bufferOf(answer), countMax).run()
 }
 
-/** Nothing was found where something had to be: the pass has failed. */
+/** The pass has failed: a required part is missing. */
 const FAILED = -1
 
-/** Numbers are finite: 64 digits and an exponent of two cannot be beyond a double. */
+/** Numbers are finite: 64 digits and an exponent of two digits cannot exceed a double. */
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)$/
 const LITERAL_BYTES_MAX = 64
 const SHORT_STRING_BYTES = 32
-/** Bytes of a string that is no vector; no honest answer has longer ones. */
+/** Bytes of a string that is not a vector; regular answers have no longer ones. */
 const STRING_BYTES_MAX = 4_096
 const FLOAT32_BYTES = 4
 
@@ -93,7 +94,7 @@ class Scanner {
     return { data: this.#data, usage: this.#usage, count: this.#count, encoding: this.#encoding }
   }
 
-  /** An escaped key never gets here. A member that comes twice is the parser's to judge. */
+  /** An escaped key never gets here. The parser decides about repeated members. */
   #topMember(keyStart: number, keyEnd: number, at: number): number {
     if (keyEnd - keyStart === 4 && this.#is(keyStart, 'data'))
       return this.#data === null ? this.#dataMember(at) : FAILED
@@ -112,8 +113,8 @@ class Scanner {
   }
 
   /**
-   * An item must say that it is an embedding, stand at the place that its index names, and have one vector of
-   * the form that all others have: callers read it as it is. §2.5
+   * An item must name itself an embedding, be at the place of its index, and have one vector in the form of
+   * all others: callers read it unchanged. §2.5
    */
   #item(at: number): number {
     const index = this.#count++
@@ -142,7 +143,7 @@ class Scanner {
     return hasVector && hasObject && hasIndex ? end : FAILED
   }
 
-  /** The digits of a whole number, as JSON writes it; what stands behind them is looked at by the caller. */
+  /** The digits of a whole number, as JSON writes it; the caller checks the bytes after them. */
   #index(at: number, wanted: number): number {
     let value = 0
     let end = at
@@ -174,7 +175,7 @@ class Scanner {
     }
   }
 
-  /** Walks an object; `member` gets the key without its quotes and answers where the value ends. */
+  /** Walks an object; `member` gets the key without its quotes and returns where the value ends. */
   #members(open: number, member: (keyStart: number, keyEnd: number, valueAt: number) => number): number {
     const bytes = this.#bytes
     let at = this.#space(open + 1)
@@ -209,7 +210,8 @@ class Scanner {
   }
 
   /**
-   * Whole finite float32 numbers in the one way that base64 writes them: decoding and encoding give the same.
+   * Whole finite float32 numbers in the canonical form of base64: decoding and encoding again gives the same
+   * text.
    */
   #base64(open: number): number {
     const close = this.#bytes.indexOf(QUOTE, open + 1)
@@ -222,7 +224,7 @@ class Scanner {
 
   #string(open: number): number {
     const bytes = this.#bytes
-    // Keys and most values are short and plain: for them a call of `indexOf` costs more than looking.
+    // Keys and most values are short and plain: for them a call of `indexOf` costs more than a loop.
     const nearEnd = open + SHORT_STRING_BYTES
     for (let at = open + 1; at < nearEnd; at++) {
       const byte = bytes[at]
@@ -233,14 +235,14 @@ class Scanner {
     return this.#otherString(open)
   }
 
-  /** Escapes, control characters and UTF-8 are the runtime's to check. */
+  /** The runtime checks escapes, control characters and UTF-8. */
   #otherString(open: number): number {
     const bytes = this.#bytes
     let quote = bytes.indexOf(QUOTE, open + 1)
     while (quote !== -1 && quote - open <= STRING_BYTES_MAX) {
       let at = quote - 1
       while (bytes[at] === BACKSLASH) at--
-      // An even number of back-slashes escapes itself, not the quote.
+      // An even number of backslashes escapes itself, not the quote.
       if ((quote - 1 - at) % 2 === 0) return isString(bytes.subarray(open, quote + 1)) ? quote + 1 : FAILED
       quote = bytes.indexOf(QUOTE, quote + 1)
     }
@@ -251,7 +253,7 @@ class Scanner {
     const limit = Math.min(at + LITERAL_BYTES_MAX, this.#bytes.length)
     let end = at
     while (end < limit && !isDelimiter(this.#bytes[end])) end++
-    // One digit, as every index below ten is.
+    // One digit, as in every index below ten.
     if (end === at + 1 && isDigit(this.#bytes[at])) return end
     return LITERAL.test(this.#bytes.toString('latin1', at, end)) ? end : FAILED
   }
@@ -277,7 +279,7 @@ interface Usage {
   readonly total_tokens?: number
 }
 
-/** Null when its figures are no numbers: then the whole answer has to be judged. */
+/** Null when the figures are not numbers: then a parser must check the whole answer. */
 function usageOf(answer: Uint8Array, { start, end }: Span): Usage | null {
   const usage = JSON.parse(bufferOf(answer).toString('utf8', start, end)) as Record<string, unknown>
   return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null

@@ -4,8 +4,8 @@ import type { SecretFacts, VaultPlace } from '../server/ports/vault/secret-rows.
 import type { SealedOut, SealedValue, SealingKeys, ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 /**
- * Fingerprint and envelope of each value, under the keys of their vault. Design §8.
- * Every task here owns what it is given: keys and values are cleared, whatever happens.
+ * Fingerprint and envelope of each value, under the keys of its vault. Design §8. Every task here owns its
+ * input: keys and values are cleared on every path.
  */
 export function sealSecrets({
   vault,
@@ -33,7 +33,7 @@ export function openSecret({
   }
 }
 
-/** All or none. The plain values never leave this thread. */
+/** Copies all or none. The plain values never leave this thread. */
 export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): readonly SealedOut[] | null {
   const copies: SealedOut[] = []
   try {
@@ -51,8 +51,8 @@ export function copySecrets({ from, to }: ShortJobTypes['copy_secrets']['in']): 
 }
 
 /**
- * Seals a value anew for the same place and facts, so that its fingerprint and version stay. Null when it
- * does not open.
+ * Seals a value again for the same place and facts, so that its fingerprint and version stay. Null when the
+ * value does not open.
  */
 export function resealSecret(from: SealedValue, sealingKey: Uint8Array): Uint8Array | null {
   try {
@@ -71,14 +71,17 @@ function seal(value: Uint8Array, keys: SealingKeys, aad: Uint8Array): SealedOut 
   return { fingerprint, sealed: moved(sealValue(keys.sealing, value, aad)) }
 }
 
-/** Every column of the row that says where a value may go: an edit of any of them, and it does not open. */
+/**
+ * Every column of the row that restricts where a value may go: after an edit of any of them the value does
+ * not open.
+ */
 function boundTo({ workspaceId, vaultId }: VaultPlace, { name, hosts, version }: SecretFacts): Uint8Array {
   return lengthPrefixed('sluice secret', workspaceId, vaultId, name, String(hosts.length), ...hosts, version)
 }
 
 /**
- * In a buffer of its own: a small one of Node's lies in a pool, whose other bytes would be moved or copied
- * with it.
+ * Copies into a buffer of its own: a small buffer of Node is part of a pool, whose other bytes would be moved
+ * or copied with it.
  */
 function moved(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const own = new Uint8Array(bytes)

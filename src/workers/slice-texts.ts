@@ -8,9 +8,7 @@ import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
 type Slicing = ShortJobTypes['slice_texts']
 
-/**
- * Cuts the texts of a call into slices that `embed_lexical` takes one by one; of bytes they are bytes again.
- */
+/** Cuts the texts of a call into slices that `embed_lexical` takes one by one; bytes become bytes again. */
 export function sliceTexts({ input, dimensions }: Slicing['in']): Slicing['out'] {
   const isBytes = input instanceof Uint8Array
   const value = isBytes ? (JSON.parse(new TextDecoder().decode(input)) as EmbeddingInput) : input
@@ -30,7 +28,7 @@ export function sliceTexts({ input, dimensions }: Slicing['in']): Slicing['out']
   return { ok: true, slices }
 }
 
-/** The parts of one input are one text; null when it has other parts, or is no text. */
+/** The parts of one input are one text; null for an input with other parts, or without text. */
 function textOf(input: EmbeddingInput[number]): string | null {
   if (typeof input === 'string') return input
   if (typeof input === 'number' || !('content' in input)) return null

@@ -13,22 +13,22 @@ import { sliceTexts } from './slice-texts.ts'
 export interface Task<N extends ShortJobName> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] | Promise<ShortJobTypes[N]['out']>
   /**
-   * Bytes of the answer whose buffers are moved to the asking thread instead of being copied; no buffer
+   * Bytes of the answer whose buffers are moved to the calling thread instead of being copied; no buffer
    * twice.
    */
   moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
-  /** Whether it takes less than a millisecond; left out: it may take more. */
+  /** Whether the task takes less than a millisecond; when omitted, it may take more. */
   isBrief?(input: ShortJobTypes[N]['in']): boolean
 }
 
-/** One that has answered when it returns. */
+/** A task that has its answer when it returns. */
 interface PromptTask<N extends PromptJobName> extends Task<N> {
   run(input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out']
 }
 
 /**
- * The registry that threads load: one line per task, each task a file of its own that exports its function.
- * A new task is declared in `ports/short-jobs.ts` and named here.
+ * The registry that threads load: one line for each task, which is a file of its own that exports its
+ * function. Declare a new task in `ports/short-jobs.ts` and name it here.
  */
 const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   read_body: {

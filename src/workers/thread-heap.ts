@@ -1,17 +1,17 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** What V8 makes of the young generation: two semi-spaces, and as much for large objects. */
+/** V8's young generation consists of two semi-spaces, and as much for large objects. */
 const SEMI_SPACES = 3
 
 export interface ThreadHeap {
-  /** Of the old generation. */
+  /** MiB of the old generation. */
   readonly heapMib: number
   readonly semiSpaceMib: number
 }
 
 /**
- * Limits of a thread's heap. The flags that give the process its own would override them; the process's heap
- * has its limits since its start, and they do not change any more.
+ * Limits of a thread's heap. The flags that limit the process's own heap would override them; the process's
+ * heap has its limits since its start, and these no longer change.
  */
 export function threadHeap({ heapMib, semiSpaceMib }: ThreadHeap): {
   readonly maxOldGenerationSizeMb: number

@@ -2,10 +2,12 @@ import type { VectorEncoding } from '../server/ports/short-jobs.ts'
 
 const FLOAT32_BYTES = 4
 
-/** The largest finite float32: what is beyond would turn into Infinity in base64. */
+/** The largest finite float32: a larger number would become Infinity in base64. */
 const FLOAT32_MAX = 3.4028234663852886e38
 
-/** Reads one vector in either form; null when it is none: empty, not finite, or not whole float32 numbers. */
+/**
+ * Reads one vector in either form; null for an invalid one: empty, not finite, or not whole float32 numbers.
+ */
 export function readVector(value: unknown): readonly number[] | null {
   if (typeof value === 'string') return fromBase64(value)
   if (!Array.isArray(value) || value.length === 0) return null
@@ -28,7 +30,7 @@ export function writeData(
   return new TextEncoder().encode(`[${items.join(',')}]`)
 }
 
-/** Little-endian, which is the order of every processor that Node runs on here. B1.3 */
+/** Little-endian, the byte order of every processor that Node supports here. B1.3 */
 function toBase64(vector: readonly number[]): string {
   return Buffer.from(new Float32Array(vector).buffer).toString('base64')
 }
@@ -36,7 +38,7 @@ function toBase64(vector: readonly number[]): string {
 function fromBase64(text: string): readonly number[] | null {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length === 0 || bytes.length % FLOAT32_BYTES !== 0) return null
-  // Node skips what is not base64; such a text would come out shorter than it went in.
+  // Node skips characters that are not base64: the decoded text would be shorter than the sent one.
   if (Math.floor(text.replace(/=+$/, '').length * 0.75) !== bytes.length) return null
   const numbers = Array.from({ length: bytes.length / FLOAT32_BYTES }, (_, at) =>
     bytes.readFloatLE(at * FLOAT32_BYTES),

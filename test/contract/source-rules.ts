@@ -101,6 +101,7 @@ export const PLAIN_COMMENT_FOLDERS: readonly string[] = [
   'src/server/limits',
   'src/server/storage',
   'src/server/structures',
+  'src/workers',
 ]
 
 const PRONOUNS = /\b(?:nobody|somebody|whoever)\b/i

@@ -2,14 +2,14 @@ import { CLIP_TEXT_UNITS_MAX } from '../../schemas/videos/clip-limits.ts'
 import type { Frame } from './frame.ts'
 import { GLYPH_HEIGHT, GLYPH_WIDTH, glyphOf } from './glyphs.ts'
 
-/** The words of a prompt over the picture, a page at a time. */
+/** The words of a prompt over the picture, one page at a time. */
 export interface Caption {
-  /** @param share of the clip that is over, 0 to 1 */
+  /** @param share elapsed part of the clip, 0 to 1 */
   draw(frame: Frame, share: number): void
 }
 
 const LINES_MAX = 3
-/** Pages follow each other evenly; with more nobody could read one of them. */
+/** Pages have equal times; with more pages there would be no time to read one. */
 const PAGES_MAX = 8
 /** Pixels of the shorter side for each pixel of a glyph. */
 const SIDE_PER_DOT = 120
@@ -35,7 +35,7 @@ export function newCaption(
 
 type Word = readonly string[]
 
-/** Characters of each word that have a picture: no marks, no controls, nothing that has no width. */
+/** Characters of each word that have a picture: no combining marks, no controls, none without width. */
 function wordsOf(prompt: string): readonly Word[] {
   const plain = prompt.slice(0, CLIP_TEXT_UNITS_MAX).toWellFormed().normalize('NFKD').toUpperCase()
   return plain
@@ -44,7 +44,7 @@ function wordsOf(prompt: string): readonly Word[] {
     .filter((word) => word.length > 0)
 }
 
-/** Words that are longer than a line go on in the next one. */
+/** Words longer than a line continue on the next line. */
 function pagesOf(words: readonly Word[], columns: number): readonly (readonly Word[])[] {
   const lines: string[][] = []
   let line: string[] = []
@@ -77,7 +77,7 @@ function drawPage(frame: Frame, lines: readonly Word[], dot: number): void {
   }
 }
 
-/** So that white letters are read over any picture. */
+/** Darkens the picture so that white letters are legible. */
 function darken({ y: plane, width }: Frame, top: number, rows: number): void {
   for (let at = top * width; at < (top + rows) * width; at++)
     plane[at] = BLACK + ((((plane[at] ?? BLACK) - BLACK) * 3) >> 3)

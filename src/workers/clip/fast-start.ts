@@ -6,14 +6,14 @@ export interface Timing {
   readonly framesPerSecond: number
 }
 
-/** An hour, a minute and a day are whole numbers of it, and so are frames of all usual rates. */
+/** An hour, a minute and a day are whole numbers of ticks, and so are frames of all usual rates. */
 const TICKS_PER_SECOND = 90_000
 
 /**
- * Writes the encoder's file anew: what a player needs stands before the pictures, so that it begins while the
- * rest is still on its way; no clock is in it, so that equal clips are equal bytes; and frames from which one
- * may begin are named, without which a player would take every frame for such a one. Source: ISO/IEC 14496-12
- * §6, §8.
+ * Rewrites the encoder's file. The data that a player needs comes before the pictures, so that the player
+ * begins while the rest is still on its way. The file contains no time, so that equal clips are equal bytes.
+ * Key frames are listed, since without the list a player would take every frame for a key frame. Source:
+ * ISO/IEC 14496-12 §6, §8.
  */
 export function fastStart(mp4: Uint8Array, timing: Timing): Uint8Array<ArrayBuffer> {
   const pictures = inside(mp4, 'mdat')
@@ -28,7 +28,7 @@ export function fastStart(mp4: Uint8Array, timing: Timing): Uint8Array<ArrayBuff
     timing,
   }
   const type = box('ftyp', ascii('mp42'), 0, ascii('mp42isom'))
-  // The offset is of fixed length: a first movie with any offset tells where the pictures come to lie.
+  // The offset has a fixed length: a first movie with any offset shows where the pictures will be.
   const picturesAt = type.length + movie(samples, 0).length + MDAT_HEAD_BYTES
   const file = Buffer.concat([type, movie(samples, picturesAt), box('mdat', pictures)])
   return new Uint8Array(file)
@@ -44,7 +44,7 @@ function sizesOf(stsz: Uint8Array): readonly number[] {
   )
 }
 
-/** NAL units stand behind their length; one of type 5 is a picture that needs no other. Counted from 1. */
+/** Each NAL unit follows its length; a unit of type 5 is a picture that needs no other. Counted from 1. */
 function keyFramesOf(pictures: Uint8Array, sizes: readonly number[]): readonly number[] {
   const view = new DataView(pictures.buffer, pictures.byteOffset, pictures.length)
   const keyFrames: number[] = []
@@ -72,7 +72,7 @@ interface Samples {
   readonly timing: Timing
 }
 
-/** A movie of one track of one chunk. */
+/** A movie with one track of one chunk. */
 function movie({ sizes, keyFrames, description, timing }: Samples, picturesAt: number): Uint8Array {
   const ticks = TICKS_PER_SECOND / timing.framesPerSecond
   const duration = sizes.length * ticks
@@ -85,7 +85,7 @@ function movie({ sizes, keyFrames, description, timing }: Samples, picturesAt: n
     box('stsz', 0, 0, sizes.length, words(sizes)),
     box('stco', 0, 1, picturesAt),
   )
-  // A data reference with flag 1: in this very file.
+  // A data reference with flag 1 means this very file.
   const information = box('minf', box('vmhd', 1, 0, 0), box('dinf', box('dref', 0, 1, box('url ', 1))), table)
   const media = box(
     'mdia',
@@ -124,7 +124,7 @@ function header({ width, height }: Timing, duration: number): Uint8Array {
   return box('tkhd', 7, 0, 0, 1, 0, duration, 0, 0, 0, 0, ...UNTURNED, width * ONE, height * ONE)
 }
 
-/** 1 as a number of 16 bits before the point and 16 behind. */
+/** 1 as a number of 16 bits before the point and 16 after. */
 const ONE = 0x10000
 const FULL_VOLUME = 0x01000000
 /** `und`, packed. */

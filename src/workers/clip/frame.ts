@@ -1,15 +1,17 @@
 /**
- * A picture as the encoder takes it: planes of yuv420p one behind the other, with colours for two by two
+ * A picture in the encoder's form: planes of yuv420p one after the other, with one color for two by two
  * pixels.
  */
 export interface Frame {
   readonly width: number
   readonly height: number
-  /** The whole of it. */
+  /** All planes together. */
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Brightness, 16 to 235; then the two colour differences, 128 is none. */
+  /** Brightness, 16 to 235. */
   readonly y: Uint8Array<ArrayBuffer>
+  /** First color difference; 128 is none. */
   readonly u: Uint8Array<ArrayBuffer>
+  /** Second color difference; 128 is none. */
   readonly v: Uint8Array<ArrayBuffer>
 }
 
@@ -23,7 +25,8 @@ export function newFrame({ width, height }: { readonly width: number; readonly h
 }
 
 /**
- * Of red, green and blue of 0 to 255, by BT.601: what players assume of a small picture that does not say.
+ * Brightness of red, green and blue of 0 to 255, by BT.601: the assumption of players for a small picture
+ * without a declaration.
  */
 export function yOf(red: number, green: number, blue: number): number {
   return 16 + ((66 * red + 129 * green + 25 * blue + 128) >> 8)

@@ -3,7 +3,7 @@ import { fold } from './random.ts'
 export const GLYPH_WIDTH = 5
 export const GLYPH_HEIGHT = 7
 
-/** Seven rows of five pixels, the leftmost the highest bit. */
+/** Seven rows of five pixels; the leftmost pixel is the highest bit. */
 export type Glyph = readonly number[]
 
 /** Rows of each glyph as digits of base 32. */
@@ -81,8 +81,8 @@ const GLYPHS: ReadonlyMap<string, Glyph> = new Map(
 )
 
 /**
- * Letters without marks and in upper case have a glyph of their own. Others get a pattern that is theirs,
- * left and right alike, so that a text of any script has its effect.
+ * Upper-case letters without marks have a glyph of their own. Other characters get a symmetric pattern
+ * computed from the character, so that a text in any script has an effect.
  */
 export function glyphOf(character: string): Glyph {
   return GLYPHS.get(character) ?? pattern(character)

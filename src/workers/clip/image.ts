@@ -1,4 +1,4 @@
-/** Four bytes a pixel, row by row: red, green, blue and how much it covers. */
+/** Four bytes a pixel, row by row: red, green, blue and opacity. */
 export interface Image {
   readonly width: number
   readonly height: number
@@ -11,7 +11,7 @@ export interface ImageSize {
 }
 
 /**
- * What is wrong with an image, as the end of a sentence that begins with it; thrown by readers, and caught
- * here alone.
+ * The fault of an image, as the end of a sentence that begins with the image. Readers throw it, and only
+ * `readImage` catches it.
  */
 export class ImageFault extends Error {}

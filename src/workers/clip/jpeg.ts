@@ -2,7 +2,10 @@ import { decode } from 'jpeg-js'
 import { CLIP_IMAGE_PIXELS_MAX, CLIP_JPEG_SCANS_MAX } from '../../schemas/videos/clip-limits.ts'
 import { ImageFault, type Image, type ImageSize } from './image.ts'
 
-/** What the decoder may allocate: 13 bytes a pixel of the largest image with three components. Decision. */
+/**
+ * Memory that the decoder may allocate: 13 bytes a pixel of the largest image with three components.
+ * Decision.
+ */
 const MEMORY_MIB_MAX = 512
 
 const START_OF_SCAN = 0xda
@@ -35,10 +38,12 @@ export function jpegSize(bytes: Uint8Array): ImageSize {
   throw new ImageFault('has no frame of baseline or progressive JPEG')
 }
 
-/** Huffman tables, a reserved marker and arithmetic tables lie among the frame headers. */
+/**
+ * Markers of Huffman tables, of a reserved marker and of arithmetic tables lie among those of frame headers.
+ */
 const TABLES: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc])
 
-/** In compressed data a marker's first byte is never followed by this second one. */
+/** In compressed data the first byte of a marker is never followed by this second byte. */
 function countScans(bytes: Uint8Array): number {
   let scans = 0
   for (let at = bytes.indexOf(0xff); at !== -1; at = bytes.indexOf(0xff, at + 1))

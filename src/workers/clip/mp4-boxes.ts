@@ -1,4 +1,4 @@
-/** A box of an MP4 file by its type: its contents. Source: ISO/IEC 14496-12 §4.2. */
+/** A box of an MP4 file. Source: ISO/IEC 14496-12 §4.2. */
 export interface Box {
   readonly type: string
   readonly contents: Uint8Array
@@ -6,7 +6,7 @@ export interface Box {
 
 const HEAD_BYTES = 8
 
-/** The boxes that lie one behind the other in some bytes. */
+/** The consecutive boxes in some bytes. */
 export function* boxesOf(bytes: Uint8Array): Generator<Box> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
@@ -21,7 +21,7 @@ export function* boxesOf(bytes: Uint8Array): Generator<Box> {
   }
 }
 
-/** Contents of the box that a path of types leads to. */
+/** Contents of the box at a path of types. */
 export function inside(bytes: Uint8Array, ...path: readonly string[]): Uint8Array {
   return path.reduce((outer, wanted) => {
     for (const { type, contents } of boxesOf(outer)) if (type === wanted) return contents
@@ -29,7 +29,7 @@ export function inside(bytes: Uint8Array, ...path: readonly string[]): Uint8Arra
   }, bytes)
 }
 
-/** Bytes as they are, or numbers of 32 bits. */
+/** Bytes unchanged, or numbers of 32 bits. */
 type Part = Uint8Array | number
 
 export function box(type: string, ...parts: readonly Part[]): Uint8Array<ArrayBuffer> {

@@ -1,13 +1,13 @@
 import { uOf, vOf, yOf } from './frame.ts'
 
-/** A ring of colours, so that waves may run through it without an edge: one plane of each component. */
+/** A ring of colors, so that waves pass through it without an edge: one plane for each component. */
 export interface Palette {
   readonly y: Uint8Array
   readonly u: Uint8Array
   readonly v: Uint8Array
 }
 
-/** A power of two: an index is brought into the ring by a mask. */
+/** A power of two: a mask brings an index into the ring. */
 export const PALETTE_COLOURS = 1_024
 export const PALETTE_MASK = PALETTE_COLOURS - 1
 

@@ -1,9 +1,7 @@
 import { uOf, vOf, yOf, type Frame } from './frame.ts'
 import type { Image } from './image.ts'
 
-/**
- * An image as it lies in the frame: its planes, where its left upper corner is and how large it is, all even.
- */
+/** An image placed in the frame: its planes, its upper left corner and its size, all even. */
 export interface Picture {
   readonly x: number
   readonly y: number
@@ -20,11 +18,11 @@ export interface Box {
   readonly height: number
 }
 
-/** Points along each axis that a pixel of the smaller picture is the mean of. */
+/** Points along each axis whose mean is a pixel of the smaller picture. */
 const POINTS = 4
 const PAPER = 255
 
-/** Scales an image into the middle of a box, as large as it fits; what it does not cover is white. */
+/** Scales an image into the middle of a box, as large as it fits; the uncovered rest is white. */
 export function fitInto(box: Box, image: Image): Picture {
   const scale = Math.min(box.width / image.width, box.height / image.height)
   const [width, height] = [even(image.width * scale, box.width), even(image.height * scale, box.height)]
@@ -94,7 +92,7 @@ function scaled({ width, height, rgba }: Image, toWidth: number, toHeight: numbe
 
 const PARTS = 255 * POINTS * POINTS
 
-/** Where along an axis each point of each pixel of the copy lies in the image. */
+/** The position in the image of each point of each pixel of the copy, along one axis. */
 function points(length: number, toLength: number): Int32Array {
   const count = toLength * POINTS
   return Int32Array.from({ length: count }, (_, nth) =>
@@ -102,7 +100,7 @@ function points(length: number, toLength: number): Int32Array {
   )
 }
 
-/** @param cover 0 leaves the frame as it is, 1 shows the picture alone */
+/** @param cover 0 leaves the frame unchanged, 1 shows the picture alone */
 export function drawPicture(frame: Frame, { x, y, width, height, planes }: Picture, cover: number): void {
   const weight = Math.round(cover * 256)
   if (weight <= 0) return

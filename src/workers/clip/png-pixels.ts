@@ -7,14 +7,14 @@ export interface PngHead extends ImageSize {
   readonly isInterlaced: boolean
 }
 
-/** How the pixels of a row become red, green, blue and cover. */
+/** Converts the pixels of a row to red, green, blue and opacity. */
 export interface Pixels {
-  /** Of a stored pixel. */
+  /** Bits of a stored pixel. */
   readonly bits: number
   put(row: Uint8Array, column: number, to: { readonly rgba: Uint8Array; readonly at: number }): void
 }
 
-/** Samples of a pixel, and the depths that are allowed, by colour type. */
+/** Samples of a pixel, and the allowed depths, by color type. */
 const KINDS: Readonly<Record<number, { readonly samples: number; readonly depths: readonly number[] }>> = {
   0: { samples: 1, depths: [1, 2, 4, 8, 16] },
   2: { samples: 3, depths: [8, 16] },
@@ -26,8 +26,8 @@ const PALETTE = 3
 const OPAQUE = 255
 
 /**
- * Of a sample of 16 bits the upper half is taken. Transparent single colours of PNG (`tRNS` without a
- * palette) stay opaque.
+ * A sample of 16 bits counts with its upper half. A single transparent color of PNG (`tRNS` without a
+ * palette) stays opaque.
  */
 export function newPixels(
   { depth, colourType }: PngHead,
@@ -75,7 +75,7 @@ function putColour(sample: Sample, samples: number): Pixels['put'] {
   }
 }
 
-/** A colour beyond the palette is black. */
+/** A color beyond the palette is black. */
 function putPalette(sample: Sample, palette: Uint8Array, covers: Uint8Array | null): Pixels['put'] {
   return (row, column, { rgba, at }) => {
     const nth = sample(row, column)

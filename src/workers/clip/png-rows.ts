@@ -1,11 +1,11 @@
-/** A row as it is stored, the one above it as it is meant, and the bytes from a pixel to its neighbour. */
+/** A stored row, the decoded row above, and the bytes from a pixel to its neighbor. */
 interface Row {
   readonly row: Uint8Array
   readonly before: Uint8Array
   readonly step: number
 }
 
-/** Puts back in place what a filter of PNG took away; false when there is no such filter. */
+/** Undoes a filter of PNG in place; false for an unknown filter. */
 export function unfilter(filter: number, { row, before, step }: Row): boolean {
   if (filter === 0) return true
   if (filter === 1) for (let at = step; at < row.length; at++) row[at] = of(row, at) + of(row, at - step)
@@ -20,12 +20,12 @@ export function unfilter(filter: number, { row, before, step }: Row): boolean {
   return true
 }
 
-/** Outside a row all is 0. */
+/** All is 0 outside of a row. */
 function of(row: Uint8Array, at: number): number {
   return at < 0 ? 0 : (row[at] ?? 0)
 }
 
-/** The neighbour that is closest to left + above - corner, in this order. */
+/** The neighbor that is closest to left + above - corner, in this order. */
 function nearest(left: number, above: number, corner: number): number {
   const [toLeft, toAbove, toCorner] = [
     Math.abs(above - corner),

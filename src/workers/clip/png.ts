@@ -4,11 +4,14 @@ import { newPixels, type Pixels, type PngHead } from './png-pixels.ts'
 import { unfilter } from './png-rows.ts'
 
 const SIGNATURE_BYTES = 8
-/** Length, type and check sum of a chunk. */
+/** Length, type and checksum of a chunk. */
 const CHUNK_EXTRA_BYTES = 12
 const IHDR_BYTES = 13
 
-/** A part of the picture that is stored for itself: where its pixels begin, and how far they are apart. */
+/**
+ * A separately stored part of the picture: the place of its first pixel, and the distances between its
+ * pixels.
+ */
 interface Pass {
   readonly x: number
   readonly y: number
@@ -17,7 +20,7 @@ interface Pass {
 }
 
 const WHOLE: readonly Pass[] = [{ x: 0, y: 0, dx: 1, dy: 1 }]
-/** Adam7. */
+/** The passes of Adam7. */
 const INTERLACED: readonly Pass[] = [
   { x: 0, y: 0, dx: 8, dy: 8 },
   { x: 4, y: 0, dx: 8, dy: 8 },
@@ -29,9 +32,8 @@ const INTERLACED: readonly Pass[] = [
 ]
 
 /**
- * A reader of our own, since no small one bounds what an interlaced image inflates to. Check sums are not
- * looked at.
- * Source: PNG, third edition.
+ * Sluice's own reader, since no small library bounds the inflated size of an interlaced image. It ignores
+ * checksums. Source: PNG, third edition.
  */
 export function readPng(bytes: Uint8Array): Image {
   const chunks = [...chunksOf(bytes)]
@@ -75,7 +77,7 @@ function headOf(bytes: Uint8Array): PngHead {
   }
 }
 
-/** Up to `IEND`. */
+/** Chunks up to `IEND`. */
 function* chunksOf(bytes: Uint8Array): Generator<{ readonly type: string; readonly data: Uint8Array }> {
   const view = viewOf(bytes)
   for (let at = SIGNATURE_BYTES; at + CHUNK_EXTRA_BYTES <= bytes.length;) {
@@ -112,7 +114,7 @@ interface Part {
   readonly rows: number
   readonly rowBytes: number
   readonly pixels: Pixels
-  /** Of the whole picture. */
+  /** Width of the whole picture. */
   readonly width: number
 }
 

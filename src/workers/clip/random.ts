@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that follow from a seed and a text alone, the same ones on every machine. */
+/** Numbers in [0, 1) that depend on a seed and a text alone, the same on every machine. */
 export function randomFrom(seed: number, text: string): () => number {
   let state = fold(text, fold(String(seed), 0x811c9dc5))
   return () => {

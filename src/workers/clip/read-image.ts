@@ -9,8 +9,8 @@ import { pngSize, readPng } from './png.ts'
 
 /**
  * Reads an image by its contents, PNG or JPEG.
- * @param pixelsLeft of what all images of a clip may have
- * @returns what is wrong with it when it cannot be read; never a word of its bytes
+ * @param pixelsLeft rest of the pixels that all images of a clip may have
+ * @returns the fault of an unreadable image, without any of its bytes
  */
 export function readImage(bytes: Uint8Array, pixelsLeft: number = CLIP_IMAGES_PIXELS_MAX): Image | string {
   const type = TYPES.find(({ begins }) => begins.every((byte, at) => bytes[at] === byte))
@@ -21,12 +21,12 @@ export function readImage(bytes: Uint8Array, pixelsLeft: number = CLIP_IMAGES_PI
     const problem = tooLarge(size, pixelsLeft)
     return problem ?? type.read.whole(bytes)
   } catch (fault) {
-    // Whatever a decoder throws is the image's fault, and its text may quote the image.
+    // Every exception of a decoder means a faulty image, and its text may quote the image.
     return fault instanceof ImageFault ? fault.message : `is a broken ${type.name} image`
   }
 }
 
-/** Before anything is decoded: a header of a few bytes may announce gigabytes. */
+/** Runs before decoding: a header of a few bytes may announce gigabytes. */
 function tooLarge({ width, height }: ImageSize, pixelsLeft: number): string | null {
   if (width === 0 || height === 0) return 'has no size'
   if (Math.max(width, height) > CLIP_IMAGE_SIDE_MAX) return `is more than ${CLIP_IMAGE_SIDE_MAX} pixels long`

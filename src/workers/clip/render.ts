@@ -17,15 +17,14 @@ import { newScene } from './scene.ts'
 
 type Rendering = ShortJobTypes['render_clip']
 
-/**
- * Shares of the clip between which the first image fades into the scene, and the scene into the last image.
- */
+/** Shares of the clip between which the first image fades into the scene. */
 const FIRST_FADES = [0.2, 0.45] as const
+/** Shares of the clip between which the scene fades into the last image. */
 const LAST_FADES = [0.6, 0.85] as const
 
 /**
- * The clip of `sluice/clip-1`: a scene that follows from seed and prompt, the prompt's words, and the images.
- * The same input gives the same bytes.
+ * The clip of `sluice/clip-1`: a scene computed from seed and prompt, the prompt's words, and the images. The
+ * same input gives the same bytes.
  */
 export async function renderClip(input: Rendering['in']): Promise<Rendering['out']> {
   assertBounded(input)
@@ -37,7 +36,7 @@ export async function renderClip(input: Rendering['in']): Promise<Rendering['out
   const scene = newScene(randomFrom(seed, prompt ?? ''))
   const caption = newCaption(prompt, input)
   const draw = (nth: number): Uint8Array => {
-    // The first frame is 0 and the last one 1: they are what a frame image is compared with.
+    // The share is 0 at the first frame and 1 at the last: frame images are compared with these two.
     const share = frames === 1 ? 0 : nth / (frames - 1)
     scene.draw(frame, nth / framesPerSecond)
     for (const [at, reference] of pictures.references.entries())
@@ -50,7 +49,7 @@ export async function renderClip(input: Rendering['in']): Promise<Rendering['out
   return { ok: true, mp4: await encode({ width, height, framesPerSecond, frames, draw }) }
 }
 
-/** Whoever submits checks all of this against what the model advertises. */
+/** The caller has checked these values against those that the model advertises. */
 function assertBounded({ seconds, width, height, framesPerSecond }: Rendering['in']): void {
   const isBounded =
     CLIP_SIZES.includes(`${width}x${height}`) &&
@@ -68,8 +67,8 @@ interface Pictures {
 }
 
 /**
- * Images are decoded one after the other, so that only one of them is whole at a time; a text says what is
- * wrong.
+ * Decodes images one after the other, so that a single decoded image is in memory at a time; a returned text
+ * is the fault.
  */
 function placeImages({
   firstFrame,
@@ -102,7 +101,7 @@ function placeImages({
   return { first, last, references: placed.filter((picture) => picture !== null) }
 }
 
-/** References stand beside each other in the upper half, with room to move. */
+/** Places the references beside each other in the upper half, with room to move. */
 function shelf(nth: number, { width, height }: Pick<Box, 'width' | 'height'>): Box {
   const place = Math.floor(width / CLIP_REFERENCES_MAX / 2) * 2
   const margin = 2 * Math.floor(Math.min(width, height) / 40)
@@ -119,7 +118,7 @@ function bobbing(picture: Picture, nth: number, seconds: number): Picture {
   return { ...picture, y: picture.y + rise }
 }
 
-/** 0 before, 1 behind, and a straight line between. */
+/** 0 before the interval, 1 after it, and linear between. */
 function between(share: number, [from, to]: readonly [number, number]): number {
   return Math.min(1, Math.max(0, (share - from) / (to - from)))
 }

@@ -1,14 +1,15 @@
 import { uOf, vOf, yOf, type Frame } from './frame.ts'
 import { colour, newPalette, PALETTE_MASK, type Palette } from './palette.ts'
 
-/** A moving abstract picture: waves through a ring of colours, and discs that circle before them. */
+/** A moving abstract picture: waves through a ring of colors, and discs that circle in front of them. */
 export interface Scene {
   /** @param at seconds since the clip began */
   draw(frame: Frame, at: number): void
 }
 
 /**
- * A wave along one direction: its height in colours of the palette, crests over the picture, turns a second.
+ * A wave along one direction: its height in colors of the palette, its crests over the picture, its turns a
+ * second.
  */
 interface Wave {
   readonly height: number
@@ -17,7 +18,7 @@ interface Wave {
   readonly speed: number
 }
 
-/** A disc on an ellipse around a place; lengths are shares of the picture's shorter side. */
+/** A disc on an ellipse around a point; lengths are shares of the picture's shorter side. */
 interface Disc {
   readonly centreX: number
   readonly centreY: number
@@ -33,7 +34,7 @@ interface Disc {
 const DISCS_MIN = 2
 const DISCS_MAX = 5
 
-/** Scenes follow from the numbers alone. */
+/** A scene depends on the random numbers alone. */
 export function newScene(random: () => number): Scene {
   const palette = newPalette(random)
   const waves = [newWave(random), newWave(random), newWave(random), newWave(random)] as const
@@ -76,9 +77,9 @@ function newDisc(random: () => number): Disc {
 interface Heights {
   readonly right: Int32Array
   readonly down: Int32Array
-  /** By x + y. */
+  /** Indexed by x + y. */
   readonly falling: Int32Array
-  /** By x - y + height. */
+  /** Indexed by x - y + height. */
   readonly rising: Int32Array
 }
 

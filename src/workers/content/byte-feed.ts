@@ -1,12 +1,12 @@
 import type { StructureEnd, StructureScanner } from './verdict.ts'
 
 /**
- * A type's structure, written as if the file lay in one piece: a generator that yields whenever it needs
- * bytes which have not come yet, and returns its judgement.
+ * The structure of a type, written as if the file were in one piece: a generator that yields whenever it
+ * needs missing bytes, and returns its decision.
  */
 export type Walk = (feed: ByteFeed) => Generator<void, StructureEnd>
 
-/** Turns a walk into a scanner of chunks. A walk that returned is not resumed. */
+/** Turns a walk into a scanner of chunks. A walk that has returned is not resumed. */
 export function walker(walk: Walk): StructureScanner {
   const feed = new ByteFeed()
   const steps = walk(feed)
@@ -36,18 +36,21 @@ export function walker(walk: Walk): StructureScanner {
 
 /**
  * The bytes of a file for one walk. `view[at]` to `view[limit - 1]` may be read at once; `has(n)` makes at
- * least n bytes readable there, joining pieces if it must. It holds at most the n bytes last asked for, never
- * a chunk: the session seals chunks in place.
+ * least n bytes readable there, and joins pieces if necessary. The feed keeps at most the n bytes last
+ * requested, never a chunk: the session seals chunks in place.
  */
 export class ByteFeed {
   view: Uint8Array = EMPTY
   at = 0
   limit = 0
   isClosed = false
-  /** Bytes before the current chunk, and what of the chunk is not in the view yet. */
+  /** The current chunk. */
   #chunk: Uint8Array = EMPTY
+  /** Bytes of the chunk that are in the view or skipped. */
   #chunkAt = 0
+  /** The buffer in which pieces are joined. */
   #carry: Uint8Array = EMPTY
+  /** Bytes before the current chunk. */
   #passed = 0
 
   give(chunk: Uint8Array): void {
@@ -59,7 +62,8 @@ export class ByteFeed {
   }
 
   /**
-   * The chunk is read to its end: not even a view without bytes may stay, since its buffer may be moved away.
+   * The chunk is read to its end. Even an empty view must not keep its buffer, since the buffer may be moved
+   * away.
    */
   leave(): void {
     this.#passed += this.#chunk.length
@@ -79,7 +83,7 @@ export class ByteFeed {
     return this.#passed + this.#chunkAt - (this.limit - this.at)
   }
 
-  /** Whether n bytes are readable from `view[at]`. When not, whatever is left is kept for the next chunk. */
+  /** Whether n bytes are readable from `view[at]`. If not, the rest is kept for the next chunk. */
   has(n: number): boolean {
     if (this.limit - this.at >= n) return true
     if (this.at === this.limit && this.#chunk.length - this.#chunkAt >= n) {
@@ -89,7 +93,10 @@ export class ByteFeed {
     return this.#join(n)
   }
 
-  /** Passes over up to n bytes of what has come. @returns how many of them are still to come */
+  /**
+   * Skips up to n bytes of those that have arrived.
+   * @returns how many of them are still missing
+   */
   jump(n: number): number {
     const inView = Math.min(n, this.limit - this.at)
     this.at += inView
@@ -118,12 +125,12 @@ export class ByteFeed {
     return ((this.u16be(offset) << 16) | this.u16be(offset + 2)) >>> 0
   }
 
-  /** Above 2⁵³ it is inexact, which every file's size is far below. */
+  /** Inexact above 2⁵³, far above the size of any file. */
   u64le(offset: number): number {
     return this.u32le(offset) + this.u32le(offset + 4) * 2 ** 32
   }
 
-  /** Four bytes as text, as chunk names are written. */
+  /** Four bytes as text, as in the names of chunks. */
   name(offset: number): string {
     return this.latin1(offset, 4)
   }
@@ -140,12 +147,11 @@ export class ByteFeed {
     this.limit = this.#chunkAt = this.#chunk.length
   }
 
-  /** Copies what is left of the view, and of the chunk as much as is missing, into a place of its own. */
+  /** Copies the rest of the view, and the missing bytes of the chunk, into a buffer of its own. */
   #join(n: number): boolean {
     const left = this.limit - this.at
     if (this.view !== this.#chunk && left <= this.#chunkAt) {
-      // What is left lies in this chunk, too: reading goes on there, or it would be joined byte by byte for
-      // ever.
+      // The rest is in this chunk too: reading continues there, instead of joining byte by byte forever.
       this.#chunkAt -= left
       this.#openChunk()
       return this.limit - this.at >= n || this.#join(n)
@@ -169,7 +175,7 @@ export class ByteFeed {
   }
 }
 
-/** Waits until n bytes are readable. False: the file ends before that. */
+/** Waits until n bytes are readable. False: the file ends before. */
 export function* more(feed: ByteFeed, n: number): Generator<void, boolean> {
   while (!feed.has(n)) {
     if (feed.isClosed) return false
@@ -178,7 +184,7 @@ export function* more(feed: ByteFeed, n: number): Generator<void, boolean> {
   return true
 }
 
-/** Passes over n bytes without looking at them. False: the file ends before that. */
+/** Skips n bytes without reading them. False: the file ends before. */
 export function* skip(feed: ByteFeed, n: number): Generator<void, boolean> {
   let left = feed.jump(n)
   while (left > 0) {
@@ -189,7 +195,7 @@ export function* skip(feed: ByteFeed, n: number): Generator<void, boolean> {
   return true
 }
 
-/** Passes over the zero bytes of the view. False: another byte comes next. */
+/** Skips the zero bytes of the view. False: another byte comes next. */
 export function passZeros(feed: ByteFeed): boolean {
   const { view, limit } = feed
   let at = feed.at
@@ -199,5 +205,5 @@ export function passZeros(feed: ByteFeed): boolean {
 }
 
 const EMPTY = new Uint8Array(0)
-/** Bytes of the joining place at first: the longest fixed header of the formats that are walked. */
+/** Initial bytes of the joining buffer: the longest fixed header of all walked formats. */
 const CARRY_BYTES = 64

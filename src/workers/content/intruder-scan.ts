@@ -3,8 +3,8 @@ import { INTRUDERS_ANYWHERE, INTRUDERS_OUTSIDE, type Intruder } from './intruder
 import { SignatureScan } from './signature-scan.ts'
 
 /**
- * Looks through a whole file for what would make it two things at once wherever it stands. Source: contract
- * C36.
+ * Searches a whole file for signatures that would make the file two formats at once, wherever they occur.
+ * Source: contract C36.
  */
 export class IntruderScan {
   readonly #archive = new ArchiveBehind()
@@ -20,44 +20,44 @@ export class IntruderScan {
     this.#archive.push(chunk)
   }
 
-  /** Call once, before the questions. */
+  /** Call once, before the results are read. */
   finish(): void {
     this.#scan.finish()
   }
 
-  /** What a picture or a recording is, too. */
+  /** The second format of a picture or a recording. */
   get inMedia(): string | null {
     return this.#other ?? this.#markup ?? (this.#archive.isThere(false) ? 'a ZIP archive' : null)
   }
 
-  /** What a file whose end is not marked is, too, by its last 64 KiB. */
+  /** The second format of a file without an end mark, by its last 64 KiB. */
   get atEnd(): string | null {
     const outside = new OutsideScan()
     outside.push(this.#archive.lastBytes)
     return outside.finish()
   }
 
-  /** What a PDF is, too: it may have an archive attached and be about pages and scripts. */
+  /** The second format of a PDF, which may have an archive attached and describe pages and scripts. */
   get inPdf(): string | null {
     return this.#archive.isThere(true) ? 'a ZIP archive' : this.#other
   }
 }
 
-/** Pieces shorter than this are joined first: a scan of each by itself costs more than its bytes. */
+/** Bytes below which pieces are joined first: a scan of each small piece would cost more than its bytes. */
 const JOINED_BYTES_MAX = 512
 const JOINING_BYTES = 4_096
 
-/** Looks through what stands before the beginning and behind the end of what a file is. */
+/** Searches the bytes before the beginning and after the end of a file's format. */
 export class OutsideScan {
   #found: string | null = null
-  /** Short pieces that were not looked through yet. */
+  /** Short pieces that wait for their scan. */
   #joined: Uint8Array | null = null
   #length = 0
   readonly #scan = new SignatureScan<Intruder>(INTRUDERS_OUTSIDE, (intruder) => {
     this.#found ??= intruder.found
   })
 
-  /** Takes what stands in `[from, to)`. */
+  /** Adds the bytes in `[from, to)`. */
   push(bytes: Uint8Array, from = 0, to = bytes.length): void {
     if (to - from >= JOINED_BYTES_MAX) {
       this.#scanJoined()

@@ -1,10 +1,13 @@
 import { SignatureTable, type Signature } from './signature-scan.ts'
 
-/** What makes a file two things at once: another reader would take the file for it, or run it. */
+/**
+ * A signature that makes a file two formats at once: another program would read the file as that format, or
+ * run it.
+ */
 export interface Intruder extends Signature {
   /** A noun phrase for the refusal's text. */
   readonly found: string
-  /** Pages and scripts may be written about within a document. */
+  /** Documents may describe pages and scripts. */
   readonly isMarkup?: boolean
 }
 
@@ -75,7 +78,7 @@ const OUTSIDE_MARKUP: readonly Intruder[] = [
   { bytes: '#!/usr/', found: 'a script' },
 ]
 
-/** What is found, or run, wherever it stands in a file. */
+/** Signatures of formats that programs find, or run, anywhere in a file. */
 const ANYWHERE: readonly Intruder[] = [
   { bytes: 'Rar!\x1a\x07', found: 'a RAR archive' },
   { bytes: '7z\xbc\xaf\x27\x1c', found: 'a 7-Zip archive' },
@@ -89,8 +92,8 @@ const ANYWHERE: readonly Intruder[] = [
 export const INTRUDERS_ANYWHERE = new SignatureTable<Intruder>(4, ANYWHERE)
 
 /**
- * What counts before the beginning and behind the end of what a file is, with the former. Inside they are
- * chance, or data that no reader looks for there.
+ * Signatures that count before the beginning and after the end of a file's format, together with ANYWHERE.
+ * Inside a file they occur by chance, or in data that no program searches.
  */
 export const INTRUDERS_OUTSIDE = new SignatureTable<Intruder>(1, [
   ...ANYWHERE,
@@ -99,7 +102,7 @@ export const INTRUDERS_OUTSIDE = new SignatureTable<Intruder>(1, [
   ...OUTSIDE_MARKUP,
 ])
 
-/** A tag's name is followed by white space, `/` or `>`: four letters alone stand in noise by chance. */
+/** A tag's name is followed by white space, `/` or `>`: four letters alone occur in noise by chance. */
 function tag(bytes: string): Intruder {
   return {
     bytes,
@@ -112,7 +115,7 @@ function tag(bytes: string): Intruder {
   }
 }
 
-/** Whether the three letters behind the bracket are of one case, as chance does not write them. */
+/** Whether the three letters after the bracket have the same case, which is rare in noise. */
 function isOfOneCase(view: Uint8Array, at: number): boolean {
   const [first = 0, second = 0, third = 0] = view.subarray(at + 1, at + 4)
   return ((first ^ second) & 0x20) === 0 && ((second ^ third) & 0x20) === 0
@@ -141,7 +144,7 @@ function isZipEntry(view: Uint8Array, at: number): boolean {
   )
 }
 
-/** No reserved flag, a level and an operating system that the format knows. */
+/** No reserved flag, and a level and an operating system that the format defines. */
 function isGzipHead(view: Uint8Array, at: number): boolean {
   const system = view[at + 9] ?? 0xfe
   return (view[at + 3] ?? 0xff) < 0x20 && isOneOf(view[at + 8], 0, 2, 4) && (system <= 13 || system === 0xff)

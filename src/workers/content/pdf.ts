@@ -5,49 +5,47 @@ import { HeadWindow } from './windows.ts'
 
 const WHAT = 'a PDF document'
 const DAMAGED = 'a PDF document that is damaged or cut short'
-/** Bytes before the header that readers bear. Contract C36. */
+/** Bytes before the header that readers tolerate. Contract C36. */
 const JUNK_BYTES_MAX = 1_024
 const MARK_BYTES = 3
 const HEADER_BYTES = 6
 const HEADER = /^(?:\xef\xbb\xbf)?[^]{0,1024}?(?=%PDF-\d)/
-/** Nothing but a byte order mark and white space: such a file is never plain text. */
+/** A byte order mark and white space alone: such a file is never plain text. */
 const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
-/**
- * Marks behind which a document, or one of its updates, is at its end; the next object begins another update.
- */
+/** A mark after which a document, or one of its updates, is at its end. */
 const TRAILER = Buffer.from('trailer')
+/** A mark that begins a further update. */
 const OBJECT = Buffer.from(' obj')
 const MARKS = [TRAILER, Buffer.from('startxref'), Buffer.from('%%EOF'), OBJECT]
-/** By its first byte the number of a mark, from 1 on; no two begin alike. */
+/** The number of a mark by its first byte, from 1; no two marks begin alike. */
 const MARK_OF = new Uint8Array(256)
 for (const [nth, mark] of MARKS.entries()) MARK_OF[mark[0] ?? 0] = nth + 1
 const TABLE_STREAM = Buffer.from('/XRef')
 const LONGEST_MARK_BYTES = 9
-/** The end marks themselves, before what stands behind. */
+/** The end marks themselves, before the bytes after them. */
 const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
 /**
- * PDF: its header within the first 1,024 bytes, an object, and a trailer or a table of places, by which
- * readers find their way even where the end is cut off or overwritten. Other bytes before, between updates
- * and behind are borne as readers bear them, but for those of another format. The objects themselves are not
- * read.
+ * PDF: its header within the first 1,024 bytes, an object, and a trailer or a cross-reference table, by which
+ * readers find objects even when the end is cut off or overwritten. Other bytes before, between updates and
+ * after are tolerated as in readers, except those of another format. The objects themselves are not read.
  */
 export class PdfScanner {
   readonly #head = new HeadWindow(JUNK_BYTES_MAX + MARK_BYTES + HEADER_BYTES)
   readonly #outside = new OutsideScan()
-  /** The beginning of what stands behind the last end mark. */
+  /** The first bytes after the last end mark. */
   readonly #behind = new HeadWindow(CLAIM_BYTES)
   #isBehind = false
   #hasObject = false
   #hasTable = false
-  /** Bytes in which a mark may begin that goes on in the next chunk. */
+  /** Bytes with the possible beginning of a mark that continues in the next chunk. */
   #carry: Buffer = Buffer.alloc(0)
 
-  /** False: it is none. */
+  /** False: the file is not a PDF. */
   push(chunk: Uint8Array): boolean {
     if (!this.#head.isFull) {
       this.#head.push(chunk)
-      // What is none must not cost what only a PDF needs.
+      // Other files must not cost the work that only a PDF needs.
       if (this.#head.isFull && this.#headerAt() < 0) return false
     }
     const bytes = Buffer.concat([this.#carry, chunk])
@@ -69,14 +67,14 @@ export class PdfScanner {
     return claim === null ? whole('application/pdf') : joinedTo(WHAT, claim)
   }
 
-  /** What stands outside of the document. */
+  /** The format of the bytes outside of the document. */
   #claim(before: string): string | null {
     this.#outside.push(Buffer.from(before, 'latin1'))
     const behind = this.#isBehind ? this.#behind.latin1().replace(END_PARTS, '') : ''
     return this.#outside.finish() ?? claimOf(before) ?? claimOf(behind)
   }
 
-  /** Reads what lies before `to`; marks that begin there may go on behind it. */
+  /** Reads the bytes before `to`; marks that begin there may continue after it. */
   #read(bytes: Buffer, to: number): void {
     this.#hasTable ||= within(bytes.indexOf(TABLE_STREAM), to)
     let behindAt = this.#isBehind ? 0 : -1
@@ -90,7 +88,7 @@ export class PdfScanner {
       }
       this.#hasTable ||= bytes[at] === TRAILER[0]
       lastEnd = at
-      // The mark itself is the first of what stands behind.
+      // The mark itself is the first of the bytes after the end.
       if (behindAt < 0) behindAt = at
     }
     if (lastEnd >= 0) this.#behind.clear()
@@ -110,7 +108,8 @@ function within(at: number, to: number): boolean {
 }
 
 /**
- * The next place of a mark, or `to`. By hand: a call of `indexOf` for each of 20,000 marks would take 10 ms.
+ * The next place of a mark, or `to`. Hand-written: a call of `indexOf` for each of 20,000 marks would take 10
+ * ms.
  */
 function nextMark(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {

@@ -15,29 +15,34 @@ import { IntruderScan } from './intruder-scan.ts'
 import { HeadWindow } from './windows.ts'
 import { zip } from './archive/zip.ts'
 
-/** Decides what an upload is by its bytes alone. One a file; see `createContentScanner`. */
+/**
+ * Determines the type of an upload by its bytes alone. One scanner for each file; see `createContentScanner`.
+ */
 export interface ContentScanner {
   /**
-   * Takes the next bytes, in order, in pieces of any size; the verdict does not depend on how they are cut.
-   * It keeps no view of `chunk`, does not change it, and runs for about 1 ms at CONTENT_SLICE_BYTES_MAX: cut
-   * longer ones.
+   * Takes the next bytes, in order, in pieces of any size; the verdict does not depend on the cuts. It keeps
+   * no view of `chunk`, does not change it, and runs for about 1 ms at CONTENT_SLICE_BYTES_MAX: the caller
+   * cuts longer chunks.
    */
   push(chunk: Uint8Array): void
-  /** Call once, after the last byte. @param sizeBytes of the file: what was pushed in all, else it throws */
+  /**
+   * Call once, after the last byte.
+   * @param sizeBytes of the file: must equal the pushed bytes, otherwise the call throws
+   */
   finish(sizeBytes: number): ContentVerdict
 }
 
-/** Bytes that one `push` may get so that a session's thread is held for well under 5 ms. Design §5. */
+/** Bytes for one `push`, so that it holds a session's thread for well under 5 ms. Design §5. */
 export const CONTENT_SLICE_BYTES_MAX = 131_072
 
 /**
- * The scanner of §4.7: final on the whole file, in one pass, without reading anything twice.
+ * The scanner of §4.7: final on the whole file, in one pass, without reading any byte twice.
  *
- * A file is one of the binary types only if it keeps that type's structure to its end. Behind that end, and
- * before a PDF's header, anything may stand but what makes the file an archive, an executable, a script or a
- * page, too. Where no type is kept, it is text if all of it is UTF-8 without NUL, unless it begins as a PDF
- * does. So a text that begins as a picture does is a text. Memory: under 500 KB, whatever the file. Source:
- * contract C36.
+ * A file is of a binary type only if it keeps that type's structure to its end. After that end, and before a
+ * PDF's header, any bytes may come except those that make the file an archive, an executable, a script or a
+ * page as well. A file that keeps no type is text if all of it is UTF-8 without NUL, unless it begins like a
+ * PDF. So a text that begins like a picture is a text. Memory: under 500 KB for any file. Source: contract
+ * C36.
  */
 export function createContentScanner(): ContentScanner {
   return new Scanner()
@@ -62,7 +67,7 @@ class Scanner implements ContentScanner {
     if (this.#mayBeText) this.#mayBeText = this.#text.push(chunk)
     if (this.#mayBePdf) this.#mayBePdf = this.#pdf.push(chunk)
     for (const structure of this.#structures) structure.push(chunk)
-    // What no type claims must not cost what only its polyglots need.
+    // Files without a possible type must not cost the work that only polyglots need.
     const isClaimed = this.#mayBePdf || this.#structures.some((structure) => structure.isClaim)
     if (isClaimed) this.#intruders.push(chunk)
   }
@@ -92,7 +97,7 @@ class Scanner implements ContentScanner {
   }
 }
 
-/** One type's scanner until it has its answer. */
+/** The scanner of one type until it has its answer. */
 class Structure {
   readonly #scanner: StructureScanner
   #end: StructureEnd | null = null
@@ -101,7 +106,7 @@ class Structure {
     this.#scanner = scanner
   }
 
-  /** Whether the file may be of the type, as far as it has come. */
+  /** Whether the file may be of the type so far. */
   get isClaim(): boolean {
     return this.#end === null || this.#end.kind === 'whole'
   }
@@ -116,7 +121,7 @@ class Structure {
   }
 }
 
-/** A signature of letters alone may as well be a word in an older encoding, which has no NUL bytes. */
+/** A signature of letters alone may be a word in an older encoding, which has no NUL bytes. */
 function nameOf(head: string, signature: SignatureName | null, fault: 'nul' | 'invalid' | null): string {
   const isSure = signature !== null && (signature.isSure || head.includes('\0'))
   const sure = nameWideEncoding(head) ?? (isSure ? signature.found : null)

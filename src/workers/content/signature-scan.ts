@@ -1,32 +1,29 @@
-/** A byte sequence that is looked for at every place of a stream. */
+/** A byte sequence that is searched at every place of a stream. */
 export interface Signature {
-  /** One character a byte. */
+  /** One character for each byte. */
   readonly bytes: string
   /** Letters of either case match. Then `bytes` is in lower case. */
   readonly isCaseless?: boolean
-  /**
-   * What must hold beyond the bytes: of LOOK_AHEAD_BYTES from `at` on, of which a file's end may cut some
-   * off.
-   */
+  /** A further condition on LOOK_AHEAD_BYTES from `at` on, of which the end of the file may cut some off. */
   readonly holds?: (view: Uint8Array, at: number) => boolean
 }
 
-/** The longest signature with what is looked at behind it. */
+/** The longest signature with the bytes that are checked after it. */
 export const LOOK_AHEAD_BYTES = 48
 
 interface Candidate<S extends Signature> {
   readonly signature: S
-  /** How far into the signature the pair stands. */
+  /** Offset of the pair within the signature. */
   readonly into: number
 }
 
 /**
  * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up:
- * of each signature of five bytes or more, exactly one pair stands there.
+ * exactly one pair of each signature of five bytes or more is at such a place.
  */
 export class SignatureTable<S extends Signature> {
   readonly candidates: (readonly Candidate<S>[])[] = [[]]
-  /** For each pair of bytes the number of its candidates; 0 where it begins nothing. */
+  /** For each pair of bytes the number of its candidates; 0 for a pair that begins no signature. */
   readonly pairs = new Uint8Array(65_536)
   readonly stride: 1 | 4
 
@@ -63,13 +60,13 @@ function isLetter(byte: number): boolean {
 }
 
 /**
- * Reports every place of a stream where a signature of the table stands. It runs LOOK_AHEAD_BYTES behind what
- * has come, so that its reports do not depend on how the stream is cut.
+ * Reports every place of a stream with a signature of the table. The scan runs LOOK_AHEAD_BYTES behind the
+ * stream, so that its reports do not depend on the cuts.
  */
 export class SignatureScan<S extends Signature> {
   readonly #table: SignatureTable<S>
   readonly #onFound: (signature: S) => void
-  /** The last bytes, whose places wait for what follows them; with room for that. */
+  /** The last bytes, whose places wait for the bytes that follow; with room for those. */
   readonly #border = new Uint8Array(2 * LOOK_AHEAD_BYTES)
   #waiting = 0
 
@@ -96,13 +93,13 @@ export class SignatureScan<S extends Signature> {
     } else this.#waiting = joined
   }
 
-  /** Looks at the last bytes. Call once. */
+  /** Scans the last bytes. Call once. */
   finish(): void {
     this.#scan(this.#border.subarray(0, this.#waiting), this.#waiting)
     this.#waiting = 0
   }
 
-  /** Looks for signatures that begin before `to`. */
+  /** Searches for signatures that begin before `to`. */
   #scan(view: Uint8Array, to: number): void {
     const { pairs, candidates, stride } = this.#table
     const end = Math.min(view.length, to + stride - 1)

@@ -1,10 +1,10 @@
-/** How many first bytes of a file are needed to name it. */
+/** First bytes of a file that are needed to name it. */
 export const SIGNATURE_BYTES = 1_024
 
 /**
- * Names what a file that is refused probably is, by its first bytes. Only for the refusal's text: what is
- * accepted is never decided here.
- * @param head the file's first SIGNATURE_BYTES bytes, one character a byte
+ * Names the probable format of a refused file by its first bytes. Only for the refusal's text: acceptance is
+ * never decided here.
+ * @param head the file's first SIGNATURE_BYTES bytes, one character for each byte
  */
 export function nameBySignature(head: string): SignatureName | null {
   for (const { at = 0, begins, found } of SIGNATURES) {
@@ -18,7 +18,7 @@ export function nameBySignature(head: string): SignatureName | null {
 
 export interface SignatureName {
   readonly found: string
-  /** False: the signature is made of letters, with which a text may begin too. */
+  /** False: the signature consists of letters, with which a text may begin too. */
   readonly isSure: boolean
 }
 
@@ -100,7 +100,7 @@ function windowsProgram(head: string): string {
   return head.startsWith('PE\0\0', at) ? 'a Windows executable' : 'a DOS or Windows executable'
 }
 
-/** Fat Mach-O states how many architectures follow, a Java class its version, which is 45 or more. */
+/** Fat Mach-O states the number of its architectures, a Java class its version, which is 45 or more. */
 function javaOrMachO(head: string): string {
   return head.charCodeAt(7) < 45 && head.startsWith('\0\0\0', 4) ? 'a Mach-O executable' : 'a Java class'
 }
@@ -138,8 +138,8 @@ function isTransportStream(head: string): boolean {
 }
 
 /**
- * Archives from before `ustar`: the header's checksum, in octal, is the sum of its bytes with itself as
- * spaces.
+ * Recognizes archives older than `ustar`: the header's checksum, in octal, is the sum of its bytes with
+ * spaces in place of the checksum.
  */
 function isOldTar(head: string): boolean {
   const written = /^ *([0-7]{1,7})[\0 ]/.exec(head.slice(148, 156))?.[1]

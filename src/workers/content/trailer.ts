@@ -4,15 +4,16 @@ import { sourceKind } from './text/source-text.ts'
 import { joinedTo, whole, type MimeType, type StructureEnd } from './verdict.ts'
 
 /**
- * Bytes before the beginning or behind the end of a file's own format by which another one is told. Decision.
+ * Bytes before the beginning or after the end of a file's own format that may show another format. Decision.
  */
 export const CLAIM_BYTES = 4_096
 
-/** White space, zeros, fill bytes and the end mark of DOS texts, which say nothing. */
+/** White space, zeros, fill bytes and the end mark of DOS texts, which have no meaning. */
 const FILL = /^[\0\t\n\f\r\x1a \xff]+/
 
 /**
- * How archives, programs, scripts and pages begin; those too short to be looked for anywhere are told here.
+ * Beginnings of archives, programs, scripts and pages; includes signatures that are too short to be searched
+ * for anywhere.
  */
 const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
   [/^PK(?:\x03\x04|\x05\x06[^]{18}|\x07\x08|\x01\x02)/, 'a ZIP archive'],
@@ -25,7 +26,7 @@ const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
   [/^<(?:[a-z][a-z0-9]*[\s>/]|!|%|\?(?!xpacket|xml))/i, 'an HTML page or script'],
 ]
 
-/** Control characters that texts do not have. */
+/** Control characters that texts do not contain. */
 const BINARY = /[\0-\x08\x0e-\x19\x1c-\x1f\x7f]/
 
 /** Statements of common script languages, at the beginning of any line. Prose must not match. */
@@ -46,9 +47,9 @@ const STATEMENTS = new RegExp(
 )
 
 /**
- * Names what stands before the beginning or behind the end of a file, where that is an archive, an
- * executable, a script or a page. Null: nothing that another reader would take the file for.
- * @param bytes up to CLAIM_BYTES of them, one character a byte
+ * Names the bytes before the beginning or after the end of a file when they are an archive, an executable, a
+ * script or a page. Null: no other program would read the file as another format.
+ * @param bytes up to CLAIM_BYTES of them, one character for each byte
  */
 export function claimOf(bytes: string): string | null {
   const text = bytes.replace(FILL, '')
@@ -60,8 +61,9 @@ export function claimOf(bytes: string): string | null {
 }
 
 /**
- * Reads everything behind the end that has been reached. Cameras, editors and transports leave bytes there,
- * which no reader minds: only what another reader would take the file for is refused. Source: contract C36.
+ * Reads all bytes after the end of the format. Cameras, editors and transports leave bytes there that no
+ * reader minds: the file is refused only for bytes that another program would read as another format. Source:
+ * contract C36.
  * @param what the type with its article: `a PNG image`
  */
 export function* wholeWithTrailer(
@@ -73,7 +75,10 @@ export function* wholeWithTrailer(
   return claim === null ? whole(mimeType) : joinedTo(what, claim)
 }
 
-/** Passes over the rest of the file. @returns what it claims to be */
+/**
+ * Skips the rest of the file.
+ * @returns the format that the rest claims to be
+ */
 export function* trailerClaim(feed: ByteFeed): Generator<void, string | null> {
   yield* skipFill(feed)
   yield* more(feed, CLAIM_BYTES)
@@ -86,7 +91,7 @@ export function* trailerClaim(feed: ByteFeed): Generator<void, string | null> {
   return outside.finish() ?? claim
 }
 
-/** Passes over white space, zeros and other fill bytes, of which there may be any number. */
+/** Skips white space, zeros and other fill bytes, of which there may be any number. */
 export function* skipFill(feed: ByteFeed): Generator<void> {
   while ((feed.has(1) || (yield* more(feed, 1))) && isFill(feed.u8())) passFill(feed)
 }

@@ -14,14 +14,14 @@ export interface RefusedContent {
   readonly ok: false
   /** An empty file has a refusal of its own. */
   readonly isEmpty: boolean
-  /** What was found, as a noun phrase for the refusal's text: `an MP4 video`, `UTF-16 text`. */
+  /** The found format, as a noun phrase for the refusal's text: `an MP4 video`, `UTF-16 text`. */
   readonly found: string
 }
 
 /**
- * What one type's scanner says of the whole file. `foreign`: it is certainly something else that has a name,
- * such as an Ogg video or a plain zip. `broken`: it begins as the type does but does not keep its structure,
- * so it may still be text. `unclaimed`: it does not even begin so.
+ * The result of one type's scanner for the whole file. `foreign`: the file is certainly of another known
+ * format, such as an Ogg video or a plain zip. `broken`: the file begins like the type but does not keep its
+ * structure, so that it may still be text. `unclaimed`: the file does not even begin like the type.
  */
 export type StructureEnd =
   | { readonly kind: 'whole'; readonly mimeType: MimeType; readonly isOpen: boolean }
@@ -31,7 +31,7 @@ export type StructureEnd =
 
 /** The scanner of one binary type. It sees every byte of a file, in order, in pieces of any size. */
 export interface StructureScanner {
-  /** Keeps no view of `chunk`. False: it has its answer and needs no more. */
+  /** Keeps no view of `chunk`. False: the scanner has its answer and needs no more bytes. */
   push(chunk: Uint8Array): boolean
   /** Call once, after the last byte or after a false. */
   finish(): StructureEnd
@@ -39,7 +39,10 @@ export interface StructureScanner {
 
 export const UNCLAIMED: StructureEnd = { kind: 'unclaimed' }
 
-/** @param isOpen whether its end is not marked, so that what stands behind cannot be told from it */
+/**
+ * @param isOpen whether the file's end is not marked, so that bytes after the end cannot be distinguished
+ * from the file
+ */
 export function whole(mimeType: MimeType, isOpen = false): StructureEnd {
   return { kind: 'whole', mimeType, isOpen }
 }
@@ -48,7 +51,10 @@ export function foreign(found: string): StructureEnd {
   return { kind: 'foreign', found }
 }
 
-/** @param what the type with its article: `a PNG image`; `claim` what stands before or behind it */
+/**
+ * @param what the type with its article: `a PNG image`
+ * @param claim the format of the bytes before or after it
+ */
 export function joinedTo(what: string, claim: string): StructureEnd {
   return foreign(`${what} that is ${claim}, too`)
 }

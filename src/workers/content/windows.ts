@@ -21,7 +21,7 @@ export class TailWindow {
     this.#length += kept.length
   }
 
-  /** To twice the size: bytes are then moved once in `size` bytes and not with each small chunk. */
+  /** Grows to twice the size: bytes are then moved once in `size` bytes, and not with each small chunk. */
   #grow(length: number): void {
     const most = 2 * this.#size
     if (this.#bytes.length === most) return
@@ -30,7 +30,7 @@ export class TailWindow {
     this.#bytes = grown
   }
 
-  /** One character a byte. */
+  /** One character for each byte. */
   latin1(): string {
     const start = Math.max(0, this.#length - this.#size)
     return Buffer.from(this.#bytes.buffer, start, this.#length - start).toString('latin1')

@@ -61,7 +61,7 @@ export function writeHeader({ dataKeyId, salt, commitment }: Header): Buffer {
   return header
 }
 
-/** @returns null for anything but the one header that `writeHeader` makes of these values */
+/** @returns null unless the bytes are the only header that `writeHeader` creates from these values */
 export function readHeader(bytes: Uint8Array): Header | null {
   if (bytes.length !== HEADER_BYTES) return null
   const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -75,12 +75,12 @@ export function readHeader(bytes: Uint8Array): Header | null {
   return writeHeader(header).equals(bytes) ? header : null
 }
 
-/** What an object of a known plain size must look like. */
+/** The structure of an object with a known plain size. */
 export interface Layout {
   readonly sizeBytes: number
-  /** At least one; exactly the last one of them is marked as the last. */
+  /** At least 1; exactly the last segment is marked as the last. */
   readonly segmentCount: number
-  /** Length of the whole object. Anything else is refused before a segment is looked at. */
+  /** Length of the whole object. Any other length is refused before a segment is read. */
   readonly objectBytes: number
 }
 

@@ -8,7 +8,7 @@ const LABEL = 'SLS1'
 /** HKDF takes at most 1,024 bytes of info. */
 const OBJECT_ID_BYTES_MAX = 512
 
-/** What one object is sealed with. All views of one block, which `wipe` clears. */
+/** The keys of one object. All are views of one block, which `wipe` clears. */
 export interface ObjectKeys {
   readonly objectKey: Uint8Array
   readonly commitment: Uint8Array
@@ -18,7 +18,7 @@ export interface ObjectKeys {
 
 /**
  * HKDF-SHA-256(data key, salt, "SLS1" ‖ object id): object key (32), commitment (32), nonce prefix (7).
- * Design §5. The data key is only read: whoever gave it clears it.
+ * Design §5. The data key is only read: the caller clears it.
  */
 export function deriveKeys(dataKey: Uint8Array, salt: Uint8Array, objectId: string): ObjectKeys {
   const id = Buffer.from(objectId)

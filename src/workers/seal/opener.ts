@@ -6,45 +6,48 @@ import { associatedData, deriveKeys, nonceOf } from './keys.ts'
 export interface OpenerOptions {
   /** 32 bytes; only read, and not kept. */
   readonly dataKey: Uint8Array
-  /** Of the row; the header must name the same. */
+  /** From the row; the header must name the same id. */
   readonly dataKeyId: string
   readonly objectId: string
-  /** Plain bytes, of the row. */
+  /** Plain bytes, from the row. */
   readonly sizeBytes: number
-  /** What storage says the length of the object is. */
+  /** Length of the object in storage. */
   readonly objectBytes: number
   /** The first HEADER_BYTES of the object. */
   readonly header: Uint8Array
 }
 
-/** Which part of an object holds a range of plain bytes, in whole segments. */
+/** The part of an object that contains a range of plain bytes, in whole segments. */
 export interface RangePlan {
   readonly firstSegment: number
   readonly lastSegment: number
   /** Bytes of the object: `from` up to but without `to`. */
   readonly from: number
   readonly to: number
-  /** Plain bytes to leave out at the begin of the first segment. */
+  /** Plain bytes to skip at the beginning of the first segment. */
   readonly skipBytes: number
   /** Plain bytes of the range. */
   readonly plainBytes: number
 }
 
 export interface Opener {
-  /** @param start first plain byte; @param end the one after the last: 0 ≤ start ≤ end ≤ size */
+  /**
+   * @param start first plain byte
+   * @param end the byte after the last: 0 ≤ start ≤ end ≤ size
+   */
   openRange(start: number, end: number): RangePlan
-  /** Bytes that the object has for a segment, its tag included. */
+  /** Bytes of a segment in the object, its tag included. */
   sealedBytesOf(index: number): number
   /**
-   * @param bytes the segment as stored, all of it and nothing else
-   * @returns its plain bytes, or `content_damaged`: then nothing of it was released
+   * @param bytes exactly the stored segment
+   * @returns its plain bytes, or `content_damaged`: then none of them was released
    */
   openSegment(index: number, bytes: Uint8Array): Outcome<Buffer>
   /** Clears the keys. Harmless a second time. */
   discard(): void
 }
 
-/** Checks length, header and commitment before anything is opened. Failure: content_damaged. Design §5. */
+/** Checks length, header and commitment before opening a segment. Failure: content_damaged. Design §5. */
 export function createOpener(options: OpenerOptions): Outcome<Opener> {
   const { dataKey, dataKeyId, objectId, objectBytes, header } = options
   const layout = layoutOf(options.sizeBytes)
@@ -53,7 +56,7 @@ export function createOpener(options: OpenerOptions): Outcome<Opener> {
   if (known === null) return damaged('its header is not valid')
   if (known.dataKeyId !== dataKeyId) return damaged('its header names another data key')
   const keys = deriveKeys(dataKey, known.salt, objectId)
-  // GCM does not commit to its key: one ciphertext can be made to open under two of them.
+  // GCM does not commit to its key: a ciphertext can be crafted that opens under two keys.
   if (!timingSafeEqual(keys.commitment, known.commitment)) {
     keys.wipe()
     return damaged('it was sealed with another key or for another object')
@@ -97,13 +100,13 @@ function openOne(
   }
 }
 
-/** Which part of an object of `sizeBytes` plain bytes holds a range of them. */
+/** The part of an object with `sizeBytes` plain bytes that contains a range of them. */
 export function rangePlan(start: number, end: number, sizeBytes: number): RangePlan {
   if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > end || end > sizeBytes) {
     throw new RangeError(`no such range: ${start} to ${end} of ${sizeBytes}`)
   }
   const { segmentCount } = layoutOf(sizeBytes)
-  // An empty range at the very end still opens the last segment: no byte is vouched for without a check.
+  // An empty range at the very end still opens the last segment: every reply is checked.
   const firstSegment = Math.min(Math.floor(start / SEGMENT_BYTES), segmentCount - 1)
   const lastSegment = Math.max(firstSegment, Math.ceil(end / SEGMENT_BYTES) - 1)
   const sealedStart = (index: number): number => HEADER_BYTES + index * (SEGMENT_BYTES + TAG_BYTES)

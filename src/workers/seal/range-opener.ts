@@ -1,27 +1,30 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Opener, RangePlan } from './opener.ts'
 
-/** Opens the pieces of a range as storage delivers them, whatever their borders. */
+/** Opens the pieces of a range as storage delivers them, with any borders. */
 export interface RangeOpener {
-  /** What to read from storage: bytes `from` up to but without `to` of the object. */
+  /** The bytes to read from storage: `from` up to but without `to` of the object. */
   readonly plan: RangePlan
   /**
-   * @param piece the next bytes of the object; they are not kept beyond the call
-   * @returns plain bytes of the range, every one of them verified; or `content_damaged`, after which the
-   * opener is to be discarded and the reply to be reset. Plain bytes may be views of larger buffers.
+   * @param piece the next bytes of the object; not kept after the call
+   * @returns plain bytes of the range, all of them verified; or `content_damaged`, after which the caller
+   * discards the opener and resets the reply. Plain bytes may be views of larger buffers.
    */
   push(piece: Uint8Array): Outcome<readonly Uint8Array[]>
-  /** True when the whole range has been given out: an end of the pieces before that is a truncation. */
+  /** True after the whole range was returned: an earlier end of the pieces is a truncation. */
   readonly isComplete: boolean
 }
 
-/** @param start first plain byte; @param end the one after the last */
+/**
+ * @param start first plain byte
+ * @param end the byte after the last
+ */
 export function openRange(opener: Opener, start: number, end: number): RangeOpener {
   const plan = opener.openRange(start, end)
   let index = plan.firstSegment
   let skipBytes = plan.skipBytes
   let leftBytes = plan.plainBytes
-  // A segment whose bytes came in several pieces.
+  // A segment whose bytes come in several pieces.
   let partial: Buffer | null = null
   let partialBytes = 0
   const openNext = (bytes: Uint8Array, to: Uint8Array[]): Outcome<null> => {

@@ -8,18 +8,18 @@ export interface SealerOptions {
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
   readonly objectId: string
-  /** 32 random bytes, drawn for this sealing alone: a second upload of the same file draws its own. */
+  /** 32 random bytes for this sealing alone: a second upload of the same file has its own. */
   readonly salt: Uint8Array
 }
 
 /** Seals one object from its first byte to its last; it is never resumed. */
 export interface Sealer {
   /**
-   * @param chunk any length; its bytes are not kept, so its buffer may be used again
-   * @returns pieces of the object to be written in this order, possibly none; their buffers are the caller's
+   * @param chunk of any length; its bytes are not kept, so that its buffer may be reused
+   * @returns pieces of the object to be written in this order, possibly none; the caller owns their buffers
    */
   push(chunk: Uint8Array): readonly Uint8Array[]
-  /** @returns the last pieces; the keys are cleared, and nothing can be pushed any more */
+  /** @returns the last pieces; the keys are cleared, and no further push is possible */
   finish(): readonly Uint8Array[]
   /** Clears the keys of an upload that ended early. Harmless a second time and after `finish`. */
   discard(): void
@@ -29,7 +29,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
   const keys = deriveKeys(dataKey, salt, objectId)
   const header = writeHeader({ dataKeyId, salt, commitment: keys.commitment })
   const aad = associatedData(header, objectId)
-  // A full segment is held back until another byte comes: only then is it known not to be the last one.
+  // A full segment is kept until another byte comes: only then is it known not to be the last.
   const held = new Uint8Array(SEGMENT_BYTES)
   let heldBytes = 0
   let index = 0

@@ -7,13 +7,13 @@ import { detach, wholeBuffers } from '../detach.ts'
 import { createSealer, type Sealer } from '../seal/sealer.ts'
 import type { IntakeJob, SealJob, ThreadSession, ToThread, Voice } from './protocol.ts'
 
-/** What has no accepted type, or was not looked at. */
+/** The type of a file without an accepted type, or without a check. */
 const UNTYPED = 'application/octet-stream'
-/** Tags and headers are left to a collection. */
+/** Bytes below which buffers, such as those of tags and headers, are left to garbage collection. */
 const LET_GO_BYTES_MIN = 4_096
 
 /**
- * One file on its way in: every byte is scanned, hashed, sealed and written, in this order, in slices. Design
+ * An upload in progress: every byte is scanned, hashed, sealed and written, in this order, in slices. Design
  * §5.
  */
 export class IntakeWork implements ThreadSession {
@@ -24,7 +24,7 @@ export class IntakeWork implements ThreadSession {
   readonly #sealer: Sealer | null
   readonly #pieces: { readonly bytes: ArrayBuffer; readonly length: number }[] = []
   #descriptor: number | null = null
-  /** Within the first piece. */
+  /** Offset within the first piece. */
   #at = 0
   #sizeBytes = 0
   #isWhole = false
@@ -35,7 +35,7 @@ export class IntakeWork implements ThreadSession {
     this.#scanner = job.content === 'any' ? null : createContentScanner()
     this.#sealer = job.seal === null ? null : sealerOf(job.seal)
     try {
-      // Last: nothing after it throws, so a descriptor is never lost.
+      // Last: nothing after it throws, so that a descriptor is never lost.
       if (job.path !== null) this.#descriptor = openSync(job.path, 'wx', 0o600)
     } catch (cause) {
       this.#sealer?.discard()
@@ -87,7 +87,7 @@ export class IntakeWork implements ThreadSession {
     const verdict = this.#scanner?.finish(this.#sizeBytes)
     if (this.#content === 'refuse' && verdict?.ok === false) return this.#refuse(verdict)
     if (this.#sealer !== null) this.#writeSealed(this.#sealer.finish())
-    // Some file systems say only here that a write has failed.
+    // Some file systems report a failed write only here.
     this.#close()
     const mimeType = verdict?.ok === true ? verdict.mimeType : UNTYPED
     this.#voice.end({
@@ -109,8 +109,7 @@ export class IntakeWork implements ThreadSession {
   }
 
   /**
-   * Synchronous: a hop to the file pool and back for every slice costs more than copying it to the page
-   * cache.
+   * Synchronous: a round trip to the file pool for every slice costs more than copying it to the page cache.
    */
   #write(pieces: readonly Uint8Array[]): void {
     if (this.#descriptor === null) return
@@ -133,7 +132,7 @@ function sealerOf({ dataKey, ...rest }: SealJob): Sealer {
   }
 }
 
-/** What a write that was cut short has left. */
+/** The rest of a partial write. */
 function after(pieces: readonly Uint8Array[], written: number): readonly Uint8Array[] {
   let left = written
   let index = 0

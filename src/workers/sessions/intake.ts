@@ -10,19 +10,20 @@ import { UploadBudget, type Share } from './upload-budget.ts'
 
 export interface IntakeOptions {
   readonly sessions: SessionPool
-  /** What an error of a system call on a staging file means: `Storage.failureOf`. */
+  /** The failure for an error of a system call on a staging file: `Storage.failureOf`. */
   readonly failureOf: (cause: unknown) => Failure
   readonly random?: (count: number) => Uint8Array<ArrayBuffer>
 }
 
 export interface IntakePart extends Intake {
-  /** Bytes that are on their way to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
+  /** Bytes on their way to the threads now: at most UPLOADS_BYTES_MAX and one push each. */
   readonly waitingBytes: number
 }
 
 /**
- * The main side of intake: it copies what is pushed into buffers of COALESCED_BYTES_MIN to _MAX and moves
- * them to a session's thread, which sends them back. Sessions end with `SessionPool.close`. Design §5.
+ * The main side of intake: it copies pushed bytes into buffers of COALESCED_BYTES_MIN to COALESCED_BYTES_MAX
+ * and moves them to a session's thread, which sends them back. Sessions end with `SessionPool.close`. Design
+ * §5.
  */
 export function createIntake({ sessions, failureOf, random = randomSalt }: IntakeOptions): IntakePart {
   const budget = new UploadBudget()
@@ -56,7 +57,7 @@ function jobOf(
   return { job: { kind: 'intake', path, content, seal }, moved: [dataKey.key.buffer] }
 }
 
-/** A copy in a buffer of its own: small random bytes lie in a pool that is not to be sent. */
+/** A copy in a buffer of its own: small random bytes are part of a pool that must not be sent. */
 function randomSalt(count: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(randomBytes(count))
 }
@@ -109,7 +110,7 @@ class Pushing implements IntakeSession {
     this.#budget.take(share, bytes.length)
     this.#copy(bytes)
     if (this.#budget.fits(share)) return share.hasRoom === null
-    // What is held back here would never make room.
+    // Bytes that are kept back here would never make room.
     this.#post()
     share.hasRoom = () => this.#roomTold()
     return false
@@ -158,7 +159,7 @@ class Pushing implements IntakeSession {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
-  /** A lost thread may have made the file when its owner had discarded it already. */
+  /** A lost thread may have created the file after its owner had discarded it. */
   async #clean(): Promise<void> {
     const path = this.#wish.target?.path
     if (path !== undefined) await rm(path, { force: true }).catch(() => undefined)
@@ -195,7 +196,7 @@ class Pushing implements IntakeSession {
     else this.#tellFailure(end)
   }
 
-  /** Not before the caller's own step is over: it may be in the midst of a push. */
+  /** Not before the caller's current step is over: the caller may be in the middle of a push. */
   #tellFailure(end: Outcome<IntakeVerdict>): void {
     const told = this.#failureTold
     if (end.ok || this.#isCancelled || told === null) return

@@ -1,7 +1,10 @@
 import type { Failure } from '../../schemas/failures.ts'
 import type { FromThread } from './protocol.ts'
 
-/** What a session failed of. @param failureOf what an error of a system call means */
+/**
+ * The failure of a session.
+ * @param failureOf the failure for an error of a system call
+ */
 export function failureOfLast(message: FromThread, failureOf: (cause: unknown) => Failure): Failure {
   if (message.kind === 'system')
     return failureOf(Object.assign(new Error(message.message), { code: message.code }))

@@ -1,23 +1,21 @@
 import type { SessionJob } from './protocol.ts'
 
-/**
- * Of the places so much may be held by intakes in all, so that uploads leave room for downloads; by the
- * intakes of one workspace; and by all sessions of one workspace, in which 200 slow readers of one workspace
- * fit. Decision.
- */
+/** Share of the places for all intakes, so that uploads leave room for downloads. Decision. */
 const INTAKES_SHARE = 3 / 4
+/** Share of the places for the intakes of one workspace. Decision. */
 const HOLDER_INTAKES_SHARE = 1 / 2
+/** Share of the places for all sessions of one workspace: 200 slow readers of one workspace fit. Decision. */
 const HOLDER_SHARE = 7 / 8
 
 export interface Place {
-  /** Once. */
+  /** Call once. */
   leave(): void
 }
 
 type Kind = SessionJob['kind']
 type Counts = Record<Kind, number>
 
-/** Places of a front's sessions, shared out so that no workspace and no direction takes them all. */
+/** Places of a front's sessions, shared so that no workspace and no direction takes them all. */
 export class Places {
   readonly #placesMax: number
   readonly #taken: Counts = { intake: 0, unseal: 0 }
@@ -27,7 +25,7 @@ export class Places {
     this.#placesMax = placesMax
   }
 
-  /** @returns null when there is none for this kind and holder */
+  /** @returns null when there is no place for this kind and holder */
   take(kind: Kind, holder: string): Place | null {
     const taken = this.#taken
     const own = this.#takenBy.get(holder) ?? { intake: 0, unseal: 0 }

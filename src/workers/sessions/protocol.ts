@@ -1,20 +1,20 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { FailureName } from '../../schemas/failures.ts'
 
-/** What a session's thread is given: a task of Piscina, whose port carries all the rest. */
+/** The input of a session's thread: a task of Piscina, whose port carries all further messages. */
 export type SessionJob = IntakeJob | UnsealJob
 
 export interface IntakeJob {
   readonly kind: 'intake'
   readonly port: MessagePort
-  /** The file that the thread makes, writes and closes. */
+  /** The file that the thread creates, writes and closes. */
   readonly path: string | null
   readonly seal: SealJob | null
   readonly content: 'refuse' | 'type' | 'any'
 }
 
 export interface SealJob {
-  /** Moved here; cleared when the keys are derived. */
+  /** Moved to the thread; cleared when the keys are derived. */
   readonly dataKey: Uint8Array
   readonly dataKeyId: string
   readonly objectId: string
@@ -38,34 +38,34 @@ export interface UnsealJob {
   readonly to: number
 }
 
-/** To the thread. A cancelled session answers nothing more: its task ends. */
+/** Messages to the thread. A cancelled session answers no further message: its task ends. */
 export type ToThread =
   | { readonly kind: 'ping' }
   | { readonly kind: 'cancel' }
-  /** The first `length` bytes of the buffer; it is moved. */
+  /** The first `length` bytes of the buffer, which is moved. */
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
-  /** Intake: that was the last piece. Unsealing: storage has no more. */
+  /** Intake: the last piece has been sent. Unsealing: storage has no more bytes. */
   | { readonly kind: 'end' }
   /**
-   * Unsealing: room for one more piece of so many plain bytes, in the buffer of one that is worked off if it
-   * is large enough.
+   * Unsealing: room for one more piece of this many plain bytes, in the buffer of a finished piece if it is
+   * large enough.
    */
   | { readonly kind: 'more'; readonly bytes: number; readonly spare: ArrayBuffer | null }
 
-/** From the thread. */
+/** Messages from the thread. */
 export type FromThread =
   /** The first message of every session. */
   | { readonly kind: 'begun'; readonly threadId: number }
   | { readonly kind: 'pong' }
-  /** Intake: a piece is worked off, and its buffer may be used again. */
+  /** Intake: a piece is finished, and its buffer may be reused. */
   | { readonly kind: 'spent'; readonly bytes: ArrayBuffer; readonly length: number }
   /** Unsealing: verified plain bytes. */
   | { readonly kind: 'piece'; readonly bytes: ArrayBuffer; readonly length: number }
-  /** Unsealing without a descriptor: the next bytes are wanted. */
+  /** Unsealing without a descriptor: requests the next bytes. */
   | { readonly kind: 'pull' }
   | LastMessage
 
-/** Comes once, when the thread has let go of everything. */
+/** Comes once, when the thread has released all resources. */
 export type LastMessage =
   | {
       readonly kind: 'verdict'
@@ -83,21 +83,21 @@ export type LastMessage =
   /** A system call failed. */
   | { readonly kind: 'system'; readonly code: string; readonly message: string }
 
-/** A session as its thread sees it. What it throws ends it. */
+/** A session in its thread. An exception ends it. */
 export interface ThreadSession {
   receive(message: ToThread): void
   /**
-   * Does one slice of work, about a millisecond. @returns false when there is nothing to do before the next
-   * message
+   * Does one slice of work, about a millisecond.
+   * @returns false when there is no work before the next message
    */
   step(): boolean
-  /** Closes and clears what it holds; called once, on every path. */
+  /** Closes and clears all resources; called once, on every path. */
   release(): void
 }
 
-/** How a session speaks to its main side. */
+/** Sends messages from a session to its main side. */
 export interface Voice {
   say(message: FromThread, moved?: ArrayBuffer): void
-  /** Says it after everything is let go of, and ends the session. */
+  /** Sends the message after all resources are released, and ends the session. */
   end(message: LastMessage): void
 }

@@ -12,40 +12,42 @@ import { threadHeap } from '../thread-heap.ts'
 import type { FromThread, SessionJob, ToThread } from './protocol.ts'
 import { ThreadClock } from './thread-clock.ts'
 
-/** JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
+/** MiB of JavaScript objects of a thread: a scanner has well under 1 MiB. Decision. */
 const SESSION_THREAD_HEAP_MIB = 512
 /**
- * Garbage of sessions dies at once: 8 MiB take no less CPU, and 11 MiB more in every thread for ever.
- * Decision.
+ * MiB of a semi-space: garbage of sessions dies at once. 8 MiB take as much CPU, and 11 MiB more in every
+ * thread forever. Decision.
  */
 const SESSION_SEMI_SPACE_MIB = 1
 /**
- * How much less a session thread counts than the loop, where both want a core: every call waits for the loop.
+ * Niceness of a session thread above that of the loop, when both want a core: every call waits for the loop.
  * Decision.
  */
 const SESSION_THREAD_NICE = 5
-/** Pings that a thread may leave unanswered, one each look; looks that a session waits for a thread. */
+/** Pings that a thread may leave unanswered, one for each check. */
 const PINGS_MAX = 5
+/** Checks during which a session may wait for a thread. */
 const LOOKS_MAX = 2 * PINGS_MAX
 
-/** One session as its main side sees it. */
+/** The main side of a session. */
 export interface Session {
   say(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
   cancel(): void
   /**
-   * Resolves when the thread has let go of everything, or has ended: never, where it is stuck in a system
-   * call.
+   * Resolves when the thread has released all resources, or has ended: never for a thread that is stuck in a
+   * system call.
    */
   readonly released: Promise<void>
-  /** Resolves then, and at once when the session is lost. */
+  /** Resolves when the session is released or lost, whichever comes first. */
   readonly over: Promise<void>
-  /** Its thread did not answer, or none took it. */
+  /** The thread did not answer, or no thread took the session. */
   readonly isLost: boolean
 }
 
 /**
- * What a session's main side is told; nothing after `lost` or a last message, and nothing of a cancelled one.
+ * The callbacks of a session's main side. None comes after `lose` or a last message, or for a cancelled
+ * session.
  */
 export interface SessionEars {
   hear(message: FromThread): void
@@ -55,16 +57,19 @@ export interface SessionEars {
 
 export interface SessionLoad {
   readonly threads: number
-  /** Sessions under way by kind, and of them those whose thread has not begun yet. */
+  /** Intakes in progress. */
   readonly intakes: number
+  /** Unsealings in progress. */
   readonly unsealings: number
+  /** Sessions in progress whose thread has not begun yet. */
   readonly waiting: number
-  /** Seconds that sessions waited for their thread to begin, and how many did, since the start. */
+  /** Seconds that sessions waited for their thread to begin, since the start. */
   readonly waitS: number
+  /** Sessions that began, since the start. */
   readonly begun: number
   /**
-   * Seconds that all the threads were busy since the start. Its growth in a second is their utilisation, up
-   * to `threads`.
+   * Seconds that all threads were busy since the start. Its growth in a second is their utilization, up to
+   * `threads`.
    */
   readonly busyS: number
   /** Threads that did not answer and were ended. */
@@ -81,9 +86,9 @@ export interface SessionPoolOptions {
 }
 
 export interface SessionTerms {
-  /** The workspace that the place is held for. */
+  /** The workspace that holds the place. */
   readonly holder: string
-  /** Buffers that go to the thread. */
+  /** Buffers that move to the thread. */
   readonly moved: readonly ArrayBuffer[]
 }
 
@@ -92,16 +97,16 @@ type Threads = Piscina<SessionJob | null, void>
 type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
- * Threads for long sessions, one Piscina task a session, any number of them in a thread. They start with
- * `warm`, or with the first session, which waits for them: a front that is to listen soon has no CPU to load
- * them before. Piscina never gets an `AbortSignal`: it would run one task per thread. Instead the sessions of
- * a thread are pinged, and one that stays silent is ended; Piscina then starts another and fails the tasks,
- * and Node closes the descriptors that it had opened.
+ * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads
+ * start with `warm`, or with the first session, which waits for them: a front that is about to listen has no
+ * CPU to load them earlier. Piscina never gets an `AbortSignal`, since it would then run one task per thread.
+ * Instead the sessions of a thread are pinged, and a silent thread is ended; Piscina then starts another and
+ * fails the tasks, and Node closes the descriptors that the thread had opened.
  */
 export class SessionPool {
   readonly #options: SessionPoolOptions
   readonly #placesMax: number
-  /** Null until somebody needs threads. */
+  /** Null until the first use of threads. */
   #pool: Threads | null = null
   readonly #places: Places
   readonly #running = new Set<RunningSession>()
@@ -113,7 +118,7 @@ export class SessionPool {
   #waitMs = 0
   #begun = 0
   #isClosed = false
-  /** Settles when the threads have loaded their code: ending one before aborts the whole process. */
+  /** Settles when the threads have loaded their code: ending a thread earlier aborts the whole process. */
   #loaded: Promise<unknown> = Promise.resolve()
 
   constructor(options: SessionPoolOptions) {
@@ -145,7 +150,7 @@ export class SessionPool {
     })
     this.#running.add(session)
     const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
-    // Whoever waits for its end finds its place free.
+    // A caller that awaits the session's end finds its place free.
     const leave = (): void => {
       this.#running.delete(session)
       place.leave()
@@ -197,7 +202,7 @@ export class SessionPool {
     this.#waitMs += begunMs - startedMs
   }
 
-  /** Looks are counted and not milliseconds: when this side stood still, the answers are waiting here. */
+  /** Counts checks instead of milliseconds: when this side stood still, the answers are waiting here. */
   #look(): void {
     const byThread = new Map<number, RunningSession>()
     for (const session of this.#running) {
@@ -215,7 +220,7 @@ export class SessionPool {
     }
   }
 
-  /** Where the thread is stuck in a system call it ends after that; its sessions are over at once. */
+  /** A thread that is stuck in a system call ends after the call; its sessions are over at once. */
   #end(threadId: number): void {
     const pool = this.#threads()
     const thread = pool.threads.find((known) => known.threadId === threadId)
@@ -247,15 +252,15 @@ export class SessionPool {
       filename: (entry ?? new URL('../../../bundle/session-thread.js', import.meta.url)).href,
       minThreads: threadCount,
       maxThreads: threadCount,
-      // All places: while one thread is replaced the others take its share.
+      // All places: while one thread is replaced, the others take its share.
       concurrentTasksPerWorker: this.#placesMax,
-      // An idle thread waits in its loop, so that ports close and its idle time is counted as such.
+      // An idle thread waits in its loop, so that ports close and its idle time counts as such.
       atomics: 'disabled',
       niceIncrement: SESSION_THREAD_NICE,
       loadBalancer: (_task, threads) => leastBusy(threads.filter((thread) => !this.#ended.has(thread.id))),
       resourceLimits: threadHeap({ heapMib: SESSION_THREAD_HEAP_MIB, semiSpaceMib: SESSION_SEMI_SPACE_MIB }),
     })
-    // A thread that ends without a session is told here; unheard, it would end the process.
+    // Logs a thread that ends without a session; without a listener its error would end the process.
     pool.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'session', cause }))
     return pool
   }
@@ -279,7 +284,7 @@ class RunningSession implements Session {
   #end: () => void = () => {}
   readonly #port: MessagePort
   readonly #heard: () => void
-  /** Null: nothing more is to be told. */
+  /** Null: no further callbacks. */
   #ears: SessionEars | null
 
   constructor({
@@ -313,7 +318,7 @@ class RunningSession implements Session {
     this.say({ kind: 'cancel' })
   }
 
-  /** The task is over. What the thread said before may still wait at the port. */
+  /** The task is over. Earlier messages of the thread may still wait at the port. */
   close(lost: { readonly cause: unknown } | null): void {
     for (
       let waiting = receiveMessageOnPort(this.#port);
@@ -327,7 +332,7 @@ class RunningSession implements Session {
     this.#tell(lost?.cause ?? new Error('the session ended without a last message'))
   }
 
-  /** The session is over for its main side; its thread may still hold it. */
+  /** The session is over for its main side; its thread may still hold resources. */
   lose(cause: unknown): void {
     if (this.#ears !== null) this.say({ kind: 'cancel' })
     this.isLost = true

@@ -1,11 +1,11 @@
 import type { Worker } from 'node:worker_threads'
 
-/** How long threads were busy, those included that have ended. */
+/** The busy time of threads, ended threads included. */
 export class ThreadClock {
   readonly #busyMs = new Map<number, number>()
   #endedMs = 0
 
-  /** @param threads that live now; call it often enough that little is lost of one that ends */
+  /** @param threads that live now; call it often, so that little of an ending thread's time is lost */
   busyS(threads: readonly Worker[]): number {
     const living = new Set(threads.map((thread) => thread.threadId))
     for (const [id, busyMs] of this.#busyMs) {

@@ -8,7 +8,7 @@ const turns = new TimeSlices()
 
 /**
  * Entry of a session thread. One task is one session, from its job to its last message; it never rejects. All
- * state is the session's own, so hundreds of them share a thread. A null job only loads the code.
+ * state belongs to the session, so that hundreds of them share a thread. A null job only loads the code.
  */
 export default function runSession(job: SessionJob | null): Promise<void> {
   if (job === null) return Promise.resolve()
@@ -19,7 +19,7 @@ class Running implements Voice {
   readonly #job: SessionJob
   readonly #resolve: () => void
   readonly #step = (): boolean => this.#guarded((session) => session.step())
-  /** Null once it has ended. */
+  /** Null after the end. */
   #session: ThreadSession | null = null
   #isOver = false
 
@@ -30,7 +30,7 @@ class Running implements Voice {
     this.say({ kind: 'begun', threadId })
     try {
       const session = job.kind === 'intake' ? new IntakeWork(job, this) : new UnsealWork(job, this)
-      // It may have ended already: then what it holds is let go of here.
+      // The session may have ended already: then its resources are released here.
       if (this.#isOver) session.release()
       else this.#session = session
     } catch (cause) {
@@ -86,7 +86,7 @@ class Running implements Voice {
     try {
       session?.release()
     } catch {
-      // Closing what is given up anyway: the caller removes the file.
+      // Closes resources that are given up anyway: the caller removes the file.
     }
   }
 }

@@ -8,23 +8,23 @@ import { openRange, type RangeOpener } from '../seal/range-opener.ts'
 import type { ThreadSession, ToThread, UnsealJob, Voice } from './protocol.ts'
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
-/** With what is left of the piece before they open to at most STORAGE_PIECE_BYTES. */
+/** With the rest of the piece before, these bytes open to at most STORAGE_PIECE_BYTES. */
 const PULLED_SLICE_BYTES = STORAGE_PIECE_BYTES - SEGMENT_BYTES
-/** Sealed bytes between reading and opening, which no other session interrupts: one for the thread. */
+/** Sealed bytes between reading and opening, which no other session interrupts: one buffer for the thread. */
 const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * SEALED_SEGMENT_BYTES)
 
 /**
- * One range of a sealed object on its way out. It reads by itself where there is a descriptor and asks for
- * the bytes elsewhere; it opens a piece only when there is room for one. Design §5.
+ * One range of a sealed object that is being read. The session reads by itself with a descriptor and requests
+ * the bytes otherwise; it opens a piece only when there is room for one. Design §5.
  */
 export class UnsealWork implements ThreadSession {
   readonly #job: UnsealJob
   readonly #voice: Voice
-  /** The pieces that there is room for. */
+  /** The rooms for further pieces. */
   readonly #room: Room[] = []
   #range: RangeOpener | null = null
   #opener: Opener | null = null
-  /** Where the next byte of the object is read. */
+  /** Place of the next byte to read in the object. */
   #at = 0
   #pulled: Buffer = Buffer.alloc(0)
   #isPulling = false
@@ -77,7 +77,7 @@ export class UnsealWork implements ThreadSession {
     return false
   }
 
-  /** A header may come in several pieces; nothing else is joined. */
+  /** A header may come in several pieces; no other bytes are joined. */
   #arrive(piece: Buffer): void {
     this.#isPulling = false
     this.#pulled = this.#pulled.length === 0 ? piece : Buffer.concat([this.#pulled, piece])
@@ -131,7 +131,7 @@ export class UnsealWork implements ThreadSession {
 type Room = Extract<ToThread, { readonly kind: 'more' }>
 
 /**
- * One of its own, which can be moved. A larger one than there is room for would take another reader's share.
+ * A buffer of its own, which can be moved. A buffer larger than the room would take another reader's share.
  */
 function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   const spare = room?.spare ?? null

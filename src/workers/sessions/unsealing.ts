@@ -11,13 +11,13 @@ import type { Session, SessionPool } from './session-pool.ts'
 
 export interface UnsealingOptions {
   readonly sessions: SessionPool
-  /** What an error of a system call on an object means: `Storage.failureOf`. */
+  /** The failure for an error of a system call on an object: `Storage.failureOf`. */
   readonly failureOf: (cause: unknown) => Failure
 }
 
 /**
- * The main side of reading what is sealed. `open` answers when the first piece is verified, so that damage at
- * the begin has a status of its own; `close` of the reader cancels. Design §5.
+ * The main side of reading sealed objects. `open` answers when the first piece is verified, so that damage at
+ * the beginning has a status of its own; `close` of the reader cancels. Design §5.
  */
 export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
   return {
@@ -54,7 +54,7 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
   }
 }
 
-/** What needs no thread to be seen. */
+/** Failures that are found without a thread. */
 function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
   if (dataKey.id !== file.dataKeyId)
     return { name: 'data_key_unavailable', cause: new Error('it is not the key that the row names') }
@@ -62,19 +62,19 @@ function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
   return { name: 'content_damaged', cause: new Error('the length of the object is not that of the row') }
 }
 
-/** Pieces that came and were not asked for yet, or the asker that waits for one. */
+/** Pieces that have arrived and wait for a call of `next`, or the call that waits for a piece. */
 class Opening implements ByteReader {
   readonly #wish: UnsealInput
   readonly #failureOf: (cause: unknown) => Failure
   readonly #readers: () => number
   readonly #pieces: Uint8Array<ArrayBuffer>[] = []
   #session: Session | null = null
-  /** Sealed bytes, where the thread cannot read by itself. */
+  /** Sealed bytes, when the thread cannot read by itself. */
   #source: ByteReader | null = null
   readonly #ranges: SealedRange[]
   #end: Outcome<null> | null = null
   #wake: (() => void) | null = null
-  /** Buffer of the piece that was given out last. */
+  /** Buffer of the last piece given out. */
   #lent: ArrayBuffer | null = null
   #isClosed = false
 
@@ -100,7 +100,7 @@ class Opening implements ByteReader {
   }
 
   async next(): Promise<Outcome<Uint8Array | null>> {
-    // The piece before has been worked off only now.
+    // The caller has finished the piece before only now.
     if (this.#lent !== null) this.#more(this.#lent)
     this.#lent = null
     await this.#change()
@@ -132,7 +132,7 @@ class Opening implements ByteReader {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
-  /** @param spare a buffer that the thread may use again */
+  /** @param spare a buffer that the thread may reuse */
   #more(spare: ArrayBuffer | null): void {
     if (this.#end !== null) return detach(spare === null ? [] : [spare])
     const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
@@ -159,7 +159,7 @@ class Opening implements ByteReader {
   }
 
   async #pull(): Promise<void> {
-    // A rejection is a bug, and still the end of this reader alone.
+    // A rejection is a bug, and ends this reader alone.
     const piece = await this.#nextSealed().catch((cause: unknown) => fail('internal', { cause }))
     if (this.#end !== null) return
     if (!piece.ok) {
@@ -196,14 +196,14 @@ interface SealedRange {
   readonly to: number
 }
 
-/** The header and the segments: in one go where these begin right behind it. */
+/** The header and the segments: together when the range begins right after the header. */
 function rangesOf({ file, from, to }: UnsealInput): SealedRange[] {
   const range = rangePlan(from, to, file.sizeBytes)
   if (range.from === HEADER_BYTES) return [{ from: 0, to: range.to }]
   return [{ from: 0, to: HEADER_BYTES }, range]
 }
 
-/** Of the piece alone: what a reader gives out may be a view. */
+/** A buffer of the piece alone: a reader may give out views. */
 function ownBuffer(piece: Uint8Array): ArrayBuffer {
   const { buffer } = piece
   if (buffer instanceof ArrayBuffer && buffer.byteLength === piece.length) return buffer

@@ -7,20 +7,20 @@ import {
 } from '../../schemas/files/file-limits.ts'
 import { detach } from '../detach.ts'
 
-/** Spent buffers that wait to be used again; a front without uploads keeps none. */
+/** Bytes of spare buffers that are kept for reuse; a front without uploads keeps none. */
 const SPARE_BYTES_MAX = 8 * 1024 * 1024
 
 /** One upload's part of the budget. */
 export interface Share {
   heldBytes: number
-  /** Of the last push: the next one will be about as large. */
+  /** Bytes of the last push: the next will be about as large. */
   pushBytes: number
-  /** Set while it waits for room. */
+  /** Set while the upload waits for room. */
   hasRoom: (() => void) | null
 }
 
 /**
- * What the uploads of one front have on their way to the threads, together and each, and their buffers.
+ * The bytes of a front's uploads on their way to the threads, in all and for each upload, and their buffers.
  * Design §5.
  */
 export class UploadBudget {
@@ -59,7 +59,7 @@ export class UploadBudget {
     this.#heldBytes += bytes
   }
 
-  /** Tells those that wait and have room now, the oldest first. */
+  /** Calls the waiting uploads that have room now, the oldest first. */
   give(share: Share, bytes: number): void {
     const isTight = this.#heldBytes + UPLOAD_WINDOW_BYTES_MAX > UPLOADS_BYTES_MAX
     share.heldBytes -= bytes
@@ -72,13 +72,15 @@ export class UploadBudget {
     }
   }
 
-  /** Whether another push of the same length fits. One that is larger than the window gets it for itself. */
+  /**
+   * Whether another push of the same length fits. A push larger than the window gets the window for itself.
+   */
   fits({ heldBytes, pushBytes }: Share): boolean {
     const fitsFront = this.#heldBytes === 0 || this.#heldBytes + pushBytes <= UPLOADS_BYTES_MAX
     return fitsFront && (heldBytes === 0 || heldBytes + pushBytes <= this.windowBytes)
   }
 
-  /** A quarter of the window, so that the thread works while the next one fills. */
+  /** A quarter of the window, so that the thread works while the next buffer fills. */
   buffer(): ArrayBuffer {
     const length = Math.min(COALESCED_BYTES_MAX, Math.max(COALESCED_BYTES_MIN, this.windowBytes >> 2))
     const spare = this.#spare.pop()

@@ -1,40 +1,40 @@
 import { TailWindow } from '../windows.ts'
 
-/** `PK`, 5, 6: the record at the end of every zip, with a comment behind it of at most 65,535 bytes. */
+/** `PK`, 5, 6: the record at the end of every zip, with a comment after it of at most 65,535 bytes. */
 const END_MARK = 'PK\x05\x06'
 const END_BYTES = 22
 const LINE_MARK = 'PK\x01\x02'
-/** Stands right before that record where sizes need 64 bits, and tells where they are. */
+/** The mark right before that record when sizes need 64 bits; it points to these sizes. */
 const WIDE_MARK = 'PK\x06\x07'
 const WIDE_BYTES = 20
-/** Where readers of zip look for that record. */
+/** The bytes at the end in which zip readers search for that record. */
 const TAIL_BYTES = END_BYTES + 0xffff
-/** What an archive begins with: the mark of an entry, or that of its end where it is empty. */
+/** The first bytes of an archive: the mark of an entry, or the end mark of an empty archive. */
 const START_MARKS = ['PK\x03\x04', END_MARK].map((mark) => Buffer.from(mark, 'latin1'))
-/** `stream` and its line end, at most; then such a mark. */
+/** `stream` with its line end; a mark follows. */
 const STREAM_START = /stream(?:\r\n|\n|\r)$/
 const STREAM_START_BYTES = 8
 const BORDER_BYTES = STREAM_START_BYTES + 4
 const STREAM_END = /^[\0\t\n\f\r ]{0,8}endstream/
 const STREAM_END_BYTES = 17
 /**
- * Entries of archives in streams that are looked at, the first ones: with more a PDF is not told from an
- * archive. Decision.
+ * The number of entries of archives in streams that are examined, from the first: with more, a PDF cannot be
+ * distinguished from an archive. Decision.
  */
 const MARKS_MAX = 65_536
 
 /**
- * Tells whether readers of zip would take another file for an archive. They look for the record at its end
- * from the end of the file backward, bear what stands before the archive, and some of them what stands
- * behind. So no such record may be near the end, but that of a PDF's attachment: an archive that begins where
- * a stream does, and after which the stream ends.
+ * Tells whether zip readers would take another file for an archive. These search for the end record from the
+ * end of the file backward; they tolerate bytes before the archive, and some tolerate bytes after it. So no
+ * such record may be near the end, except that of a PDF's attachment: an archive that begins where a stream
+ * begins, and after which the stream ends.
  */
 export class ArchiveBehind {
   readonly #tail = new TailWindow(TAIL_BYTES)
   readonly #starts = new Set<number>()
   #sizeBytes = 0
   #marks = 0
-  /** The last bytes of what came before. */
+  /** The last bytes of the earlier chunks. */
   #border = ''
 
   push(chunk: Uint8Array): void {
@@ -61,10 +61,11 @@ export class ArchiveBehind {
     const { at, tailAt, mayBeAttached } = place
     const record = Buffer.from(tail.slice(at, at + END_BYTES), 'latin1')
     const [directoryBytes, directoryAt] = [record.readUInt32LE(12), record.readUInt32LE(16)]
-    // No attachment is as large.
+    // No attachment is this large.
     if (tail.startsWith(WIDE_MARK, at - WIDE_BYTES)) return true
     const lineAt = at - directoryBytes
-    // Chance has written the mark: no directory is before it. One that begins before the tail is believed.
+    // The mark is there by chance when no directory is before it. A directory that begins before the tail is
+    // assumed to exist.
     if (tailAt + lineAt < 0 || (lineAt >= 0 && directoryBytes > 0 && !tail.startsWith(LINE_MARK, lineAt)))
       return false
     const isAttached = mayBeAttached && this.#starts.has(tailAt + lineAt - directoryAt)
@@ -73,7 +74,7 @@ export class ArchiveBehind {
   }
 
   #lookForStarts(bytes: Buffer): void {
-    // What lies across the border first.
+    // First the bytes across the border of two chunks.
     const across = Buffer.from(this.#border + bytes.toString('latin1', 0, BORDER_BYTES), 'latin1')
     this.#look(across, this.#sizeBytes - this.#border.length)
     this.#look(bytes, this.#sizeBytes)

@@ -2,11 +2,12 @@ import { inflateRawSync } from 'node:zlib'
 import { foreign, whole, type MimeType, type StructureEnd } from '../verdict.ts'
 import { hashName, type ZipEntries } from './zip-entries.ts'
 
-/** Bytes of `[Content_Types].xml`, packed and unpacked: ten thousand parts fit. Decision. */
+/** Bytes of the compressed `[Content_Types].xml`: ten thousand parts fit. Decision. */
 const PACKED_BYTES_MAX = 131_072
+/** Bytes of the uncompressed `[Content_Types].xml`. Decision. */
 const PLAIN_BYTES_MAX = 1_048_576
 
-/** The packed bytes of one entry, kept as they stream by, up to a bound. */
+/** The compressed bytes of one entry, kept as they stream by, up to a bound. */
 export class PackedPart {
   readonly #isDeflated: boolean
   #pieces: Uint8Array[] = []
@@ -22,7 +23,7 @@ export class PackedPart {
     else if (this.#length > PACKED_BYTES_MAX) this.#pieces = []
   }
 
-  /** The part's text, or null when it is above the bounds or not deflate. */
+  /** The part's text, or null when it exceeds the bounds or is not deflate. */
   text(): string | null {
     if (this.#length > PACKED_BYTES_MAX) return null
     const packed = Buffer.concat(this.#pieces)
@@ -42,24 +43,24 @@ function inflate(packed: Buffer): Buffer | null {
 
 const FORMATS = 'application/vnd.openxmlformats-officedocument.'
 
-/** Content types of a package's main part, and what a package with it is. */
+/** The type of a package by the content type of its main part. */
 const MAIN_PARTS: ReadonlyMap<string, MimeType> = new Map([
   [`${FORMATS}wordprocessingml.document.main+xml`, `${FORMATS}wordprocessingml.document`],
   [`${FORMATS}spreadsheetml.sheet.main+xml`, `${FORMATS}spreadsheetml.sheet`],
   [`${FORMATS}presentationml.presentation.main+xml`, `${FORMATS}presentationml.presentation`],
 ])
-/** Not an embedded workbook with macros: only main parts, sheets of macros and projects of macros. */
+/** Matches main parts, sheets of macros and projects of macros, but not an embedded workbook with macros. */
 const MACROS = /macroenabled(?:template)?\.main(?:\+xml)?$|vbaproject|macrosheet\+xml$/
 const TEMPLATE = /(?:template|slideshow|addin)\.main\+xml$/
-/** A document with such an entry is a program or a package of another kind, too. */
+/** Entries that make a document a program or a package of another kind as well. */
 const PROGRAMS = ['META-INF/MANIFEST.MF', 'AndroidManifest.xml', '.phar/stub.php', 'mimetype'].map((name) =>
   hashName(Buffer.from(name)),
 )
 
 /**
- * Says what kind of Office document a package is, by the parts that are there and their types: those of their
- * names, and else those of their extensions, as OPC reads them. A type that no part has means nothing.
- * Exactly one accepted kind of main part must be there, and no macro. Source: §4.7, contract C26, C36.
+ * Determines the kind of Office document of a package, by its parts and their types: a type for a part's
+ * name, otherwise for its extension, as OPC reads them. A type without a part does not count. Exactly one
+ * accepted kind of main part must be present, and no macro. Source: §4.7, contract C26, C36.
  */
 export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEnd {
   const text = types.text()
@@ -77,7 +78,7 @@ export function judgeOffice(types: PackedPart, entries: ZipEntries): StructureEn
   return foreign('a ZIP archive with content types that are not those of DOCX, XLSX or PPTX')
 }
 
-/** Types in lower case by hashes of the names of parts, and of extensions. */
+/** Types in lower case by hashes of part names and of extensions. */
 interface DeclaredTypes {
   readonly byName: ReadonlyMap<number, string>
   readonly byExtension: ReadonlyMap<number, string>

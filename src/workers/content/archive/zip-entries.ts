@@ -1,6 +1,6 @@
 /**
- * What the entries of a zip said of themselves as they streamed by, to be compared with the directory behind
- * them. 17 bytes an entry: at most 280 KB.
+ * The facts of a zip's entries as they streamed by, for comparison with the directory after them. 17 bytes an
+ * entry: at most 280 KB.
  */
 export class ZipEntries {
   count = 0
@@ -21,8 +21,8 @@ export class ZipEntries {
   }
 
   /**
-   * Whether a line of the directory names an entry that is there, says the same of it, and is the first to do
-   * so.
+   * Whether a line of the directory names an existing entry, states the same facts, and is the first line to
+   * do so.
    */
   claim(entry: Omit<ZipEntry, 'extensionHash'>): boolean {
     const nth = this.#find(entry.offset)
@@ -35,7 +35,10 @@ export class ZipEntries {
     return this.#names.subarray(0, this.count).includes(nameHash)
   }
 
-  /** What the parts are: each by its name, and else by its extension. Both are given by their hashes. */
+  /**
+   * The types of all parts: a part's type by its name, otherwise by its extension. Both are given by their
+   * hashes.
+   */
   typesOf(
     byName: ReadonlyMap<number, string>,
     byExtension: ReadonlyMap<number, string>,
@@ -70,7 +73,7 @@ export class ZipEntries {
 }
 
 export interface ZipEntry {
-  /** Bytes before its header. */
+  /** Bytes before the entry's header. */
   readonly offset: number
   readonly nameHash: number
   readonly extensionHash: number
@@ -84,7 +87,7 @@ function grown<A extends Uint8Array | Uint32Array>(old: A, room: A): A {
   return room
 }
 
-/** FNV-1a over a name in lower case: part names differ by more than case. 32 bits, enough for a look-up. */
+/** FNV-1a over a name in lower case: part names differ by more than case. 32 bits, enough for a lookup. */
 export function hashName(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let hash = 0x811c9dc5
   for (let at = start; at < end; at++) {

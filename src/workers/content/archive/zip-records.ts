@@ -1,43 +1,45 @@
 import type { ByteFeed } from '../byte-feed.ts'
 import { hashName } from './zip-entries.ts'
 
-/** An entry's header, or its line in the directory, without what is judged nowhere. */
+/** An entry's header, or its line in the directory, without the unused fields. */
 export interface ZipRecord {
   /** Bytes of the record itself. */
   readonly bytes: number
   readonly flags: number
   readonly method: number
   readonly nameHash: number
-  /** Of the letters behind the name's last point; of none where it has none. */
+  /** Hash of the letters after the name's last point; of no letters for a name without one. */
   readonly extensionHash: number
   readonly plainBytes: number
   readonly packedBytes: number
-  /** Where the directory says that the entry begins; 0 in an entry's own header. */
+  /** The offset of the entry in the directory; 0 in an entry's own header. */
   readonly offset: number
 }
 
 export const LOCAL_BYTES = 30
 export const LINE_BYTES = 46
-/** Bytes of an entry's name: those of Office parts are far shorter. Decision. */
+/** Bytes of an entry's name: names of Office parts are far shorter. Decision. */
 const NAME_BYTES_MAX = 4_096
 
-/** Bytes of the header at hand with its name and extra fields, of which LOCAL_BYTES must be readable. */
+/** Bytes of the current header with its name and extra fields. LOCAL_BYTES must be readable. */
 export function localBytes(feed: ByteFeed): number {
   return LOCAL_BYTES + feed.u16le(26) + feed.u16le(28)
 }
 
-/** Bytes of the directory's line at hand, of which LINE_BYTES must be readable. */
+/** Bytes of the directory's current line. LINE_BYTES must be readable. */
 export function lineBytes(feed: ByteFeed): number {
   return LINE_BYTES + feed.u16le(28) + feed.u16le(30) + feed.u16le(32)
 }
 
-/** Reads the header at hand, all of which must be readable. Null: it contradicts itself. */
+/** Reads the current header, which must be readable completely. Null: the header contradicts itself. */
 export function readLocal(feed: ByteFeed): ZipRecord | null {
   const sizes = { plain: feed.u32le(22), packed: feed.u32le(18), offset: 0 }
   return record(feed, { fixedBytes: LOCAL_BYTES, flagsAt: 6, lengthsAt: 26, bytes: localBytes(feed), sizes })
 }
 
-/** Reads the directory's line at hand, all of which must be readable. Null: it contradicts itself. */
+/**
+ * Reads the directory's current line, which must be readable completely. Null: the line contradicts itself.
+ */
 export function readLine(feed: ByteFeed): ZipRecord | null {
   const sizes = { plain: feed.u32le(24), packed: feed.u32le(20), offset: feed.u32le(42) }
   return record(feed, { fixedBytes: LINE_BYTES, flagsAt: 8, lengthsAt: 28, bytes: lineBytes(feed), sizes })
@@ -87,11 +89,11 @@ function extensionAt(view: Uint8Array, start: number, end: number): number {
 const POINT = 0x2e
 const SLASH = 0x2f
 
-/** A 32-bit field with this value stands in a zip64 field instead. */
+/** A 32-bit field with this value is in a zip64 field instead. */
 export const IN_ZIP64 = 0xffffffff
 const ZIP64_FIELD = 1
 
-/** The zip64 field holds, in this order, each value that is all ones in the record. */
+/** The zip64 field contains, in this order, each value that is all ones in the record. */
 function wideSizes(feed: ByteFeed, extra: { at: number; bytes: number }, sizes: Sizes): Sizes | null {
   const { plain, packed, offset } = sizes
   if (plain !== IN_ZIP64 && packed !== IN_ZIP64 && offset !== IN_ZIP64) return sizes

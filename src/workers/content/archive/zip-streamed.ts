@@ -1,7 +1,7 @@
 import { more, type ByteFeed } from '../byte-feed.ts'
 import type { PackedPart } from './ooxml.ts'
 
-/** How a descriptor may be written: with or without a signature, with sizes of 32 or 64 bits. */
+/** The forms of a descriptor: with or without a signature, with sizes of 32 or 64 bits. */
 const FORMS = [
   { bytes: 16, sizeAt: 8, isSigned: true },
   { bytes: 24, sizeAt: 8, isSigned: true },
@@ -13,15 +13,15 @@ const SHORTEST = 12
 const LONGEST = 24
 
 /**
- * Passes over an entry whose header does not tell its length, as writers to a stream leave it. Its end is
- * where a header follows a descriptor that states exactly the bytes since its beginning; the directory must
- * say the same later on. Null: the file ends before that.
- * @param part takes the packed bytes
- * @returns how many they are
+ * Skips an entry whose header does not tell its length, as programs write that write to a stream. The entry
+ * ends before a header that follows a descriptor with exactly the number of bytes so far; the directory must
+ * state the same number later. Null: the file ends before that.
+ * @param part takes the compressed bytes
+ * @returns the number of compressed bytes
  */
 export function* passStreamed(feed: ByteFeed, part: PackedPart | null): Generator<void, number | null> {
   const start = feed.offset
-  // Bytes after `feed.at` from which the search goes on. What may be a descriptor stays in the view until
+  // Bytes after `feed.at` from which the search continues. A possible descriptor stays in the view until
   // then.
   let from = SHORTEST
   for (;;) {

@@ -28,7 +28,10 @@ const LOCATOR_64 = 0x07064b50
 const END_BYTES = 22
 const END_64_BYTES = 56
 const LOCATOR_64_BYTES = 20
-/** Unpacked bytes from which an entry may be a bomb by its own ratio: a white bitmap is none. Decision. */
+/**
+ * Uncompressed bytes from which an entry alone may count as a bomb by its ratio: a white bitmap is smaller.
+ * Decision.
+ */
 const BOMB_BYTES_MIN = 1_048_576
 
 const STORED = 0
@@ -38,10 +41,10 @@ const HAS_DESCRIPTOR = 0x0008
 
 /**
  * Zip, in one pass over the whole file: every entry by its length to the directory, the directory line by
- * line against the entries, and the end records against both. Nothing may stand before and between; behind
- * only as much as readers step back over, and no other format. An Office document is what its
- * `[Content_Types].xml` says, which is kept as it streams by; every other zip is refused. Bounds: contract
- * C26, C36.
+ * line against the entries, and the end records against both. No bytes may be before or between these; after
+ * them only as many as readers search backward, and no other format. The `[Content_Types].xml`, which is kept
+ * as it streams by, determines the kind of Office document; every other zip is refused. Bounds: contract C26,
+ * C36.
  */
 export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 4)) || feed.u32le(0) !== LOCAL) return UNCLAIMED
@@ -58,18 +61,18 @@ export function* zip(feed: ByteFeed): Generator<void, StructureEnd> {
   return claim === null ? judgeOffice(archive.types, archive.entries) : joinedTo('an Office document', claim)
 }
 
-/** A comment and whatever else stands behind the end record, over which readers step back to find it. */
+/** Bytes of a comment and other bytes after the end record, which readers search backward. */
 const BEHIND_BYTES_MAX = 65_535
 
 interface Archive {
   readonly entries: ZipEntries
-  /** `[Content_Types].xml` as it is packed. */
+  /** The compressed `[Content_Types].xml`. */
   types: PackedPart | null
   packedBytes: number
   plainBytes: number
 }
 
-/** Faults are what the refusal says was found; null is none. */
+/** A fault is the text in the refusal for what was found; null is none. */
 type Fault = string | null
 
 const DAMAGED = 'damaged'
@@ -78,7 +81,7 @@ const TOO_MANY = `a ZIP archive or Office document with more than ${OOXML_ENTRIE
 const TOO_LONG = 'a ZIP archive or Office document with a directory above 1 MiB'
 const BOMB = `a ZIP archive or Office document that unpacks to more than ${OOXML_RATIO_MAX} times its size`
 
-/** Written without a generator per entry: there may be ten thousand short ones in a slice. */
+/** Written without a generator for each entry: a slice may contain ten thousand short entries. */
 function* locals(feed: ByteFeed, archive: Archive): Generator<void, Fault> {
   for (;;) {
     if (!feed.has(LOCAL_BYTES) && !(yield* more(feed, LOCAL_BYTES))) return DAMAGED
@@ -145,7 +148,7 @@ function* directory(feed: ByteFeed, archive: Archive): Generator<void, Fault> {
   }
 }
 
-/** A line of the directory with the entry that it names. */
+/** Compares a line of the directory with the entry that it names. */
 function compare(line: ZipRecord, archive: Archive): Fault {
   if ((line.flags & IS_ENCRYPTED) !== 0) return ENCRYPTED
   if (!archive.entries.claim(line)) return DAMAGED
@@ -176,7 +179,7 @@ function* endRecords(feed: ByteFeed, seen: DirectorySeen): Generator<void, Fault
   return isSame ? null : DAMAGED
 }
 
-/** @param stand the value that sends the reader to the zip64 record, or false where there is none */
+/** @param stand the value that refers the reader to the zip64 record, or false when there is none */
 function agrees(written: number, seen: number, stand: number | false): boolean {
   return written === seen || written === stand
 }

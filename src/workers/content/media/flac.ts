@@ -8,8 +8,8 @@ const BLOCK_SAMPLES_MIN = 16
 const INVALID_BLOCK = 127
 
 /**
- * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Where a frame
- * ends is known only to a decoder, so the audio itself is not walked, and counts as what stands behind the
+ * FLAC: a sensible `STREAMINFO` first, every metadata block by its length, then an audio frame. Only a
+ * decoder knows where a frame ends, so that the audio itself is not walked, and counts as the bytes after the
  * metadata.
  */
 export function* flac(feed: ByteFeed): Generator<void, StructureEnd> {
@@ -40,7 +40,7 @@ function* streamInfo(feed: ByteFeed): Generator<void, boolean> {
   return shortest >= BLOCK_SAMPLES_MIN && longest >= shortest && sampleRate > 0
 }
 
-/** A file without a single frame is silence; otherwise a frame's sync code comes next. */
+/** A file without a frame is silence; otherwise a frame's sync code comes next. */
 function* audio(feed: ByteFeed): Generator<void, boolean> {
   if (!(yield* more(feed, 2))) return !feed.has(1)
   return (feed.u16be(0) & 0xfffe) === 0xfff8

@@ -10,8 +10,8 @@ const TRAILER = 0x3b
 const IMAGE_HEAD_BYTES = 9
 
 /**
- * GIF: every block by its lengths, and at least one image. Old programs leave the closing byte out. A width
- * whose bytes open a comment or an assignment of JavaScript makes the file a script, too.
+ * GIF: every block by its lengths, and at least one image. Old programs omit the closing byte. A width whose
+ * bytes open a comment or an assignment of JavaScript makes the file a script, too.
  */
 export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 6)) || !/^GIF8[79]a$/.test(feed.latin1(0, 6))) return UNCLAIMED
@@ -22,7 +22,7 @@ export function* gif(feed: ByteFeed): Generator<void, StructureEnd> {
   return isScript ? joinedTo(WHAT, 'a script') : yield* wholeWithTrailer(feed, 'image/gif', WHAT)
 }
 
-/** `GIF89a/*`, `GIF89a//` and `GIF89a=` with a character behind begin a program of JavaScript. */
+/** `GIF89a/*`, `GIF89a//` and `GIF89a=` with a following character begin a JavaScript program. */
 function opensScript(first: number, second: number): boolean {
   return first === 0x2f
     ? second === 0x2a || second === 0x2f
@@ -36,12 +36,12 @@ function* screen(feed: ByteFeed): Generator<void, boolean> {
   return yield* skip(feed, colours)
 }
 
-/** Bytes of the colour table that a packed field announces. */
+/** Bytes of the color table that a packed field announces. */
 function colourBytes(packed: number): number {
   return (packed & 0x80) === 0 ? 0 : 3 * 2 ** ((packed & 7) + 1)
 }
 
-/** Written without a generator per block: a block may be three bytes long, and there may be millions. */
+/** Written without a generator for each block: a block may have three bytes, and there may be millions. */
 function* blocks(feed: ByteFeed): Generator<void, boolean> {
   let hasImage = false
   for (;;) {
@@ -68,14 +68,14 @@ function* blocks(feed: ByteFeed): Generator<void, boolean> {
   }
 }
 
-/** Bits of a code: 2 to 8, though some writers say 1 or up to 11. */
+/** Bits of a code: 2 to 8, though some programs write 1 or up to 11. */
 function isCodeSize(bits: number): boolean {
   return bits >= 1 && bits <= 11
 }
 
 /**
- * Passes over data in pieces of up to 255 bytes, ended by an empty one.
- * @returns -1 at that end, else the bytes of a piece that are still to come
+ * Skips data in pieces of up to 255 bytes, ended by an empty piece.
+ * @returns -1 at that end, otherwise the missing bytes of a piece
  */
 function passSubBlocks(feed: ByteFeed): number {
   const { view, limit } = feed

@@ -4,17 +4,17 @@ import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdic
 
 const WHAT = 'a JPEG image'
 const APP0 = 0xffe0
-/** `/*`. */
+/** A length with the bytes of `/*`. */
 const COMMENT_LENGTH = 0x2f2a
 const SOI = 0xffd8
 const EOI = 0xd9
 const SOS = 0xda
 
 /**
- * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last one, which
- * some writers leave out: readers show what has come. Cameras and editors put more behind that: further JPEGs
- * (previews, gain maps), short films, tables of their own. A first segment whose length opens a comment of
- * JavaScript makes the file a script, too.
+ * JPEG: segments by their lengths, a frame header before the first scan, and `EOI` after the last scan, which
+ * some programs omit: readers show the part that is there. Cameras and editors write more after it: further
+ * JPEGs (previews, gain maps), short films, tables of their own. A first segment whose length opens a comment
+ * of JavaScript makes the file a script, too.
  */
 export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 3))) return UNCLAIMED
@@ -30,11 +30,11 @@ export function* jpeg(feed: ByteFeed): Generator<void, StructureEnd> {
 /** `open`: the file ends within its last scan. */
 type SegmentsEnd = 'marked' | 'open' | 'broken'
 
-/** Written without a generator per segment: segments may be four bytes long, and there may be millions. */
+/** Written without a generator for each segment: a segment may have four bytes, and there may be millions. */
 function* segments(feed: ByteFeed): Generator<void, SegmentsEnd> {
   let hasFrame = false
   let hasScan = false
-  // Behind a scan, what is no segment stands where the end mark is missing.
+  // Other bytes than a segment after a scan mean that the end mark is missing.
   const fault = (): SegmentsEnd => (hasScan ? 'open' : 'broken')
   for (;;) {
     while (!passFill(feed)) if (!(yield* more(feed, 2))) return fault()
@@ -60,10 +60,10 @@ function* segments(feed: ByteFeed): Generator<void, SegmentsEnd> {
   }
 }
 
-/** Marker, length, and of a frame header the precision, height, width and number of components. */
+/** Marker, length, and the precision, height, width and number of components of a frame header. */
 const SEGMENT_HEAD_BYTES = 10
 
-/** Passes over the 0xff that may fill the room before a marker. False: the marker has not come yet. */
+/** Skips the 0xff bytes that may come before a marker. False: the marker has not arrived yet. */
 function passFill(feed: ByteFeed): boolean {
   if (!feed.has(2)) return false
   const { view, limit } = feed
@@ -73,12 +73,12 @@ function passFill(feed: ByteFeed): boolean {
   return at + 1 < limit
 }
 
-/** Markers that a segment with a length follows, less those that may not stand between segments. */
+/** Markers of segments with a length, without those that may not occur between segments. */
 function hasLength(marker: number): boolean {
   return marker >= 0xc0 && marker !== 0xff && (marker < 0xd0 || marker > 0xd9)
 }
 
-/** SOF0 to SOF15, less the three markers in between that are tables. */
+/** SOF0 to SOF15, without the three markers in between that are tables. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
@@ -89,8 +89,8 @@ function isSensibleFrame(feed: ByteFeed): boolean {
 }
 
 /**
- * Passes over entropy-coded data up to the next marker that is neither a stuffed zero nor a restart.
- * False: it goes on behind what has come.
+ * Skips entropy-coded data up to the next marker that is neither a stuffed zero nor a restart. False: the
+ * data continues in the next chunk.
  */
 function passScanData(feed: ByteFeed): boolean {
   if (!feed.has(2)) return false

@@ -4,13 +4,13 @@ import { isTagLetter, mayBeTag } from './mp3-tags.ts'
 import { isFill } from '../trailer.ts'
 
 /*
- * Where bytes that are neither frame nor tag end. They are looked at in runs: a step of the walk for each byte that may begin
- * a frame or a tag costs fifty times as much as looking, and a file may hold nothing else.
+ * Finds the end of bytes that are neither frame nor tag. They are read in runs: a step of the walk for each
+ * byte that may begin a frame or a tag costs fifty times as much, and a file may consist of such bytes alone.
  */
 
 /**
- * @returns behind the byte that the feed is at, where something else than fill begins, or a frame; what is
- * not all readable may be one
+ * @returns the end of the fill after the current byte: the place of other bytes or of a frame. An incomplete
+ * header counts as a possible frame
  */
 export function endOfFill({ view, at: start, limit }: ByteFeed): number {
   let at = start + 1
@@ -19,8 +19,9 @@ export function endOfFill({ view, at: start, limit }: ByteFeed): number {
 }
 
 /**
- * The same behind a stray byte: there a frame is one only if another follows, or the file ends behind it.
- * @param isTagSought false: tags are stray bytes, too
+ * @returns the end of the stray bytes: here a frame counts only if another frame follows, or the file ends
+ * after it
+ * @param isTagSought false: tags count as stray bytes, too
  */
 export function endOfStray({ view, at: start, limit }: ByteFeed, isTagSought: boolean): number {
   for (let at = start + 1; at < limit; at++) {
@@ -34,12 +35,12 @@ export function endOfStray({ view, at: start, limit }: ByteFeed, isTagSought: bo
 
 const SYNC = 0xff
 
-/** Whether a frame is here, or may be. */
+/** Whether there is a frame here, or may be. */
 function isFrame(view: Uint8Array, at: number, limit: number): boolean {
   return limit - at < FRAME_HEAD_BYTES || frameBytes(u32be(view, at)) > 0
 }
 
-/** Whether one stands behind the frame here, or may. */
+/** Whether a frame follows the frame here, or may follow. */
 function isFollowed(view: Uint8Array, at: number, limit: number): boolean {
   if (limit - at < FRAME_HEAD_BYTES) return true
   const behind = at + frameBytes(u32be(view, at))

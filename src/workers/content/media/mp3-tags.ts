@@ -1,13 +1,13 @@
 import { more, skip, type ByteFeed } from '../byte-feed.ts'
 
-/** A tag that has been passed over. */
+/** A skipped tag. */
 export interface Tag {
   readonly bytes: number
-  /** Bytes before it that belong to it: an APE tag may have its head at its end. */
+  /** Bytes before the tag that belong to it: an APE tag may have its head at its end. */
   readonly bytesBefore: number
 }
 
-/** An APE tag's header, the longest of the four. */
+/** The header of an APE tag, the longest of the four. */
 const HEAD_BYTES = 32
 const ID3_HEAD_BYTES = 10
 const ID3V1_BYTES = 128
@@ -15,15 +15,15 @@ const ID3V1_MORE_BYTES = 227
 const IS_APE_HEADER = 0x20000000
 const APE_BEGIN = Buffer.from('APETAGEX')
 const LYRICS_BEGIN = Buffer.from('LYRICSBEGIN')
-/** How the text of either version of Lyrics3 ends; six digits in front of the second tell its length. */
+/** The ends of the text in the two versions of Lyrics3; six digits before the second end give the length. */
 const LYRICS_ENDS = ['LYRICSEND', 'LYRICS200'].map((mark) => Buffer.from(mark))
 const LYRICS = Buffer.from('LYRICS')
 const LYRICS_END_BYTES = 9
 const LYRICS_BYTES_MAX = 1_000_015
 
 /**
- * Passes over the tag whose name begins here, and to the end of the file where it is cut short. Null: none
- * does.
+ * Skips the tag whose name begins here, to the end of the file when the tag is cut short. Null: no tag begins
+ * here.
  */
 export function* passTag(feed: ByteFeed): Generator<void, Tag | null> {
   if (!feed.has(HEAD_BYTES)) yield* more(feed, HEAD_BYTES)
@@ -41,13 +41,13 @@ export function isTagLetter(byte: number): boolean {
   return byte === 0x41 || byte === 0x49 || byte === 0x4c || byte === 0x54
 }
 
-/** Whether the name of a tag begins here, of which four bytes must be readable. */
+/** Whether the name of a tag begins here. Four bytes must be readable. */
 export function isTagStart(feed: ByteFeed): boolean {
   const name = feed.u32be(0)
   return name === APET || name === LYRI || name >>> 8 === ID3 || name >>> 8 === TAG
 }
 
-/** Whether a tag begins here by all of its head; true also where that is not all readable. */
+/** Whether a tag begins here by its whole head; true also when the head is not readable completely. */
 export function mayBeTag(view: Uint8Array, at: number, limit: number): boolean {
   switch (view[at]) {
     case 0x41:
@@ -115,8 +115,8 @@ function* passLyrics(feed: ByteFeed): Generator<void, Tag | null> {
 }
 
 /**
- * The place of either end in the view, or -1. Together: a search for each would read all that follows the
- * other one, again for each tag.
+ * The place of either end in the view, or -1. One search for both: separate searches would read all bytes up
+ * to the other end, again for each tag.
  */
 function lyricsEnd({ view, at: start, limit }: ByteFeed): number {
   for (let at = start; at <= limit - LYRICS_END_BYTES; at++) {
@@ -129,7 +129,7 @@ function lyricsEnd({ view, at: start, limit }: ByteFeed): number {
   return -1
 }
 
-/** Whether a mark stands at a place, all of it before `limit`. */
+/** Whether a mark is at a place, completely before `limit`. */
 function stands(view: Uint8Array, at: number, { mark, limit }: { mark: Uint8Array; limit: number }): boolean {
   if (limit - at < mark.length) return false
   let nth = 0

@@ -9,19 +9,19 @@ import { broken, joinedTo, UNCLAIMED, whole, type StructureEnd } from '../verdic
 import { HeadWindow } from '../windows.ts'
 
 const WHAT = 'an MP3 audio file'
-/** Frames that make it MP3: a single header is eleven set bits and little else. */
+/** Frames that make a file MP3: a single header is eleven set bits and little else. */
 const FRAMES_MIN = 2
 /**
- * Bytes before the first frame of a file without a tag: a frame that was cut, and a little more. Decision.
+ * Bytes before the first frame of a file without a tag: an interrupted frame, and a little more. Decision.
  */
 const LEADING_BYTES_MAX = 4_096
-/** Share of the bytes that must be frames or tags, fill aside. Contract C36. */
+/** Share of the bytes that must be frames or tags, without fill. Contract C36. */
 const KNOWN_SHARE_MIN = 0.95
 
 /**
- * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and cut
- * frames, and change the rate on the way: the walk goes on where two frames stand in a row, and 95 % of the
- * bytes must be frames or tags. FLAC behind an ID3 tag is FLAC.
+ * MP3: layer III frames and tags, to the end of the file. Recorders and joiners leave stray bytes and
+ * interrupted frames, and change the rate: the walk continues where two frames follow each other, and 95 % of
+ * the bytes must be frames or tags. FLAC after an ID3 tag is FLAC.
  */
 export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, FRAME_HEAD_BYTES))) return UNCLAIMED
@@ -42,13 +42,14 @@ export function* mp3(feed: ByteFeed): Generator<void, StructureEnd> {
   return claim === null ? whole('audio/mpeg') : joinedTo(WHAT, claim)
 }
 
-/** What a walk has passed over. */
+/** The bytes that a walk has passed. */
 class Walked {
   frames = 0
   knownBytes = 0
   strayBytes = 0
-  /** Bytes in a row that are neither, up to here; and the first of them. */
+  /** Current run of bytes that are neither frame nor tag. */
   strayRun = 0
+  /** First bytes of that run. */
   readonly #stray = new HeadWindow(CLAIM_BYTES)
   readonly #outside = new OutsideScan()
 
@@ -59,7 +60,7 @@ class Walked {
     this.#stray.clear()
   }
 
-  /** A tag says that bytes before it belong to it. */
+  /** Counts bytes before a tag that belong to the tag. */
   knowBefore(bytes: number): void {
     const known = Math.max(0, Math.min(bytes, this.strayRun))
     this.strayBytes -= known
@@ -73,18 +74,18 @@ class Walked {
     this.strayBytes += bytes.length
   }
 
-  /** What stands among stray bytes of the whole file. Call once. */
+  /** The format found among all stray bytes of the file. Call once. */
   outsideClaim(): string | null {
     return this.#outside.finish()
   }
 
-  /** What the stray bytes up to here claim to be. */
+  /** The format that the current run of stray bytes claims to be. */
   strayClaim(): string | null {
     return this.strayRun === 0 ? null : claimOf(this.#stray.latin1())
   }
 }
 
-/** Tags and zeros before the first frame. False: the first of them is none. */
+/** Tags and zeros before the first frame. False: the file begins without a tag. */
 function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
   for (let nth = 0; nth < TAGS_MAX && (yield* more(feed, FRAME_HEAD_BYTES)); nth++) {
     const tag = isTagStart(feed) ? yield* passTag(feed) : null
@@ -95,10 +96,10 @@ function* leadingTags(feed: ByteFeed, walked: Walked): Generator<void, boolean> 
   return true
 }
 
-/** Tags one behind the other: no writer leaves more than a few. Decision. */
+/** Consecutive tags: no program writes more than a few. Decision. */
 const TAGS_MAX = 100
 
-/** Looks for the first two frames behind other bytes. */
+/** Finds the first two frames after other bytes. */
 function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
   yield* more(feed, LEADING_BYTES_MAX + 2 * FRAME_BYTES_MAX)
   const { view, at: start } = feed
@@ -113,8 +114,8 @@ function* findAudio(feed: ByteFeed, walked: Walked): Generator<void, boolean> {
 }
 
 /**
- * Whether a frame is here and another one, or the end of the file, behind it. All of that must be in the
- * view.
+ * Whether there is a frame here, followed by another frame or the end of the file. All of these must be in
+ * the view.
  */
 function isFollowed(feed: ByteFeed): boolean {
   if (feed.limit - feed.at < FRAME_HEAD_BYTES) return false
@@ -128,7 +129,7 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
   for (let tags = 0; ;) {
     if (!feed.has(FRAME_HEAD_BYTES) && !(yield* more(feed, FRAME_HEAD_BYTES))) return
     const length = frameBytes(feed.u32be(0))
-    // Among stray bytes a header may be one by chance.
+    // Among stray bytes a header may occur by chance.
     const isInRow = length > 0 && walked.strayRun === 0
     if (length > 0 && !isInRow && !feed.has(length + FRAME_HEAD_BYTES))
       yield* more(feed, length + FRAME_HEAD_BYTES)
@@ -151,9 +152,7 @@ function* audio(feed: ByteFeed, walked: Walked): Generator<void> {
   }
 }
 
-/**
- * Passes over bytes of the view up to the next that may begin a frame or a tag. Fill behind one is not stray.
- */
+/** Skips bytes of the view up to the next possible frame or tag. Fill after a frame or tag is not stray. */
 function passStray(feed: ByteFeed, walked: Walked, isTagSought: boolean): void {
   if (walked.strayRun === 0 && isFill(feed.u8())) {
     feed.at = endOfFill(feed)

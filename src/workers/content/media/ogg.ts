@@ -2,9 +2,9 @@ import { more, skip, type ByteFeed } from '../byte-feed.ts'
 import { isFill, skipFill } from '../trailer.ts'
 import { broken, foreign, UNCLAIMED, whole, type StructureEnd } from '../verdict.ts'
 
-/** `OggS`, which begins every page. */
+/** `OggS`, with which every page begins. */
 const CAPTURE = 0x4f676753
-/** Streams of an Ogg file: a recording of a radio station has one a song. Decision. */
+/** Streams of an Ogg file: a recording of a radio station has a stream for each song. Decision. */
 const STREAMS_MAX = 1_000
 
 const PAGE_HEAD_BYTES = 27
@@ -12,19 +12,20 @@ const FIRST_OF_STREAM = 2
 /** Bytes of a stream's first packet that tell its codec. */
 const CODEC_BYTES = 8
 
-/** How streams begin. Skeleton, Kate and text streams accompany others and decide nothing. */
+/** First bytes of audio streams. Skeleton, Kate and text streams accompany others and decide nothing. */
 const AUDIO = ['\x01vorbis', 'OpusHead', 'Speex   ', '\x7fFLAC', 'fLaC', 'CELT    ']
+/** First bytes of video streams. */
 const VIDEO = ['\x80theora', 'BBCD', '\x01video', 'YUV4MPEG', 'OVP80']
 
 /**
- * Ogg: page after page to the end, but for white space and zeros behind. Its codecs tell audio from video,
- * and one video stream makes it a video.
+ * Ogg: page after page to the end, with white space and zeros allowed after it. Its codecs distinguish audio
+ * from video, and one video stream makes it a video.
  */
 export function* ogg(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 5)) || feed.u32be(0) !== CAPTURE || feed.u8(4) !== 0) return UNCLAIMED
   const found = { audio: false, video: false }
   const isWhole = yield* pages(feed, found)
-  // A video is named as one even where it is cut short.
+  // A truncated video is reported as a video, too.
   if (found.video) return foreign('an Ogg video')
   if (!isWhole) return broken('an Ogg file')
   return found.audio ? whole('audio/ogg') : foreign('an Ogg file without audio in a known codec')

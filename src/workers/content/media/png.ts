@@ -6,10 +6,10 @@ const WHAT = 'a PNG image'
 const SIGNATURE_HIGH = 0x89504e47
 const SIGNATURE_LOW = 0x0d0a1a0a
 const IHDR_BYTES = 13
-/** Bit depths that each colour type allows, as a bit set; colour types 1 and 5 do not exist. */
+/** Bit depths that each color type allows, as a bit set; color types 1 and 5 do not exist. */
 const DEPTHS = [0x10116, 0, 0x10100, 0x00116, 0x10100, 0, 0x10100]
 
-/** PNG: `IHDR` first and sensible, image data, every chunk's length to `IEND`. */
+/** PNG: a sensible `IHDR` first, image data, and every chunk by its length to `IEND`. */
 export function* png(feed: ByteFeed): Generator<void, StructureEnd> {
   if (!(yield* more(feed, 8))) return UNCLAIMED
   if (feed.u32be(0) !== SIGNATURE_HIGH || feed.u32be(4) !== SIGNATURE_LOW) return UNCLAIMED

@@ -4,7 +4,7 @@ import { wholeWithTrailer } from '../trailer.ts'
 import { broken, joinedTo, UNCLAIMED, type MimeType, type StructureEnd } from '../verdict.ts'
 
 const CHUNK_HEAD_BYTES = 8
-/** The longest beginning of a chunk that is looked at. */
+/** Bytes that are read of the longest chunk header. */
 const PEEK_BYTES = 16
 
 /**
@@ -29,8 +29,8 @@ function opensScript(size: number): boolean {
 }
 
 /**
- * Writers to a pipe leave 0, or more than any file has, because they cannot go back: the data ends with the
- * file.
+ * Programs that write to a pipe leave 0, or more than any file has, since they cannot go back: the data ends
+ * with the file.
  */
 function isUnknown(size: number): boolean {
   return size === 0 || size > FILE_BYTES_MAX
@@ -39,7 +39,7 @@ function isUnknown(size: number): boolean {
 interface RiffKind {
   readonly what: string
   readonly mimeType: MimeType
-  /** How far the walk has come: each chunk moves it or leaves it, and null is a fault. */
+  /** The state after a chunk; null is a fault. */
   step(state: string, name: number, length: number, feed: ByteFeed): string | null
   /** The state in which the file may end. */
   readonly last: string
@@ -51,9 +51,9 @@ const KINDS: Readonly<Record<string, RiffKind>> = {
 }
 
 /**
- * Recorders leave wrong sizes and write behind them: once the samples of a WAV are there, whatever keeps the
- * walk from going on is its end.
- * @param size what the header says of everything after its first eight bytes
+ * Recorders leave wrong sizes and write more bytes after them: once the samples of a WAV have come, any fault
+ * ends the walk.
+ * @param size bytes after the first eight, by the header
  */
 function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, boolean> {
   const isWave = kind.last === 'data'
@@ -74,8 +74,8 @@ function* chunks(feed: ByteFeed, kind: RiffKind, size: number): Generator<void, 
     state = next
     if (isWave && name === DATA && isUnknown(length) && (length > 0 || mayStream)) return yield* toEnd(feed)
     if (!isWave && feed.offset + length > end) return false
-    // Without a generator per chunk: chunks of one byte may come by the million. An odd length is padded by a
-    // byte, which some writers leave out at the very end.
+    // Without a generator for each chunk: chunks of one byte may come by the million. A byte pads an odd
+    // length; some programs omit the byte at the very end.
     const isPadded = length % 2 === 1 && feed.offset + length < end
     const left = feed.jump(length)
     if (left > 0 && !(yield* skip(feed, left))) return isHeard
@@ -116,7 +116,7 @@ function stepWebp(state: string, name: number, length: number, feed: ByteFeed): 
 
 const VP8L_SIGNATURE = 0x2f
 
-/** The start code of a VP8 key frame, after its three bytes of frame tag. */
+/** The start code of a VP8 key frame, after the three bytes of its frame tag. */
 function isKeyFrame(feed: ByteFeed): boolean {
   return (feed.u8() & 1) === 0 && feed.u8(3) === 0x9d && feed.u8(4) === 0x01 && feed.u8(5) === 0x2a
 }

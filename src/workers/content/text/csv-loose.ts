@@ -1,27 +1,27 @@
 /** Lines before the records that are a title, a comment or empty. Decision. */
 const LEADING_LINES_MAX = 5
-/** Records by which a table is told that does not keep to RFC 4180, and fields of most of them. Decision. */
+/** Records of a table that does not follow RFC 4180, at least. Decision. */
 const RECORDS_MIN = 3
+/** Fields of most records of such a table, at least. Decision. */
 const FIELDS_MIN = 3
-/**
- * Share of the records that have as many fields as most, and that share where none has a single one.
- * Decision.
- */
+/** Share of the records that have the most common number of fields. Decision. */
 const SAME_SHARE_MIN = 0.8
+/** The same share of a table in which no record has a single field. Decision. */
 const SAME_SHARE_MIN_WITHOUT_SINGLES = 0.6
 /** `sep=;` in the first line, by which programs tell a spreadsheet the delimiter. */
 const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\r?\n/i
 
 /**
- * Whether a text is a table as spreadsheets and programs leave it: with a title, ragged records,
- * or quotes within fields. C26.
- * @param head the text's first bytes, one character a byte; `isWhole` whether that is all of it
+ * Whether a text is a table as spreadsheets and programs write it: with a title, ragged records, or quotes
+ * within fields. C26.
+ * @param head the text's first bytes, one character for each byte
+ * @param isWhole whether these are the whole text
  */
 export function isLooseCsv(head: string, isWhole: boolean): boolean {
   return [',', ';', '\t'].some((delimiter) => isTable(countFields(head, delimiter, isWhole)))
 }
 
-/** Whether the first line names the delimiter and the next ones have it. */
+/** Whether the first line names the delimiter and the next lines contain it. */
 export function hasSeparatorLine(head: string): boolean {
   const separator = SEPARATOR_LINE.exec(head)
   const [first = 0] =
@@ -35,7 +35,7 @@ function isTable(counts: readonly number[]): boolean {
   const records = counts.slice(first).filter((fields) => fields > 0)
   const [most, same] = mostCommon(records)
   if (records.length < RECORDS_MIN || most < 2) return false
-  // Lines of prose have a comma each often enough; below a title it is a table.
+  // Lines of prose often have a comma each; below a title they are a table.
   if (same === records.length && first > 0) return true
   const isEach = records.every((fields) => fields >= 2)
   return (
@@ -50,8 +50,8 @@ function mostCommon(records: readonly number[]): readonly [fields: number, recor
 }
 
 /**
- * Fields of each line, 0 of an empty one. A quote at a field's beginning opens one that may go over lines.
- * None where it is never closed.
+ * Fields of each line, 0 for an empty line. A quote at a field's beginning opens a quoted field that may span
+ * lines. Empty when a quote is never closed.
  */
 function countFields(text: string, delimiter: string, isWhole = true): readonly number[] {
   const counts: number[] = []
@@ -82,7 +82,8 @@ function isEmpty(text: string, start: number, end: number): boolean {
 }
 
 /**
- * @returns the place of the quote that ends a field, where two in a row stand for one; -1 where there is none
+ * @returns the place of the quote that ends a field, where two quotes in a row stand for one; -1 when there
+ * is none
  */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))

@@ -1,7 +1,8 @@
 /**
- * Whether a text is CSV under RFC 4180: at least two records, all with the same two or more fields, by one of
- * `,`, `;` and tab. Lines end with CR LF or LF. Empty lines at the very end are no records; elsewhere one is
- * a record of a single field. Memory does not depend on the text. Source: contract C26.
+ * Whether a text is CSV under RFC 4180: at least two records, all with the same number of fields, two or
+ * more, separated by `,`, `;` or tab. Lines end with CR LF or LF. Empty lines at the very end are not
+ * records; elsewhere an empty line is a record with a single field. Memory does not depend on the text.
+ * Source: contract C26.
  */
 export class CsvScanner {
   #candidates: readonly CsvCandidate[] = [
@@ -10,7 +11,7 @@ export class CsvScanner {
     new CsvCandidate('\t'),
   ]
 
-  /** False: it is not CSV, and no further byte can change that. */
+  /** False: the text is not CSV, and no further byte can change that. */
   push(chunk: Uint8Array): boolean {
     if (this.#candidates.length > 0)
       this.#candidates = this.#candidates.filter((candidate) => candidate.push(chunk))
@@ -22,7 +23,7 @@ export class CsvScanner {
   }
 }
 
-/** One delimiter's reading of the text. */
+/** The reading of the text with one delimiter. */
 class CsvCandidate {
   readonly #table: Uint8Array
   readonly #delimiter: number
@@ -37,7 +38,7 @@ class CsvCandidate {
     this.#delimiter = delimiter.charCodeAt(0)
   }
 
-  /** False: it is not CSV with this delimiter. It is not asked again. */
+  /** False: the text is not CSV with this delimiter. No further calls follow. */
   push(chunk: Uint8Array): boolean {
     if (this.#isOneStretch(chunk)) return true
     const table = this.#table
@@ -58,8 +59,8 @@ class CsvCandidate {
   }
 
   /**
-   * Whether the chunk is one stretch of a field, which the vectorised search tells at once. It makes the
-   * candidates cheap whose delimiter a long first line does not have.
+   * Whether the chunk is a part of a single field, which the vectorized search finds at once. This makes
+   * candidates cheap whose delimiter a long first line does not contain.
    */
   #isOneStretch(chunk: Uint8Array): boolean {
     if (this.#state === QUOTED) return !chunk.includes(QUOTE)
@@ -73,7 +74,7 @@ class CsvCandidate {
     return (!isOpen || this.#endRecord(this.#state)) && this.#records >= 2
   }
 
-  /** @param state the one before the line break */
+  /** @param state the state before the line break */
   #endRecord(state: number): boolean {
     if (this.#fields === 0 && (state === FIELD || state === EMPTY_RETURN)) {
       this.#hasEmptyLine = true
@@ -87,15 +88,17 @@ class CsvCandidate {
   }
 }
 
-/**
- * At a field's beginning, in a plain field, in a quoted one, behind its quote, behind a CR that ends a
- * record.
- */
+/** At the beginning of a field. */
 const FIELD = 0
+/** Within a plain field. */
 const PLAIN = 1
+/** Within a quoted field. */
 const QUOTED = 2
+/** After the closing quote of a field. */
 const CLOSED = 3
+/** After a CR that ends a record. */
 const RETURN = 4
+/** After a CR that ends an empty line. */
 const EMPTY_RETURN = 5
 const FIRST_ACTION = 6
 const DELIMIT = 6
@@ -121,7 +124,7 @@ function buildTable(delimiter: string): Uint8Array {
     put(state, '\r', state === FIELD ? EMPTY_RETURN : RETURN)
   }
   put(FIELD, '"', QUOTED)
-  // RFC 4180 has no quote inside a field that is not quoted.
+  // RFC 4180 allows no quote inside a field that is not quoted.
   put(PLAIN, '"', FAIL)
   put(QUOTED, '"', CLOSED)
   put(CLOSED, '"', QUOTED)

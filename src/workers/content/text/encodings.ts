@@ -1,7 +1,7 @@
 /**
- * Names a text in UTF-16 or UTF-32 by its first bytes: by its mark, or by the zeros that Latin letters leave
- * at every second place, or at three of four. Only for the refusal's text, as the other function here.
- * @param head the file's first bytes, one character a byte
+ * Names a text in UTF-16 or UTF-32 by its first bytes: by its mark, or by the zeros of Latin letters at every
+ * second place, or at three of four. Only for the refusal's text, as the other function here.
+ * @param head the file's first bytes, one character for each byte
  */
 export function nameWideEncoding(head: string): string | null {
   if (head.startsWith('\xff\xfe\0\0') || head.startsWith('\0\0\xfe\xff')) return 'UTF-32 text'
@@ -10,7 +10,7 @@ export function nameWideEncoding(head: string): string | null {
   return head.length < WIDE_BYTES_MIN || CONTROLS.test(head) ? null : byZeros(head)
 }
 
-/** Names a text in an encoding of single bytes, or one that NUL bytes spoil. Null: it is no text. */
+/** Names a text in a single-byte encoding, or a text with NUL bytes. Null: the bytes are not a text. */
 export function nameNarrowEncoding(head: string, fault: 'nul' | 'invalid' | null): string | null {
   if (fault === null || CONTROLS.test(head)) return null
   return fault === 'nul'
@@ -18,7 +18,7 @@ export function nameNarrowEncoding(head: string, fault: 'nul' | 'invalid' | null
     : 'text that is not UTF-8 (Latin-1 or another older encoding)'
 }
 
-/** Control characters that texts do not have; NUL is judged apart. */
+/** Control characters that texts do not contain; NUL is checked separately. */
 const CONTROLS = /[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f]/
 
 /** A file may begin with these two bytes by chance: a text in UTF-16 has no further control characters. */

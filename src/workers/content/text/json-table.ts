@@ -1,4 +1,7 @@
-/** The grammar of RFC 8259 as a table: one row of 256 entries a state, each the next state or an action. */
+/**
+ * The grammar of RFC 8259 as a table: a row of 256 entries for each state; an entry is the next state or an
+ * action.
+ */
 
 /** Numbers of the states. */
 export const STATES = {
@@ -25,16 +28,16 @@ export const STATES = {
   exponent: 25,
   exponentSign: 26,
   exponentDigits: 27,
-  /** `true`, `false` and `null` less their first letters, one state a letter. */
+  /** `true`, `false` and `null` without their first letters, a state for each letter. */
   words: 28,
-  /** Behind a value of the whole text, on its line. */
+  /** After a value of the whole text, on its line. */
   done: 38,
   count: 39,
 } as const
 
 const WORDS = ['rue', 'alse', 'ull'] as const
 
-/** What needs more than a next state. Numbers above those of the states. */
+/** Actions, which need more than a next state. Their numbers are above those of the states. */
 export const ACTIONS = {
   first: 64,
   openObject: 64,
@@ -47,12 +50,12 @@ export const ACTIONS = {
 
 const SPACE = ' \t\r\n'
 const DIGITS = '0123456789'
-/** The line break that the tables differ in. */
+/** The line break, in which the tables differ. */
 export const LINE_FEED = 0x0a
 
-/** Takes line breaks for white space. */
+/** Treats line breaks as white space. */
 export const JSON_TABLE: Uint8Array = buildTable()
-/** Reports a line break within a value, which ends the hope for NDJSON. */
+/** Reports a line break within a value, after which the text cannot be NDJSON. */
 export const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
 
 function buildLinesTable(): Uint8Array {
@@ -99,7 +102,7 @@ function putStructure(put: Put): void {
   putAfter(put, after)
 }
 
-/** What may follow a value inside an object or array. */
+/** The bytes that may follow a value inside an object or array. */
 function putAfter(put: Put, state: number): void {
   put(state, SPACE, STATES.after)
   put(state, ',', ACTIONS.comma)
@@ -107,7 +110,10 @@ function putAfter(put: Put, state: number): void {
   put(state, ']', ACTIONS.closeArray)
 }
 
-/** A string: its escape state follows it by one, its four hex states by two to five. */
+/**
+ * A string: the number of its escape state is one higher than its own, those of its four hex states two to
+ * five higher.
+ */
 function putText(put: Put, table: Uint8Array, { text, end }: { text: number; end: number }): void {
   table.fill(text, text * 256 + 0x20, text * 256 + 256)
   put(text, '"', end)

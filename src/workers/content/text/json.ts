@@ -1,13 +1,13 @@
 import { JSON_TEXT_DEPTH_MAX } from '../../../schemas/files/file-limits.ts'
 import { ACTIONS, JSON_LINES_TABLE, JSON_TABLE, LINE_FEED, STATES } from './json-table.ts'
 
-/** What the text is as JSON, by RFC 8259 and contract C26. */
+/** The text as JSON, by RFC 8259 and contract C26. */
 export interface JsonFinding {
   /** The whole text is one object or array. */
   readonly isJson: boolean
-  /** At least two lines that are not empty, each one object or array. */
+  /** At least two lines that are not empty, each with one object or array. */
   readonly isNdjson: boolean
-  /** It was given up where it nests deeper than JSON_TEXT_DEPTH_MAX. */
+  /** The reading stopped at a depth above JSON_TEXT_DEPTH_MAX. */
   readonly isTooDeep: boolean
 }
 
@@ -15,9 +15,9 @@ const OBJECT = 1
 const ARRAY = 2
 
 /**
- * Reads JSON and NDJSON in one pass: a table of states over the bytes and one byte per open level. A line
- * break inside a value ends the hope for NDJSON, a second value the hope for JSON, and without either it
- * stops.
+ * Reads JSON and NDJSON in one pass: a table of states over the bytes and one byte for each open level. A
+ * line break inside a value rules out NDJSON, a second value rules out JSON, and the reading stops when both
+ * are ruled out.
  */
 export class JsonScanner {
   #state: number = STATES.start
@@ -27,7 +27,7 @@ export class JsonScanner {
   #mayBeNdjson = true
   #isTooDeep = false
 
-  /** False: it is neither, and no further byte can change that. */
+  /** False: the text is neither, and no further byte can change that. */
   push(chunk: Uint8Array): boolean {
     let table = this.#mayBeNdjson ? JSON_LINES_TABLE : JSON_TABLE
     let state = this.#state
@@ -35,8 +35,8 @@ export class JsonScanner {
     let row = state << 8
     for (let at = 0; at < chunk.length; at++) {
       const next = table[row | (chunk[at] ?? 0)] ?? 0
-      // Within strings, numbers and white space the state stays: a test for that is cheaper than to wait for
-      // the row.
+      // Within strings, numbers and white space the state stays: testing this is cheaper than waiting for the
+      // row.
       if (next === state) continue
       if (next < ACTIONS.first) state = next
       else {

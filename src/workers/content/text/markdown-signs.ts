@@ -1,4 +1,7 @@
-/** `# Title` between empty lines: comments of scripts and settings stand beside what they speak of. */
+/**
+ * `# Title` between empty lines: comments of scripts and settings are directly beside the lines that they
+ * describe.
+ */
 const HEADING = /(?:^|\n[ \t]*\n|^[ \t]*\n) {0,3}#{1,6}[ \t]+[^\s#][^\n]*(?:\n[ \t]*(?:\n|$)|$)/
 const TILDES = /(?:^|\n[ \t]*\n) {0,3}~~~/
 const TASK = /^ {0,3}[-+*][ \t]+\[[ xX]\][ \t]/m
@@ -13,10 +16,10 @@ const OTHER_MARKUP = /^\[[^\]\n]+\]$|^:[\w-]+:|::[ \t]*$|\blink(?:git)?:|^\.\. |
 const ITEMS_MIN = 2
 
 /**
- * Whether a text has what sets Markdown apart from plain texts by habit alone: a heading between empty lines,
- * a fence of tildes behind one, tasks, or underlined titles or bold words beside lists, bold words or code.
- * Lists alone are in any text. C26.
- * @param head the text's first bytes, one character a byte
+ * Whether a text has signs of Markdown that distinguish it from plain text only by convention: a heading
+ * between empty lines, a fence of tildes after an empty line, tasks, or underlined titles or bold words
+ * together with lists, bold words or code. Lists alone occur in any text. C26.
+ * @param head the text's first bytes, one character for each byte
  */
 export function hasMarkdownSigns(head: string): boolean {
   const text = head.replace(/\r\n?/g, '\n')

@@ -1,12 +1,14 @@
-/** Signs of Markdown as tables: one row of 256 entries a state, each the next state or an action. */
+/**
+ * Signs of Markdown as tables: a row of 256 entries for each state; an entry is the next state or an action.
+ */
 
 export const STATES = {
   lineStart: 0,
-  /** Behind a CR: a line's start, unless LF belongs to the same line break. */
+  /** After a CR: the start of a line, unless LF belongs to the same line break. */
   afterReturn: 1,
-  /** Behind one to three spaces. */
+  /** After one to three spaces. */
   indent: 2,
-  /** Behind one and two back-ticks, three or more, and the words after those. */
+  /** After one and two backticks, three or more, and the words after those. */
   tick: 12,
   fence: 14,
   fenceNote: 15,
@@ -22,10 +24,10 @@ export const STATES = {
   targetNested: 39,
   targetAngle: 40,
   afterTarget: 41,
-  /** In a title within `"`, `'` and `(`, and behind it. */
+  /** In a title within `"`, `'` and `(`, and after the title. */
   title: 42,
   afterTitle: 45,
-  /** Behind an empty line, where further ones change nothing. */
+  /** After an empty line, where further empty lines change nothing. */
   emptyLine: 46,
   count: 47,
 } as const
@@ -99,7 +101,7 @@ function putLineStarts(put: Put): void {
   put(emptyLine, '\n', emptyLine)
 }
 
-/** Words behind three back-ticks hold no further one: that would be code within a line. */
+/** Words after three backticks contain no further backtick: that would be code within a line. */
 function putFences(put: Put, table: Uint8Array): void {
   const { tick, fence, fenceNote } = STATES
   put(tick, '`', tick + 1)
@@ -111,7 +113,7 @@ function putFences(put: Put, table: Uint8Array): void {
   }
 }
 
-/** `[text](target)` or `[text](target "title")` on one line, neither of them empty. */
+/** `[text](target)` or `[text](target "title")` on one line; text and target are not empty. */
 function putLinks(put: Put, table: Uint8Array): void {
   const { linkStart, linkText, linkEscape, linkClosed, target, targetText, targetNested, targetAngle } =
     STATES
@@ -170,7 +172,10 @@ function putLineEnds(put: Put, state: number): void {
   put(state, '\r', ACTIONS.endLineByReturn)
 }
 
-/** Cells of dashes with a colon at either side, between pipes. A line break leaves the row as it is. */
+/**
+ * Cells of dashes with an optional colon on either side, between pipes. A line break leaves the row
+ * unchanged.
+ */
 function buildDashes(): Uint8Array {
   const table = new Uint8Array((DASHES.gap + 1) * 256)
   const put = putInto(table)

@@ -1,12 +1,12 @@
 import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdown-table.ts'
 
-/** Bytes of a link: a bracket that is closed later than that begins none. Decision. */
+/** Bytes of a link: a bracket that closes later begins no link. Decision. */
 const LINK_BYTES_MAX = 4_096
 
 /**
- * Looks for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes: one
- * for lines and links, one for the row of dashes under a table's head, which must have as many cells. Of the
- * lines before it keeps counts and no text. Source: contract C26.
+ * Searches for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes:
+ * one for lines and links, one for the row of dashes under a table's head, which must have as many cells as
+ * the head. The scanner keeps counts of the lines before, and no text. Source: contract C26.
  */
 export class MarkdownScanner {
   #isFound = false
@@ -14,16 +14,17 @@ export class MarkdownScanner {
   #dashes: number = DASHES.start
   #pipes = 0
   #hasLeadingPipe = false
-  /** Cells of the line before, 0 when it had no pipe. */
+  /** Cells of the line before, 0 for a line without a pipe. */
   #cellsAbove = 0
-  /** Bytes before the current chunk, and the place of the bracket that may begin a link. */
+  /** Bytes before the current chunk. */
   #passed = 0
+  /** Place of the bracket that may begin a link. */
   #linkAt = 0
   #lastByte = 0
   /** The chunk that is being read. */
   #chunk: Uint8Array = NOTHING
 
-  /** False: it has been found. */
+  /** False: a sign has been found. */
   push(chunk: Uint8Array): boolean {
     if (this.#isFound) return false
     this.#chunk = chunk
@@ -35,7 +36,7 @@ export class MarkdownScanner {
       if (dashes !== DASHES.none) dashes = DASHES_TABLE[(dashes << 8) | byte] ?? 0
       const next = table[(state << 8) | byte] ?? 0
       if (next === state) {
-        // Most of a text is the rest of a line: no other state has to be looked at in there.
+        // Most of a text is the rest of a line: within it the other states need no check.
         if (dashes === DASHES.none) at = passSame(chunk, at, state)
       } else if (next < ACTIONS.first) {
         state = next
@@ -65,7 +66,7 @@ export class MarkdownScanner {
     return this.#isFound
   }
 
-  /** @param at the place in the chunk of the byte that calls for it */
+  /** @param at the place in the chunk of the byte that causes the action */
   #act(action: number, state: number, at: number): number {
     switch (action) {
       case ACTIONS.pipe:
@@ -92,7 +93,7 @@ export class MarkdownScanner {
     }
   }
 
-  /** Behind an identifier or a closing bracket a bracket is an index in code. */
+  /** After an identifier or a closing bracket, a bracket is an index in code. */
   #openLink(at: number): number {
     const before = at === 0 ? this.#lastByte : (this.#chunk[at - 1] ?? 0)
     if (isCodeBefore(before)) return STATES.rest
@@ -114,7 +115,7 @@ export class MarkdownScanner {
 
 const NOTHING = new Uint8Array(0)
 
-/** @returns the last place from `at` on up to which the bytes leave the state as it is */
+/** @returns the last place from `at` on up to which the bytes leave the state unchanged */
 function passSame(chunk: Uint8Array, at: number, state: number): number {
   const table = MARKDOWN_TABLE
   const row = state << 8

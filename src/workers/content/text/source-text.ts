@@ -1,17 +1,18 @@
-/** Bytes at the beginning and at the end of a text by which markup and scripts are told. Decision. */
+/** Bytes at the beginning of a text that show markup and scripts. Decision. */
 export const SOURCE_HEAD_BYTES = 4_096
+/** Bytes at the end of a text that show markup and scripts. Decision. */
 export const SOURCE_TAIL_BYTES = 256
 
 /**
- * Texts that are plain whatever else their structure looks like: `document` is HTML, SVG or XML and `script`
- * a program, which neither a comma nor a `# comment` makes CSV or Markdown. `fragment` begins with a tag,
- * which no CSV does, but Markdown may; `docstring` begins as Python modules do, which no Markdown does, but
- * CSV may. C26.
+ * Kinds of text that override the structure. `document` is HTML, SVG or XML, and `script` a program: neither
+ * a comma nor a `# comment` makes them CSV or Markdown. `fragment` begins with a tag, as no CSV does, but
+ * Markdown may; `docstring` begins like a Python module, as no Markdown does, but CSV may. C26.
  */
 export type SourceKind = 'document' | 'script' | 'fragment' | 'docstring'
 
 /**
- * @param head the text's first bytes without a byte order mark, one character a byte; `tail` its last ones
+ * @param head the text's first bytes without a byte order mark, one character for each byte
+ * @param tail the text's last bytes
  */
 export function sourceKind(head: string, tail: string): SourceKind | null {
   if (head.startsWith('#!')) return 'script'
@@ -21,10 +22,10 @@ export function sourceKind(head: string, tail: string): SourceKind | null {
 }
 
 const ROOTS = /^<(?:\?xml|\?php|!doctype|!entity|html|head|body|svg|script|style|rss|feed|urlset|project)\b/i
-/** Tags that Markdown files begin and end with. */
+/** Tags with which Markdown files begin and end. */
 const IN_MARKDOWN = /^(?:p|div|center|img|a|br|picture|details|h[1-6]|table)$/
 
-/** It begins as a document does, or with a tag that is closed by the very end. */
+/** Whether the text begins like a document, or with a tag that the very end closes. */
 function isDocument(markup: string, tail: string): boolean {
   if (ROOTS.test(markup)) return true
   const name = /^<([a-z][\w:.-]*)/i.exec(markup)?.[1]?.toLowerCase()
@@ -42,12 +43,15 @@ function withoutMarkupComments(head: string): string {
   return text
 }
 
-/** Comments of the languages below, up to the first line that says something. */
+/** Comments of the languages below, up to the first other line. */
 const COMMENTS = /^(?:\s+|(?:#|--)[^\n]*(?:\n|$))/
-/** Characters of a line that are looked at, which bounds the time that an expression takes. */
+/** Characters of a line that are examined, which bounds the time of an expression. */
 const LINE_CHARS_MAX = 500
 
-/** First statements of common languages. Prose must not match: each asks for what prose lacks there. */
+/**
+ * First statements of common languages. Prose must not match: each expression requires something that prose
+ * lacks there.
+ */
 const STATEMENTS: readonly RegExp[] = [
   /^(?:\/[*/]|[ru]?''')/,
   /^(['"])use strict\1;?\s*$/,
@@ -72,7 +76,9 @@ const STATEMENTS: readonly RegExp[] = [
   /(?:[\w)\]>"'*+] ?\{|\);|\};|=.*;)\s*$/,
 ]
 
-/** Looks at the first line that is no comment; `#include` is a statement although it begins as one. */
+/**
+ * Examines the first line that is not a comment; `#include` is a statement although it begins like a comment.
+ */
 function scriptKind(head: string): 'script' | 'docstring' | null {
   let text = head.trimStart()
   for (;;) {

@@ -8,17 +8,16 @@ import { Utf8Check } from './utf8.ts'
 import type { TextType } from '../verdict.ts'
 import { HeadWindow, TailWindow } from '../windows.ts'
 
-/**
- * First bytes of a text by which a table that is not strict is told, and Markdown by its habits. Decision.
- */
+/** First bytes of a text that show a table that is not strict. Decision. */
 const CSV_HEAD_BYTES = 65_536
+/** First bytes of a text that show Markdown by its conventions. Decision. */
 const MARKDOWN_HEAD_BYTES = 16_384
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const
 
 /**
- * What a text is by its structure, and whether it is UTF-8 at all. A byte order mark is borne and passed
- * over.
+ * Determines the type of a text by its structure, and whether it is UTF-8 at all. A byte order mark is
+ * tolerated and skipped.
  */
 export class TextScanner {
   readonly #utf8 = new Utf8Check()
@@ -27,10 +26,10 @@ export class TextScanner {
   readonly #json = new JsonScanner()
   readonly #csv = new CsvScanner()
   readonly #markdown = new MarkdownScanner()
-  /** Bytes of a byte order mark seen so far, or null once it is clear whether there is one. */
+  /** Bytes of a byte order mark so far, or null once its presence is decided. */
   #markBytes: number | null = 0
 
-  /** False: it is not UTF-8 text. */
+  /** False: the file is not UTF-8 text. */
   push(chunk: Uint8Array): boolean {
     if (!this.#utf8.push(chunk)) return false
     const text = this.#markBytes === null ? chunk : this.#withoutMark(chunk, this.#markBytes)
@@ -42,7 +41,7 @@ export class TextScanner {
     return this.#utf8.fault
   }
 
-  /** Null: it is not UTF-8 text. */
+  /** Null: the file is not UTF-8 text. */
   finish(): TextType | null {
     return this.#utf8.finish() ? this.#typeByStructure() : null
   }
@@ -69,13 +68,13 @@ export class TextScanner {
     return isMarkdown && source !== 'docstring' ? 'text/markdown' : 'text/plain'
   }
 
-  /** What begins as JSON does is none, however many commas are on its lines. */
+  /** A text that begins like JSON is never CSV, however many commas are on its lines. */
   #isLooseCsv(head: string): boolean {
     return !/^\s*[[{]/.test(head) && isLooseCsv(head, !this.#head.isFull)
   }
 
   /**
-   * A valid text that begins with the mark's first byte and not with the mark has its bytes read after all.
+   * A valid text may begin with the mark's first byte and not with the mark: its bytes are read after all.
    */
   #withoutMark(chunk: Uint8Array, seen: number): Uint8Array {
     let at = 0

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Strict UTF-8 without NUL, over a stream of chunks: no overlong forms, no surrogates, nothing above
- * U+10FFFF, and no sequence cut off by the end. The checking itself is Node's vectorised one; ours is what
- * lies across chunks.
+ * Checks strict UTF-8 without NUL, over a stream of chunks: no overlong forms, no surrogates, nothing above
+ * U+10FFFF, and no sequence that the end cuts off. Node's vectorized check does the work; this class handles
+ * sequences across chunks.
  */
 export class Utf8Check {
   fault: 'nul' | 'invalid' | null = null
@@ -32,7 +32,7 @@ export class Utf8Check {
     return this.fault === null
   }
 
-  /** @returns where the chunk goes on behind the cut sequence, or -1 when that is invalid */
+  /** @returns where the chunk continues after the completed sequence, or -1 when that is invalid */
   #completeCut(chunk: Uint8Array): number {
     const missing = sequenceBytes(this.#cut[0] ?? 0) - this.#cutLength
     const taken = chunk.subarray(0, missing)
@@ -52,14 +52,14 @@ export class Utf8Check {
 
 const SEQUENCE_BYTES_MAX = 4
 
-/** Bytes of the sequence that a byte begins; what begins none counts as one and is judged with the rest. */
+/** Bytes of the sequence that a byte begins; any other byte counts as one and is checked with the rest. */
 function sequenceBytes(lead: number): number {
   if (lead >= 0xf0 && lead < 0xf8) return 4
   if (lead >= 0xe0) return lead < 0xf0 ? 3 : 1
   return lead >= 0xc0 ? 2 : 1
 }
 
-/** Length of the chunk less a sequence at its end that needs bytes of the next. */
+/** Length of the chunk without an incomplete sequence at its end. */
 function wholeLength(chunk: Uint8Array): number {
   for (let back = 1; back < SEQUENCE_BYTES_MAX && back <= chunk.length; back++) {
     const byte = chunk[chunk.length - back] ?? 0
