@@ -3,7 +3,7 @@ import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures
 import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { PathClaim } from '../ports/containers/container-rows.ts'
-import type { Upload as PendingFile } from '../ports/files/files.ts'
+import type { PendingFile } from '../ports/files/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 import type { Staging, StoredObject } from '../ports/files/storage.ts'
 import type { ContainerPath, Stored, StoreInput, WrittenFile } from '../ports/files/transfer.ts'

@@ -1,7 +1,7 @@
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import type { Outcome } from '../../schemas/failures.ts'
 import { FILE_BYTES_MAX } from '../../schemas/files/file-limits.ts'
-import type { FileFacts, FileRecord, Upload as PendingFile } from '../ports/files/files.ts'
+import type { FileFacts, FileRecord, PendingFile } from '../ports/files/files.ts'
 import type { IntakeSession, IntakeVerdict } from '../ports/files/intake.ts'
 import { ObjectWriting } from './object-writing.ts'
 import type { TransferDeps } from './transfer-deps.ts'

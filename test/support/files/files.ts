@@ -1,6 +1,6 @@
 /** File rows in a database of their own, with a workspace to put them in. */
 import type { Outcome } from '../../../src/schemas/failures.ts'
-import type { FileFacts, Files, Upload, UploadInput } from '../../../src/server/ports/files/files.ts'
+import type { FileFacts, Files, PendingFile, UploadInput } from '../../../src/server/ports/files/files.ts'
 import { openFiles, type FilesOptions } from '../../../src/server/store/files/files.ts'
 import { insertOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { insertWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
@@ -63,7 +63,7 @@ export async function begun(
   workspaceId: string,
   reserveBytes: number,
   more: Partial<UploadInput> = {},
-): Promise<Upload> {
+): Promise<PendingFile> {
   const value = must(await files.begin({ workspaceId, reserveBytes, idempotency: null, ...more }))
   if (value.kind !== 'new') throw new Error('the preparation met an earlier call')
   return value.upload

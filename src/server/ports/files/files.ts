@@ -57,7 +57,7 @@ export interface UploadInput {
 }
 
 /** A `pending` row that this process holds: its lease is renewed until the row is committed or abandoned. */
-export interface Upload {
+export interface PendingFile {
   /** Id of the file and of its object. */
   readonly id: string
   readonly workspaceId: string
@@ -68,7 +68,7 @@ export interface Upload {
 }
 
 export type Begun =
-  | { readonly kind: 'new'; readonly upload: Upload }
+  | { readonly kind: 'new'; readonly upload: PendingFile }
   /**
    * The same `Idempotency-Key` has stored a file already; the bytes of the repetition are still to be
    * compared with `sha256`.
@@ -87,7 +87,7 @@ export interface Files {
    * Reserves for a file of `bytes` in all, in steps of QUOTA_STEP_BYTES; does nothing while the reservation
    * covers the file. Failures: quota_exceeded, upload_lost, client_gone, store_unavailable.
    */
-  extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>>
+  extend(upload: PendingFile, bytes: number, signal?: AbortSignal): Promise<Outcome<null>>
   /**
    * Makes the file visible and settles the reservation to its true size. To be called after the object is
    * published. `upload_lost`: the sweep took the row over, and the caller removes the object. Failures: also
@@ -95,7 +95,7 @@ export interface Files {
    * (the row may be committed all the same). After these two, call `abandon`, which leaves a committed row
    * alone, and leave the object to the sweep.
    */
-  commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>>
+  commit(upload: PendingFile, facts: FileFacts): Promise<Outcome<FileRecord>>
   /**
    * Ends the upload of a container file: its reservation becomes use of a container path, which this write
    * then holds alone until `ContainerSizes.release`. To be called before the file is published: from here on
@@ -104,14 +104,14 @@ export interface Files {
    * where more is counted than was reserved. Failures: upload_lost, quota_exceeded, busy, client_gone,
    * store_unavailable; call `abandon` after them.
    */
-  claimPath(upload: Upload, to: ClaimInput): Promise<Outcome<PathClaim>>
+  claimPath(upload: PendingFile, to: ClaimInput): Promise<Outcome<PathClaim>>
   /**
    * Ends an upload that will not be committed and frees its quota at once. Callers may ignore a failure: the
    * sweep frees the quota then.
    * @param mayHaveObject true once `publish` was called: the row then stays until the sweep has removed the
    * bytes
    */
-  abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>>
+  abandon(upload: PendingFile, mayHaveObject: boolean): Promise<Outcome<null>>
   /** Failures: file_unknown, store_unavailable. */
   get(workspaceId: string, id: string): Promise<Outcome<FileRecord>>
   /** In the order of their ids, oldest first. Failure: store_unavailable. */

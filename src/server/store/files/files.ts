@@ -16,7 +16,7 @@ import type {
   FilePageInput,
   FileRecord,
   Files,
-  Upload,
+  PendingFile,
   UploadInput,
 } from '../../ports/files/files.ts'
 import { claimPath } from '../containers/container-sizes.ts'
@@ -59,7 +59,7 @@ export function openFiles(options: FilesOptions): Files {
   return new FileStore(options)
 }
 
-interface OwnUpload extends Upload {
+interface OwnUpload extends PendingFile {
   reservedBytes: number
 }
 
@@ -118,7 +118,7 @@ class FileStore implements Files {
     }
   }
 
-  async extend(upload: Upload, bytes: number, signal?: AbortSignal): Promise<Outcome<null>> {
+  async extend(upload: PendingFile, bytes: number, signal?: AbortSignal): Promise<Outcome<null>> {
     const own = this.#uploads.get(upload.id)
     if (own === undefined) return fail('upload_lost')
     if (bytes <= own.reservedBytes) return ok(null)
@@ -157,7 +157,7 @@ class FileStore implements Files {
     return ok(false)
   }
 
-  async commit(upload: Upload, facts: FileFacts): Promise<Outcome<FileRecord>> {
+  async commit(upload: PendingFile, facts: FileFacts): Promise<Outcome<FileRecord>> {
     const committed = await reach<FileRecord>(async () => {
       const row = await this.#lane.within(upload.workspaceId, (sql) =>
         sql.begin((tx) => this.#settleAndAdvance(tx, upload, facts)),
@@ -170,7 +170,7 @@ class FileStore implements Files {
     return committed
   }
 
-  async claimPath(upload: Upload, to: ClaimInput): Promise<Outcome<PathClaim>> {
+  async claimPath(upload: PendingFile, to: ClaimInput): Promise<Outcome<PathClaim>> {
     const patience = new Backoff(this.#options)
     const waiter = this.#waiters.waiter({ workspaceId: upload.workspaceId, idempotency: null })
     const waitMs = this.#options.containerWaitMs ?? CONTAINER_WAIT_MS_MAX
@@ -202,7 +202,7 @@ class FileStore implements Files {
     }
   }
 
-  abandon(upload: Upload, mayHaveObject: boolean): Promise<Outcome<null>> {
+  abandon(upload: PendingFile, mayHaveObject: boolean): Promise<Outcome<null>> {
     this.#uploads.delete(upload.id)
     return reach(async () =>
       ok(
@@ -270,7 +270,7 @@ class FileStore implements Files {
   #own(
     workspaceId: string,
     { id, reservedBytes }: { readonly id: string; readonly reservedBytes: number },
-  ): Upload {
+  ): PendingFile {
     const upload: OwnUpload = { id, workspaceId, attempt: 1, reservedBytes }
     this.#uploads.set(id, upload)
     return upload
