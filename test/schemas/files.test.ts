@@ -5,10 +5,10 @@ import {
   fileAnswer,
   shapeOf,
   type FileShape,
-  type ToldFile,
+  type ShownFile,
 } from '../../src/schemas/files/files.ts'
 
-const FILE: ToldFile = {
+const FILE: ShownFile = {
   id: 'file_1',
   filename: 'a/b.csv',
   mimeType: 'text/csv',

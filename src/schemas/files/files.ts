@@ -83,7 +83,7 @@ export function isFileId(text: string): boolean {
 }
 
 /** The fields of a file that replies show; a row of the store has them. */
-export interface ToldFile {
+export interface ShownFile {
   readonly id: string
   readonly filename: string
   readonly mimeType: string
@@ -117,7 +117,7 @@ export function purposeIssue(purpose: string): Issue | null {
       }
 }
 
-export function fileAnswer(file: ToldFile, shape: FileShape): FileAnswer {
+export function fileAnswer(file: ShownFile, shape: FileShape): FileAnswer {
   const { id, filename, expiresAt = null } = file
   return shape === 'openai'
     ? {
@@ -187,14 +187,14 @@ export const FileDeletedAnswer = Type.Union([
 ])
 export type FileDeletedAnswer = Static<typeof FileDeletedAnswer>
 
-export interface ToldFilePage {
-  readonly files: readonly ToldFile[]
+export interface ShownFilePage {
+  readonly files: readonly ShownFile[]
   readonly hasMore: boolean
   /** Cursor of the next page. */
   readonly next: string | null
 }
 
-export function fileListAnswer({ files, hasMore, next }: ToldFilePage, shape: FileShape): FileListAnswer {
+export function fileListAnswer({ files, hasMore, next }: ShownFilePage, shape: FileShape): FileListAnswer {
   const page = {
     data: files.map((file) => fileAnswer(file, shape)),
     has_more: hasMore,

@@ -94,7 +94,7 @@ export const SecretPageAnswer = Type.Object({ data: Type.Array(SecretShape), has
 export const EffectivePageAnswer = Type.Object({ data: Type.Array(EffectiveShape), has_more: Type.Boolean() })
 
 /** The fields of a secret that replies show; a row of the store has them. */
-export interface ToldSecret {
+export interface ShownSecret {
   readonly name: string
   readonly hosts: readonly string[] | null
   readonly fingerprint: string | null
@@ -106,6 +106,6 @@ export function secretAnswer({
   hosts,
   fingerprint,
   createdAt,
-}: ToldSecret): Static<typeof SecretShape> {
+}: ShownSecret): Static<typeof SecretShape> {
   return { name, hosts: hosts === null ? null : [...hosts], fingerprint, created_at: createdAt.toISOString() }
 }

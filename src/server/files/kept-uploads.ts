@@ -1,6 +1,6 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
-import type { ToldFile } from '../../schemas/files/files.ts'
+import type { ShownFile } from '../../schemas/files/files.ts'
 import type { Upload } from '../ports/byte-streams.ts'
 import type { FileHost, HostedUpload, ProviderFiles } from '../ports/files/file-hosts.ts'
 import type { Idempotency, KeptAnswer, IdempotencyClaim } from '../ports/idempotency.ts'
@@ -90,8 +90,8 @@ async function storeFirst(
 }
 
 /** Parses what `storeFirst` wrote; only the instants are texts in the JSON. */
-function fileOf({ json }: KeptAnswer): ToldFile {
-  const described = JSON.parse(json) as Omit<ToldFile, 'createdAt' | 'expiresAt'> & {
+function fileOf({ json }: KeptAnswer): ShownFile {
+  const described = JSON.parse(json) as Omit<ShownFile, 'createdAt' | 'expiresAt'> & {
     readonly createdAt: string
     readonly expiresAt?: string | null
   }

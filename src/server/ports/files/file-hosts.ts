@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { ToldFile } from '../../../schemas/files/files.ts'
+import type { ShownFile } from '../../../schemas/files/files.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Content, Upload } from '../byte-streams.ts'
 import type { StoreInput } from './transfer.ts'
@@ -15,7 +15,7 @@ export interface FileHost {
   /** Failures: query_invalid (the host does not support the query), and those of the host. */
   list(input: HostedPageInput): Promise<Outcome<HostedPage>>
   /** Failures: file_unknown, and those of the host. */
-  get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>>
+  get(id: string, signal: AbortSignal): Promise<Outcome<ShownFile>>
   /**
    * Failures: file_unknown, file_not_downloadable, and those of the host. The caller has to close the
    * content.
@@ -26,7 +26,7 @@ export interface FileHost {
 }
 
 export interface HostedUpload {
-  readonly file: ToldFile
+  readonly file: ShownFile
   /** Lower-case hex SHA-256 of the file's bytes. */
   readonly sha256: string
   readonly isReplay: boolean
@@ -34,7 +34,7 @@ export interface HostedUpload {
 
 export interface HostedContent {
   readonly content: Content
-  readonly file: ToldFile
+  readonly file: ShownFile
 }
 
 export interface HostedPageInput {
@@ -56,7 +56,7 @@ export interface HostedPageInput {
 }
 
 export interface HostedPage {
-  readonly files: readonly ToldFile[]
+  readonly files: readonly ShownFile[]
   readonly hasMore: boolean
 }
 

@@ -1,10 +1,10 @@
 import type { Outcome } from '../../../schemas/failures.ts'
-import type { ToldFile } from '../../../schemas/files/files.ts'
+import type { ShownFile } from '../../../schemas/files/files.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { HostedPage, HostedPageInput } from '../../ports/files/file-hosts.ts'
 
 /** A file as its provider describes it. */
-export type ProviderFile = Omit<ToldFile, 'mimeType' | 'sizeBytes'> & {
+export type ProviderFile = Omit<ShownFile, 'mimeType' | 'sizeBytes'> & {
   /** Null where the provider gives none. */
   readonly mimeType: string | null
   /** Null where the provider gives none. */
@@ -46,11 +46,11 @@ export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | 
   const page = membersOf(value)
   const list = page['data']
   if (!Array.isArray(list)) return null
-  const files: ToldFile[] = []
+  const files: ShownFile[] = []
   for (const item of list as readonly unknown[]) {
     const file = protocol.readFile(item)
     if (file === null) return null
-    files.push(toldFile(file))
+    files.push(shownFile(file))
   }
   return { files, hasMore: page['has_more'] === true }
 }
@@ -59,7 +59,7 @@ export function readPage(protocol: FilesProtocol, value: unknown): HostedPage | 
  * Fills in missing members: a missing type becomes the unknown type, and a missing size 0, since the size has
  * to be a number.
  */
-export function toldFile(file: ProviderFile): ToldFile {
+export function shownFile(file: ProviderFile): ShownFile {
   return { ...file, mimeType: file.mimeType ?? UNKNOWN_TYPE, sizeBytes: file.sizeBytes ?? 0 }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { FILE_BYTES_MAX, PROVIDER_FILE_ID_CHARS_MAX } from '../../../schemas/files/file-limits.ts'
-import type { ToldFile } from '../../../schemas/files/files.ts'
+import type { ShownFile } from '../../../schemas/files/files.ts'
 import type { ByteReader, Content, Upload } from '../../ports/byte-streams.ts'
 import type { EgressStream } from '../../ports/egress/egress.ts'
 import type {
@@ -16,7 +16,7 @@ import type { Intake } from '../../ports/files/intake.ts'
 import type { StoreInput } from '../../ports/files/transfer.ts'
 import type { FilesLink } from './files-link.ts'
 import { PartReader } from './part-reader.ts'
-import { readPage, toldFile, type ProviderFile } from './protocol.ts'
+import { readPage, shownFile, type ProviderFile } from './protocol.ts'
 import { sendFile, type Sent } from './send-file.ts'
 
 const PARTIAL = 206
@@ -75,9 +75,9 @@ export class ProviderHost implements FileHost {
     return page === null ? this.#link.invalid(new Error('not a page of files')) : ok(page)
   }
 
-  async get(id: string, signal: AbortSignal): Promise<Outcome<ToldFile>> {
+  async get(id: string, signal: AbortSignal): Promise<Outcome<ShownFile>> {
     const file = await this.#fileOf(id, signal)
-    return file.ok ? ok(toldFile(file.value)) : file
+    return file.ok ? ok(shownFile(file.value)) : file
   }
 
   async open(id: string, signal: AbortSignal): Promise<Outcome<HostedContent>> {
@@ -92,7 +92,7 @@ export class ProviderHost implements FileHost {
       // The body's reader closes its connection; without a reader there is no connection.
       close: () => undefined,
     }
-    return ok({ content, file: toldFile(found.value) })
+    return ok({ content, file: shownFile(found.value) })
   }
 
   async remove(id: string, signal: AbortSignal): Promise<Outcome<null>> {
