@@ -5,19 +5,19 @@ import { CONTENT_SLICE_BYTES_MAX, createContentScanner, type ContentScanner } fr
 import type { RefusedContent } from '../content/verdict.ts'
 import { detach, wholeBuffers } from '../detach.ts'
 import { createSealer, type Sealer } from '../seal/sealer.ts'
-import type { IntakeJob, SealJob, ThreadSession, ToThread, Voice } from './protocol.ts'
+import type { IntakeJob, SealJob, ThreadSession, ToThread, SessionOutput } from './protocol.ts'
 
 /** The type of a file without an accepted type, or without a check. */
 const UNTYPED = 'application/octet-stream'
 /** Bytes below which buffers, such as those of tags and headers, are left to garbage collection. */
-const LET_GO_BYTES_MIN = 4_096
+const DETACHED_BYTES_MIN = 4_096
 
 /**
  * An upload in progress: every byte is scanned, hashed, sealed and written, in this order, in slices. Design
  * §5.
  */
 export class IntakeWork implements ThreadSession {
-  readonly #voice: Voice
+  readonly #output: SessionOutput
   readonly #content: IntakeJob['content']
   readonly #scanner: ContentScanner | null
   readonly #hash = createHash('sha256')
@@ -29,8 +29,8 @@ export class IntakeWork implements ThreadSession {
   #sizeBytes = 0
   #isWhole = false
 
-  constructor(job: IntakeJob, voice: Voice) {
-    this.#voice = voice
+  constructor(job: IntakeJob, output: SessionOutput) {
+    this.#output = output
     this.#content = job.content
     this.#scanner = job.content === 'any' ? null : createContentScanner()
     this.#sealer = job.seal === null ? null : sealerOf(job.seal)
@@ -65,7 +65,7 @@ export class IntakeWork implements ThreadSession {
     if (this.#at === piece.length) {
       this.#at = 0
       this.#pieces.shift()
-      this.#voice.say({ kind: 'spent', bytes: piece.bytes, length: piece.length }, piece.bytes)
+      this.#output.post({ kind: 'spent', bytes: piece.bytes, length: piece.length }, piece.bytes)
     }
     return this.#pieces.length > 0 || this.#isWhole
   }
@@ -90,7 +90,7 @@ export class IntakeWork implements ThreadSession {
     // Some file systems report a failed write only here.
     this.#close()
     const mimeType = verdict?.ok === true ? verdict.mimeType : UNTYPED
-    this.#voice.end({
+    this.#output.end({
       kind: 'verdict',
       mimeType,
       sizeBytes: this.#sizeBytes,
@@ -100,12 +100,12 @@ export class IntakeWork implements ThreadSession {
 
   #refuse({ isEmpty, found }: RefusedContent): void {
     const name = isEmpty ? 'file_empty' : 'content_unsupported'
-    this.#voice.end({ kind: 'failed', name, fields: { found, accepted: ACCEPTED_CONTENT }, cause: '' })
+    this.#output.end({ kind: 'failed', name, fields: { found, accepted: ACCEPTED_CONTENT }, cause: '' })
   }
 
   #writeSealed(pieces: readonly Uint8Array[]): void {
     this.#write(pieces)
-    detach(wholeBuffers(pieces, LET_GO_BYTES_MIN))
+    detach(wholeBuffers(pieces, DETACHED_BYTES_MIN))
   }
 
   /**

@@ -63,7 +63,7 @@ function randomSalt(count: number): Uint8Array<ArrayBuffer> {
 }
 
 class Pushing implements IntakeSession {
-  readonly #wish: IntakeInput
+  readonly #input: IntakeInput
   readonly #budget: UploadBudget
   readonly #failureOf: (cause: unknown) => Failure
   #share: Share | null = null
@@ -73,8 +73,8 @@ class Pushing implements IntakeSession {
   #sizeBytes = 0
   #end: Outcome<IntakeVerdict> | null = null
   #isCancelled = false
-  #roomTold: () => void = () => {}
-  #failureTold: ((failure: Failure) => void) | null = null
+  #onRoom: () => void = () => {}
+  #onFailure: ((failure: Failure) => void) | null = null
   #finished: ((end: Outcome<IntakeVerdict>) => void) | null = null
 
   constructor({
@@ -86,7 +86,7 @@ class Pushing implements IntakeSession {
     budget: UploadBudget
     failureOf: (cause: unknown) => Failure
   }) {
-    this.#wish = input
+    this.#input = input
     this.#budget = budget
     this.#failureOf = failureOf
   }
@@ -101,9 +101,9 @@ class Pushing implements IntakeSession {
     const share = this.#share
     if (share === null || this.#finished !== null) return false
     this.#sizeBytes += bytes.length
-    if (this.#sizeBytes > this.#wish.bytesMax) {
+    if (this.#sizeBytes > this.#input.bytesMax) {
       this.#session?.cancel()
-      this.#settle(fail('file_too_large', { fields: { limit: this.#wish.bytesMax } }))
+      this.#settle(fail('file_too_large', { fields: { limit: this.#input.bytesMax } }))
       return false
     }
     if (bytes.length === 0) return share.hasRoom === null
@@ -112,23 +112,23 @@ class Pushing implements IntakeSession {
     if (this.#budget.fits(share)) return share.hasRoom === null
     // Bytes that are kept back here would never make room.
     this.#post()
-    share.hasRoom = () => this.#roomTold()
+    share.hasRoom = () => this.#onRoom()
     return false
   }
 
-  onRoom(told: () => void): void {
-    this.#roomTold = told
+  onRoom(notify: () => void): void {
+    this.#onRoom = notify
   }
 
-  onFailure(told: (failure: Failure) => void): void {
-    this.#failureTold = told
+  onFailure(notify: (failure: Failure) => void): void {
+    this.#onFailure = notify
     if (this.#end !== null) this.#tellFailure(this.#end)
   }
 
   finish(): Promise<Outcome<IntakeVerdict>> {
     if (this.#end !== null) return Promise.resolve(this.#end)
     this.#post()
-    this.#session?.say({ kind: 'end' })
+    this.#session?.post({ kind: 'end' })
     return new Promise((resolve) => {
       this.#finished = resolve
     })
@@ -143,7 +143,7 @@ class Pushing implements IntakeSession {
     return this.#session?.over ?? Promise.resolve()
   }
 
-  hear(message: FromThread): void {
+  onMessage(message: FromThread): void {
     if (message.kind === 'spent') {
       this.#budget.recycle(message.bytes)
       if (this.#share !== null) this.#budget.give(this.#share, message.length)
@@ -155,13 +155,13 @@ class Pushing implements IntakeSession {
     }
   }
 
-  lose(cause: unknown): void {
+  onLost(cause: unknown): void {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
   /** A lost thread may have created the file after its owner had discarded it. */
   async #clean(): Promise<void> {
-    const path = this.#wish.target?.path
+    const path = this.#input.target?.path
     if (path !== undefined) await rm(path, { force: true }).catch(() => undefined)
   }
 
@@ -182,7 +182,7 @@ class Pushing implements IntakeSession {
     const length = this.#filledBytes
     this.#buffer = null
     this.#filledBytes = 0
-    this.#session?.say({ kind: 'piece', bytes: buffer, length }, buffer)
+    this.#session?.post({ kind: 'piece', bytes: buffer, length }, buffer)
   }
 
   #settle(end: Outcome<IntakeVerdict>): void {
@@ -198,9 +198,9 @@ class Pushing implements IntakeSession {
 
   /** Not before the caller's current step is over: the caller may be in the middle of a push. */
   #tellFailure(end: Outcome<IntakeVerdict>): void {
-    const told = this.#failureTold
-    if (end.ok || this.#isCancelled || told === null) return
-    this.#failureTold = null
-    queueMicrotask(() => told(end.failure))
+    const notify = this.#onFailure
+    if (end.ok || this.#isCancelled || notify === null) return
+    this.#onFailure = null
+    queueMicrotask(() => notify(end.failure))
   }
 }

@@ -96,8 +96,8 @@ export interface ThreadSession {
 }
 
 /** Sends messages from a session to its main side. */
-export interface Voice {
-  say(message: FromThread, moved?: ArrayBuffer): void
+export interface SessionOutput {
+  post(message: FromThread, moved?: ArrayBuffer): void
   /** Sends the message after all resources are released, and ends the session. */
   end(message: LastMessage): void
 }

@@ -31,7 +31,7 @@ const LOOKS_MAX = 2 * PINGS_MAX
 
 /** The main side of a session. */
 export interface Session {
-  say(message: ToThread, moved?: ArrayBuffer): void
+  post(message: ToThread, moved?: ArrayBuffer): void
   /** Harmless twice and after the end. */
   cancel(): void
   /**
@@ -46,13 +46,13 @@ export interface Session {
 }
 
 /**
- * The callbacks of a session's main side. None comes after `lose` or a last message, or for a cancelled
+ * The callbacks of a session's main side. None comes after `onLost` or a last message, or for a cancelled
  * session.
  */
-export interface SessionEars {
-  hear(message: FromThread): void
+export interface SessionCallbacks {
+  onMessage(message: FromThread): void
   /** The thread ended without a last message. */
-  lose(cause: unknown): void
+  onLost(cause: unknown): void
 }
 
 export interface SessionLoad {
@@ -111,7 +111,7 @@ export class SessionPool {
   readonly #places: Places
   readonly #running = new Set<RunningSession>()
   readonly #watch: NodeJS.Timeout
-  readonly #silence = new Map<number, { pings: number; isHeard: boolean }>()
+  readonly #silence = new Map<number, { pings: number; hasAnswered: boolean }>()
   readonly #ended = new Set<number>()
   readonly #clock = new ThreadClock()
   #silentThreads = 0
@@ -137,7 +137,11 @@ export class SessionPool {
   }
 
   /** Failures: busy (no place, or none for the holder), draining. */
-  start(job: Job<SessionJob>, { holder, moved }: SessionTerms, ears: SessionEars): Outcome<Session> {
+  start(
+    job: Job<SessionJob>,
+    { holder, moved }: SessionTerms,
+    callbacks: SessionCallbacks,
+  ): Outcome<Session> {
     if (this.#isClosed) return fail('draining')
     const place = this.#places.take(job.kind, holder)
     if (place === null) return fail('busy', { retryAfterS: 1 })
@@ -145,8 +149,8 @@ export class SessionPool {
     const session = new RunningSession({
       kind: job.kind,
       port: port1,
-      ears,
-      heard: () => this.#heard(session),
+      callbacks,
+      answered: () => this.#answered(session),
     })
     this.#running.add(session)
     const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
@@ -191,11 +195,11 @@ export class SessionPool {
     await this.#pool?.destroy()
   }
 
-  #heard(session: RunningSession): void {
+  #answered(session: RunningSession): void {
     const { threadId, begunMs, startedMs } = session
     if (threadId === null || begunMs === null) return
     const silence = this.#silence.get(threadId)
-    if (silence !== undefined) silence.isHeard = true
+    if (silence !== undefined) silence.hasAnswered = true
     if (session.isCounted) return
     session.isCounted = true
     this.#begun++
@@ -213,10 +217,10 @@ export class SessionPool {
     for (const threadId of this.#silence.keys()) if (!byThread.has(threadId)) this.#silence.delete(threadId)
     for (const [threadId, session] of byThread) {
       const before = this.#silence.get(threadId)
-      const pings = before === undefined || before.isHeard ? 0 : before.pings
+      const pings = before === undefined || before.hasAnswered ? 0 : before.pings
       if (pings >= PINGS_MAX) this.#end(threadId)
-      this.#silence.set(threadId, { pings: pings + 1, isHeard: false })
-      session.say({ kind: 'ping' })
+      this.#silence.set(threadId, { pings: pings + 1, hasAnswered: false })
+      session.post({ kind: 'ping' })
     }
   }
 
@@ -283,39 +287,39 @@ class RunningSession implements Session {
   isLost = false
   #end: () => void = () => {}
   readonly #port: MessagePort
-  readonly #heard: () => void
+  readonly #answered: () => void
   /** Null: no further callbacks. */
-  #ears: SessionEars | null
+  #callbacks: SessionCallbacks | null
 
   constructor({
     kind,
     port,
-    ears,
-    heard,
+    callbacks,
+    answered,
   }: {
     kind: SessionJob['kind']
     port: MessagePort
-    ears: SessionEars
-    heard: () => void
+    callbacks: SessionCallbacks
+    answered: () => void
   }) {
     this.kind = kind
     this.#port = port
-    this.#ears = ears
-    this.#heard = heard
+    this.#callbacks = callbacks
+    this.#answered = answered
     this.over = new Promise((resolve) => {
       this.#end = resolve
     })
-    port.on('message', (message: FromThread) => this.#hear(message))
+    port.on('message', (message: FromThread) => this.#receive(message))
   }
 
-  say(message: ToThread, moved?: ArrayBuffer): void {
+  post(message: ToThread, moved?: ArrayBuffer): void {
     this.#port.postMessage(message, moved === undefined ? [] : [moved])
   }
 
   cancel(): void {
-    if (this.#ears === null) return
-    this.#ears = null
-    this.say({ kind: 'cancel' })
+    if (this.#callbacks === null) return
+    this.#callbacks = null
+    this.post({ kind: 'cancel' })
   }
 
   /** The task is over. Earlier messages of the thread may still wait at the port. */
@@ -325,36 +329,36 @@ class RunningSession implements Session {
       waiting !== undefined;
       waiting = receiveMessageOnPort(this.#port)
     ) {
-      this.#hear(waiting.message as FromThread)
+      this.#receive(waiting.message as FromThread)
     }
     this.#port.close()
     this.#end()
-    this.#tell(lost?.cause ?? new Error('the session ended without a last message'))
+    this.#reportLoss(lost?.cause ?? new Error('the session ended without a last message'))
   }
 
   /** The session is over for its main side; its thread may still hold resources. */
   lose(cause: unknown): void {
-    if (this.#ears !== null) this.say({ kind: 'cancel' })
+    if (this.#callbacks !== null) this.post({ kind: 'cancel' })
     this.isLost = true
     this.#end()
-    this.#tell(cause)
+    this.#reportLoss(cause)
   }
 
-  #tell(cause: unknown): void {
-    const ears = this.#ears
-    this.#ears = null
-    ears?.lose(cause)
+  #reportLoss(cause: unknown): void {
+    const callbacks = this.#callbacks
+    this.#callbacks = null
+    callbacks?.onLost(cause)
   }
 
-  #hear(message: FromThread): void {
+  #receive(message: FromThread): void {
     if (message.kind === 'begun') {
       this.threadId = message.threadId
       this.begunMs = performance.now()
     }
-    this.#heard()
-    const ears = this.#ears
-    if (isLast(message)) this.#ears = null
-    if (message.kind !== 'begun' && message.kind !== 'pong') ears?.hear(message)
+    this.#answered()
+    const callbacks = this.#callbacks
+    if (isLast(message)) this.#callbacks = null
+    if (message.kind !== 'begun' && message.kind !== 'pong') callbacks?.onMessage(message)
   }
 }
 

@@ -1,6 +1,13 @@
 import { threadId } from 'node:worker_threads'
 import { IntakeWork } from './intake-work.ts'
-import type { FromThread, LastMessage, SessionJob, ThreadSession, ToThread, Voice } from './protocol.ts'
+import type {
+  FromThread,
+  LastMessage,
+  SessionJob,
+  ThreadSession,
+  ToThread,
+  SessionOutput,
+} from './protocol.ts'
 import { TimeSlices } from './time-slices.ts'
 import { UnsealWork } from './unseal-work.ts'
 
@@ -15,7 +22,7 @@ export default function runSession(job: SessionJob | null): Promise<void> {
   return new Promise((resolve) => new Running(job, resolve))
 }
 
-class Running implements Voice {
+class Running implements SessionOutput {
   readonly #job: SessionJob
   readonly #resolve: () => void
   readonly #step = (): boolean => this.#guarded((session) => session.step())
@@ -27,7 +34,7 @@ class Running implements Voice {
     this.#job = job
     this.#resolve = resolve
     job.port.on('message', (message: ToThread) => this.#receive(message))
-    this.say({ kind: 'begun', threadId })
+    this.post({ kind: 'begun', threadId })
     try {
       const session = job.kind === 'intake' ? new IntakeWork(job, this) : new UnsealWork(job, this)
       // The session may have ended already: then its resources are released here.
@@ -38,19 +45,19 @@ class Running implements Voice {
     }
   }
 
-  say(message: FromThread, moved?: ArrayBuffer): void {
+  post(message: FromThread, moved?: ArrayBuffer): void {
     this.#job.port.postMessage(message, moved === undefined ? [] : [moved])
   }
 
   end(message: LastMessage): void {
     if (this.#isOver) return
     this.#leave()
-    this.say(message)
+    this.post(message)
     this.#resolve()
   }
 
   #receive(message: ToThread): void {
-    if (message.kind === 'ping') return this.say({ kind: 'pong' })
+    if (message.kind === 'ping') return this.post({ kind: 'pong' })
     if (this.#isOver) return
     if (message.kind === 'cancel') {
       this.#leave()

@@ -5,7 +5,7 @@ import { detach, wholeBuffers } from '../detach.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
 import { createOpener, type Opener } from '../seal/opener.ts'
 import { openRange, type RangeOpener } from '../seal/range-opener.ts'
-import type { ThreadSession, ToThread, UnsealJob, Voice } from './protocol.ts'
+import type { ThreadSession, ToThread, UnsealJob, SessionOutput } from './protocol.ts'
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
 /** With the rest of the piece before, these bytes open to at most STORAGE_PIECE_BYTES. */
@@ -19,7 +19,7 @@ const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * S
  */
 export class UnsealWork implements ThreadSession {
   readonly #job: UnsealJob
-  readonly #voice: Voice
+  readonly #output: SessionOutput
   /** The rooms for further pieces. */
   readonly #room: Room[] = []
   #range: RangeOpener | null = null
@@ -29,9 +29,9 @@ export class UnsealWork implements ThreadSession {
   #pulled: Buffer = Buffer.alloc(0)
   #isPulling = false
 
-  constructor(job: UnsealJob, voice: Voice) {
+  constructor(job: UnsealJob, output: SessionOutput) {
     this.#job = job
-    this.#voice = voice
+    this.#output = output
   }
 
   receive(message: ToThread): void {
@@ -72,7 +72,7 @@ export class UnsealWork implements ThreadSession {
       return this.#give(this.#range, this.#shift(PULLED_SLICE_BYTES))
     if (!this.#isPulling) {
       this.#isPulling = true
-      this.#voice.say({ kind: 'pull' })
+      this.#output.post({ kind: 'pull' })
     }
     return false
   }
@@ -106,7 +106,7 @@ export class UnsealWork implements ThreadSession {
     if (length > 0) {
       const buffer = joined(opened.value, bufferFor(length, this.#room.shift()))
       detach(wholeBuffers(opened.value, SEGMENT_BYTES))
-      this.#voice.say({ kind: 'piece', bytes: buffer, length }, buffer)
+      this.#output.post({ kind: 'piece', bytes: buffer, length }, buffer)
     }
     return range.isComplete ? this.#end(ok(null)) : true
   }
@@ -116,9 +116,9 @@ export class UnsealWork implements ThreadSession {
   }
 
   #end(outcome: Outcome<unknown>): boolean {
-    if (outcome.ok) this.#voice.end({ kind: 'opened' })
+    if (outcome.ok) this.#output.end({ kind: 'opened' })
     else
-      this.#voice.end({
+      this.#output.end({
         kind: 'failed',
         name: outcome.failure.name,
         fields: {},

@@ -64,7 +64,7 @@ function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
 
 /** Pieces that have arrived and wait for a call of `next`, or the call that waits for a piece. */
 class Opening implements ByteReader {
-  readonly #wish: UnsealInput
+  readonly #input: UnsealInput
   readonly #failureOf: (cause: unknown) => Failure
   readonly #readers: () => number
   readonly #pieces: Uint8Array<ArrayBuffer>[] = []
@@ -82,7 +82,7 @@ class Opening implements ByteReader {
     input: UnsealInput,
     { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number },
   ) {
-    this.#wish = input
+    this.#input = input
     this.#ranges = rangesOf(input)
     this.#failureOf = failureOf
     this.#readers = readers
@@ -119,7 +119,7 @@ class Opening implements ByteReader {
     this.#settle(fail('client_gone'))
   }
 
-  hear(message: FromThread): void {
+  onMessage(message: FromThread): void {
     if (message.kind === 'piece') {
       this.#pieces.push(new Uint8Array(message.bytes, 0, message.length))
       this.#notify()
@@ -128,7 +128,7 @@ class Opening implements ByteReader {
     else this.#settle({ ok: false, failure: failureOfLast(message, this.#failureOf) })
   }
 
-  lose(cause: unknown): void {
+  onLost(cause: unknown): void {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
@@ -137,7 +137,7 @@ class Opening implements ByteReader {
     if (this.#end !== null) return detach(spare === null ? [] : [spare])
     const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
     const bytes = Math.min(STORAGE_PIECE_BYTES, Math.max(SEGMENT_BYTES, fair))
-    this.#session?.say({ kind: 'more', bytes, spare }, spare ?? undefined)
+    this.#session?.post({ kind: 'more', bytes, spare }, spare ?? undefined)
   }
 
   #change(): Promise<void> {
@@ -166,18 +166,18 @@ class Opening implements ByteReader {
       this.#session?.cancel()
       return this.#settle(piece)
     }
-    if (piece.value === null) return this.#session?.say({ kind: 'end' })
+    if (piece.value === null) return this.#session?.post({ kind: 'end' })
     const bytes = ownBuffer(piece.value)
-    this.#session?.say({ kind: 'piece', bytes, length: bytes.byteLength }, bytes)
+    this.#session?.post({ kind: 'piece', bytes, length: bytes.byteLength }, bytes)
   }
 
   async #nextSealed(): Promise<Outcome<Uint8Array | null>> {
-    const { signal } = this.#wish
+    const { signal } = this.#input
     while (this.#end === null) {
       if (this.#source === null) {
         const range = this.#ranges.shift()
         if (range === undefined) break
-        this.#source = this.#wish.object.read(range.from, range.to, {
+        this.#source = this.#input.object.read(range.from, range.to, {
           mayTransfer: true,
           ...(signal !== undefined && { signal }),
         })

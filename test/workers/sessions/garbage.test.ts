@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { COALESCED_BYTES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
 import { SALT_BYTES, SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
 import { IntakeWork } from '../../../src/workers/sessions/intake-work.ts'
-import type { FromThread, LastMessage, Voice } from '../../../src/workers/sessions/protocol.ts'
+import type { FromThread, LastMessage, SessionOutput } from '../../../src/workers/sessions/protocol.ts'
 import { UnsealWork } from '../../../src/workers/sessions/unseal-work.ts'
 import { must } from '../../support/must.ts'
 import { DATA_KEY_ID, dataKey, openSessions } from '../../support/files/sessions.ts'
@@ -17,10 +17,10 @@ const PIECES = 32
 const OBJECT_ID = 'file_garbage'
 
 /** Keeps what a session says, in place of its main side. */
-class Heard implements Voice {
+class RecordedOutput implements SessionOutput {
   readonly all: FromThread[] = []
 
-  say(message: FromThread): void {
+  post(message: FromThread): void {
     this.all.push(message)
   }
 
@@ -45,20 +45,20 @@ class Heard implements Voice {
 async function sealed(t: Test, path: string): Promise<number> {
   const { port1: port } = new MessageChannel()
   t.teardown(() => port.close())
-  const voice = new Heard()
+  const output = new RecordedOutput()
   const seal = {
     dataKey: dataKey().key,
     dataKeyId: DATA_KEY_ID,
     objectId: OBJECT_ID,
     salt: new Uint8Array(SALT_BYTES),
   }
-  const work = new IntakeWork({ kind: 'intake', port, path, content: 'any', seal }, voice)
+  const work = new IntakeWork({ kind: 'intake', port, path, content: 'any', seal }, output)
   let bytes = new ArrayBuffer(COALESCED_BYTES_MAX)
   const before = process.memoryUsage().arrayBuffers
   for (let nth = 0; nth < PIECES; nth++) {
     work.receive({ kind: 'piece', bytes, length: bytes.byteLength })
     while (work.step()) continue
-    bytes = voice.buffer
+    bytes = output.buffer
   }
   const grown = process.memoryUsage().arrayBuffers - before
   work.receive({ kind: 'end' })
@@ -80,7 +80,7 @@ t.test(
     const { port1: port } = new MessageChannel()
     const handle = await open(path)
     t.teardown(() => Promise.all([port.close(), handle.close()]))
-    const voice = new Heard()
+    const output = new RecordedOutput()
     const sizeBytes = PIECES * COALESCED_BYTES_MAX
     const work = new UnsealWork(
       {
@@ -95,19 +95,19 @@ t.test(
         from: 0,
         to: sizeBytes,
       },
-      voice,
+      output,
     )
     let spare: ArrayBuffer | null = null
     const before = process.memoryUsage().arrayBuffers
     for (let nth = 0; nth < PIECES; nth++) {
       work.receive({ kind: 'more', bytes: STORAGE_PIECE_BYTES, spare })
       while (work.step()) continue
-      if (spare !== null && voice.buffer !== spare) t.fail('another buffer')
-      spare = voice.buffer
+      if (spare !== null && output.buffer !== spare) t.fail('another buffer')
+      spare = output.buffer
     }
     const grown = process.memoryUsage().arrayBuffers - before
     work.release()
-    t.equal(voice.all.at(-1)?.kind, 'opened')
+    t.equal(output.all.at(-1)?.kind, 'opened')
     t.ok(grown < STORAGE_PIECE_BYTES + 4 * SEGMENT_BYTES, `${grown} bytes`)
   },
 )
