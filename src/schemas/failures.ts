@@ -91,7 +91,7 @@ export const FAILURES = {
   hops_exceeded: row(
     [502], 'ours', 'no', 'The call came through {hops} gateways: a provider or a private endpoint leads back to where it is called from.', 'warn',
   ),
-  // What a provider's failure becomes (contract C23)
+  // Failures of providers (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502],
     'ours', 'backoff', 'The provider returned an answer that is not valid.', 'warn'),
@@ -139,7 +139,7 @@ export const FAILURES = {
     'caller', 'backoff', 'The workspace has as many open video jobs as it may: {limit}, or {chars} characters of requests.'),
   video_clip_invalid: row([502], 'ours', 'no', 'The provider sent no MP4.', 'warn'),
   video_clip_gone: row([502], 'ours', 'no', 'The provider no longer has the clip.', 'warn'),
-  // What operators repair
+  // Repairs by operators
   delivery_unknown: row([404], 'caller', 'after_change', 'There is no such delivery.'),
   delivery_waiting: row([409], 'caller', 'no', 'The delivery waits for its next attempt anyway.'),
   container_file_unknown: row([404], 'caller', 'after_change', 'There is no such container file.'),

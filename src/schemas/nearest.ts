@@ -24,13 +24,13 @@ export function shown(name: string): string {
  * @param known the first NAMES_COMPARED_MAX are compared
  */
 export function nearest(name: string, known: Iterable<string>): readonly string[] {
-  const asked = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
-  const most = Math.max(1, Math.min(NAME_MISTAKES_MAX, Math.floor(asked.length / 3)))
+  const wanted = name.slice(0, NAME_SHOWN_CHARS_MAX).toLowerCase()
+  const most = Math.max(1, Math.min(NAME_MISTAKES_MAX, Math.floor(wanted.length / 3)))
   const found: { readonly name: string; readonly distance: number }[] = []
   let count = 0
   for (const candidate of known) {
     if (++count > NAMES_COMPARED_MAX) break
-    const distance = nearness(asked, candidate.toLowerCase(), most)
+    const distance = nearness(wanted, candidate.toLowerCase(), most)
     if (distance <= most) found.push({ name: candidate, distance })
   }
   return found
@@ -48,9 +48,9 @@ export function hintOf(names: readonly string[]): string {
  * A name that contains the other, or lacks its author, is as near as one letter: `embed-1` for
  * `acme/embed-1`.
  */
-function nearness(asked: string, known: string, most: number): number {
-  if (asked.length >= 4 && (known.startsWith(asked) || known.endsWith(`/${asked}`))) return 1
-  return Math.abs(asked.length - known.length) > most ? most + 1 : editDistance(asked, known, most)
+function nearness(wanted: string, known: string, most: number): number {
+  if (wanted.length >= 4 && (known.startsWith(wanted) || known.endsWith(`/${wanted}`))) return 1
+  return Math.abs(wanted.length - known.length) > most ? most + 1 : editDistance(wanted, known, most)
 }
 
 /**

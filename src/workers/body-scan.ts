@@ -40,7 +40,7 @@ export interface Member extends json.Span {
 
 export type BodyScan =
   /**
-   * The last of two members with the same name, at the place of the first. Of the unknown members as many as
+   * The last of two members with the same name, at the place of the first. Among the unknown members as many as
    * requested.
    */
   | { readonly ok: true; readonly known: readonly Member[]; readonly others: readonly Member[] }
@@ -72,7 +72,7 @@ export function scanBody(bytes: Uint8Array, input: ScanInput): BodyScan {
 class BodyScanner {
   readonly #json: JsonBytes
   readonly #bytes: Buffer
-  readonly #wish: ScanInput
+  readonly #input: ScanInput
   readonly #known = new Map<string, Member>()
   readonly #others = new Map<string, Member>()
   /** Objects, lists and members that may still come. */
@@ -85,7 +85,7 @@ class BodyScanner {
   constructor(bytes: Uint8Array, input: ScanInput) {
     this.#json = jsonBytes(bytes)
     this.#bytes = this.#json.bytes
-    this.#wish = input
+    this.#input = input
   }
 
   run(): BodyScan {
@@ -169,7 +169,7 @@ class BodyScanner {
     const known = this.#nameAt(key.start + 1)
     if (known === null) {
       const end = this.#skip(start)
-      if (end >= 0 && this.#others.size < this.#wish.othersMax) this.#other(key, { start, end })
+      if (end >= 0 && this.#others.size < this.#input.othersMax) this.#other(key, { start, end })
       return end
     }
     const before = this.#known.get(known)
@@ -198,7 +198,7 @@ class BodyScanner {
   }
 
   #nameAt(at: number): string | null {
-    for (const name of this.#wish.names) if (isWritten(this.#bytes, at, name)) return name
+    for (const name of this.#input.names) if (isWritten(this.#bytes, at, name)) return name
     return null
   }
 

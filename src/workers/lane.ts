@@ -50,7 +50,7 @@ export interface LaneLoad {
  * Logs a thread that ends without a job; without a listener its error would end the process. Another thread
  * is started.
  */
-function hear(threads: Piscina, log: Pick<Log, 'error'>): void {
+function logErrors(threads: Piscina, log: Pick<Log, 'error'>): void {
   threads.on('error', (cause: unknown) => log.error('worker.thread_lost', { kind: 'short', cause }))
 }
 
@@ -98,7 +98,7 @@ export class Lane {
     if (this.#isClosed) return fail('draining')
     // Before the first await: `close` waits for threads that it knows.
     const threads = this.#open()
-    const askedMs = performance.now()
+    const queuedAtMs = performance.now()
     const refusal = await this.#turn(more)
     if (refusal !== null) {
       this.#rest()
@@ -106,7 +106,7 @@ export class Lane {
     }
     const begunMs = performance.now()
     this.#load.begun++
-    this.#load.waitMs += begunMs - askedMs
+    this.#load.waitMs += begunMs - queuedAtMs
     const limit = this.#limit()
     try {
       const { signal } = limit
@@ -169,7 +169,7 @@ export class Lane {
       niceIncrement: isBackground ? BACKGROUND_NICE : 0,
       resourceLimits: threadHeap({ heapMib, semiSpaceMib: SEMI_SPACE_MIB }),
     })
-    hear(threads, log)
+    logErrors(threads, log)
     this.#threads = threads
     this.#loaded = this.#warm(threads)
     return threads

@@ -40,7 +40,7 @@ const keep = (name: number): readonly number[] => [0x22, name]
 const int = (value: number): readonly number[] => [0x41, value]
 const vector = (lanes: readonly number[]): readonly number[] => [0xfd, 0x0c, ...lanes]
 const all = (lane: number): readonly number[] => vector(KNOWN.map(() => lane))
-/** Of two consecutive vectors, the 16 bytes that begin this many bytes before the second. */
+/** Takes the 16 bytes that begin this many bytes before the second of two consecutive vectors. */
 const back = (bytes: number): readonly number[] => [
   0xfd,
   0x0d,

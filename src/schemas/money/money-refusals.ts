@@ -23,8 +23,8 @@ export interface RefusingLimit {
  * @param refusing at least one
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
-  const told = refusing.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first))
-  const { kind, limit } = told
+  const shown = refusing.reduce((first, one) => (rankOf(one) < rankOf(first) ? one : first))
+  const { kind, limit } = shown
   const { failure, limitSource } = KINDS[kind]
   // Credit has only the lifetime as its interval.
   const interval = kind === 'organization' ? {} : { interval: limit.span }
@@ -36,7 +36,7 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
     ...interval,
     ...(limit.resetsAtMs !== null && { reset_at: isoOf(limit.resetsAtMs) }),
   }
-  return fail(failure, { fields: { interval: limit.span }, detail: detailOf(told), metadata })
+  return fail(failure, { fields: { interval: limit.span }, detail: detailOf(shown), metadata })
 }
 
 /**

@@ -95,7 +95,7 @@ export function presetInputOf(body: Body, source: PresetSource): Outcome<KeptReq
   const bytes = Buffer.byteLength(JSON.stringify(config)) + Buffer.byteLength(JSON.stringify(systemPrompt))
   if (bytes > PRESET_BYTES_MAX)
     return fail('preset_too_large', { fields: { limit: String(PRESET_BYTES_MAX) } })
-  return ok({ config, systemPrompt, source, ignored: told(ignored) })
+  return ok({ config, systemPrompt, source, ignored: shownNames(ignored) })
 }
 
 /** Checks that the schema cannot express. */
@@ -175,7 +175,7 @@ function textsOf(content: unknown): readonly string[] {
 }
 
 /** Fields that the form knows come before the caller's own, in order; a name may be as long as a body. */
-function told(names: readonly string[]): readonly string[] {
+function shownNames(names: readonly string[]): readonly string[] {
   const known = names.filter((name) => PASSING.includes(name))
   const others = names.filter((name) => !PASSING.includes(name)).sort()
   const room = others.slice(0, PRESET_IGNORED_MAX - known.length).map(short)

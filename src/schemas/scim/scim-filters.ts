@@ -18,8 +18,8 @@ export const NOT_WELL_FORMED = 'It is not well-formed.'
 /**
  * A filter within its bounds, as a tree. Failure: scim_filter_invalid. RFC 7644 §3.4.2.2.
  *
- * The parser sees the number of each literal in its place: it would double what escapes and, in one that is
- * open, its time.
+ * The parser gets a number instead of each literal: it would double the escapes of a literal, and its time
+ * doubles within an unclosed literal.
  */
 export function parsedFilter(filter: string): Outcome<Filter> {
   if (filter.length > SCIM_FILTER_CHARS_MAX)

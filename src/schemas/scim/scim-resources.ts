@@ -19,40 +19,40 @@ import {
  * providers send booleans as texts. The shapes are for readers.
  */
 
-const said = (description: string) => Type.Optional(Type.Unknown({ description }))
+const described = (description: string) => Type.Optional(Type.Unknown({ description }))
 const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 
 /** Other members are kept. RFC 7643 §4.1. */
 export const ScimUserBody = Type.Object({
-  schemas: said(`\`${USER_SCHEMA}\` and those of extensions.`),
-  userName: said(
+  schemas: described(`\`${USER_SCHEMA}\` and those of extensions.`),
+  userName: described(
     `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
   ),
-  externalId: said("The identity provider's own id."),
-  displayName: said('String.'),
-  name: said('Object: `formatted`, `familyName`, `givenName`, …'),
-  emails: said('Array of `{value, type, primary}`.'),
-  active: said('Boolean, or its name as text. Whoever is not active has no membership by groups.'),
-  [ENTERPRISE_SCHEMA]: said(
+  externalId: described("The identity provider's own id."),
+  displayName: described('String.'),
+  name: described('Object: `formatted`, `familyName`, `givenName`, …'),
+  emails: described('Array of `{value, type, primary}`.'),
+  active: described('Boolean, or its name as text. Whoever is not active has no membership by groups.'),
+  [ENTERPRISE_SCHEMA]: described(
     'Object: `employeeNumber`, `costCenter`, `organization`, `division`, `department`, `manager`.',
   ),
 })
 
 /** A group. RFC 7643 §4.2. */
 export const ScimGroupBody = Type.Object({
-  schemas: said(`\`${GROUP_SCHEMA}\`.`),
-  id: said('Ignored.'),
-  displayName: said(
+  schemas: described(`\`${GROUP_SCHEMA}\`.`),
+  id: described('Ignored.'),
+  displayName: described(
     `String of 1 to ${SCIM_NAME_CHARS_MAX} characters; required, and unique in the organization whatever its case.`,
   ),
-  externalId: said("The identity provider's own id."),
-  members: said('Array of `{value}`, the ids of users.'),
+  externalId: described("The identity provider's own id."),
+  members: described('Array of `{value}`, the ids of users.'),
 })
 
 /** A PATCH of a resource. RFC 7644 §3.5.2. */
 export const ScimPatchBody = Type.Object({
-  schemas: said(`\`${PATCH_SCHEMA}\`.`),
-  Operations: said(
+  schemas: described(`\`${PATCH_SCHEMA}\`.`),
+  Operations: described(
     `1 to ${SCIM_PATCH_OPERATIONS_MAX} of \`{op, path, value}\`: \`add\`, \`replace\` or \`remove\`.`,
   ),
 })
@@ -87,7 +87,7 @@ const names = (description: string) => optional(Type.Array(Type.String(), { desc
 
 /** A search. RFC 7644 §3.4.3. */
 export const ScimSearchBody = Type.Object({
-  schemas: said(`\`${SEARCH_SCHEMA}\`.`),
+  schemas: described(`\`${SEARCH_SCHEMA}\`.`),
   ...SELECTION,
   attributes: names('These are answered, and `id`.'),
   excludedAttributes: names('These are not answered.'),

@@ -21,7 +21,7 @@ export const VIDEO_ASPECT_RATIOS = [
 /** `<width>x<height>` in pixels. */
 export const VIDEO_SIZE_PATTERN = '[1-9]\\d{0,4}x[1-9]\\d{0,4}'
 
-/** What a provider allows for a submission with unknown outcome. Design §7. */
+/** Recovery that a provider allows for a submission with unknown outcome. Design §7. */
 export const SUBMIT_KINDS = ['token', 'lookup', 'blind'] as const
 export type SubmitKind = (typeof SUBMIT_KINDS)[number]
 

@@ -22,13 +22,13 @@ export interface SignedDelivery {
  */
 export function signatureHeaders({ id, timestampS, body, secrets }: SignedDelivery): readonly string[] {
   const messageId = `msg_${id}`
-  const ours = secrets.map((secret) => `v1=${signed(secret, `${timestampS},`, body).digest('hex')}`)
+  const own = secrets.map((secret) => `v1=${signed(secret, `${timestampS},`, body).digest('hex')}`)
   const standard = secrets.map(
     (secret) => `v1,${signed(bytesOf(secret), `${messageId}.${timestampS}.`, body).digest('base64')}`,
   )
   return [
     'x-sluice-signature',
-    [`t=${timestampS}`, ...ours].join(','),
+    [`t=${timestampS}`, ...own].join(','),
     'webhook-id',
     messageId,
     'webhook-timestamp',

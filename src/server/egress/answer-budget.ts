@@ -67,8 +67,8 @@ export class AnswerBudget {
    * come before this function returns.
    * @returns a function that stops waiting; harmless after `settled`
    */
-  wait(claim: Claim, told: Told): () => void {
-    const waiter = { ...claim, told }
+  wait(claim: Claim, settle: Settle): () => void {
+    const waiter = { ...claim, settle }
     this.#waiting.push(waiter)
     this.#untie(claim.caller)
     return () => {
@@ -140,7 +140,7 @@ export class AnswerBudget {
       if (at === -1 || (isBehind && !this.#isSmall(waiter))) continue
       if (this.grow(waiter)) {
         this.#waiting.splice(at, 1)
-        waiter.told(true)
+        waiter.settle(true)
       } else if (waiter.caller === null || this.#isShared(waiter)) isBlocked = true
       else behind.add(waiter.caller.key)
     }
@@ -157,7 +157,7 @@ export class AnswerBudget {
       const next = fitting ?? tied.findLast(({ heldBytes }) => heldBytes > 0) ?? tied.at(-1)
       if (next === undefined) return
       this.#waiting.splice(this.#waiting.indexOf(next), 1)
-      next.told(fitting !== undefined)
+      next.settle(fitting !== undefined)
     }
   }
 
@@ -196,8 +196,8 @@ interface Claim {
   readonly caller: Caller | null
 }
 
-type Told = (isGranted: boolean) => void
+type Settle = (isGranted: boolean) => void
 
 interface Waiter extends Claim {
-  readonly told: Told
+  readonly settle: Settle
 }

@@ -36,11 +36,11 @@ export interface SocketPlaces {
  */
 export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places: SocketPlaces): Connect {
   let found: readonly LookupAddress[] = []
-  const lookup: LookupFunction = (_name, { all }, told) => {
+  const lookup: LookupFunction = (_name, { all }, answer) => {
     const [first] = found
-    if (all === true) told(null, [...found])
-    else if (first === undefined) told(new Error('nothing was vetted'), '', 0)
-    else told(null, first.address, first.family)
+    if (all === true) answer(null, [...found])
+    else if (first === undefined) answer(new Error('nothing was vetted'), '', 0)
+    else answer(null, first.address, first.family)
   }
   const connect = buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...trust, lookup })
   return (options, connected) => {

@@ -88,15 +88,15 @@ export class HeldBody {
       return true
     }
     this.#answerWaiting = granted
-    let told: boolean | null = null
+    let answer: boolean | null = null
     const stopWaiting = this.#budget.wait(claim, (isGranted) => {
-      told = isGranted
+      answer = isGranted
       this.#stopWaiting = null
       if (isGranted) this.#heldBytes += bytes
       granted(isGranted)
     })
-    if (told === null) this.#stopWaiting = stopWaiting
-    return told === true
+    if (answer === null) this.#stopWaiting = stopWaiting
+    return answer === true
   }
 
   /** Joins all pieces. Pieces that wait for room are in memory, and a later grant would resume nothing. */

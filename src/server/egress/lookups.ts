@@ -41,7 +41,7 @@ interface Waiter {
  */
 export class Lookups {
   readonly #resolve: Resolve
-  readonly #asked = new Map<string, Promise<readonly string[]>>()
+  readonly #inFlight = new Map<string, Promise<readonly string[]>>()
   readonly #waiting: Waiter[] = []
   /** Includes lookups whose callers have left: their threads are still in use. */
   #running = 0
@@ -59,9 +59,10 @@ export class Lookups {
    */
   find(name: string, workspaceId?: string): Promise<readonly string[]> {
     const key = `${workspaceId ?? ''} ${name}`
-    const asked = this.#asked.get(key) ?? this.#find(name, workspaceId).finally(() => this.#asked.delete(key))
-    this.#asked.set(key, asked)
-    return asked
+    const inFlight =
+      this.#inFlight.get(key) ?? this.#find(name, workspaceId).finally(() => this.#inFlight.delete(key))
+    this.#inFlight.set(key, inFlight)
+    return inFlight
   }
 
   async #find(name: string, workspaceId: string | undefined): Promise<readonly string[]> {

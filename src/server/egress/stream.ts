@@ -52,7 +52,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   #status = 0
   /** The end of the answer; null while bytes may come. */
   #end: Outcome<null> | null = null
-  #asked: Settle<Uint8Array | null> | null = null
+  #reader: Settle<Uint8Array | null> | null = null
 
   constructor(request: EgressExchangeRequest, home: StreamHome, settle: Settle<EgressExchange>) {
     this.request = request
@@ -72,8 +72,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
       return Promise.resolve(ok(piece))
     }
     if (this.#end !== null) return Promise.resolve(this.#end)
-    return new Promise((asked) => {
-      this.#asked = asked
+    return new Promise((deliver) => {
+      this.#reader = deliver
       this.#timer.refresh()
     })
   }
@@ -115,10 +115,10 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     // again.
     if (this.#end !== null || chunk.length === 0) return true
     this.#missingBytes -= chunk.length
-    const asked = this.#asked
-    if (asked !== null) {
-      this.#asked = null
-      asked(ok(chunk))
+    const deliver = this.#reader
+    if (deliver !== null) {
+      this.#reader = null
+      deliver(ok(chunk))
       return true
     }
     this.#pieces.push(chunk)
@@ -186,7 +186,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
    * decides.
    */
   readonly #onSlow = (): void => {
-    if (this.#settle !== null || this.#asked !== null) this.#stop(fail('upstream_slow'))
+    if (this.#settle !== null || this.#reader !== null) this.#stop(fail('upstream_slow'))
   }
 
   #goOn(): void {
@@ -204,12 +204,12 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   #finish(end: Outcome<null>): void {
     if (this.#end !== null) return
     this.#end = end
-    const [settle, asked] = [this.#settle, this.#asked]
+    const [settle, deliver] = [this.#settle, this.#reader]
     this.#unwatch()
-    this.#asked = null
+    this.#reader = null
     // An end without an answer is always a failure.
     if (!end.ok) settle?.(end)
-    asked?.(end)
+    deliver?.(end)
   }
 
   #unwatch(): void {

@@ -74,12 +74,12 @@ export async function vet(destination: Destination, port: number, deps: VettingD
   }
 }
 
-interface Asked {
+interface SchemeInput {
   readonly purpose: Destination['purpose']
   readonly deps: VettingDeps
 }
 
-function schemeFor(address: string, port: number, { purpose, deps }: Asked): 'http' | 'https' {
+function schemeFor(address: string, port: number, { purpose, deps }: SchemeInput): 'http' | 'https' {
   const standing = standingOf(address)
   if (standing === 'never' || isOwn(address, port, deps.own, standing)) throw new DestinationRefused(address)
   if (standing === 'public') return 'https'

@@ -15,9 +15,9 @@ export function bootId(): string {
       return randomUUID()
     }
   }
-  const told =
+  const systemId =
     process.platform === 'darwin'
       ? spawnSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).stdout
       : null
-  return told?.trim().toLowerCase() || randomUUID()
+  return systemId?.trim().toLowerCase() || randomUUID()
 }

@@ -43,13 +43,13 @@ export class Cors {
   preflightHeaders(head: RequestHead, allowed: readonly string[]): readonly string[] {
     const headers = this.headersFor(head.origin)
     if (!headers.includes('access-control-allow-origin')) return headers
-    const asked = head.kept('access-control-request-headers') ?? ''
+    const requested = head.kept('access-control-request-headers') ?? ''
     return [
       ...headers,
       'access-control-allow-methods',
       allowed.join(', '),
       'access-control-allow-headers',
-      /^[\w\-, ]*$/.test(asked) ? asked : '',
+      /^[\w\-, ]*$/.test(requested) ? requested : '',
       'access-control-max-age',
       PREFLIGHT_AGE_S,
     ]

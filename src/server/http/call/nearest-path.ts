@@ -5,22 +5,22 @@ const PATH_MISTAKES_MAX = 4
 /** Letters of a segment for each mistake in it. Decision. */
 const LETTERS_PER_MISTAKE = 3
 /** Segments of a client's path that are compared. Decision. */
-const ASKED_SEGMENTS_MAX = 8
+const COMPARED_SEGMENTS_MAX = 8
 /** Characters of a client's path that are compared. Decision. */
-const ASKED_CHARS_MAX = 160
+const COMPARED_CHARS_MAX = 160
 
 /**
  * The path of an operation that a client may have meant; null when none is near. C39.
  * @param paths as in OpenAPI, with their prefix
  */
-export function nearestPath(asked: string, paths: Iterable<string>): string | null {
-  const given = asked
-    .slice(0, ASKED_CHARS_MAX)
+export function nearestPath(requested: string, paths: Iterable<string>): string | null {
+  const given = requested
+    .slice(0, COMPARED_CHARS_MAX)
     .toLowerCase()
     .replace(/\/+/g, '/')
     .replace(/\/$/, '')
     .split('/')
-    .slice(0, ASKED_SEGMENTS_MAX)
+    .slice(0, COMPARED_SEGMENTS_MAX)
   let [best, least]: [string | null, number] = [null, PATH_MISTAKES_MAX + 1]
   for (const path of paths) {
     const distance = distanceOf(given, path.split('/'), least - 1)

@@ -5,14 +5,14 @@ import { remedyOf } from '../../../schemas/remedies.ts'
 
 const NAMES = Object.keys(FAILURES) as FailureName[]
 /** Never reaches the wire. */
-const UNTOLD: FailureName = 'client_gone'
+const NEVER_SENT: FailureName = 'client_gone'
 
 /**
  * Path and HTML of a page for each error type, and of their list, made from the catalogue of failures. C39.
  */
 export function errorPages(): readonly (readonly [path: string, html: string])[] {
-  const told = NAMES.filter((name) => name !== UNTOLD)
-  const list = told.map(
+  const shown = NAMES.filter((name) => name !== NEVER_SENT)
+  const list = shown.map(
     (name) =>
       `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(FAILURES[name].text)}</li>`,
   )
@@ -22,7 +22,7 @@ export function errorPages(): readonly (readonly [path: string, html: string])[]
   )
   return [
     [ERRORS_PATH, all],
-    ...told.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const),
+    ...shown.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const),
   ]
 }
 

@@ -30,7 +30,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
  * The description of a parameter as a member: that of its shape or of its name; empty when there is neither.
  */
 export function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
-  const said: unknown = Reflect.get(schema, 'description')
-  const description = typeof said === 'string' && said !== '' ? said : BY_NAME[name]
+  const own: unknown = Reflect.get(schema, 'description')
+  const description = typeof own === 'string' && own !== '' ? own : BY_NAME[name]
   return description === undefined ? {} : { description }
 }

@@ -10,11 +10,11 @@ import { isPulled, lengthOf, partsOf, unreadBytesOf, type Reply } from './reply-
 import type { RequestHead } from '../call/head.ts'
 import type { PipelineDeps } from '../call/pipeline-deps.ts'
 
-/** What the compressing of an answer asks its call. */
+/** The part of a call that the compression of its answer uses. */
 export interface CompressibleCall extends Pick<Call, 'key' | 'signal'> {
   readonly deps: Pick<PipelineDeps, 'host' | 'jobs'>
   readonly head: Pick<RequestHead, 'kept'>
-  /** False: the caller's organization has to read before it asks for more. */
+  /** False: the caller's organization must read before it asks for more. */
   readonly hasRoomToRead: boolean
 }
 

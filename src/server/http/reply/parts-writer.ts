@@ -36,12 +36,12 @@ export class PartsWriter {
   #part = 0
   /** Bytes written before the current part. */
   #before = 0
-  readonly #patience: ReaderDeadline
+  readonly #deadline: ReaderDeadline
   #isOver = false
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
-    this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
+    this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
     this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
@@ -52,18 +52,18 @@ export class PartsWriter {
   start(offset: number): void {
     if (this.#pump(offset)) return
     this.#options.res.onWritable((accepted) => {
-      this.#patience.progress(accepted)
+      this.#deadline.progress(accepted)
       let isOver = true
       this.#options.guard(() => (isOver = this.#pump(accepted)))
       return isOver
     })
-    this.#patience.start(offset)
+    this.#deadline.start(offset)
   }
 
   /** The client left. */
   stop(): void {
     this.#isOver = true
-    this.#patience.stop()
+    this.#deadline.stop()
   }
 
   /**
@@ -101,7 +101,7 @@ export class PartsWriter {
   }
 
   #linger(): void {
-    this.#patience.stop()
+    this.#deadline.stop()
     this.#options.linger(() => this.#close())
   }
 

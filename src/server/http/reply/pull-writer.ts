@@ -40,7 +40,7 @@ export class PullWriter {
   readonly #options: PullWriterOptions
   /** As in `PartsWriter`: the library must not end a last answer by itself. */
   readonly #endsAt: number
-  readonly #patience: ReaderDeadline
+  readonly #deadline: ReaderDeadline
   /** Null while the next piece is fetched. */
   #piece: Uint8Array | null
   /** Bytes before the piece. */
@@ -52,7 +52,7 @@ export class PullWriter {
     this.#endsAt = options.body.bytes + Number(options.isLast)
     this.#piece = options.body.first
     // A slow reader holds one piece of memory, so that any progress is enough.
-    this.#patience = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
+    this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: 0 })
   }
 
   /**
@@ -66,14 +66,14 @@ export class PullWriter {
       guard(() => (isDone = this.#pump(accepted)))
       return isDone
     })
-    this.#patience.start(offset)
+    this.#deadline.start(offset)
     this.#pump(offset)
   }
 
   /** The client left. */
   stop(): void {
     this.#isOver = true
-    this.#patience.stop()
+    this.#deadline.stop()
   }
 
   /**
@@ -83,7 +83,7 @@ export class PullWriter {
   #pump(offset: number): boolean {
     const piece = this.#piece
     if (piece === null || this.#isOver) return true
-    this.#patience.progress(offset)
+    this.#deadline.progress(offset)
     const end = this.#before + piece.length
     if (offset < end) {
       const [isAccepted, isDone] = this.#options.res.tryEnd(
@@ -125,7 +125,7 @@ export class PullWriter {
   }
 
   #linger(): void {
-    this.#patience.stop()
+    this.#deadline.stop()
     this.#options.linger(() => this.#close())
   }
 

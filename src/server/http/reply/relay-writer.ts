@@ -37,7 +37,7 @@ export interface RelayWriterOptions {
  */
 export class RelayWriter {
   readonly #options: RelayWriterOptions
-  readonly #patience: ReaderDeadline
+  readonly #deadline: ReaderDeadline
   /** As in `PartsWriter`: the library must not end a last answer by itself. NaN in chunks. */
   readonly #endsAt: number
   /** Null while the next piece is fetched, and while the library holds bytes that the socket did not take. */
@@ -57,7 +57,7 @@ export class RelayWriter {
     this.#options = options
     const { res, body, beat, timers } = options
     this.#endsAt = body.bytes === null ? NaN : body.bytes + Number(options.isLast)
-    this.#patience = new ReaderDeadline({
+    this.#deadline = new ReaderDeadline({
       res: { pause: () => undefined, resume: beat, close: () => res.close() },
       timers,
       bytesPerSMin: 0,
@@ -72,7 +72,7 @@ export class RelayWriter {
       guard(() => (isDone = this.#writable(accepted)))
       return isDone
     })
-    this.#patience.start(0)
+    this.#deadline.start(0)
     // The head goes out at once, with the true length; with chunks the library sends the head with the first
     // chunk.
     if (body.bytes !== null) res.tryEnd(NOTHING, body.bytes)
@@ -82,7 +82,7 @@ export class RelayWriter {
   /** The client left. */
   stop(): void {
     this.#isOver = true
-    this.#patience.stop()
+    this.#deadline.stop()
     this.#look?.stop()
   }
 
@@ -96,7 +96,7 @@ export class RelayWriter {
 
   #fetch(): void {
     const { body, guard } = this.#options
-    if (!this.#isBlocked) this.#patience.rest()
+    if (!this.#isBlocked) this.#deadline.rest()
     this.#isFetching = true
     const broken = (cause: unknown): Outcome<never> => fail('internal', { cause })
     void body.reader
@@ -108,7 +108,7 @@ export class RelayWriter {
   #take(next: Outcome<Uint8Array | null>): void {
     this.#isFetching = false
     if (this.#isOver) return
-    if (!this.#isBlocked) this.#patience.progress(this.#before)
+    if (!this.#isBlocked) this.#deadline.progress(this.#before)
     if (!next.ok) return this.#cut(next.failure)
     const piece = next.value
     if (piece === null) return this.#end()
@@ -133,7 +133,7 @@ export class RelayWriter {
   #unblock(): void {
     this.#isBlocked = false
     this.#look?.stop()
-    this.#patience.progress(this.#before)
+    this.#deadline.progress(this.#before)
     const piece = this.#waiting
     this.#waiting = null
     if (piece !== null && piece.length > 0) this.#cork(() => this.#write(piece))
@@ -174,7 +174,7 @@ export class RelayWriter {
   #pump(offset: number): boolean {
     const piece = this.#piece
     if (piece === null) return true
-    if (offset > this.#takenBytes) this.#patience.progress(offset)
+    if (offset > this.#takenBytes) this.#deadline.progress(offset)
     this.#takenBytes = offset
     const end = this.#before + piece.length
     if (offset < end) {
@@ -206,7 +206,7 @@ export class RelayWriter {
   }
 
   #linger(): void {
-    this.#patience.stop()
+    this.#deadline.stop()
     this.#options.linger(() => {
       if (this.#isOver) return
       this.#finish()
