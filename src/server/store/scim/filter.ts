@@ -62,7 +62,7 @@ function translated(filter: Filter, attributes: FilterAttributes): Outcome<Condi
     const name = nameOf(path)
     const own = single.get(name)
     if (own !== undefined) return termOf(own, path, term)
-    const cut = name.lastIndexOf('./')
+    const cut = name.lastIndexOf('.')
     const [parent, sub] = cut < 0 ? [name, 'value'] : [name.slice(0, cut), name.slice(cut + 1)]
     const values = several.get(parent)
     const member = values?.of.get(sub)

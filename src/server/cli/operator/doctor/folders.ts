@@ -60,7 +60,7 @@ async function writeProbe(folder: string): Promise<void> {
   const path = join(folder, `${PROBE_FILE}.${randomUUID()}`)
   const file = await open(path, 'wx', 0o600)
   try {
-    await file.writeFile('./')
+    await file.writeFile('.')
     await file.sync()
   } finally {
     await file.close()
