@@ -250,8 +250,8 @@ async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
 }
 
 /** Closes the parts; a part that hangs is left to the end of the process. */
-async function closeAll(deps: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
-  const closed = Promise.allSettled(deps.map((part) => part?.close()))
+async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+  const closed = Promise.allSettled(parts.map((part) => part?.close()))
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))])
 }
 
