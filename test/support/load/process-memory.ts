@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { tree } from './process-cpu.ts'
+import { tree, type ProcessRow } from './process-cpu.ts'
 
 /** By what the processes are, largest first. */
 export type MemoryByRole = ReadonlyMap<string, number>
@@ -20,13 +20,19 @@ export interface MemoryWatch {
   stop(): void
 }
 
+/** A look at all processes of the system costs milliseconds of CPU: the tree is asked for anew this often. */
+const TREE_MS = 500
+
 /** Looks every so many milliseconds until it is stopped. */
 export function watchMemory(root: number, everyMs = 100): MemoryWatch {
+  let rows = tree(root)
+  let rowsAt = performance.now()
   let nowBytes = 0
   let peakBytes = 0
   let peakByRole: MemoryByRole = new Map()
   const look = (): void => {
-    const byRole = memoryByRole(root)
+    if (performance.now() - rowsAt >= TREE_MS) [rows, rowsAt] = [tree(root), performance.now()]
+    const byRole = memoryOf(rows)
     nowBytes = [...byRole.values()].reduce((sum, bytes) => sum + bytes, 0)
     if (nowBytes <= peakBytes) return
     peakBytes = nowBytes
@@ -50,8 +56,12 @@ export function watchMemory(root: number, everyMs = 100): MemoryWatch {
 }
 
 export function memoryByRole(root: number): MemoryByRole {
+  return memoryOf(tree(root))
+}
+
+function memoryOf(rows: readonly ProcessRow[]): MemoryByRole {
   const byRole = new Map<string, number>()
-  for (const { pid, arguments: words } of tree(root)) {
+  for (const { pid, arguments: words } of rows) {
     const role = roleOf(words.join(' '))
     byRole.set(role, (byRole.get(role) ?? 0) + residentBytes(pid))
   }
