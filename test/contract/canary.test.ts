@@ -7,9 +7,9 @@ import {
   type Behaviour,
 } from '../support/embeddings/provider-behaviours.ts'
 import { startProvider } from '../support/embeddings/provider.ts'
-import { pause } from '../support/nodes/spawned.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../support/nodes/stand.ts'
 import { runVerb } from '../support/operator/verbs.ts'
+import { until } from '../support/wait.ts'
 
 /** What must never come out: the provider's key, a caller's key, what a caller embeds. */
 const PROVIDER_CANARY = 'sk-canary-provider-5b1c0f'
@@ -19,8 +19,6 @@ const UNKNOWN_CANARY = 'sk-sluice-v1-canary-unknown-2d4f'
 const PROMPT_CANARY = 'canary prompt 4e1d88'
 const CALLBACK_CANARY = 'canary-callback-c07b2a'
 const IMAGE_CANARY = 'canary-image-71d3f9'
-
-const LOOK_MS = 100
 
 t.setTimeout(600_000)
 
@@ -211,22 +209,22 @@ async function videos(path: string, body?: object): Promise<Said> {
 }
 
 async function untilEnded(id: string): Promise<Said> {
-  for (;;) {
-    const said = await videos(`/${id}`)
-    if (said.body['status'] === 'completed' || said.body['status'] === 'failed') return said
-    await pause(LOOK_MS)
-  }
+  let said = await videos(`/${id}`)
+  await until('the job has ended', async () => {
+    said = await videos(`/${id}`)
+    return said.body['status'] === 'completed' || said.body['status'] === 'failed'
+  })
+  return said
 }
 
 /** An attempt of each has failed: what is logged of it has been. */
 async function untilTried(ids: readonly string[]): Promise<void> {
   const headers = { authorization: `Bearer ${stand.keys.management_key}`, connection: 'close' }
-  for (;;) {
+  await until('each was tried', async () => {
     const answer = await fetch(`${stand.keys.base_url}/admin/webhooks`, { headers })
     const { data } = (await answer.json()) as { data: readonly { job_id: string; attempts: number }[] }
-    if (ids.every((id) => data.some((row) => row.job_id === id && row.attempts > 0))) return
-    await pause(LOOK_MS)
-  }
+    return ids.every((id) => data.some((row) => row.job_id === id && row.attempts > 0))
+  })
 }
 
 async function send(to: Stand, { key, input }: { key: string; input: unknown }): Promise<string> {

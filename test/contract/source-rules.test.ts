@@ -12,6 +12,7 @@ import {
   unclearComments,
   unfinished,
 } from './source-rules.ts'
+import { needless, pauses } from './waiting-rules.ts'
 
 const src = readSources('src')
 const all = [...src, ...readSources('test', 'bench')]
@@ -111,6 +112,21 @@ t.test('blocks that are no functions are not measured', async (t) => {
 
 t.test('a long file is found', async (t) => {
   t.equal(tooLong(plant('a()\n'.repeat(FILE_LINES_MAX + 1))).length, 1)
+})
+
+t.test('time is no input of a test', async (t) => {
+  t.same(pauses(all), [])
+  t.same(needless(all), [], 'what may let time pass does')
+})
+
+t.test('what lets time pass is found, however it is spelled, and a pause of a stream is not', async (t) => {
+  const found = (text: string) => pauses(plant(text, 'test/server/planted.test.ts')).length
+  t.equal(found(`await new Promise((resolve) => ${'setTimeout'}(resolve, 5))`), 1)
+  t.equal(found(`import { ${'setTimeout'} as rest } from 'node:timers/promises'`), 1)
+  t.equal(found(`await ${'pause'}(20)`), 1)
+  t.equal(found(`await ${'sleep'}(waitMs)`), 1)
+  t.equal(found("t.setTimeout(600_000)\nimport { setImmediate } from 'node:timers/promises'"), 0)
+  t.equal(found("client.socket.pause()\nawait until('it is so', isSo)"), 0)
 })
 
 t.test('no dumping ground', async (t) => {

@@ -11,6 +11,7 @@ import { interruptsOf, runBench, type Interrupts } from '../../../bench/suite/ma
 import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/bench-records.ts'
 import { processRow } from '../../support/load/process-cpu.ts'
 import { pause } from '../../support/nodes/spawned.ts'
+import { until } from '../../support/wait.ts'
 
 /** What the scenarios of these tests do, after the file of their record is read from their arguments. */
 const HEAD = `const { writeFileSync, mkdirSync } = require('node:fs')
@@ -137,14 +138,14 @@ t.test('an interruption ends the scenario with all that it started, and writes w
     const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
     writeFileSync(${JSON.stringify(note)}, String(server.pid)); setInterval(() => {}, 1000)`
   const running = run({ a: leaves('a'), hangs, b: leaves('b') }, [], { signal: interrupt.signal })
-  while (!existsSync(note)) await pause(20)
+  await until(() => existsSync(note))
   interrupt.abort()
   const { code, results } = await running
   t.equal(code, 130)
   t.match(results.scenarios, [{ scenario: 'a' }, { scenario: 'hangs', notes: ['interrupted'] }])
   t.equal(results.scenarios.length, 2)
   // What was ended by force may still be leaving.
-  while (!['Z', undefined].includes(processRow(Number(readFileSync(note, 'utf8')))?.state)) await pause(20)
+  await until(() => !!['Z', undefined].includes(processRow(Number(readFileSync(note, 'utf8')))?.state))
 })
 
 t.test('a second interruption ends by force what does not end by itself', async (t) => {
@@ -152,7 +153,7 @@ t.test('a second interruption ends by force what does not end by itself', async 
   const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
   const deaf = `process.on('SIGTERM', () => {}); writeFileSync(${JSON.stringify(note)}, String(process.pid)); setInterval(() => {}, 1000)`
   const running = run({ deaf }, [], { signal: first.signal, hurry: second.signal })
-  while (!existsSync(note)) await pause(20)
+  await until(() => existsSync(note))
   first.abort()
   await pause(100)
   t.not(processRow(Number(readFileSync(note, 'utf8'))), null)

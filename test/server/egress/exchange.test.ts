@@ -4,7 +4,8 @@ import t, { type Test } from 'tap'
 import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import { UPSTREAM_STREAM_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { bytesServer } from '../../support/wire/raw-server.ts'
-import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
+import { exchangeRequest, rigged, textOf, type Rig } from '../../support/egress/vetted-stand.ts'
+import { still, until } from '../../support/wait.ts'
 
 const PIECE = Buffer.alloc(64 * 1024, 'x')
 const MANY = 400
@@ -71,11 +72,8 @@ t.test('a body is read no faster than the other side takes it', async (t) => {
   target.answer((req, res) => void (resume = () => void req.resume().on('end', () => res.end('whole'))))
   const { body, taken } = pieces(MANY)
   const outcome = exchange({ method: 'POST', body })
-  let before = -1
-  while (taken() !== before || before === 0) {
-    before = taken()
-    await new Promise((next) => setTimeout(next, 50))
-  }
+  await until(() => taken() > 0)
+  const before = await still(taken)
   t.ok(before < MANY, `${before} of ${MANY} pieces were read`)
   resume()
   t.equal(await textOf(await outcome), 'whole')
@@ -91,13 +89,10 @@ t.test('an answer is read no faster than its reader asks', async (t) => {
         .pipe(res),
   )
   const outcome = await exchange()
-  let before = -1
   // A machine that is busy stands still before that too.
-  while (sent !== before || before <= UPSTREAM_STREAM_BYTES_MAX / 2) {
-    before = sent
-    await new Promise((next) => setTimeout(next, 50))
-  }
-  t.ok(before < MANY * PIECE.length, `${before} bytes were sent`)
+  await until(() => sent > UPSTREAM_STREAM_BYTES_MAX / 2)
+  await still(() => sent)
+  t.ok(sent < MANY * PIECE.length, `${sent} bytes were sent`)
   t.equal((await textOf(outcome)).length, MANY * PIECE.length)
 })
 

@@ -22,7 +22,8 @@ import {
 } from '../../../src/schemas/models/provider-limits.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { callingPortsOf } from '../../support/wire/sockets.ts'
-import { exchangeRequest, rigged, textOf, until, type Rig } from '../../support/egress/vetted-stand.ts'
+import { exchangeRequest, rigged, textOf, type Rig } from '../../support/egress/vetted-stand.ts'
+import { until } from '../../support/wait.ts'
 
 /** Makes an exchange with a host and reads its answer. */
 function asker({ egress, target }: Rig, workspaceId?: string): (host: string) => Promise<string> {

@@ -23,6 +23,7 @@ import {
   type TransferStand,
 } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/files/upload-echo.ts'
+import { until } from '../../support/wait.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -246,7 +247,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   const reader = must(await content.read(0, content.sizeBytes))
   reader.close()
   content.close()
-  while (stand.sessions.load.unsealings > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => stand.sessions.load.unsealings === 0)
   t.equal((await openStoredFiles()).length, 1)
   detach()
   t.same(await leftOpen(), [])
@@ -318,7 +319,7 @@ t.test('a writer that leaves changes nothing', async (t) => {
   await put(stand, 'out/a.txt', 'before')
   const client = beginUpload(stand.port, 10_000_000, { method: 'PUT', path: '/write/a' })
   client.send(Buffer.alloc(5_000_000))
-  while (stand.sessions.load.intakes === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => stand.sessions.load.intakes !== 0)
   client.destroy()
   await stand.front.untilSettled(1)
   t.equal((await read(stand, 'out/a.txt')).toString(), 'before')

@@ -26,6 +26,7 @@ import {
   sendForm,
   type Answer,
 } from '../../support/files/upload-echo.ts'
+import { until } from '../../support/wait.ts'
 
 t.setTimeout(600_000)
 
@@ -315,7 +316,7 @@ t.test('a write that is refused, or whose writer leaves, holds nothing', async (
   t.match(await write(stand, 'a', 'x'.repeat(500)), { status: 400, type: 'container_path_invalid' })
   const client = beginUpload(stand.port, 10_000_000, { method: 'PUT', path: '/write/b' })
   client.send(Buffer.alloc(5_000_000))
-  while (stand.sessions.load.intakes === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => stand.sessions.load.intakes !== 0)
   client.destroy()
   await stand.front.untilSettled(2)
   t.same(await used(stand), [0, 0])

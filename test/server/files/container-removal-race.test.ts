@@ -12,6 +12,7 @@ import { must, present } from '../../support/must.ts'
 import { openDisk, openS3, putInContainer } from '../../support/files/storage.ts'
 import { inContainer, openTransfers, type TransferStand } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, type Answer } from '../../support/files/upload-echo.ts'
+import { until } from '../../support/wait.ts'
 
 t.setTimeout(600_000)
 
@@ -116,7 +117,7 @@ async function standOn(
     paths: async () => must(await inner.containers.list(container, null, 100)).files.map(({ path }) => path),
     published: () => published,
     async untilWaiting(count) {
-      while (waits < count) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => waits >= count)
     },
   }
 }

@@ -10,6 +10,7 @@ import { leftOpen, openDisk, openS3, openStoredFiles, SHORT_STALL_MS } from '../
 import { openTransfers, swept, type TransferStand } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/files/upload-echo.ts'
 import type { S3Fault } from '../../support/files/s3.ts'
+import { pause, until } from '../../support/wait.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
@@ -30,7 +31,7 @@ async function recovers(t: Test, stand: TransferStand, folder: string): Promise<
 async function underWay(stand: TransferStand) {
   const client = beginUpload(stand.port, 30_000_000)
   client.send(form([filePart(text(20_000_000))]).subarray(0, 19_000_000))
-  while ((await openStoredFiles()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => (await openStoredFiles()).length !== 0)
   return client
 }
 
@@ -99,14 +100,14 @@ t.test(
       Array.from({ length: 40 }, async (_, index) => {
         const client = beginUpload(stand.port, body.length)
         client.send(body.subarray(0, Math.floor((body.length * (index % 8)) / 7)))
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 120))
+        await pause(Math.random() * 120)
         if (index % 2 === 0) client.destroy()
         else client.socket.resetAndDestroy()
       }),
     )
     // Some were gone before the front saw a request of theirs. One more call is behind all the others.
     t.equal((await sendForm(stand.port, form([filePart('')]))).type, 'file_empty')
-    while (stand.front.front.load.calls > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await until(() => stand.front.front.load.calls === 0)
     await swept(stand)
     const { ready, objects, ...rest } = await stand.census()
     t.equal(ready, objects)

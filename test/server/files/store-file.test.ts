@@ -16,6 +16,7 @@ import {
   form,
   sendForm,
 } from '../../support/files/upload-echo.ts'
+import { until } from '../../support/wait.ts'
 
 const NOTHING = { ready: 0, pending: 0, abandoned: 0, objects: 0, reservedBytes: 0, usedBytes: 0 }
 
@@ -297,7 +298,3 @@ t.test('removing a file frees its bytes', async (t) => {
   must(await stand.transfers.remove(stand.workspaceId, (body['file'] as FileRecord).id))
   t.same(await stand.census(), NOTHING)
 })
-
-async function until(isReached: () => Promise<boolean>): Promise<void> {
-  while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 10))
-}

@@ -6,6 +6,7 @@ import { Timers } from '../../../src/server/http/timers.ts'
 import type { IntakeSession } from '../../../src/server/ports/files/intake.ts'
 import { openTransfers } from '../../support/files/transfers.ts'
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/files/upload-echo.ts'
+import { pause, until } from '../../support/wait.ts'
 
 const STEP_MS = BODY_STALL_MS / 2
 
@@ -31,9 +32,9 @@ t.test('an upload that trickles is ended, and the quota that it announced is fre
   let steps = 0
   for (let isOver = false; !isOver; steps++) {
     client.send('x')
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await pause(150)
     clock.now += STEP_MS
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await pause(150)
     isOver = ended.atMs !== null || steps > 50
   }
   t.ok(Math.abs((ended.atMs ?? 0) - BODY_PACE_MS) <= 2 * STEP_MS, `${ended.atMs} ms, ${steps} steps`)
@@ -61,8 +62,4 @@ function told(opened: Outcome<IntakeSession>, ended: () => unknown): Outcome<Int
     finish: () => session.finish(),
     cancel,
   })
-}
-
-async function until(isReached: () => Promise<boolean>): Promise<void> {
-  while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 10))
 }

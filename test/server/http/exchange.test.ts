@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
@@ -6,6 +5,7 @@ import type { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
 import { accessTo, AUTHORIZATION, hurried, keyRecords, openFront, operation } from '../../support/front.ts'
 import { rawClient, requestText } from '../../support/wire/raw-http.ts'
+import { pause, until } from '../../support/wait.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
@@ -46,7 +46,7 @@ t.test('a client that leaves while its key is loaded is settled once, and nothin
   client.destroy()
   await untilSettled(1)
   loaded.open()
-  await sleep(20)
+  await pause(20)
   t.match(settled, [{ isClientGone: true, failure: 'client_gone', status: 0 }])
   t.equal(settled.length, 1)
   t.equal(runs, 0)
@@ -60,7 +60,7 @@ t.test(
     const client = rawClient(port)
     client.send(head(10 * MIB))
     client.send('x'.repeat(2 * MIB))
-    while (http.load.bodyBytes === 0) await sleep(1)
+    await until(() => http.load.bodyBytes !== 0)
     client.destroy()
     await untilSettled(1)
     t.match(settled, [{ isClientGone: true, status: 0 }])
@@ -124,7 +124,7 @@ t.test('the time that a body takes to come is not taken from its operation', asy
   t.teardown(() => client.destroy())
   client.send(head())
   for (const part of [body.slice(0, 9), body.slice(9, 15), body.slice(15)]) {
-    await sleep(200)
+    await pause(200)
     client.send(part)
   }
   t.match(await client.until(/["}]$/), /^HTTP\/1\.1 200 /)
@@ -158,7 +158,7 @@ t.test(
     t.match(await client.until(/\}$/), /^HTTP\/1\.1 504 /)
     await untilSettled(1)
     late.open()
-    while (returned === 0) await sleep(1)
+    await until(() => returned !== 0)
     t.match(settled, [{ status: 504, failure: 'deadline_exceeded', isClientGone: false }])
     t.equal(settled.length, 1)
     t.same(http.load, NOTHING)
@@ -183,9 +183,9 @@ t.test('a large answer reaches a slow reader whole, and its memory is returned o
   client.socket.pause()
   client.send(valid)
   for (let i = 0; i < 20; i++) {
-    await sleep(5)
+    await pause(5)
     client.socket.resume()
-    await sleep(1)
+    await pause(1)
     client.socket.pause()
   }
   client.socket.resume()
@@ -298,7 +298,7 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
     t,
     async (call: Call) => {
       const { length } = (call.body as { input: { length?: number } }).input
-      if (length !== undefined && length % 3 === 0) await sleep(length % 7)
+      if (length !== undefined && length % 3 === 0) await pause(length % 7)
       // An input that came as bytes has no length.
       return length === undefined || length % 5 > 0
         ? fine
@@ -327,7 +327,7 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
     const client = rawClient(port)
     const at = first.length + Math.floor(json.length * cut)
     client.send((first + json).slice(0, at))
-    await sleep(wait)
+    await pause(wait)
     if (!leaves) {
       client.send((first + json).slice(at))
       await client.untilBody(isPlain ? 6 : 600_000)
@@ -337,7 +337,7 @@ t.test('under random aborts every exchange settles exactly once and nothing is l
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 1, maxLength: 12 }), async (plans) => {
       await Promise.all(plans.map(run))
-      while (http.load.calls > 0) await sleep(2)
+      await until(() => http.load.calls === 0)
       return settled.length === begun && http.load.timers === 0 && http.load.bodyBytes === 0
     }),
     { numRuns: 30 },

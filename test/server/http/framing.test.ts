@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { HEADERS_BYTES_MAX } from '../../../src/schemas/limits/limits.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
 import { exchangeRaw, rawClient, requestText } from '../../support/wire/raw-http.ts'
+import { pause } from '../../support/wait.ts'
 
 const body = '{"model":"m","input":"x"}'
 const authorized = { authorization: AUTHORIZATION }
@@ -119,7 +119,7 @@ t.test('a request cut into two packets behind its first line is answered like a 
   const firstLine = valid.indexOf('\r\n') + 2
   for (let at = firstLine; at < valid.length; at++) {
     client.send(valid.slice(0, at))
-    await sleep(1)
+    await pause(1)
     client.send(valid.slice(at))
     await client.until(/200 OK[^{]*\{"body":\{"model":"m","input":"x"\}\}/, at - firstLine + 1)
   }
@@ -133,7 +133,7 @@ t.test(
     for (let at = 1; at < valid.indexOf('\r\n') + 2; at++) {
       const client = rawClient(port)
       client.send(valid.slice(0, at))
-      await sleep(1)
+      await pause(1)
       client.send(valid.slice(at))
       t.match(await client.until(/\}\}$|Server<\/i>$/), /^HTTP\/1\.1 (?:200|505) /)
       client.destroy()

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Timers, TIMER_STEP_MS } from '../../../src/server/http/timers.ts'
+import { pause } from '../../support/wait.ts'
 
 // The wheel lets a process end while it turns.
 const awake = setInterval(() => undefined, 1_000)
@@ -44,7 +44,7 @@ t.test('a stopped timer does not fire, also when another one of its step stops i
 t.test('timers run again after a time without any', async (t) => {
   const timers = new Timers()
   await new Promise<void>((resolve) => timers.start(1, resolve))
-  await sleep(3 * TIMER_STEP_MS)
+  await pause(3 * TIMER_STEP_MS)
   const began = performance.now()
   await new Promise<void>((resolve) => timers.start(60, resolve))
   t.ok(performance.now() - began >= 60)

@@ -22,6 +22,7 @@ import { costOf } from '../../support/money/money-front.ts'
 import { must } from '../../support/must.ts'
 import { openTestStore } from '../../support/stores/postgres.ts'
 import { randomOf } from '../../support/wire/rate-simulation.ts'
+import { pause } from '../../support/wait.ts'
 
 const CREDIT = 4_000_000
 const BUDGET = 1_000_000
@@ -122,7 +123,7 @@ t.test('two fronts spend a budget to its end, and never above it', async (t) => 
   t.same(new Set(refusals), new Set(['budget_exceeded']))
   await fronts[1]?.spend.close()
   // What the other one gave back is there for single calls.
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  await pause(300)
   t.equal(await callUntilRefused((fronts[0] ?? open()).spend, key, random), 'budget_exceeded')
   await fronts[0]?.spend.close()
   const { spent, lent } = await standing(owners.accounts.workspace)
@@ -140,7 +141,7 @@ t.test(
     for (let call = 0; call < 3; call++) t.ok((await front.spend.hold(askOf(key))).ok)
     const settled = await front.spend.hold(askOf(key))
     if (settled.ok) settled.value.settle(costOf(500))
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await pause(300)
     await recover(front.id)
     t.same(await standing(owners.accounts.workspace), { spent: 3 * BOUND + 500, lent: 0 })
     t.same(await standing(owners.accounts.organization), { spent: 500, lent: 0 })

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { catalogueFile } from '../../support/models/catalogue.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type TestNode,
 } from '../../support/nodes/node.ts'
 import { startVideos } from '../../support/videos/video-provider.ts'
+import { pause } from '../../support/wait.ts'
 
 interface Reply {
   readonly id: string
@@ -128,7 +128,7 @@ t.test('sluice/clip-1 makes a clip without any provider, and beside it the node 
   t.equal(accepted.status, 202, JSON.stringify(accepted.body))
   const ending = ended(call, accepted.body.id)
   const isOver = ending.then(() => true)
-  for (let isEnded = false; !isEnded; isEnded = await Promise.race([isOver, pause(20, false)]))
+  for (let isEnded = false; !isEnded; isEnded = await Promise.race([isOver, pause(20).then(() => false)]))
     t.equal((await node.get('/api/v1/models')).status, 200)
   t.match(await ending, { status: 'completed' })
   t.match(await clipOf(accepted.body.id), { brand: 'ftyp' })

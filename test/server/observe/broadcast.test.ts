@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openBroadcast, type Broadcast, type BroadcastPost } from '../../../src/server/observe/broadcast.ts'
 import { keptLog } from '../../support/log.ts'
+import { until } from '../../support/wait.ts'
 
 const CALL = { requestId: 'r-1', operation: 'embeddings.create', model: 'a/b', sessionId: null }
 
@@ -101,7 +102,7 @@ function open(
     ...more,
   })
   const ticks = async (isTrue: () => boolean): Promise<void> => {
-    while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until(() => isTrue())
   }
   return { broadcast, posts, counts, log, ticks }
 }

@@ -3,6 +3,7 @@ import type { FailureName } from '../../../src/schemas/failures.ts'
 import { createMetrics } from '../../../src/server/observe/metrics.ts'
 import { createVideoMeters } from '../../../src/server/observe/video-metrics.ts'
 import { FRONT_LOAD, MONEY } from '../../support/operator/live-readings.ts'
+import { pause } from '../../support/wait.ts'
 
 const call = (status: number, failure: FailureName | null = null) => ({
   status,
@@ -103,5 +104,5 @@ t.test('a blocked loop is seen by the live view and by the metrics, whoever look
  * and again.
  */
 async function turns(): Promise<void> {
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setTimeout(resolve, 10))
+  for (let turn = 0; turn < 4; turn++) await pause(10)
 }

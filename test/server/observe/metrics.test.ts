@@ -1,6 +1,7 @@
 import t from 'tap'
 import { delayOf } from '../../../src/server/observe/process-metrics.ts'
 import { aggregate, createMetrics, type Metrics } from '../../../src/server/observe/metrics.ts'
+import { pause } from '../../support/wait.ts'
 
 t.test('calls are counted by operation, status and failure, and timed', async (t) => {
   const metrics = open(t)
@@ -101,7 +102,7 @@ t.test('a blocked loop shows', async (t) => {
  * again.
  */
 async function turns(): Promise<void> {
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setTimeout(resolve, 10))
+  for (let turn = 0; turn < 4; turn++) await pause(10)
 }
 
 function open(t: { teardown(done: () => void): unknown }, front: number | null = null): Metrics {

@@ -4,6 +4,7 @@ import { openHints, type RunningHints as Hints } from '../../../src/server/redis
 import { openState, type State } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type RedisKind, type TestRedis } from '../../support/stores/redis.ts'
+import { until } from '../../support/wait.ts'
 
 const CHANGE: Invalidation = { n: 7, kind: 'key', id: 'abc' }
 
@@ -56,7 +57,7 @@ t.test('what is no invalidation is passed over', async (t) => {
     await state.redis.publish('sluice:hints', text)
   }
   await state.redis.publish('sluice:hints', '{"n":9,"kind":"workspace","id":"last"}')
-  while (got.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => got.length !== 0)
   t.same(got, [{ n: 9, kind: 'workspace', id: 'last' }])
 })
 

@@ -8,6 +8,7 @@ import { openState, type State } from '../../../src/server/redis/open.ts'
 import type { RateAuthority } from '../../../src/server/ports/rates.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type RedisKind, type TestRedis } from '../../support/stores/redis.ts'
+import { until } from '../../support/wait.ts'
 
 // Servers start here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -198,5 +199,5 @@ async function open(
 }
 
 async function reachable(authority: RateAuthority): Promise<void> {
-  while (!authority.isReachable) await new Promise((resolve) => setTimeout(resolve, 10))
+  await until(() => authority.isReachable)
 }

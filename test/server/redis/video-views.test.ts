@@ -14,6 +14,7 @@ import { openState, type State } from '../../../src/server/redis/open.ts'
 import { openVideoViews } from '../../../src/server/redis/video-views.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
+import { until } from '../../support/wait.ts'
 
 function view(status: VideoStatus, more: Partial<VideoView> = {}): VideoView {
   return {
@@ -100,10 +101,8 @@ for (const kind of REDIS_KINDS) {
     t.equal(await views.put(view('in_progress')), false)
     await redis.start()
     t.ok(await state.whenReachable(10_000))
-    let got = await views.get('vid_1')
-    for (; got === null; got = await views.get('vid_1'))
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    t.same(got, ENDED)
+    await until(async () => (await views.get('vid_1')) !== null)
+    t.same(await views.get('vid_1'), ENDED)
   })
 }
 
@@ -164,8 +163,7 @@ t.test('a process holds only so many views for a Redis that is away', async (t) 
   for (let n = 0; n < VIDEO_VIEWS_LATE_MAX + 10; n++) void views.put(view('pending', { id: `vid_${n}` }))
   await redis.start()
   t.ok(await state.whenReachable(10_000))
-  while ((await state.redis.dbsize()) < VIDEO_VIEWS_LATE_MAX)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(async () => (await state.redis.dbsize()) >= VIDEO_VIEWS_LATE_MAX)
   t.equal(await state.redis.dbsize(), VIDEO_VIEWS_LATE_MAX)
 })
 
@@ -244,7 +242,7 @@ t.test('a Redis that is slow to take many views again is not held for away', asy
   fake.slowMs = 2 * VIDEO_VIEW_MS_MAX
   await views.put(ENDED)
   fake.comeBack()
-  while (fake.parts.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => fake.parts.length !== 0)
   t.equal(isTripped, false)
   t.equal(await views.putAll([ENDED], VIDEO_VIEWS_AGAIN_MS_MAX), true)
   // As late as its answer comes the loop may have been blocked: none does.
@@ -260,16 +258,15 @@ t.test('wake-ups of a turn are told once each, and what is none is passed over',
   let isHeard = false
   // One of those that were told until the first arrived may still come.
   other.views.onWake((what) => void (what.kind === 'webhooks' ? (isHeard = true) : told.push(what)))
-  while (!isHeard) {
-    one.views.wake({ kind: 'webhooks' })
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await until('the wake is heard', () => {
+    if (!isHeard) one.views.wake({ kind: 'webhooks' })
+    return isHeard
+  })
   for (const text of ['', 'null', '{"kind":"jobs"}', '{"kind":"cancelled","id":7}', '{"kind":"else"}'])
     await one.state.redis.publish('sluice:videos', text)
   for (let n = 0; n < 100; n++) one.views.wake({ kind: 'jobs', provider: 'openai' })
   one.views.wake({ kind: 'cancelled', id: 'vid_1' })
-  while (!told.some(({ kind }) => kind === 'cancelled'))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => told.some(({ kind }) => kind === 'cancelled'))
   t.same(told, [
     { kind: 'jobs', provider: 'openai' },
     { kind: 'cancelled', id: 'vid_1' },

@@ -16,6 +16,7 @@ import {
   SHORT_STALL_MS,
   staged,
 } from '../../support/files/storage.ts'
+import { pause, still, until } from '../../support/wait.ts'
 
 const CONTENT = randomBytes(600_000)
 
@@ -163,10 +164,7 @@ t.test('nothing is read ahead of a reader who does not ask', async (t) => {
   const reader = object.read(0, large.length)
   must(await reader.next())
   // Until the sockets between are full and the server is held back.
-  for (let before = -1; before !== s3.sentBytes;) {
-    before = s3.sentBytes
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  await still(() => s3.sentBytes)
   t.ok(s3.sentBytes < 24 << 20, `${s3.sentBytes} bytes were sent for one piece`)
   reader.close()
 })
@@ -191,7 +189,7 @@ t.test('reads that come to their end share one connection', async (t) => {
   const before = s3.connections
   for (let round = 0; round < 10; round++) {
     t.ok((await contentOf(storage, 'file_a')).equals(CONTENT))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await pause(20)
   }
   t.ok(s3.connections - before <= 1, `${s3.connections - before} connections for 10 reads`)
 })
@@ -203,8 +201,7 @@ t.test('a reader that is closed while its request is under way leaves no body op
   s3.failNext('get', 'slow')
   const reader = object.read(0, CONTENT.length)
   const next = reader.next()
-  while (!s3.calls.some((call) => call.startsWith('get')))
-    await new Promise((resolve) => setTimeout(resolve, 1))
+  await until(() => s3.calls.some((call) => call.startsWith('get')))
   reader.close()
   t.match(await next, { failure: { name: 'client_gone' } })
 })

@@ -16,6 +16,7 @@ import type {
   EgressExchangeRequest,
   VettedOrigin,
 } from '../../../src/server/ports/egress/egress.ts'
+import { until } from '../wait.ts'
 
 /** A server on loopback that counts who comes. */
 export interface Target {
@@ -137,8 +138,4 @@ export async function textOf(outcome: Outcome<EgressExchange>): Promise<string> 
     if (piece.value === null) return Buffer.concat(pieces).toString()
     pieces.push(piece.value)
   }
-}
-
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((next) => setTimeout(next, 2))
 }

@@ -7,6 +7,7 @@ import { insertWorkspace } from '../../../src/server/store/workspaces/workspaces
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { must } from '../must.ts'
 import { openTestStore } from '../stores/postgres.ts'
+import { until } from '../wait.ts'
 
 export interface FileStand {
   readonly store: Store
@@ -86,5 +87,5 @@ export async function untilBusy(calls: readonly Promise<Outcome<unknown>>[], cou
   let busy = 0
   for (const call of calls)
     void call.then((outcome) => (busy += !outcome.ok && outcome.failure.name === 'busy' ? 1 : 0))
-  while (busy < count) await new Promise((resolve) => setTimeout(resolve, 10))
+  await until(() => busy >= count)
 }

@@ -8,6 +8,7 @@ import { Agent, request } from 'undici'
 import { heldBy, type FileStand } from './file-stand.ts'
 import { OPENS_TIMES_MAX, type RaceResult } from './link-race.ts'
 import { startSwapper } from './link-swapper.ts'
+import { until } from '../wait.ts'
 
 const SECRET = 'from outside'
 const CONTAINER = '/api/v1/containers/sess_links/files'
@@ -68,8 +69,7 @@ export async function raceLinksOverHttp(node: FileStand, opens: number): Promise
   await Promise.all(readers)
   const swaps = await swapper.stop()
   await agent.close()
-  for (let nth = 0; nth < 600 && heldBy(node).length > 0; nth++)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => heldBy(node).length === 0).catch(() => undefined)
   return { opens, ...counts, swaps, leaks, descriptorsLeaked: heldBy(node).length }
 }
 

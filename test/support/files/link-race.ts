@@ -8,6 +8,7 @@ import type { Storage } from '../../../src/server/ports/files/storage.ts'
 import { startSwapper } from './link-swapper.ts'
 import { must } from '../must.ts'
 import { CONTAINER, drain, openDescriptors, staged } from './storage.ts'
+import { until } from '../wait.ts'
 
 const SECRET = 'from outside'
 /**
@@ -54,8 +55,7 @@ export async function raceLinks(storage: Storage, folder: string, opens: number)
   }
   const swaps = await swapper.stop()
   // The thread's own descriptors are gone a moment after its last message.
-  for (let nth = 0; nth < 1_500 && (await openDescriptors()) > before; nth++)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(async () => (await openDescriptors()) <= before).catch(() => undefined)
   return {
     opens,
     ...counts,

@@ -5,6 +5,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pause } from '../wait.ts'
 
 /**
  * `error`: 500. `slow`: no answer ever. `reset`: cut before anything is done. `lost`: done, then cut before
@@ -150,7 +151,7 @@ export class FakeS3 {
       if (this.readBytesPerS === Infinity) continue
       this.#readFreeAt =
         Math.max(this.#readFreeAt, performance.now()) + (chunk.length / this.readBytesPerS) * 1_000
-      await new Promise((resolve) => setTimeout(resolve, this.#readFreeAt - performance.now()))
+      await pause(this.#readFreeAt - performance.now())
     }
     return { body: Buffer.concat(chunks), sizeBytes }
   }

@@ -11,6 +11,7 @@ import type { S3Options } from '../../../src/server/storage/s3-client.ts'
 import { must } from '../must.ts'
 import { FakeS3 } from './s3.ts'
 import { REMOVAL } from '../teardown.ts'
+import { until } from '../wait.ts'
 
 interface Teardown {
   teardown(done: () => unknown): unknown
@@ -25,8 +26,6 @@ export const CONTAINER: ContainerRef = {
 }
 
 const FOLDER_PREFIX = 'sluice-storage-'
-/** Half a minute of them, on a slow machine. */
-const CLOSING_LOOKS = 1_500
 
 export async function openFolder(t: Teardown): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX))
@@ -120,9 +119,8 @@ export async function openStoredFiles(): Promise<readonly string[]> {
  * and nobody waits for that.
  */
 export async function leftOpen(before: readonly string[] = []): Promise<readonly string[]> {
-  for (let nth = 0; ; nth++) {
-    const left = (await openStoredFiles()).filter((path) => !before.includes(path))
-    if (left.length === 0 || nth === CLOSING_LOOKS) return left
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const left = async (): Promise<readonly string[]> =>
+    (await openStoredFiles()).filter((path) => !before.includes(path))
+  await until(async () => (await left()).length === 0).catch(() => undefined)
+  return left()
 }

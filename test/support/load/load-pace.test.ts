@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { runLoad, startLoad } from './load.ts'
 import { sizesOf } from './load-request.ts'
 import { bytesServer, loadPlan as plan, OK, portOf, rawServer } from '../wire/raw-server.ts'
-import { pause } from '../nodes/spawned.ts'
+import { pause, until } from '../wait.ts'
 
 t.setTimeout(600_000)
 
@@ -133,9 +133,9 @@ t.test('a generator that is itself late says so', async (t) => {
   const load = await startLoad(
     plan(server.port, { pace: { kind: 'open', ratePerS: 200 }, durationMs: 3_000 }),
   )
-  while (server.heads.length === 0) await pause(5)
+  await until(() => server.heads.length !== 0)
   process.kill(load.pid, 'SIGSTOP')
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  await pause(500)
   process.kill(load.pid, 'SIGCONT')
   const { generatorLate, latency, requests } = await load.result
   t.ok(requests >= 590, 'nothing is left out')

@@ -6,6 +6,7 @@ import { NO_OPENSSL, selfSigned } from '../wire/certificate.ts'
 import { runLoad, startLoad } from './load.ts'
 import { loadPlan as plan, OK, portOf, rawServer } from '../wire/raw-server.ts'
 import { freePort, pause } from '../nodes/spawned.ts'
+import { until } from '../wait.ts'
 
 t.setTimeout(600_000)
 
@@ -136,7 +137,7 @@ t.test(
         OK,
       ])
       const load = await startLoad(plan(server.port, { pace: { kind: 'polite' } }))
-      while (server.heads.length === 0) await pause(5)
+      await until(() => server.heads.length !== 0)
       await pause(300)
       const result = await load.stop()
       t.same([result.statuses, server.heads.length], [{ 429: 1 }, 1], wait)

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { holdings } from '../../../bench/soak/holding.ts'
 import { processRow } from './process-cpu.ts'
 import { memoryByRole, residentAndShared, residentBytes } from './process-memory.ts'
-import { pause, stopServer } from '../nodes/spawned.ts'
+import { stopServer } from '../nodes/spawned.ts'
+import { until } from '../wait.ts'
 
 const skip = process.platform !== 'linux' && 'read from /proc'
 
@@ -17,7 +18,7 @@ async function sleepers(t: Test, name: string): Promise<readonly number[]> {
   await Promise.all(children.map((child) => once(child, 'spawn')))
   const pids = children.map(({ pid = 0 }) => pid)
   // Until they have loaded what they need, they grow.
-  while (pids.some((pid) => processRow(pid)?.state !== 'S')) await pause(5)
+  await until(() => !pids.some((pid) => processRow(pid)?.state !== 'S'))
   return pids
 }
 

@@ -10,8 +10,9 @@ import { plainEnvironment } from '../load/load.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { processRow, tree } from '../load/process-cpu.ts'
 import { ROOT } from '../source.ts'
-import { freePort, hasEnded, pause, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
+import { freePort, hasEnded, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
+import { until } from '../wait.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
 export interface TestNode {
@@ -44,9 +45,7 @@ export type Settings = Readonly<Record<string, string>>
 
 const READY_MS_MAX = 180_000
 const STOP_MS_MAX = 45_000
-const UNTIL_MS_MAX = 60_000
-/** Many of these looks are requests of a node that shares its cores with other tests. */
-const UNTIL_STEP_MS = 50
+const ANSWER_MS_MAX = 60_000
 
 /**
  * Settings of a node that is alone: free ports and a fresh data directory, removed with the test. Its
@@ -106,14 +105,7 @@ export function sluice(...args: readonly string[]): readonly string[] {
   return [process.execPath, join(ROOT, 'bin/sluice'), ...args]
 }
 
-/** Waits until `is` holds; throws with `what` when it never does. */
-export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
-  const endsAt = performance.now() + UNTIL_MS_MAX
-  while (!(await is())) {
-    if (performance.now() > endsAt) throw new Error(`never: ${what}`)
-    await pause(UNTIL_STEP_MS)
-  }
-}
+export { until }
 
 function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): TestNode {
   const pid = server.child.pid ?? 0
@@ -166,7 +158,7 @@ function ask(
   headers: OutgoingHttpHeaders,
 ): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(UNTIL_MS_MAX)
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX)
     get(url, { agent: false, headers, signal }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
     }).on('error', reject)

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { plainEnvironment } from '../load/load.ts'
 import { ROOT } from '../source.ts'
 import type { Teardown } from '../teardown.ts'
+import { pause } from '../wait.ts'
 
 export interface Pty {
   /** All that was written to the terminal. */
@@ -76,7 +77,7 @@ export function openPty(
         if (found !== null) return output.length
         if (performance.now() > endsAt || isClosed)
           throw new Error(`${pattern} was never shown:\n${plainText(output)}\n${told}`)
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await pause(20)
       }
     },
     keys: (text) => send({ keys: text }),

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { plainEnvironment } from '../load/load.ts'
+import { pause } from '../wait.ts'
 
 export interface Spawned {
   readonly child: ChildProcess
@@ -130,9 +131,7 @@ async function listened(port: number): Promise<number | null> {
   return typeof address === 'object' && address !== null ? address.port : null
 }
 
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
+export { pause }
 
 export function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null

@@ -5,6 +5,7 @@
 import { WebSocket } from 'undici'
 import { listeningPortsOf } from '../wire/sockets.ts'
 import { until } from './node.ts'
+import { pause } from '../wait.ts'
 
 /** Longer than a silent thread is given. */
 const HANG_MS = 9_000
@@ -70,7 +71,7 @@ async function inThreads(address: string, expression: string): Promise<number> {
       message: JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }),
     })
   }
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await pause(200)
   socket.close()
   return threads.length
 }

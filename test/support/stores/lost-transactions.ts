@@ -3,6 +3,7 @@
  * through that.
  */
 import { openStore } from '../../../src/server/store/base/open.ts'
+import { pause } from '../wait.ts'
 
 const ROUNDS = 15
 const WRITERS = 6
@@ -25,7 +26,7 @@ const writers = Array.from({ length: WRITERS }, async () => {
   }
 })
 for (let round = 0; round < ROUNDS; round++) {
-  await new Promise((resolve) => setTimeout(resolve, 40))
+  await pause(40)
   await killer.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lost' AND datname = current_database()`
 }
 isEnding = true

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { openStore, Store, type Sql } from '../../../src/server/store/base/open.ts'
 import { KEEPER_FILE, KEEPER_PATH } from './postgres-keeper-path.ts'
 import type { Teardown } from '../teardown.ts'
+import { pause } from '../wait.ts'
 
 export interface TestDatabase {
   readonly url: string
@@ -62,7 +63,7 @@ async function lend(kind: 'migrated' | 'empty'): Promise<{ url: string; lease: S
     if (lent !== null) return lent
     if (performance.now() > endsAt) throw new Error('the keeper of the test cluster does not come up')
     startKeeper()
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await pause(100)
   }
 }
 

@@ -17,6 +17,7 @@ import {
 } from '../../../src/server/upstream/videos/video-providers.ts'
 import { present } from '../must.ts'
 import { startVideos, type FakeVideos, type VideoSettings } from './video-provider.ts'
+import { until } from '../wait.ts'
 
 export const OPERATOR_KEY = 'sk-operator-0123456789abcdef'
 export const OWN_KEY = 'sk-own-0123456789abcdef'
@@ -79,7 +80,7 @@ export async function openVideos(t: Teardown, options: VideoStandOptions = {}): 
     ...options.more,
   })
   const rest = async (): Promise<void> => {
-    while (egress.load.calls > 0) await new Promise((next) => setTimeout(next, 2))
+    await until(() => egress.load.calls === 0)
   }
   return {
     fake,

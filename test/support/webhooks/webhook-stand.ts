@@ -25,6 +25,7 @@ import { keptLog } from '../log.ts'
 import type { Teardown } from '../teardown.ts'
 import { startTarget, type Target } from '../egress/vetted-stand.ts'
 import { delivery, outboxed } from './webhooks.ts'
+import { until } from '../wait.ts'
 
 /** What a receiver was told. */
 export interface Received {
@@ -179,12 +180,13 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
       return made
     },
     async settled() {
-      for (;;) {
-        const found = await rows()
+      let found = await rows()
+      await until('no delivery waits', async () => {
+        found = await rows()
         // A row may be read before the sender hears that it is written, which only then tells of it.
-        if (found.every(({ state }) => state !== 'waiting') && booking === 0) return found
-        await new Promise((next) => setTimeout(next, 10))
-      }
+        return found.every(({ state }) => state !== 'waiting') && booking === 0
+      })
+      return found
     },
   }
 }

@@ -9,6 +9,7 @@ import { keptLog } from '../../support/log.ts'
 import { atPace } from '../../support/load/pace.ts'
 import { openFiles, openSealed, openSessions, pushAll, text } from '../../support/files/sessions.ts'
 import { tinyDisk } from '../../support/files/tiny-disk.ts'
+import { until } from '../../support/wait.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
@@ -40,7 +41,7 @@ t.test(
     ])
     await Promise.all(sessions.map((session) => session.cancel()))
     // Node closes what the thread had open when it is gone, which nobody waits for.
-    while ((await openFiles(stand)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(async () => (await openFiles(stand)).length === 0)
     t.match(await pushAll(openSealed(stand, 'next'), [text(100)]), { ok: true })
     t.match(stand.sessions.load, { threads: 1, silentThreads: 1, waiting: 0 })
     t.match(log.events, [{ event: 'worker.thread_silent' }])
@@ -59,8 +60,7 @@ t.test(
     t.equal(stand.sessions.load.intakes, 1, 'its thread still has it')
     t.notOk(existsSync(`${path}.made`))
     await writeFile(`${path}.pipe`, '')
-    while (stand.sessions.load.intakes > 0 || existsSync(path))
-      await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => !(stand.sessions.load.intakes > 0 || existsSync(path)))
     t.ok(existsSync(`${path}.made`))
   },
 )

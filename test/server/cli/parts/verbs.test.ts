@@ -9,6 +9,7 @@ import { plainEnvironment } from '../../../support/load/load.ts'
 import { keptLog } from '../../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../../support/nodes/node.ts'
 import { ROOT } from '../../../support/source.ts'
+import { pause } from '../../../support/wait.ts'
 
 t.setTimeout(600_000)
 
@@ -107,7 +108,7 @@ t.test(
       env: plainEnvironment(),
     })
     // By then it would have ended, if it did not wait for its reader.
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await pause(1_500)
     const chunks: Buffer[] = []
     for await (const chunk of late.stdout) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString()

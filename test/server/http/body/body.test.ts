@@ -25,6 +25,7 @@ import {
   threads,
 } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import { pause } from '../../../support/wait.ts'
 
 const MIB = 1024 * 1024
 const authorized = { authorization: AUTHORIZATION }
@@ -214,7 +215,7 @@ t.test('a large body waits at the door until its caller is known', async (t) => 
   client.send(
     requestText('POST /api/v1/echo', { ...authorized, 'content-length': String(text.length) }, text),
   )
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await pause(200)
   t.ok(front.load.bodyBytes < 2 * MIB, 'the socket was paused')
   open()
   t.match(await client.until(/"bulk":\d+\}$/), new RegExp(`"bulk":${text.length - 24}\\}$`))

@@ -20,6 +20,7 @@ import {
   form,
   uploadEcho,
 } from '../../../support/files/upload-echo.ts'
+import { pause } from '../../../support/wait.ts'
 
 const oneByOne = (bytes: Uint8Array): Buffer =>
   Buffer.concat([...bytes].map((byte) => Buffer.from([0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a])))
@@ -136,7 +137,7 @@ function body(isReceived = true) {
     /** Lets the wheel turn once behind so much time. */
     async pass(ms: number): Promise<void> {
       clock.now += ms
-      await new Promise((resolve) => setTimeout(resolve, 120))
+      await pause(120)
     },
   }
   if (isReceived) stand.receive()

@@ -16,6 +16,7 @@ import {
   form,
   uploadEcho,
 } from '../../../support/files/upload-echo.ts'
+import { pause, still, until } from '../../../support/wait.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -59,7 +60,7 @@ t.test('a body stands still until it is received: at most one read of it is take
   const client = beginUpload(port, content.length)
   client.send(content)
   await until(() => client.socket.bytesWritten > 0)
-  await settled(() => client.socket.writableLength)
+  await still(() => client.socket.writableLength)
   t.ok(client.socket.writableLength > 0, 'the kernel holds it')
   ready.open()
   t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
@@ -81,7 +82,7 @@ t.test('an upload that is told to wait takes no more until it is resumed', async
   client.send(content)
   await until(() => waiting.upload !== null)
   const before = taken
-  await settled(() => client.socket.writableLength)
+  await still(() => client.socket.writableLength)
   t.equal(taken, before)
   present(waiting.upload).resume()
   t.match(await answerOf(client), { status: 200, body: { sha256: sha256(content) } })
@@ -163,7 +164,7 @@ t.test('an upload that flows outlasts the deadline of its operation', async (t) 
     for (let sent = 0; sent < 20 && !client.isClosed; sent++) {
       const sentAt = performance.now()
       client.send('x')
-      await new Promise((resolve) => setTimeout(resolve, deadlineMs / 10))
+      await pause(deadlineMs / 10)
       // A machine that stands still does not let it flow.
       isSlow ||= performance.now() - sentAt > deadlineMs / 2
     }
@@ -251,19 +252,5 @@ function present<T>(value: T | null): T {
 
 /** A few turns of the loop and of the wheel of timers. */
 async function steps(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 150))
-}
-
-async function until(isReached: () => boolean): Promise<void> {
-  while (!isReached()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-
-/** Resolves when a figure has not changed for some turns. */
-async function settled(read: () => number): Promise<void> {
-  for (let calm = 0, before = read(); calm < 10;) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    const now = read()
-    calm = now === before ? calm + 1 : 0
-    before = now
-  }
+  await pause(150)
 }

@@ -10,6 +10,7 @@ import { storedFile } from '../../../../src/server/storage/descriptor-reader.ts'
 import { AUTHORIZATION, openFront, operation, type TestFront } from '../../../support/front.ts'
 import { rawClient } from '../../../support/wire/raw-http.ts'
 import { leftOpen, openFolder, openStoredFiles } from '../../../support/files/storage.ts'
+import { pause, until } from '../../../support/wait.ts'
 
 const PIECE = 64 * 1024
 const BYTES = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
@@ -212,7 +213,7 @@ t.test('a reader that stops reading stops the pieces, and its leaving closes eve
   let before = -1
   while (front.told.reads !== before) {
     before = front.told.reads
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await pause(200)
   }
   t.ok(before < large.length / PIECE, `${before} pieces were read`)
   client.destroy()
@@ -251,11 +252,11 @@ t.test('a client that leaves while the first piece is fetched leaves nothing ope
   ])
   const client = rawClient(front.port)
   client.send(`GET /api/v1/download HTTP/1.1\r\nhost: a\r\nauthorization: ${AUTHORIZATION}\r\n\r\n`)
-  while (told.reads === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => told.reads !== 0)
   client.destroy()
   await front.untilSettled(1)
   release()
-  while (told.closedContents === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => told.closedContents !== 0)
   t.match(told, { closedReaders: 1, closedContents: 1 })
 })
 
@@ -320,7 +321,7 @@ t.test(
       await once(client.socket, 'close')
     }
     await front.untilSettled(4)
-    while (closed < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => closed >= 4)
     t.same(await leftOpen(before), [])
   },
 )

@@ -5,6 +5,7 @@ import { fail } from '../../../../src/schemas/failures.ts'
 import { openFilesFront } from '../../../support/files/files-front.ts'
 import { openDisk, staged } from '../../../support/files/storage.ts'
 import { failing } from '../../../support/files/transfers.ts'
+import { until } from '../../../support/wait.ts'
 
 interface Listed {
   readonly data: readonly { readonly id: string; readonly path: string }[]
@@ -104,10 +105,10 @@ t.test(
     })
     let rows: readonly unknown[] = []
     // Noted behind the answer, with nobody waiting for it.
-    for (let look = 0; look < 1_500 && rows.length === 0; look++) {
+    await until('the use is noted', async () => {
       rows = await front.store.sql`SELECT container_id FROM container_uses`
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+      return rows.length > 0
+    })
     t.match(rows, [{ container_id: 'sess_abc' }])
   },
 )

@@ -24,6 +24,7 @@ import {
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import { rawClient, type RawClient } from '../../../support/wire/raw-http.ts'
+import { still, until } from '../../../support/wait.ts'
 
 const MIB = 1024 * 1024
 const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
@@ -51,7 +52,7 @@ async function open(
 
 /** Resolves when nothing is left of any call, here and in the gate. */
 async function rest({ front, egress }: EgressFront): Promise<void> {
-  while (front.load.calls > 0 || egress.load.calls > 0) await new Promise((next) => setTimeout(next, 5))
+  await until(() => !(front.load.calls > 0 || egress.load.calls > 0))
 }
 
 t.test('an answer in chunks comes in chunks, as it is made, and the connection is kept', async (t) => {
@@ -187,15 +188,6 @@ t.test('a large body flows both ways at once, byte for byte', async (t) => {
   const text = await client.untilBody(body.length)
   t.ok(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1').equals(body))
 })
-
-/** Resolves when a figure has stood still for a while. */
-async function still(figure: () => number): Promise<number> {
-  for (let before = -1, looks = 0; looks < 8; looks = before === figure() ? looks + 1 : 0) {
-    before = figure()
-    await new Promise((next) => setTimeout(next, 25))
-  }
-  return figure()
-}
 
 t.test('a target that does not read stops its sender', async (t) => {
   const read = gate()

@@ -21,6 +21,7 @@ import {
   sendForm,
   type SendOptions,
 } from '../../../support/files/upload-echo.ts'
+import { until } from '../../../support/wait.ts'
 
 function upload(
   { front }: FilesFront,
@@ -217,7 +218,7 @@ t.test('an upload whose client leaves is gone from the list, and the next one wo
   const stand = await openFilesFront(t)
   const client = beginUpload(stand.front.port, 1_000_000, { path: '/files' })
   client.send(form([filePart(text(900_000))]).subarray(0, 800_000))
-  while (stand.sessions.load.intakes === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => stand.sessions.load.intakes !== 0)
   client.socket.resetAndDestroy()
   await stand.front.untilSettled(1)
   t.match(await (await stand.call('/files')).json(), { data: [] })

@@ -19,6 +19,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { openRealSpend } from '../../../support/money/real-spend.ts'
+import { until } from '../../../support/wait.ts'
 
 const RACES = 4
 const BY = { ...CLI, operation: 'test' }
@@ -219,5 +220,5 @@ async function payingFront(t: Test) {
 async function untilWaiting({ sql }: Store, count: number): Promise<void> {
   const waiting = () =>
     sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  while ((await waiting()).length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => (await waiting()).length >= count)
 }

@@ -14,6 +14,7 @@ import { begun, storedFile } from '../../../support/files/files.ts'
 import { testHints } from '../../../support/stores/hints.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must, present } from '../../../support/must.ts'
+import { until } from '../../../support/wait.ts'
 
 const CONFIRMED = '?confirm_default_workspace_deletion=true'
 
@@ -309,5 +310,5 @@ async function secretIn({ store }: InternsFront, name: string): Promise<readonly
 async function untilWaiting({ sql }: InternsFront['store'], count: number): Promise<void> {
   const waiting = () =>
     sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  while ((await waiting()).length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(async () => (await waiting()).length >= count)
 }

@@ -26,6 +26,7 @@ import { SILENT } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { spawnServer } from '../../../support/nodes/spawned.ts'
+import { until } from '../../../support/wait.ts'
 
 t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
   const { store, workspace, work, startSync, ended } = await openDirectory(t)
@@ -117,10 +118,6 @@ t.test('a sync whose runner is killed within a transaction is ended by another r
 })
 
 const PROCESS = fileURLToPath(new URL('../../../support/scim/sync-process.js', import.meta.url))
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 const QUICK = { log: SILENT, pollMs: 5, retryMs: 5 }
 

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { WEBHOOK_ANSWER_BYTES_MAX } from '../../../../src/schemas/webhooks/webhook-limits.ts'
-import { startTarget, until } from '../../../support/egress/vetted-stand.ts'
+import { startTarget } from '../../../support/egress/vetted-stand.ts'
+import { until } from '../../../support/wait.ts'
 import { openWebhookStand, type Answer, type WebhookStand } from '../../../support/webhooks/webhook-stand.ts'
 
 t.setTimeout(600_000)

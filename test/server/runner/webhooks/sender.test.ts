@@ -12,7 +12,7 @@ import { WEBHOOK_TIMING } from '../../../../src/server/runner/webhooks/timing.ts
 import type { Deliveries, DeliveryInput } from '../../../../src/server/ports/webhooks/webhooks.ts'
 import { CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
-import { until } from '../../../support/egress/vetted-stand.ts'
+import { pause, until } from '../../../support/wait.ts'
 import { COMPRESSED, openWebhookStand } from '../../../support/webhooks/webhook-stand.ts'
 import { input } from '../../../support/webhooks/webhooks.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
@@ -337,15 +337,13 @@ t.test('what was not ready to be sent before its lease was as good as over is le
   let asked = 0
   const slow = {
     async current(workspaceId: string) {
-      if (asked++ === 0)
-        await new Promise((resolve) => setTimeout(resolve, 2 * (timing.leaseMs - timing.attemptMs)))
+      if (asked++ === 0) await pause(2 * (timing.leaseMs - timing.attemptMs))
       return secrets.current(workspaceId)
     },
   }
   await tell()
   start({ secrets: slow, timing })
   t.match(await settled(), [{ state: 'delivered', tries: 1 }])
-  while (!log.events.some(({ event }) => event === 'webhook_postponed'))
-    await new Promise((resolve) => setTimeout(resolve, 10))
+  await until(() => log.events.some(({ event }) => event === 'webhook_postponed'))
   t.equal(receiver.received.length, 1)
 })

@@ -14,6 +14,7 @@ import { auditEvent } from '../../../support/audit/audit.ts'
 import { keptLog } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { until } from '../../../support/wait.ts'
 
 async function organization(t: Parameters<typeof openTestStore>[0]) {
   const store = await openTestStore(t)
@@ -43,8 +44,7 @@ t.test(
     const { store, organizationId } = await organization(t)
     const trail = openAuditTrail(store, keptLog())
     trail.note(auditEvent(organizationId))
-    while (must(await verifyAudit(store, null)).checked === 0)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(async () => must(await verifyAudit(store, null)).checked !== 0)
     await trail.close()
   },
 )

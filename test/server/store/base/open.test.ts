@@ -9,6 +9,7 @@ import {
 import { isAway, isLockSlow } from '../../../../src/server/store/base/translate.ts'
 import { openFarStore } from '../../../support/stores/away.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
+import { pause } from '../../../support/wait.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
@@ -62,7 +63,7 @@ t.test('work that cannot even be begun has failed, and nothing of it comes later
     ),
     bug,
   )
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await pause(50)
   t.same(late, [])
 })
 

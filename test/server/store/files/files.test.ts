@@ -6,6 +6,7 @@ import { abandonFiles } from '../../../../src/server/store/files/file-quota.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../../support/files/files.ts'
 import { must, present } from '../../../support/must.ts'
+import { pause } from '../../../support/wait.ts'
 
 const MIB = 1 << 20
 
@@ -34,7 +35,7 @@ t.test('pages follow each other in the order of birth, also after an id that is 
   const ids: string[] = []
   for (let nth = 0; nth < 7; nth++) {
     ids.push(await storedFile(files, workspaceId))
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await pause(2)
   }
   const page = async (after: string | null, limit: number) =>
     must(await files.list(workspaceId, { after, limit }))

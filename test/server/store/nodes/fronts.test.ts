@@ -16,6 +16,7 @@ import { testHints } from '../../../support/stores/hints.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { SILENT } from '../../../support/log.ts'
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
+import { until } from '../../../support/wait.ts'
 
 type Tap = Parameters<typeof openTestStore>[0]
 
@@ -78,7 +79,7 @@ t.test('the admin ports of all nodes are known to each, also of one that fell si
   t.teardown(() => heartbeat.close().then(() => feed.close()))
   await heartbeat.beat()
   await store.sql`UPDATE fronts SET heartbeat_at = now() - interval '16 s'`
-  while (watched.ports.size < 2) await new Promise((next) => setTimeout(next, 5))
+  await until(() => watched.ports.size >= 2)
   t.same([...watched.ports], [9_090, 9_191])
 })
 

@@ -6,6 +6,7 @@ import { READY } from '../../../support/operator/admin-port.ts'
 import { callsOf, readingAt } from '../../../support/operator/live-readings.ts'
 import { keptLog } from '../../../support/log.ts'
 import { until } from '../../../support/nodes/node.ts'
+import { pause } from '../../../support/wait.ts'
 
 // The feed itself keeps no process from ending.
 const alive = setInterval(() => undefined, 1_000)
@@ -58,7 +59,7 @@ t.test('however many listen, the processes are asked once a look, and nobody whi
   t.match(parsed(one[0] ?? null), { version: '1', requests_per_second: 1, operations: [{ operation: 'a' }] })
   for (const leave of leaves) leave()
   const asked = stand.looks
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await pause(50)
   t.ok(stand.looks <= asked + 1)
 })
 

@@ -24,6 +24,7 @@ import { NO_OPENSSL, selfSigned, type Certificate } from '../../../support/wire/
 import { rawClient } from '../../../support/wire/raw-http.ts'
 import { portOf } from '../../../support/wire/raw-server.ts'
 import { until } from '../../../support/nodes/node.ts'
+import { still } from '../../../support/wait.ts'
 
 const CLIP = Buffer.alloc(8 * 2 ** 20, 'clip')
 const AUTHORIZED = `host: localhost\r\nauthorization: Bearer ${OPERATOR_KEY}\r\n`
@@ -276,14 +277,8 @@ t.test('who reads slowly makes the front wait', async (t) => {
   const client = rawClient(stand.port)
   client.socket.pause()
   client.send(`GET /api/v1/clip HTTP/1.1\r\n${AUTHORIZED}\r\n`)
-  let before = -1
-  await until('nothing more is taken', async () => {
-    const now = sent
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const isStill = now > 0 && now === sent && now === before
-    before = sent
-    return isStill
-  })
+  await until('something is taken', () => sent > 0)
+  await still(() => sent)
   t.ok(sent < 64 * 2 ** 20)
   client.destroy()
 })

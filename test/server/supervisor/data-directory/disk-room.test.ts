@@ -5,6 +5,7 @@ import { ReadinessWatch } from '../../../../src/server/supervisor/readiness.ts'
 import { StartRefused } from '../../../../src/server/supervisor/start-refused.ts'
 import { SILENT } from '../../../support/log.ts'
 import { tinyDisk } from '../../../support/files/tiny-disk.ts'
+import { until } from '../../../support/wait.ts'
 
 t.test('whatever a full disk stopped a start by, it is told in one sentence that says where', async (t) => {
   const disks = { dataDir: '/data of a node', objects: null }
@@ -73,6 +74,6 @@ t.test('readiness names storage among what the node goes on without', async (t) 
     dependencies: { storage: { effect: /disk is full/ } },
   })
   isFull = false
-  while (read().degraded.length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => read().degraded.length === 0)
   t.equal(read().status, 'ready')
 })

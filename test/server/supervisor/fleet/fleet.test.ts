@@ -6,6 +6,7 @@ import {
   turnOfLoop,
   type ScriptedFleet,
 } from '../../../support/nodes/scripted-fleet.ts'
+import { pause, until } from '../../../support/wait.ts'
 
 t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
   const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
@@ -179,8 +180,8 @@ t.test('a spare is loaded some time after the fronts, and none of a node that en
     spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
   t.same(count(), [0, 0])
   await spares[1]?.fleet.killAll()
-  while (count()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => count()[0] !== 0)
+  await pause(20)
   t.same(count(), [1, 0])
 })
 

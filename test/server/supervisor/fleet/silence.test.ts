@@ -7,6 +7,7 @@ import {
   turnOfLoop,
   type ScriptedFleet,
 } from '../../../support/nodes/scripted-fleet.ts'
+import { until } from '../../../support/wait.ts'
 
 const LOOKS_UNTIL_SILENT = FRONT_SILENT_MS / SILENCE_LOOK_MS
 const LOOKS_UNTIL_HUNG = FRONT_HUNG_MS / SILENCE_LOOK_MS
@@ -110,7 +111,7 @@ t.test('the others do not wait for a first one that takes long', async (t) => {
   const spare = await starting()
   spare.end('exit code 1')
   const others = (): number => forked.filter(({ part, isGone }) => part !== null && !isGone).length
-  while (others() < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => others() >= 2)
   t.pass('both are started')
 })
 

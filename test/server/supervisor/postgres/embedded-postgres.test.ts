@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { postgresAt } from '../../../../src/server/store/base/open.ts'
@@ -22,6 +21,7 @@ import { identityOf } from '../../../../src/server/supervisor/fleet/process-stat
 import { findSetpriv } from '../../../../src/server/supervisor/fleet/step-down.ts'
 import { clusterHome, type ClusterHome } from '../../../support/nodes/cluster-home.ts'
 import { keptLog } from '../../../support/log.ts'
+import { pause, until } from '../../../support/wait.ts'
 
 // Clusters are made here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -69,7 +69,7 @@ async function started(t: Test): Promise<EmbeddedPostgres> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (identityOf(pid) !== null) await pause(20)
+  await until(() => identityOf(pid) === null)
 }
 
 t.test('the server takes its own password alone, and nobody else may read that', async (t) => {
@@ -166,7 +166,7 @@ t.test('the log tells with what last words a server died', async (t) => {
   const server = await startEmbeddedPostgres({ dataDir, outsideDir, log, settings: { fsync: 'off' } })
   t.teardown(() => server.stop())
   process.kill(postmasterOf(server.clusterFolder), 'SIGQUIT')
-  while (!log.events.some(({ event }) => event === 'postgres.died')) await pause(20)
+  await until(() => log.events.some(({ event }) => event === 'postgres.died'))
   const [died] = log.events.filter(({ event }) => event === 'postgres.died')
   t.match(died?.fields['lastWords'], /LOG: {2}received immediate shutdown request/)
 })

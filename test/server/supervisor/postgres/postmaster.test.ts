@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { findPostgresBinaries } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 import { placeCluster } from '../../../../src/server/supervisor/postgres/postgres-cluster.ts'
@@ -18,6 +17,7 @@ import { makeSocketFolder } from '../../../../src/server/supervisor/data-directo
 import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'
 import { clusterHome } from '../../../support/nodes/cluster-home.ts'
 import { keptLog } from '../../../support/log.ts'
+import { until } from '../../../support/wait.ts'
 
 /** What Postgres leaves behind, with a pid of the test's choice. */
 function lock(data: string, pid: number): void {
@@ -87,7 +87,7 @@ t.test(
     const first = await home.start()
     await first.stop()
     const pid = await zombie(t)
-    while (identityOf(pid) !== null) await pause(10)
+    await until(() => identityOf(pid) === null)
     t.ok(process.kill(pid, 0), 'the system still knows the pid')
     lock(join(first.clusterFolder, 'data'), pid)
     await t.resolves(home.start())

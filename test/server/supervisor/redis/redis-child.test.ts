@@ -13,7 +13,6 @@ import {
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { Log } from '../../../../src/server/ports/observe.ts'
@@ -21,6 +20,7 @@ import { startRedis } from '../../../../src/server/supervisor/redis/redis-child.
 import { findServer } from '../../../../src/server/supervisor/redis/redis-find.ts'
 import { keptLog } from '../../../support/log.ts'
 import { REDIS_KINDS } from '../../../support/stores/redis.ts'
+import { until } from '../../../support/wait.ts'
 
 // Servers start here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -221,8 +221,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false
   }
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await pause(10)
 }

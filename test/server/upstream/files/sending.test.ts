@@ -21,6 +21,7 @@ import {
 } from '../../../support/files/provider-files.ts'
 import { PushedUpload } from '../../../support/files/pushed-upload.ts'
 import { text } from '../../../support/files/sessions.ts'
+import { pause } from '../../../support/wait.ts'
 
 const MIB = 1024 * 1024
 const PIECE = text(64 * 1024)
@@ -360,7 +361,7 @@ t.test('a client that pauses for long is not the provider being slow', async (t)
     const upload = new PushedUpload({ pieces: pieces(MIB), isEndless: true })
     const storing = store(stand, upload)
     await until(() => stand.provider.seen.fileBytes > 0 || upload.isStopped)
-    await new Promise((waited) => setTimeout(waited, stallMs + 200))
+    await pause(stallMs + 200)
     upload.finish()
     // A busy machine stands still for a while with a form that is full.
     return (await storing).ok
