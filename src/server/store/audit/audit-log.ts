@@ -5,21 +5,21 @@ import { rowOf, type RawAuditRow } from './audit-search.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/** What is wrong with the first bad row of a chain. */
+/** The first bad row of a chain. */
 export interface AuditFault {
   readonly organizationId: string
-  /** Its number; of rows that are gone the first one. */
+  /** Number of the row; for missing rows that of the first one. */
   readonly n: number
   readonly problem: 'missing' | 'edited'
 }
 
 export interface AuditVerdict {
   readonly checked: number
-  /** The first of each organization whose chain is broken. */
+  /** The first fault of each organization whose chain is broken. */
   readonly faults: readonly AuditFault[]
 }
 
-/** A row with the columns that find it, as text. */
+/** A row with its indexed columns as text. */
 interface ChainRow extends RawAuditRow {
   readonly at: string
   readonly workspace_id: string | null
@@ -34,24 +34,23 @@ interface Head {
   readonly organization_id: string
   readonly n: string
   readonly hash: Buffer
-  /** Of the last event that was pruned. */
+  /** Number of the last event that was pruned. */
   readonly pruned_n: string
+  /** Hash of the last event that was pruned. */
   readonly pruned_hash: Buffer
 }
 
 /**
- * The event that tells of the pruning of those before it: `after` has `through_n` and `hash` of the last of
- * them.
+ * The operation of the event that records a pruning: `after` has `through_n` and `hash` of the last pruned
+ * event.
  */
 export const AUDIT_PRUNE = 'system.audit-prune'
 
+/** The hash before the first row of a chain. */
 const GENESIS = Buffer.alloc(32)
 const ROWS_AT_ONCE = 500
 
-/**
- * Every row of an organization, or of all, in the order of its chain.
- * Failure: store_unavailable.
- */
+/** Reads every row of an organization, or of all, in the order of its chain. Failure: store_unavailable. */
 export function readAudit(
   { sql }: Store,
   organizationId: string | null,
@@ -67,8 +66,8 @@ export function readAudit(
 }
 
 /**
- * Computes every chain again from its texts: an edited, removed, added or moved row breaks it from there on.
- * Failure: store_unavailable.
+ * Computes every chain again from its texts: an edited, removed, added or moved row breaks the chain from
+ * there on. Failure: store_unavailable.
  */
 export function verifyAudit({ sql }: Store, organizationId: string | null): Promise<Outcome<AuditVerdict>> {
   return reach(() =>
@@ -100,12 +99,12 @@ export function verifyAudit({ sql }: Store, organizationId: string | null): Prom
 
 const NO_HEAD = { n: '0', hash: GENESIS, pruned_n: '0', pruned_hash: GENESIS }
 
-/** One organization's rows as they come by, from the first that was not pruned on. */
+/** Checks one organization's rows in their order, from the first row that was not pruned. */
 class Chain {
   readonly #head: Head
   #n: number
   #hash: Buffer
-  /** The last that its own events say was pruned. */
+  /** Number of the last event that the chain's own events record as pruned. */
   #told = 0
   #fault: AuditFault | null = null
 
@@ -126,17 +125,20 @@ class Chain {
   }
 
   /**
-   * What is kept says itself that others went before it: whoever removes more cannot say that they were
-   * pruned.
+   * Takes over what a pruning event records. An attacker who removes more rows cannot make the chain record
+   * them as pruned.
    */
   #hear({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
-    // Whoever can write a chain anew may write anything into it.
+    // An attacker who writes a chain anew may write any value here.
     if (typeof after?.through_n !== 'number') return this.#blame('edited')
     this.#told = Math.max(this.#told, after.through_n)
   }
 
-  /** The newest row is the one that the head names: rows at the end can be neither removed nor added. */
+  /**
+   * The newest row must be the one that the head names, so that rows at the end can be neither removed nor
+   * added unseen.
+   */
   end(): AuditFault | null {
     if (this.#fault !== null) return this.#fault
     if (Number(this.#head.pruned_n) > this.#told) {
@@ -161,7 +163,7 @@ class Chain {
   }
 }
 
-/** The columns that find a row say what its text says. */
+/** Whether the indexed columns of a row match its text. */
 function isAsItSays(row: ChainRow): boolean {
   try {
     const said = JSON.parse(row.text) as Record<string, unknown>

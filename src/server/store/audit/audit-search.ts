@@ -25,8 +25,8 @@ export function findAudit({ sql }: Store, query: AuditQuery): Promise<Outcome<Au
       const place =
         query.workspace === undefined ? null : await workspaceIdOf(tx, query.organizationId, query.workspace)
       if (place?.ok === false) return place
-      // Where the figures of the table are old the planner would fetch and sort all that a search may find,
-      // be it millions.
+      // With outdated statistics the planner would fetch and sort all rows that a search may find, even
+      // millions.
       await tx`SET LOCAL enable_sort = off`
       const search = searchOf(tx, query, place?.value ?? null)
       const found = await tx<FoundRow[]>`${endedByBytes(tx, {
@@ -48,19 +48,22 @@ export function rowOf({ organization_id, n, text, hash }: RawAuditRow): AuditRow
 }
 
 interface FoundRow extends RawAuditRow {
-  /** Of all that were found, at most one more than the page takes. */
+  /** Number of all rows found, at most one more than the page takes. */
   readonly found: number
 }
 
 interface Search {
-  /** In the order of one index, so that it ends after so many rows whatever they are. */
+  /** Conditions in the order of one index, so that the query ends after so many rows. */
   readonly looked: Fragment
-  /** What they must be besides. */
+  /** Conditions on the rows that the index yields. */
   readonly rest: Fragment
   readonly hasRest: boolean
 }
 
-/** Where the search ended before the log did: behind as many rows as one read looks at. */
+/**
+ * Number after which the next page begins, when the search ended before the log did: after as many rows as
+ * one query reads.
+ */
 async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<number | null> {
   if (!hasRest) return null
   const [row] = await sql<{ n: string }[]>`
@@ -69,8 +72,9 @@ async function nextBefore(sql: Queryable, { looked, hasRest }: Search): Promise<
 }
 
 /**
- * Each of these has an index that ends with `n`, those first that are rarest as a rule; the first that is
- * asked for finds the rows. Instants are numbers of rows, since the log's time never goes back.
+ * Builds the conditions of a search. Each column has an index that ends with `n`; usually rarer values come
+ * first, and the first condition given picks the index. Instants become numbers of rows, since the log's time
+ * never goes back.
  */
 function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null): Search {
   const { organizationId, objectId, actorId, operation, outcome, objectKind, since, until, before } = query
@@ -94,7 +98,7 @@ function searchOf(sql: Queryable, query: AuditQuery, workspaceId: string | null)
   }
 }
 
-/** Spelt out, since the index of those that are no releases is not taken for what is a parameter. */
+/** Literals, since Postgres does not use the partial index of events other than releases for a parameter. */
 const OUTCOMES = {
   changed: (sql) => sql`outcome = 'changed'`,
   released: (sql) => sql`outcome = 'released'`,

@@ -12,10 +12,10 @@ import type { Store } from '../base/open.ts'
 import { isAway } from '../base/translate.ts'
 
 /**
- * Appends events in batches, in the order in which they were noted. While the store is away they wait, up to
- * AUDIT_WAITING_MAX; a process that is killed loses those of its last AUDIT_FLUSH_MS. Equal refusals are
- * gathered.
- * @param refusalsMs milliseconds in which they become one row
+ * Appends events in batches, in the order in which they were noted. While the store is away events wait, up
+ * to AUDIT_WAITING_MAX; a process that is killed loses the events of its last AUDIT_FLUSH_MS. Equal refusals
+ * are gathered.
+ * @param refusalsMs milliseconds in which equal refusals become one row
  */
 export function openAuditTrail(store: Store, log: Log, refusalsMs?: number): AuditTrail {
   return new Trail(store, log, refusalsMs)
@@ -84,7 +84,7 @@ class Trail implements AuditTrail {
       return true
     } catch (cause) {
       if (isAway(cause)) return false
-      // One that the store will never take must not hold back those behind it.
+      // An event that the store will never take must not hold back the events after it.
       if (batch.length > 1) return this.#appendEach(batch)
       this.#log.error('audit.lost', { events: 1, operation: batch[0]?.operation, cause })
       return true
@@ -94,7 +94,7 @@ class Trail implements AuditTrail {
   async #appendEach(batch: readonly AuditEvent[]): Promise<boolean> {
     for (const [index, event] of batch.entries()) {
       if (await this.#append([event])) continue
-      // What is appended already must not be appended again.
+      // Events that are appended already must not be appended again.
       this.#waiting = this.#waiting.slice(index)
       return false
     }

@@ -6,35 +6,37 @@ import {
 } from '../../../schemas/audit/audit-limits.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 
-/** What stands for the object of refusals that are too many and too different to have rows of their own. */
+/** The object of refusals that are too many and too different to have rows of their own. */
 export const SEVERAL = '(several)'
 
 interface Gathered {
   readonly event: AuditEvent
-  /** Whose different ones it counts among. */
+  /** The actor and the organization whose distinct refusals include this one. */
   readonly holders: readonly string[]
-  /** Since its last row. */
+  /** Number of refusals since the last row. */
   count: number
+  /** Instant of the first of them, as ISO 8601 text. */
   since: string
 }
 
 /**
- * Appends the first of equal refusals at once, and those that follow as one row each REFUSALS_GATHERED_MS,
- * with their count: one key that is refused 1,450 times a second would else fill the log. Equal are those of
- * one actor that differ in nothing but their call; beyond REFUSALS_DISTINCT_MAX different ones of an actor,
- * all its further ones of one reason are equal; and beyond those of the organization (keys are free to make),
- * or of the process, all further ones of the organization's are. No refusal is appended without a count for
- * those that equal it. A process that is killed loses what it counted since the last row.
+ * Appends the first of equal refusals at once, and later ones as one row for each REFUSALS_GATHERED_MS, with
+ * their count: a key that is refused 1,450 times a second would otherwise fill the log. Refusals are equal
+ * when they have the same actor and differ only in their request. Beyond REFUSALS_DISTINCT_MAX distinct
+ * refusals of an actor, all its further refusals of one reason are equal. Beyond the limit of the
+ * organization (keys are free to make) or of the process, all further refusals of the organization are equal.
+ * Every appended row carries the count of its equals. A process that is killed loses the counts since the
+ * last row.
  */
 export class GatheredRefusals {
   readonly #append: (event: AuditEvent) => boolean
   readonly #everyMs: number
   readonly #gathered = new Map<string, Gathered>()
-  /** How many of them each actor has, and each organization. */
+  /** Number of distinct refusals by actor and by organization. */
   #distinct = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
-  /** @param append false when no more can be taken */
+  /** @param append returns false when the log can take no more */
   constructor(append: (event: AuditEvent) => boolean, everyMs = REFUSALS_GATHERED_MS) {
     this.#append = append
     this.#everyMs = everyMs
@@ -48,12 +50,12 @@ export class GatheredRefusals {
     const ofActor = severalOf(event)
     if (this.#counted(identityOf(ofActor))) return true
     if (this.#hasRoom(event)) return this.#begin(ofActor, holdersOf(event))
-    // It has room however many there are: organizations and reasons are few.
+    // This row needs no limit: organizations and reasons are few.
     const ofOrganization = { ...ofActor, workspaceId: null, actor: { kind: event.actor.kind, id: null } }
     return this.#counted(identityOf(ofOrganization)) || this.#begin(ofOrganization, [])
   }
 
-  /** Appends what was counted, and counts no more. */
+  /** Appends the counts, and counts no more. */
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -76,7 +78,7 @@ export class GatheredRefusals {
     return true
   }
 
-  /** For one more of the organization's, beside the one of all further ones. */
+  /** Whether the organization may have one more distinct refusal, beside the row for all further ones. */
   #hasRoom({ organizationId }: AuditEvent): boolean {
     return (
       this.#gathered.size < REFUSALS_GATHERED_MAX &&
@@ -98,12 +100,12 @@ export class GatheredRefusals {
     if (this.#gathered.size > 0) this.#timer = setTimeout(() => this.#tick(), this.#everyMs)
   }
 
-  /** What was not repeated since its last row is forgotten: the next one is a first one again. */
+  /** Drops refusals without a repetition since their last row: the next one is appended at once again. */
   #flush(): void {
     this.#distinct = new Map()
     for (const [identity, known] of this.#gathered) {
       const { event, holders, count, since } = known
-      // Where the log takes nothing now, the count goes on until it does.
+      // While the log takes nothing, the count goes on.
       if (count > 0 && this.#append({ ...event, requestId: null, count, since })) known.count = 0
       if (count === 0) this.#gathered.delete(identity)
       else this.#add(holders)

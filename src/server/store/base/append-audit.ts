@@ -2,11 +2,12 @@ import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Transaction } from './open.ts'
 
 /**
- * Appends events to the chain of their organization, in the transaction of the change that they tell of. Call
- * it late (before `bump`, which stays last): the organization's lock is held until the commit.
+ * Appends events to the chain of their organization, in the transaction of the change that they record. To be
+ * called late (before `bump`, which stays last): the organization's lock is held until the commit.
  */
 export async function appendAudit(tx: Transaction, ...events: readonly AuditEvent[]): Promise<void> {
-  // In one order, so that two that tell of the same organizations do not wait for each other for ever.
+  // Organizations are locked in one order, so that two transactions with the same organizations do not
+  // deadlock.
   for (const organizationId of new Set(events.map((event) => event.organizationId).sort())) {
     const own = events.filter((event) => event.organizationId === organizationId)
     await tx`SELECT audit_append(${organizationId}, ${tx.json(own.map(rowOf) as never)})`

@@ -1,7 +1,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
 export interface BackoffOptions {
-  /** Milliseconds; monotonic. */
+  /** Monotonic milliseconds. */
   readonly now: () => number
   /** 0 to 1. */
   readonly random: () => number
@@ -12,8 +12,8 @@ const MOST_MS = 1_000
 const GROWTH = 1.5
 
 /**
- * Time between looks at something that others are about to change: soon at first, then more rarely, never in
- * step.
+ * The waits between looks at a row that another process is about to change: short at first, then longer, with
+ * random length.
  */
 export class Backoff {
   readonly #options: BackoffOptions
@@ -25,7 +25,9 @@ export class Backoff {
     this.#beganAt = options.now()
   }
 
-  /** @returns false at once when more than `mostMs` have passed since the begin, or the signal has come */
+  /**
+   * @returns false at once when more than `mostMs` have passed since the first wait, or the signal has ended
+   */
   async wait(mostMs: number, signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted === true || this.#options.now() - this.#beganAt >= mostMs) return false
     const ms = Math.min(MOST_MS, FIRST_MS * GROWTH ** this.#nth++) * (0.5 + this.#options.random())

@@ -6,30 +6,29 @@ import { appendAudit } from './append-audit.ts'
 import type { Queryable, Store, Transaction } from './open.ts'
 import { reach } from './translate.ts'
 
-/** Names these locks among advisory ones of two numbers. */
+/** First key of the advisory locks of caps, which have two keys. */
 const LOCK_CLASS = 7_305_849
 
 export interface Newcomers {
   readonly organizationId: string
   readonly what: Capped
-  /** How many are to be made. */
+  /** Number of objects to be made. */
   readonly more?: number
 }
 
 /**
- * Whether the organization may have more; others that ask for the same wait until the transaction ends, so
- * that all count alike. The last lock of a transaction: nobody who holds it waits for a workspace, an intern
- * or a vault.
- * @param byInstallation those of the store
- * Failure: quota_exceeded.
+ * Whether the organization may have more objects of a kind. Other transactions that ask for the same kind
+ * wait until this one ends, so that all count alike. The last lock of a transaction: no transaction that
+ * holds it waits for a workspace, an intern or a vault.
+ * @param byInstallation caps of the store. Failure: quota_exceeded.
  */
 export async function holdRoom(
   tx: Transaction,
   { organizationId, what, more = 1 }: Newcomers,
   byInstallation: Caps = CAPS_DEFAULT,
 ): Promise<Outcome<null>> {
-  // Not the row of the organization: the deletion of a workspace has that one before the workspace, which its
-  // makers of keys have first.
+  // Not the row of the organization: the deletion of a workspace locks that row before the workspace, and the
+  // creation of keys locks the workspace first.
   await tx`SELECT pg_advisory_xact_lock(${LOCK_CLASS}::integer, hashtext(${organizationId}::uuid::text))`
   const own = await ownCaps(tx, organizationId)
   const limit = own?.[what] ?? byInstallation[what]
@@ -41,7 +40,7 @@ export async function holdRoom(
   })
 }
 
-/** Caps of organizations, as they are and as operators set them. */
+/** Caps of organizations, for operators who read and set them. */
 export function openCaps(store: Store): OrganizationCaps {
   return {
     read: (organizationId) =>
@@ -103,7 +102,7 @@ async function stateOf(store: Store, organizationId: string, own: OwnCaps): Prom
       return [what, { cap: own[what] ?? caps[what], used, isOwn: own[what] !== undefined }] as const
     }),
   )
-  // One for each.
+  // One state for each cap.
   return { organizationId, states: new Map(states) }
 }
 

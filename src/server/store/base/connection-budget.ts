@@ -2,18 +2,18 @@ import { FRONT_LIVE_MS } from '../../../schemas/limits/limits.ts'
 import type { Queryable } from './open.ts'
 
 export interface ConnectionBudget {
-  /** Connections that Postgres gives to users like ours. */
+  /** Connections that Postgres gives to users without privileges. */
   readonly available: number
-  /** What this node wants at most. */
+  /** Connections that this node wants at most. */
   readonly wanted: number
-  /** What other nodes with live fronts may hold in all. */
+  /** Connections that other nodes with live fronts may hold in all. */
   readonly elsewhere: number
   readonly fits: boolean
 }
 
 /**
- * Compares what this node and the other ones may hold with what Postgres gives. Design §2.
- * @param wanted all that this node may hold at once, whatever holds them
+ * Compares the connections that this node and the others may hold with those that Postgres gives. Design §2.
+ * @param wanted all connections that this node may hold at once, in any process
  */
 export async function connectionBudget(
   sql: Queryable,

@@ -12,7 +12,7 @@ export interface EpochFeedOptions {
 }
 
 export interface RunningEpochFeed extends EpochFeed {
-  /** Resolves when a poll that began after the call has ended: whether it was good. */
+  /** @returns whether a poll that began after the call was good */
   poll(): Promise<boolean>
   close(): Promise<void>
 }
@@ -25,8 +25,8 @@ interface PolledRow {
 }
 
 /**
- * Follows the epoch by polling its row, and obeys hints at once in whatever order they come. Its first poll
- * is under way when this returns; until one succeeds `lastGoodPollAtMs` is 0.
+ * Follows the epoch by polling its row, and applies hints at once in any order. The first poll is under way
+ * when this returns; until a poll succeeds `lastGoodPollAtMs` is 0.
  */
 export function openEpochFeed(options: EpochFeedOptions): RunningEpochFeed {
   return new Feed(options)
@@ -45,7 +45,7 @@ class Feed implements RunningEpochFeed {
   #isBehind = false
   /** The last poll was not good. */
   #isAway = false
-  /** An outage is told once, not with every poll. */
+  /** The outage is logged: one outage has one log line. */
   #isTold = false
   #polling: Promise<void> | null = null
   #isClosed = false
@@ -91,9 +91,9 @@ class Feed implements RunningEpochFeed {
   }
 
   /**
-   * Obeyed before anything else is asked. But the channel may lose, reorder and even make up messages (two
-   * installations on one Redis), so the number itself is believed only from the store, which is asked at
-   * once: what lies between may be another revocation.
+   * Applies a hint before the store is asked. The channel may lose, reorder and even make up messages (two
+   * installations on one Redis), so the number itself is believed only from the store. The store is asked at
+   * once: another revocation may lie between.
    */
   #hear(change: Invalidation): void {
     if (this.#isClosed) return
@@ -125,8 +125,8 @@ class Feed implements RunningEpochFeed {
         ORDER BY i.n LIMIT ${INVALIDATIONS_READ_MAX + 1}`,
       )
     } catch (problem) {
-      // One slow poll is a busy machine, as while a front starts; the overdue time begins to count with the
-      // second.
+      // A single slow poll means a busy machine, for example while a front starts; the overdue time begins to
+      // count with the second one.
       const isOutage = this.#isAway || !(problem instanceof StoreSlow)
       if (!this.#isClosed && !this.#isTold && isOutage) {
         this.#log.warn('epoch.away', { cause: problem })
@@ -143,7 +143,7 @@ class Feed implements RunningEpochFeed {
     this.#isAway = false
     this.#isTold = false
     this.#obey(seen, rows)
-    // The wall clock, because grace is counted across a sleep of the machine too.
+    // The wall clock, since grace is counted across a sleep of the machine too.
     this.#lastGoodPollAtMs = Date.now()
   }
 
@@ -157,7 +157,7 @@ class Feed implements RunningEpochFeed {
       epoch >= seen &&
       changes.length === epoch - seen &&
       changes.length <= INVALIDATIONS_READ_MAX
-    // Not whole: the first poll, rows pruned meanwhile, too many, or a database that was set back.
+    // Not complete: the first poll, rows pruned meanwhile, too many rows, or a database that was set back.
     if (!isWhole) this.#tell({ kind: 'everything' })
     else for (const change of changes) this.#tell(change)
     this.#epoch = epoch

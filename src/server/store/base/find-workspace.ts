@@ -6,9 +6,8 @@ import type { Queryable, Transaction } from './open.ts'
 import { workspaceOf, workspaceRows, type WorkspaceRow } from './workspace-rows.ts'
 
 /**
- * Finds a workspace by UUID or slug, in one organization or in all; one that was deleted is unknown.
- * @param reference null = the default one
- * Failures: workspace_unknown, reference_ambiguous.
+ * Finds a workspace by UUID or slug, in one organization or in all; a deleted workspace is unknown.
+ * @param reference null = the default workspace. Failures: workspace_unknown, reference_ambiguous.
  */
 export async function findWorkspace(
   sql: Queryable,
@@ -25,7 +24,8 @@ export async function findWorkspace(
 }
 
 /**
- * Of an organization, by UUID or slug; one that was deleted by its UUID alone. Failure: workspace_unknown.
+ * Id of an organization's workspace, by UUID or slug; a deleted workspace is found by its UUID alone.
+ * Failure: workspace_unknown.
  */
 export async function workspaceIdOf(
   sql: Queryable,
@@ -42,15 +42,16 @@ export async function workspaceIdOf(
   return row === undefined ? workspaceUnknown(sql, reference, organizationId) : ok(row.id)
 }
 
-/** Slugs are unique in an organization only. */
+/** Slugs are unique only within an organization. */
 const AMBIGUOUS = {
   what: 'workspaces',
   remedy: 'name the organization as well (--organization), or the workspace by its id',
 }
 
 /**
- * Keeps a workspace from being deleted before the commit. Whoever makes something that belongs to one calls
- * this first: its deletion ends what it finds. @returns false when it is gone
+ * Keeps a workspace from being deleted before the commit. A transaction that makes an object of the workspace
+ * calls this first, since the deletion of the workspace ends only the objects that it finds. @returns false
+ * when the workspace is gone
  */
 export async function holdWorkspace(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx`SELECT 1 FROM workspaces WHERE id = ${id} AND deleted_at IS NULL FOR SHARE`
@@ -58,9 +59,9 @@ export async function holdWorkspace(tx: Transaction, id: string): Promise<boolea
 }
 
 /**
- * As `holdWorkspace`, for several.
- * @param mode `skip locked`: without those that somebody else has right now
- * @returns ids of those that are held
+ * Does the same as `holdWorkspace` for several workspaces.
+ * @param mode `skip locked`: without workspaces that another transaction has locked right now
+ * @returns ids of the workspaces that are held
  */
 export async function holdWorkspaces(
   tx: Transaction,
@@ -74,12 +75,15 @@ export async function holdWorkspaces(
 }
 
 export interface WorkspaceRef {
-  /** Null = of any. */
+  /** Null = any organization. */
   readonly organizationId: string | null
   readonly reference: string
 }
 
-/** It neither changes nor goes before the commit. @returns null when there is none */
+/**
+ * Locks a workspace, so that it is neither changed nor deleted before the commit. @returns null when there is
+ * none
+ */
 export async function lockWorkspace(
   tx: Transaction,
   { organizationId, reference }: WorkspaceRef,
@@ -91,7 +95,7 @@ export async function lockWorkspace(
   return row === undefined ? null : workspaceOf(row)
 }
 
-/** Null for what can name none: no text of the store holds U+0000, and it throws at one that does. */
+/** Null for a text that can name no workspace: Postgres holds no U+0000 in a text, and throws at one. */
 function namedBy(sql: Queryable, reference: string) {
   if (reference.includes('\0')) return null
   return isId(reference) ? sql`w.id = ${reference}` : sql`w.slug = ${reference}`

@@ -4,80 +4,79 @@ import type { Queryable } from './open.ts'
 /** Columns that a guarded table has: `id`, `state text`, `attempt integer`, `lease_until timestamptz`. */
 export interface GuardedTable<S extends string> {
   readonly table: string
-  /** States in which work is left; a row in another one is never claimed. */
+  /** States in which work is left; a row in another state is never claimed. */
   readonly claimable: readonly S[]
-  /** A state of which leases count from an instant in this column on, where it is still to come. */
+  /** A state whose leases count from the instant in this column, where that instant is still to come. */
   readonly busyUntil?: { readonly state: S; readonly column: string }
-  /** What whole rows are answered with, of the table as `t`; all columns when left out. */
+  /** Columns of returned rows, of the table as `t`; all columns when left out. */
   readonly whole?: string
   /**
-   * An integer column of which claims that are renewed or released together carry the latest value, as
-   * `kept`.
+   * An integer column whose latest value claims carry as `kept` when they are renewed or released together.
    */
   readonly kept?: string
 }
 
-/** A row that is ours until `attempt` changes. */
+/** A row that this process holds until `attempt` changes. */
 export interface Claim<S extends string> {
   readonly id: string
-  /**
-   * The fencing token: whoever claims later has a higher one, and then nothing of ours is written any more.
-   */
+  /** The fencing token: a later claim has a higher one, and then no write of this claim succeeds. */
   readonly attempt: number
-  /** State at the moment of the claim. */
+  /** The state at the moment of the claim. */
   readonly state: S
 }
 
 export interface GuardedRows<S extends string> extends GuardedBatches<S> {
-  /** @returns ids whose lease has run out, longest first */
+  /** @returns ids of rows whose lease has run out, the longest first */
   due(sql: Queryable, countMax: number): Promise<readonly string[]>
-  /** @returns null when somebody else has it, it is not due yet, or no work is left */
+  /** @returns null when another process has the row, the row is not due yet, or no work is left */
   claim(sql: Queryable, id: string, leaseMs: number): Promise<Claim<S> | null>
-  /** Prolongs the lease from now on. @returns false when the row is no longer ours */
+  /** Renews the lease from now on. @returns false when another process has the row */
   renew(sql: Queryable, claim: Claim<S>, leaseMs: number): Promise<boolean>
   /**
-   * Moves the row on, keeping the lease.
+   * Changes the state of the row, and keeps the lease.
    * @param set further columns
-   * @returns the claim in its new state, or null when the row is no longer ours or not in the state of the
-   * claim
+   * @returns the claim in its new state, or null when another process has the row, or the row is not in the
+   * state of the claim
    */
   advance<T extends S>(sql: Queryable, claim: Claim<S>, to: T, set?: Columns): Promise<Claim<T> | null>
-  /** Gives the row back, to be due after `dueInMs`. @returns false when it was no longer ours */
+  /** Gives the row back, due after `dueInMs`. @returns false when another process had the row already */
   release(sql: Queryable, claim: Claim<S>, dueInMs: number): Promise<boolean>
 }
 
-/** The same of many rows, and with rows as answers. Ids of many are `text`. */
+/**
+ * The same operations for many rows at once, and with rows as results. Ids in tables of such rows are `text`.
+ */
 export interface GuardedBatches<S extends string> {
-  /** For a condition on rows of the table, which an index on them can meet. */
+  /** A condition on rows with work, which an index on the claimable states can meet. */
   hasWork(sql: Queryable): Fragment
   /**
-   * Takes those that are due of the ids that `chosen` selects, whose query has locked them. @returns whole
-   * rows, and as `read_at` when
+   * Claims the due rows among the ids that `chosen` selects; that query has locked them. @returns the rows,
+   * and the instant as `read_at`
    */
   claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number): Promise<readonly R[]>
   /**
-   * Rows are locked in the order of their ids, as by all who lock several. @returns ids that are no longer
-   * ours
+   * Rows are locked in the order of their ids, as in all statements that lock several. @returns ids of rows
+   * that another process has
    */
   renewAll(sql: Queryable, claims: readonly Counted[], leaseMs: number): Promise<readonly string[]>
   releaseAll(sql: Queryable, claims: readonly Counted[], dueInMs: number): Promise<void>
-  /** @param set `column = …, …` @returns as `claimAll`, or null as `advance` does */
+  /** @param set `column = …, …` @returns as `claimAll`, or null as `advance` */
   step<R extends object>(sql: Queryable, claim: Claim<S>, to: S, set: Fragment): Promise<R | null>
 }
 
-/** What names a claim. */
+/** The fields that identify a claim. */
 export type Held = Pick<Claim<string>, 'id' | 'attempt'>
-/** One with the latest value of the column that the table keeps. */
+/** A claim with the latest value of the column that the table keeps. */
 export type Counted = Held & { readonly kept?: number }
-/** Part of a statement. */
+/** A part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 
 export type Columns = Readonly<Record<string, string | number | boolean | Date | null>>
 
 /**
- * The one machine behind jobs, outbox, pending files and idempotency records: a row with a state and an
- * attempt. Time is that of Postgres, so claimers need no common clock; `clock_timestamp()`, since `now()`
- * stands still in a transaction and would make leases short. Source: design §3.
+ * The state machine of jobs, outbox, pending files and idempotency records: a row with a state and an
+ * attempt. Instants are Postgres' own, so that claiming processes need no common clock. `clock_timestamp()`
+ * is used, since `now()` stands still in a transaction and would make leases short. Source: design §3.
  */
 export function guardedRows<S extends string>(guarded: GuardedTable<S>): GuardedRows<S> {
   const { table } = guarded
@@ -106,7 +105,7 @@ export function guardedRows<S extends string>(guarded: GuardedTable<S>): Guarded
       return count === 1 ? { ...claim, state: to } : null
     },
     async release(sql, claim, dueInMs) {
-      // The attempt moves on, so that what the giver left running cannot write either.
+      // The attempt grows, so that work which the previous holder left running cannot write either.
       const { count } = await sql`
         UPDATE ${sql(table)} SET attempt = attempt + 1, lease_until = ${after(sql, dueInMs)} WHERE ${ours(sql, claim)}`
       return count === 1
@@ -121,8 +120,8 @@ function batchesOf<S extends string>({
   whole = 't.*',
   kept,
 }: GuardedTable<S>): GuardedBatches<S> {
-  // As text: a statement that was prepared with parameters might not be allowed to use an index of these
-  // states alone.
+  // The states are literals: a prepared statement with parameters might not use an index on these states
+  // alone.
   const open = claimable.map((state) => `'${state}'`).join(', ')
   const isOpen = (sql: Queryable) => sql`state IN (${sql.unsafe(open)})`
   const leaseEnd = (sql: Queryable, ms: number) =>
@@ -132,14 +131,14 @@ function batchesOf<S extends string>({
     WHEN state = ${busyUntil.state} THEN greatest(clock_timestamp(), ${sql(busyUntil.column)}) + ${ms} * interval '1 ms' ELSE ${after(sql, ms)} END`
   const keeping = (sql: Queryable) =>
     kept === undefined ? sql`` : sql`, ${sql(kept)} = COALESCE(held.kept, t.${sql(kept)})`
-  /** `held`: those of the claims that are still ours. */
+  /** `held`: rows of the claims that this process still holds. */
   const heldOf = (sql: Queryable, claims: readonly Counted[]) => sql`
     x AS MATERIALIZED (SELECT * FROM json_to_recordset(${told(claims)}::text::json)
       AS x(id text, attempt integer, kept integer)),
     held AS MATERIALIZED (
       SELECT t.id, x.kept FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
   return {
-    // The clock as a subquery is read once, and only then compared with an index.
+    // The clock in a subquery is read once, and can then be compared with an index.
     hasWork: (sql) => sql`${isOpen(sql)} AND lease_until < (SELECT clock_timestamp())`,
     async claimAll<R extends object>(sql: Queryable, chosen: Fragment, leaseMs: number) {
       const rows = await sql<Returned[]>`

@@ -30,27 +30,27 @@ export interface IdempotencyOptions extends BackoffOptions {
 }
 
 export interface IdempotencyStore extends Idempotency {
-  /** Stops renewing leases: turns under way end by theirs. */
+  /** Stops renewing leases: claims under way end with their leases. */
   close(): void
 }
 
 type State = 'running' | 'answered'
 const claimRows = guardedRows<State>({ table: 'idempotency', claimable: ['running'] })
 
-/** Rows of answers, with the leases of this process's turns. */
+/** Rows of answers, and the leases of this process's claims. */
 export function openIdempotency(options: IdempotencyOptions): IdempotencyStore {
   return new AnswerStore(options)
 }
 
-/** The key as sent is the caller's text: only its digest is kept. */
+/** The key is the caller's text: only its digest is kept. */
 export function idempotencyIdOf({ key, apiKeyHash }: Repeatable): string {
   return createHash('sha256').update(`${apiKeyHash}\n${key}`).digest('hex')
 }
 
 /**
- * Keeps an answer, for a store in the transaction that makes what it tells of.
- * @returns false when the turn is another's by now, or answered: what the transaction made must then be
- * undone
+ * Keeps an answer, for a store in the transaction that makes the object of the answer.
+ * @returns false when another process has the claim by now, or the claim is answered: the transaction must
+ * then be undone
  */
 export async function keepAnswer(
   sql: Queryable,
@@ -66,8 +66,8 @@ export async function keepAnswer(
 }
 
 /**
- * As `keepAnswer`, for several.
- * @returns false when one of them is not kept; the others may be
+ * Does the same as `keepAnswer` for several answers.
+ * @returns false when an answer is not kept; the others may be
  */
 export async function keepAnswers(
   sql: Queryable,
@@ -90,15 +90,15 @@ export async function keepAnswers(
 }
 
 /**
- * True while a call runs under the key, or its answer is kept. Files have records of their own, which this
- * does not see.
+ * True while a call runs under the key, or its answer is kept. Records of files are separate and not seen
+ * here.
  */
 export async function isTaken(sql: Queryable, id: string): Promise<boolean> {
   const [row] = await sql`SELECT 1 FROM idempotency WHERE id = ${id} AND (${isFree(sql)}) IS NOT TRUE`
   return row !== undefined
 }
 
-/** Its row stands for no call any more: the next one takes it over. */
+/** The row belongs to no call any more: the next call takes it over. */
 function isFree(sql: Queryable) {
   return sql`(idempotency.state = 'running' AND idempotency.lease_until < clock_timestamp())
     OR idempotency.answered_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms'`
@@ -120,9 +120,9 @@ async function tryBegin(sql: Sql, idempotency: Repeatable, leaseMs: number): Pro
   if (begun !== undefined) return { kind: 'first', claim: { id, attempt: begun.attempt } }
   const [row] = await sql<AnswerRow[]>`
     SELECT request_digest, body_sha256, answer, (${isFree(sql)}) AS "isFree" FROM idempotency WHERE id = ${id}`
-  // Without a row here it is a file that has the key.
+  // Without a row in this table, a file has the key.
   if (row === undefined) return { kind: 'mismatch' }
-  // It ended between the two looks.
+  // The first call ended between the two looks.
   if (row.isFree === true) return { kind: 'running' }
   if (row.request_digest !== requestDigest) return { kind: 'mismatch' }
   if (row.body_sha256 === null || row.answer === null) return { kind: 'running' }
@@ -140,7 +140,7 @@ class AnswerStore implements IdempotencyStore {
   readonly #options: IdempotencyOptions
   readonly #leaseMs: number
   readonly #waiters = new Waiters()
-  /** Turns of this process, each with the answer that could not be kept yet. */
+  /** Claims of this process, each with an answer that could not be written yet. */
   readonly #claims = new Map<IdempotencyClaim, KeptAnswer | null>()
   readonly #renewing: NodeJS.Timeout
 
@@ -179,7 +179,7 @@ class AnswerStore implements IdempotencyStore {
   async #first(claim: IdempotencyClaim, signal: AbortSignal | undefined): Promise<Outcome<ClaimOrAnswer>> {
     this.#claims.set(claim, null)
     if (signal?.aborted !== true) return ok({ kind: 'first', claim })
-    // Nobody is there any more who would end it.
+    // The caller has left, and no other code would end the claim.
     await this.forget(claim)
     return { ok: false, failure: endedBy(signal) }
   }

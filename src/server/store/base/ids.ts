@@ -10,20 +10,20 @@ export function newId(): string {
   return v7()
 }
 
-/** Asked before a reference reaches a `uuid` column, which throws at anything else. */
+/** To be checked before a reference reaches a `uuid` column, which throws at any other text. */
 export function isId(text: string): boolean {
   return UUID.test(text)
 }
 
 /**
- * A subquery of these ids. One text, so that any number of them is one prepared statement; the client knows
- * no arrays without its types.
+ * A subquery of these ids. The ids are one text, so that any number of them is one prepared statement; the
+ * client cannot send arrays without their types.
  */
 export function idList(sql: Queryable, ids: readonly string[]): Fragment {
   return sql`(SELECT unnest(string_to_array(${ids.join(',')}, ',')::uuid[]))`
 }
 
-/** Ids that are sortable by time and not to be guessed: the millisecond in hex, 80 random bits. C9. */
+/** Ids that are sortable by time and cannot be guessed: the millisecond in hex, 80 random bits. C9. */
 export function newFileId(): string {
   return `file_${sortable()}`
 }

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 
-/** Codes by which the library and the system say that a connection is gone. */
+/** Error codes of the library and the system for a lost connection. */
 const GONE_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -9,15 +9,15 @@ const GONE_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ])
-/** A server that says one of these closes the connection behind it. */
+/** Severities after which the server closes the connection. */
 const LAST_WORDS = /^(FATAL|PANIC)$/
 
 /**
  * Keeps a transaction off a connection that is gone. The library (3.4.9) still sends its `rollback` there,
- * and what else the transaction asks for; that write finds no socket, in a callback where nobody can catch
- * it, and ends the process or leaves a connection that never writes again (porsager/postgres#1154, #1208). So
- * whoever runs a transaction here is told of the loss while the library goes on waiting for it: it is
- * forgotten with the connection.
+ * and any other statement of the transaction; that write finds no socket, in a callback where no caller can
+ * catch the error, and ends the process or leaves a connection that never writes again
+ * (porsager/postgres#1154, #1208). The caller of the transaction gets the error of the loss, while the
+ * library goes on waiting for the transaction, which is dropped with the connection.
  */
 export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
   const begin = sql.begin.bind(sql) as Begin
@@ -33,7 +33,7 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
         throw problem
       }
     })
-    // It rejects as soon as the connection is closed, whatever the transaction is doing.
+    // The library's promise rejects as soon as the connection is closed, whatever the transaction is doing.
     return outcome.catch((problem: unknown) => {
       isLost = true
       throw problem
@@ -45,14 +45,15 @@ export function keepOffLostConnections(sql: postgres.Sql): postgres.Sql {
 type Run = (tx: postgres.TransactionSql) => unknown
 type Begin = (...given: [Run] | [string, Run]) => Promise<unknown>
 
-/** A new one each time: whoever waits for one that is shared is never let go of. */
+/** A new promise for each call: waiters of a shared one would never be released. */
 function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
 function isLoss(problem: unknown): boolean {
   if (problem instanceof postgres.PostgresError) return LAST_WORDS.test(problem.severity)
-  // The library adds the statement; of a reader that left, say, there is none.
+  // The library adds the statement to its errors; an error without one, such as that of a reader that left,
+  // is no loss.
   return (
     problem instanceof Error &&
     'query' in problem &&
@@ -60,7 +61,7 @@ function isLoss(problem: unknown): boolean {
   )
 }
 
-/** A statement that comes after the loss waits for ever, as its transaction does. */
+/** A statement after the loss waits without end, as its transaction does. */
 function offLost(tx: postgres.TransactionSql, isLost: () => boolean): postgres.TransactionSql {
   return new Proxy(tx, {
     apply: (statement, self, given: never[]): unknown =>

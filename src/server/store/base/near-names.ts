@@ -6,16 +6,16 @@ import type { Queryable } from './open.ts'
 type Refused = ReturnType<typeof fail>
 
 /**
- * A failure that names what was asked for, and those of its kind that are near. C39. @param names that the
- * caller may see anyway
+ * A failure that repeats the unknown name and offers similar names. C39. @param names that the caller may see
+ * anyway
  */
 export function unknownName(name: FailureName, asked: string, names: readonly string[]): Refused {
   return fail(name, { detail: `You asked for ${shown(asked)}.${hintOf(nearest(asked, names))}` })
 }
 
 /**
- * @param organizationId null = of all organizations, for the command line alone: a caller hears of its own
- * organization's
+ * @param organizationId null = all organizations, for the command line alone: a caller sees names of its own
+ * organization
  */
 export async function workspaceUnknown(
   sql: Queryable,
@@ -34,7 +34,7 @@ export async function workspaceUnknown(
   )
 }
 
-/** For the command line and the operator's settings alone: names of all organizations. */
+/** For the command line and the operator's settings alone: offers names of all organizations. */
 export async function organizationUnknown(sql: Queryable, reference: string | null): Promise<Refused> {
   if (reference === null) return fail('organization_unknown')
   const rows = await sql<
@@ -43,7 +43,7 @@ export async function organizationUnknown(sql: Queryable, reference: string | nu
   return unknownName('organization_unknown', reference, isId(reference) ? [] : rows.map(({ name }) => name))
 }
 
-/** Near are those of the same workspace that can be used. */
+/** Offers the active presets of the same workspace. */
 export async function presetUnknown(
   sql: Queryable,
   { workspaceId, slug }: { readonly workspaceId: string; readonly slug: string },

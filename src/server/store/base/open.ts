@@ -5,29 +5,27 @@ import { withOneHost } from '../../../schemas/values/postgres-url.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
-/** Inside `sql.begin`. */
+/** A client inside of `sql.begin`. */
 export type Transaction = postgres.TransactionSql
-/** Where a statement may run. */
+/** A client that runs statements: a pool or a transaction. */
 export type Queryable = Sql | Transaction
 
 export interface StoreOptions {
   readonly url: string
-  /** Connections at most. */
+  /** The most connections. */
   readonly poolMax: number
-  /** Seen in `pg_stat_activity`. */
+  /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string
-  /**
-   * Milliseconds without any answer, while some are awaited, after which the connections are taken for dead.
-   */
+  /** Milliseconds without any answer, while some are awaited, after which the connections count as dead. */
   readonly silenceMsMax?: number
-  /** Of organizations that have none of their own; left out: those of a new installation. C33. */
+  /** Caps of organizations without own caps; left out: those of a new installation. C33. */
   readonly caps?: Caps
 }
 
-/** Longer than a wait for a lock: connections that all wait for one are alive. */
+/** Milliseconds, longer than a wait for a lock: connections that all wait for a lock are alive. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
 const CONNECT_S_MAX = 2
-/** Seconds between two tries to connect. The library's own grow to 20. */
+/** Seconds between two tries to connect; the library's own pause grows to 20. */
 const RECONNECT_S_MAX = 0.5
 
 export class StoreSlow extends Error {
@@ -39,7 +37,7 @@ export class StoreSlow extends Error {
 /** The connections of one process to Postgres. */
 export class Store {
   readonly options: StoreOptions
-  /** May be kept: it is always that of the present connections. */
+  /** The client of the present connections; it may be kept. */
   readonly sql: Sql
   #current: Sql
   #answeredAt = performance.now()
@@ -52,24 +50,24 @@ export class Store {
   }
 
   /**
-   * Opens all connections of the pool, where Postgres is there: the first calls that come together need not
-   * wait for them, and what they cost in memory is there from the start.
+   * Opens all connections of the pool, if Postgres is reachable: the first calls that come together do not
+   * wait for connections, and their memory is used from the start.
    */
   async warm(): Promise<void> {
-    // An idle connection is taken first, then a new one; only when there is no other a busy one.
+    // The library takes an idle connection first, then a new one, and a busy one only when there is no other.
     await Promise.allSettled(Array.from({ length: this.options.poolMax }, () => this.#current`SELECT 1`))
   }
 
   /**
-   * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own time-out in
-   * the server. When nothing at all was answered for a while the connections are replaced: a path that
-   * swallows packets would otherwise hold them for the quarter of an hour that TCP tries.
+   * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own timeout in
+   * the server. When no answer came for a while the connections are replaced: a network path that drops
+   * packets would otherwise hold them for the quarter of an hour that TCP tries.
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      // Behind a turn in which sockets are read: an answer that came while our own loop was blocked is not
-      // late.
+      // Rejects after a tick in which sockets are read: an answer that came while this process' event loop
+      // was blocked is not late.
       timer = setTimeout(() => setImmediate(() => reject(new StoreSlow())), timeoutMs)
     })
     try {
@@ -84,7 +82,7 @@ export class Store {
     }
   }
 
-  /** Lets running statements end for up to two seconds. */
+  /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
     await this.#current.end({ timeout: 2 })
   }
@@ -99,7 +97,10 @@ export class Store {
     void hung.end({ timeout: 0 })
   }
 
-  /** Transactions are heard of by themselves: most of what takes long is one, and none of `within`. */
+  /**
+   * Transactions count as answers by themselves: most work that takes long is a transaction, and none runs in
+   * `within`.
+   */
   #connect(): Sql {
     const sql = connect(this.options)
     const begin = sql.begin.bind(sql) as (...given: readonly unknown[]) => Promise<unknown>
@@ -112,7 +113,7 @@ export class Store {
     })
   }
 
-  /** However late it comes, and a refusal too: whoever answers is there. */
+  /** Any answer counts, however late, and a refusal too: the server that answers is reachable. */
   #hearOf(answer: Promise<unknown>): void {
     answer.then(
       () => {
@@ -125,7 +126,7 @@ export class Store {
   }
 }
 
-/** One client for whoever keeps it, whatever becomes of the connections behind it. */
+/** One client for the caller to keep, whatever happens to the connections behind it. */
 function presentOf(current: () => Sql): Sql {
   return new Proxy(current(), {
     apply: (_, self, given: never[]): unknown =>
@@ -135,8 +136,8 @@ function presentOf(current: () => Sql): Sql {
 }
 
 /**
- * A client of the library. It knows libpq's `?host=/folder` for a Unix socket, which the library would take
- * for a setting of the server.
+ * A client of the library, with libpq's `?host=/folder` for a Unix socket, which the library would take for a
+ * setting of the server.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
   const at = new URL(withOneHost(url))
@@ -157,14 +158,14 @@ function connect(options: StoreOptions): Sql {
       max: options.poolMax,
       connect_timeout: CONNECT_S_MAX,
       backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
-      // Arrays are not read; without this each connection begins with a query of the catalogue.
+      // Sluice reads no arrays; without this each connection begins with a query of the catalog.
       fetch_types: false,
       onnotice: () => {},
       connection: {
         application_name: options.applicationName,
         statement_timeout: STATEMENT_MS_MAX,
         lock_timeout: LOCK_WAIT_MS_MAX,
-        // A process that stops in mid-transaction must not hold its locks.
+        // A process that stops within a transaction must not hold its locks.
         idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
       },
     }),

@@ -2,19 +2,19 @@ import { LIST_PAGE_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { Fragment } from './guarded-row.ts'
 import type { Queryable } from './open.ts'
 
-/** A list whose rows are so large that those behind the end of its page should not even be read. */
+/** A list with rows so large that rows after the end of its page should not even be read. */
 export interface SizedPage {
-  /** A statement; with one row more than the page may have, `found` tells whether the list goes on. */
+  /** A statement for one row more than the page may have, so that `found` says whether the list goes on. */
   readonly rows: Fragment
-  /** Bytes of a row. Fragments are made anew for each place that they stand at. */
+  /** Bytes of a row. Each call builds a new fragment, for each place in the statement. */
   readonly bytes: () => Fragment
-  /** What the rows are ordered by, each once. */
+  /** The order of the rows, which must be unique. */
   readonly order: () => Fragment
 }
 
 /**
- * The rows of a page in order, up to the one with which it has LIST_PAGE_BYTES_MAX. @returns a statement,
- * with `found`: rows without that end
+ * The rows of a page in order, up to the row that reaches LIST_PAGE_BYTES_MAX. @returns a statement, with
+ * `found`: number of rows without that limit
  */
 export function endedByBytes(sql: Queryable, { rows, bytes, order }: SizedPage): Fragment {
   return sql`

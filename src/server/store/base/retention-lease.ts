@@ -4,10 +4,10 @@ import { guardedRows } from './guarded-row.ts'
 import type { Store, Transaction } from './open.ts'
 
 const turnRows = guardedRows<'resting' | 'running'>({ table: 'retention', claimable: ['resting', 'running'] })
-/** The one row. */
+/** Id of the only row. */
 const ALL = 'all'
 
-/** Of all processes of all nodes one prunes: several would only wait for each other. */
+/** One process of all nodes prunes at a time: several would only wait for each other. */
 export function openRetentionLeases({ sql }: Store): RetentionLeases {
   return {
     async begin() {
@@ -27,8 +27,8 @@ export function openRetentionLeases({ sql }: Store): RetentionLeases {
 }
 
 /**
- * First in the transaction of each batch: until its commit nobody takes the turn over. @returns false when
- * somebody has
+ * To be called first in the transaction of each batch: until its commit no other process can take the lease.
+ * @returns false when another process has the lease
  */
 export function holdTurn(tx: Transaction, turn: RetentionLease): Promise<boolean> {
   return turnRows.renew(tx, { ...turn, state: 'running' }, PRUNE_LEASE_MS)

@@ -4,7 +4,7 @@ import { StoreSlow } from './open.ts'
 
 /**
  * Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement
- * time-outs.
+ * timeouts.
  */
 const AWAY_STATES = /^(08|53|57|55P03|25P03|28|3D)/
 const AWAY_CODES = new Set([
@@ -12,7 +12,7 @@ const AWAY_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
-  // A Unix socket goes with its server: ENOENT.
+  // ENOENT: a Unix socket disappears with its server.
   'ENOENT',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -23,12 +23,12 @@ const AWAY_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-/** Of these, user, password and database: no waiting mends what stands in the address. */
+/** Classes for user, password and database: waiting does not correct an address. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/
 const UNIQUE_VIOLATION = '23505'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** True when the store cannot be reached, or cannot answer now; anything else is a bug of ours. */
+/** True when the store cannot be reached, or cannot answer now; any other error is a bug. */
 export function isAway(problem: unknown): boolean {
   if (problem instanceof StoreSlow) return true
   if (problem instanceof postgres.PostgresError) return AWAY_STATES.test(problem.code)
@@ -36,12 +36,12 @@ export function isAway(problem: unknown): boolean {
   return causes.some((cause) => AWAY_CODES.has((cause as NodeJS.ErrnoException | null)?.code ?? ''))
 }
 
-/** True when somebody else held a lock for longer than the store waits. */
+/** True when another transaction held a lock for longer than the store waits. */
 export function isLockSlow(problem: unknown): boolean {
   return problem instanceof postgres.PostgresError && problem.code === LOCK_NOT_AVAILABLE
 }
 
-/** True when waiting may mend it: a Postgres that is still coming up, or on its way back. */
+/** True when waiting may help: Postgres is still starting, or on its way back. */
 export function isComingUp(problem: unknown): boolean {
   const isWrong = problem instanceof postgres.PostgresError && WRONG_ADDRESS_STATES.test(problem.code)
   return isAway(problem) && !isWrong
@@ -53,7 +53,7 @@ export function violatedUnique(problem: unknown): string | null {
   return problem.constraint_name ?? ''
 }
 
-/** Runs a repository's work; a store that is away becomes `store_unavailable`, a bug goes on being thrown. */
+/** Runs a repository's work; a store that is away becomes `store_unavailable`, a bug is thrown on. */
 export async function reach<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
     return await work()

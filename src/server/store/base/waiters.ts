@@ -6,15 +6,18 @@ import {
 import type { UploadInput } from '../../ports/files/files.ts'
 
 export interface Waiter {
-  /** Harmless when it waits already. @returns false when too many wait, of all or of its kin */
+  /**
+   * Harmless for a call that waits already. @returns false when too many calls wait, in all or of the same
+   * kind
+   */
   enter(): boolean
-  /** Harmless when it does not wait. */
+  /** Harmless for a call that does not wait. */
   leave(): void
 }
 
 /**
- * Calls that wait to begin, or for their path. Each holds one read of its body and looks into the store now
- * and then, so they are few.
+ * Calls that wait to begin, or for their path. Each holds one read of its body and queries the store now and
+ * then, so they are few.
  */
 export class Waiters {
   #count = 0

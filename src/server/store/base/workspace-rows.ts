@@ -22,7 +22,7 @@ export interface WorkspaceRow {
   readonly updated_at: Date | null
 }
 
-/** Workspaces `w` that are there, each with the flag of its account; a condition goes on with AND. */
+/** Existing workspaces `w`, each with the flag of its account; further conditions follow with AND. */
 export function workspaceRows(sql: Queryable) {
   return sql`
     SELECT w.*, a.counts_byok FROM workspaces w JOIN accounts a ON a.id = 'w' || w.id WHERE w.deleted_at IS NULL`
@@ -51,11 +51,11 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
 interface Told {
   readonly before: Workspace | null
   readonly after: Workspace | null
-  /** What went with it. */
+  /** Facts of objects that the change removed too. */
   readonly more?: object
 }
 
-/** What the audit log says of a change. */
+/** The audit event of a change. */
 export function workspaceEvent(by: WorkspaceActor, { before, after, more = {} }: Told): AuditEvent {
   const workspace = after ?? before
   if (workspace === null) throw new Error('an event is of a workspace')

@@ -14,11 +14,12 @@ import type { Queryable, Sql, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { openWriteLane } from '../base/write-lane.ts'
 
-/*
- * Bytes of container files in the workspace's quota, one row for each path. Sizes are added here; what an object and its
- * folders count beyond them is added by triggers (migration 20) as rows come, change and go. Rows are locked in the order
- * upload, container, path, workspace. A write counts the larger of the old and the new file before it publishes, and what
- * lies there after it: at no moment is less counted than was put, wherever a process ends.
+/**
+ * Bytes of container files in the workspace's quota, one row for each path. Sizes are added here; the bytes
+ * that an object and its folders count beyond their sizes are added by triggers (migration 20) as rows come,
+ * change and go. Rows are locked in the order upload, container, path, workspace. A write counts the larger
+ * of the old and the new file before it publishes, and the file at the path after it: wherever a process
+ * ends, the quota never counts less than was stored.
  */
 
 interface SizeRow {
@@ -35,11 +36,11 @@ interface RowKey {
 
 type Tried =
   | { readonly kind: 'claimed'; readonly claim: PathClaim }
-  /** The upload's row is no longer ours. */
+  /** Another process has the upload's row. */
   | { readonly kind: 'lost' }
   /** Another write has the path, or a removal the container. */
   | { readonly kind: 'taken' }
-  /** So many bytes are to be reserved: what lies beside it leaves no room for more than is. */
+  /** So many bytes have to be reserved: the other files leave no room beyond the reservation. */
   | { readonly kind: 'short'; readonly needsBytes: number }
 
 /** @param lane for what changes the quota of a workspace; left out: one of the store's own connections */
@@ -57,11 +58,11 @@ export function openContainerSizes(store: Store, lane = openWriteLane(store)): C
 export interface ClaimTerms {
   readonly to: ClaimInput
   readonly leaseMs: number
-  /** Of workspaces without one of their own. */
+  /** Quota of workspaces without one of their own. */
   readonly quotaBytes: number
 }
 
-/** Ends a transaction that has made the path's row, and counted it. */
+/** Rolls a transaction back that has made and counted the path's row. */
 class Short extends Error {
   readonly needsBytes: number
 
@@ -71,7 +72,7 @@ class Short extends Error {
   }
 }
 
-/** Turns a reservation into a claim of the path, and ends the upload's row. */
+/** Turns a reservation into a claim of the path, and removes the upload's row. */
 export async function claimPath(
   sql: Sql,
   upload: Held & { readonly workspaceId: string },
@@ -128,7 +129,7 @@ interface Change {
   readonly workspaceId: string
   readonly sizeBytes: number
   readonly heldBytes: number
-  /** What is counted now and was not before, in which the triggers are ahead of the sizes. */
+  /** Bytes that are counted in addition now; the triggers are ahead of the sizes by these. */
   readonly needsBytes: number
 }
 
@@ -146,8 +147,9 @@ async function takeReserved(
 }
 
 /**
- * Notes a use that a removal sees. The lock of a row whose use is old puts the two in order; one whose use is
- * young is not removed, and is not written again. @returns false while a removal has the container
+ * Records a use that a removal sees. The lock of a row whose use is old puts the two in order; a container
+ * whose use is recent is not removed, and its row is not written again. @returns false while a removal has
+ * the container
  */
 async function enterContainer(tx: Transaction, { workspaceId, containerId }: RowKey): Promise<boolean> {
   const isYoung = tx`container_uses.used_at >= clock_timestamp() - ${CONTAINER_USE_MS} * interval '1 ms'`
@@ -168,11 +170,12 @@ async function release(tx: Transaction, claim: PathClaim, found: Found | 'unknow
   if (row === null) return null
   if (row.claim_id === claim.claimId) {
     if (found !== 'unknown') await settle(tx, { key: claim, row }, found)
-    // Over, and to be looked at.
+    // The write is over, and the path has to be measured.
     else await tx`UPDATE container_files SET writing_until = '-infinity' WHERE ${at(tx, claim)}`
     return null
   }
-  // It took longer than its lease, and others had the path since: what it put may lie there all the same.
+  // The write took longer than its lease, and other writes had the path since: its file may lie at the path
+  // all the same.
   const put = found === 'unknown' ? claim.sizeBytes : found === 'nothing' ? 0 : found
   const least = Math.max(Number(row.size_bytes), put)
   await tx`
@@ -184,12 +187,12 @@ async function release(tx: Transaction, claim: PathClaim, found: Found | 'unknow
 async function recount(tx: Transaction, path: CountedPath, found: Found): Promise<boolean> {
   const row = await lockRow(tx, path)
   if (row === null || row.isBusy || row.claim_id !== path.claimId) return false
-  // A claim of its own, so that a writer that stopped long ago knows that it lost the path.
+  // A new claim id, so that a writer that stalled long ago learns that it lost the path.
   await tx`UPDATE container_files SET claim_id = ${randomUUID()} WHERE ${at(tx, path)}`
   return settle(tx, { key: path, row }, found)
 }
 
-/** The path counts what lies there; nothing needs no row. @returns whether it counted something else */
+/** Counts the file at the path, or removes the row when there is none. @returns whether the count changed */
 async function settle(
   tx: Transaction,
   { key, row }: { readonly key: RowKey; readonly row: SizeRow },
@@ -212,14 +215,14 @@ async function use(tx: Transaction, workspaceId: string, bytes: number): Promise
     await tx`UPDATE workspace_storage SET used_bytes = used_bytes + ${bytes} WHERE workspace_id = ${workspaceId}`
 }
 
-/** A row that is new has counted itself and its folders, and holds the workspace's. */
+/** A new row has counted itself and its folders, and has locked the workspace's row. */
 async function lockOrMake(tx: Transaction, key: RowKey): Promise<SizeRow & { readonly isNew: boolean }> {
   for (;;) {
     const made = await tx`
       INSERT INTO container_files (workspace_id, container_id, path, size_bytes, claim_id)
       VALUES (${key.workspaceId}, ${key.containerId}, ${key.path}, 0, ${randomUUID()}) ON CONFLICT DO NOTHING`
     const row = await lockRow(tx, key)
-    // Another one may have gone between the two.
+    // Another transaction may have removed the row between the two statements.
     if (row !== null) return { ...row, isNew: made.count === 1 }
   }
 }

@@ -7,12 +7,12 @@ import type { ContainerRef } from '../../ports/files/storage.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/** Containers whose use this process has written lately. Decision. */
+/** Containers whose recent use this process has written. Decision. */
 const REMEMBERED_MAX = 10_000
 
 /**
- * When containers were last used through Sluice: at most one write an hour for each, whatever is asked of
- * them.
+ * Instants of the last use of containers through Sluice: at most one write an hour for each, however often it
+ * is used.
  */
 export function openContainerUses(store: Store): ContainerUses {
   const written = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: CONTAINER_USE_MS })
@@ -56,7 +56,7 @@ export function openContainerUses(store: Store): ContainerUses {
       } finally {
         clearInterval(renewing)
         written.delete(`${container.workspaceId}/${container.containerId}`)
-        // Where this fails the lease runs out.
+        // When this fails the lease runs out.
         await reach(async () => ok(await end(store.sql, container, id)))
       }
     },
@@ -68,7 +68,7 @@ interface RemovalInput {
   readonly unusedSince: Date
 }
 
-/** In a workspace that the store does not know nobody can write, and nothing can be noted. */
+/** In a workspace without a row no caller can write, and no claim can be recorded. */
 async function claim(
   sql: Queryable,
   { workspaceId, containerId }: ContainerRef,

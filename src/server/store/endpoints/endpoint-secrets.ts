@@ -11,9 +11,9 @@ export interface SecretChange {
 }
 
 /**
- * Changes secrets, and tells the fronts when one of them is the credential of an active private endpoint, or
- * by its name a key for a provider: they hold what was released, and which keys there are. Most secrets are
- * neither, and their changes are not worth the epoch's lock.
+ * Changes secrets, and informs the fronts when one of them is the credential of an active private endpoint,
+ * or by its name a key for a provider: fronts cache released credentials, and which keys exist. Most secrets
+ * are neither, and their changes are not worth the epoch's lock.
  */
 export async function changingSecrets<T>(
   { store, publish }: { readonly store: Store; readonly publish: Hints['publish'] | null },
@@ -40,7 +40,8 @@ function isOfWorkspace({ internId, attachableId }: VaultScope): boolean {
 }
 
 /**
- * Activations of the workspace wait until the commit, and these writes for theirs: neither misses the other.
+ * Activations in the workspace wait until this commit, and these writes wait for theirs, so that neither
+ * misses the other.
  */
 async function isUsedByEndpoint(tx: Transaction, { scope, names }: SecretChange): Promise<boolean> {
   if (!isOfWorkspace(scope) || names.length === 0) return false

@@ -22,7 +22,7 @@ export async function createEndpoint(
   by: EndpointActor,
 ): Promise<Created> {
   const record = input.idempotency === null ? null : recordOf(input.idempotency)
-  // Whoever comes second under a key waits for the first one's commit, and then finds its row.
+  // The second call under a key waits for the commit of the first, and then finds its row.
   for (;;) {
     try {
       return await store.sql.begin<Created>((tx) => create(tx, { input, record, by }))
@@ -42,7 +42,7 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
   const known = record === null ? null : await lookUp(tx, record)
   if (known !== null) return known
   const { organizationId } = input
-  // Creates of one organization take turns, so that all of them count alike.
+  // Creations in one organization run one after another, so that all of them count alike.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   await tx`
     DELETE FROM private_endpoints WHERE organization_id = ${organizationId}
@@ -88,7 +88,7 @@ async function lookUp(
   return row.isGone ? fail('endpoint_unknown') : ok({ endpoint: endpointOf(row), isReplay: true })
 }
 
-/** The key as sent is the caller's text: only its digest is kept. */
+/** The key is the caller's text: only its digest is kept. */
 function recordOf({ key, apiKeyHash, fields }: NonNullable<EndpointInput['idempotency']>): {
   id: string
   digest: string

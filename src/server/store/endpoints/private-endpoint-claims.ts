@@ -6,8 +6,8 @@ import type { Queryable, Transaction } from '../base/open.ts'
 import { endpointOf, lockEndpoint, type LockedRow } from './private-endpoint-rows.ts'
 
 /**
- * One probe at a time on all fronts; that of a front that was lost ends by itself. C28. Failures:
- * endpoint_unknown, and those of `mayBegin`.
+ * Claims an endpoint for a probe: one probe at a time on all fronts; the claim of a lost front runs out. C28.
+ * Failures: endpoint_unknown, and those of `mayBegin`.
  */
 export async function claim(
   tx: Transaction,
@@ -26,12 +26,12 @@ export async function claim(
   return ok({ token, endpoint: endpointOf(row), revision: row.revision, configRevision: row.config_revision })
 }
 
-/** What is active is in use under its validation: it is disabled first. */
+/** An active endpoint is in use under its validation, and has to be disabled first. */
 export function mayValidate({ status }: LockedRow): Outcome<null> {
   return status === 'active' ? fail('endpoint_active') : ok(null)
 }
 
-/** The first 409s of C28, before any probe. */
+/** The 409s of C28 that precede a probe. */
 export function mayActivate(row: LockedRow): Outcome<null> {
   if (row.status === 'active') return fail('endpoint_active')
   if (row.validation === null) return fail('not_validated')
@@ -40,7 +40,7 @@ export function mayActivate(row: LockedRow): Outcome<null> {
   return row.is_old === true ? fail('validation_stale') : ok(null)
 }
 
-/** @returns null when the claim has run out, or the endpoint is another one by now */
+/** @returns null when the claim has run out, or the endpoint was changed */
 export async function lockClaimed(tx: Transaction, held: ProbeClaim): Promise<LockedRow | null> {
   const row = await lockEndpoint(tx, held.endpoint, VALIDATION_FRESH_MS)
   if (row === null || row.revision !== held.revision) return null

@@ -32,17 +32,17 @@ export interface EndpointRow {
   readonly created_at: Date
 }
 
-/** A row that is locked, with what only the store's own clock can say. */
+/** A locked row, with facts by the store's own clock. */
 export interface LockedRow extends EndpointRow {
-  /** The last validation is older than it may be. */
+  /** The last validation is too old. */
   readonly is_old: boolean | null
   /** A probe holds the claim. */
   readonly is_probed: boolean | null
 }
 
 /**
- * Until the transaction ends nobody else changes it. @returns null for an id that is none, unknown, another's
- * or deleted
+ * Locks an endpoint until the transaction ends. @returns null for a text that is no id, and for an endpoint
+ * that is unknown, deleted or of another organization
  */
 export async function lockEndpoint(
   tx: Transaction,
@@ -85,7 +85,7 @@ export function endpointOf(row: EndpointRow): PrivateEndpoint {
   }
 }
 
-/** What the audit log says of a change. */
+/** The audit event of a change. */
 export function endpointEvent(
   by: EndpointActor,
   before: EndpointRow | null,
@@ -108,7 +108,8 @@ export function endpointEvent(
 }
 
 /**
- * A credential's name is no secret; of checks only names and reasons are told, never the upstream's words.
+ * The fields that the audit log may hold: the name of a credential is no secret; checks have their names and
+ * reasons alone, never the upstream's texts.
  */
 function seen(row: EndpointRow): Record<string, unknown> {
   const { validation } = row

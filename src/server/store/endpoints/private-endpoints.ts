@@ -28,7 +28,7 @@ import { reach } from '../base/translate.ts'
 
 export interface PrivateEndpointDeps {
   readonly store: Store
-  /** Tells the fronts at once; the epoch tells them in any case. */
+  /** Informs the fronts at once; the epoch informs them in any case. */
   readonly hints: Pick<Hints, 'publish'>
 }
 
@@ -108,7 +108,7 @@ class EndpointStore implements PrivateEndpoints {
     this.#begin((tx) => claim(tx, ref, mayActivate))
 
   dropClaim: PrivateEndpoints['dropClaim'] = async (held) => {
-    // One that stays runs out by itself.
+    // A claim that stays runs out by itself.
     await reach(async () => ok(await drop(this.#store.sql, held)))
   }
 
@@ -157,7 +157,7 @@ class EndpointStore implements PrivateEndpoints {
 
   active: PrivateEndpoints['active'] = (workspaceId) =>
     reach(async () => {
-      // Workspaces of tests have ids that are none.
+      // Workspaces of tests may have ids that are no UUIDs.
       if (!isId(workspaceId)) return ok([])
       const rows = await this.#store.sql<EndpointRow[]>`
       SELECT * FROM private_endpoints WHERE workspace_id = ${workspaceId} AND status = 'active' AND deleted_at IS NULL ORDER BY id`
@@ -206,13 +206,13 @@ class EndpointStore implements PrivateEndpoints {
 
 interface Written {
   readonly endpoint: PrivateEndpoint
-  /** What fronts have to hear; null for what they do not know. */
+  /** The invalidation for the fronts; null for an endpoint that fronts do not cache. */
   readonly told: Invalidation | null
 }
 
 /**
- * Whether the workspace may have one more; whoever asks keeps others from asking until he has committed.
- * Failures: workspace_endpoints_full, workspace_unknown (it was deleted).
+ * Whether the workspace may have one more active endpoint; locks the workspace, so that other activations
+ * wait for the commit. Failures: workspace_endpoints_full, workspace_unknown (the workspace was deleted).
  */
 async function hasRoom(tx: Transaction, workspaceId: string | null): Promise<Outcome<null>> {
   const [workspace] =

@@ -3,9 +3,9 @@ import type { Queryable, Store } from '../base/open.ts'
 import { claimStale } from './stale-uploads.ts'
 
 /**
- * Writes of fronts that are gone are nobody's at once: a front that lives has a row, which its supervisor
- * takes away when it dies, and writes it again within seconds where it was taken by mistake. What it writes
- * then is fenced off, by the attempt of an upload and the claim of a path.
+ * Ends the leases of writes whose front has no row. A front that lives has a row; its supervisor removes the
+ * row when the front dies. A front whose row was removed by mistake writes it again within seconds, and its
+ * late writes are fenced off by the attempt of an upload and the claim of a path.
  */
 export async function endOfDeadFronts(sql: Queryable): Promise<void> {
   await sql`
@@ -19,8 +19,8 @@ export async function endOfDeadFronts(sql: Queryable): Promise<void> {
 }
 
 /**
- * Gives back at once what the uploads of a front that died have reserved, and the paths that it was writing
- * to. The sweep removes the bytes of the ones, and looks what lies at the others.
+ * Ends the uploads and path claims of a front that died, at once. The sweep removes the bytes of the uploads,
+ * and measures the paths.
  */
 export async function abandonWritesOf({ sql }: Pick<Store, 'sql'>, frontId: string): Promise<void> {
   const rows = await sql<{ id: string }[]>`
@@ -31,8 +31,8 @@ export async function abandonWritesOf({ sql }: Pick<Store, 'sql'>, frontId: stri
 }
 
 /**
- * A front of another machine that was silent for as long as a lease may live, cut off from the store: but
- * what it has staged cannot become a file any more once no lease and no claim of its own holds.
+ * Fronts without a recent heartbeat, lease or claim: such a front of another machine may only be cut off from
+ * the store, but its staged bytes cannot become a file any more.
  */
 export async function goneFronts(sql: Queryable, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()

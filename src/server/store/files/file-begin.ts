@@ -11,18 +11,18 @@ import type { WriteLane } from '../base/write-lane.ts'
 import { claimStale } from './stale-uploads.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 
-/** What one try to begin an upload found. */
+/** The result of one try to begin an upload. */
 export type Tried =
   | { readonly kind: 'new'; readonly id: string; readonly reservedBytes: number }
   | { readonly kind: 'replay'; readonly file: FileRecord }
-  /** The first call under the key is at work. */
+  /** The first call under the key still runs. */
   | { readonly kind: 'running' }
   | { readonly kind: 'mismatch' }
-  /** @see mayFit: true when uploads under way hold what is missing */
+  /** @see mayFit: true when the missing bytes are reserved for uploads under way */
   | { readonly kind: 'full'; readonly mayFit: boolean; readonly quotaBytes: number }
 
 export interface Terms {
-  /** Of workspaces without one of their own. */
+  /** Quota of workspaces without one of their own. */
   readonly quotaBytes: number
   readonly leaseMs: number
   readonly frontId: string | null
@@ -54,8 +54,7 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
 }
 
 /**
- * What the file may come to count with its folders, and what it counts at least; nothing is reserved for
- * nothing.
+ * The most bytes that the file may count with its folders, and the least; an unknown length reserves nothing.
  */
 function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): {
   readonly mostBytes: number
@@ -68,19 +67,22 @@ function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInp
   }
 }
 
-/** An upload that waits for room must not hold some for bytes that may never come. */
+/**
+ * An upload of unknown length reserves nothing: an upload that waits for room must not hold room for bytes
+ * that may never come.
+ */
 function reservedFor(sizeBytes: number): number {
   return sizeBytes === 0 ? 0 : countedBytes(sizeBytes)
 }
 
-/** @returns the bytes that were reserved, or what stood in the way */
+/** @returns the bytes that were reserved, or the usage that left no room for them */
 async function reserveEither(
   sql: Sql,
   row: Omit<PendingRow, 'reserveBytes'>,
   { inputs, quotaBytes }: { readonly inputs: ReadonlySet<number>; readonly quotaBytes: number },
 ): Promise<number | StorageUsage> {
   let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
-  // The row of a workspace is made at its first upload: the second round finds it.
+  // The row of a workspace is made at its first upload, so that the second round finds it.
   for (const round of [1, 2]) {
     for (const reserveBytes of inputs)
       if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
@@ -97,14 +99,14 @@ async function lookUp(
     SELECT *, ready_at < clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms' AS "isOld", lease_until < clock_timestamp() AS "isLate"
     FROM files
     WHERE idempotency_id = ${record.id} AND state <> 'abandoned'`
-  // What is no file may have the key.
+  // A call of another kind may have the key.
   if (row === undefined) return (await isTaken(sql, record.id)) ? { kind: 'mismatch' } : null
   if (row.isOld === true) {
     await sql`UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE id = ${row.id} AND idempotency_id = ${record.id}`
     return null
   }
-  // Its process died: it stands for no call any more, and the sweep, which would find it, may be minutes
-  // away.
+  // The process of the upload died: the row belongs to no call any more, and the sweep may come only minutes
+  // later.
   if (row.state === 'pending' && row.isLate && (await sql.begin((tx) => claimStale(tx, row.id, 0))) !== null)
     return null
   if (row.request_digest !== record.requestDigest) return { kind: 'mismatch' }

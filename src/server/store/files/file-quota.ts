@@ -2,14 +2,15 @@ import { COUNTED_BYTES_MIN } from '../../../schemas/files/file-limits.ts'
 import type { StorageUsage } from '../../ports/files/files.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 
-/*
- * The quota of a workspace: what its files use, and what uploads under way may come to use. Every change locks the row
- * of the file, then that of the workspace: without one order two of them would deadlock. `quotaBytes` is the
- * installation's, for workspaces that have none of their own. The quota of a deleted workspace is closed: whoever waited
- * for its row sees that, where a look at the workspace itself would still show the old one.
+/**
+ * The quota of a workspace: the bytes that its files use, and those that uploads under way may come to use.
+ * Every change locks the row of the file, then that of the workspace: without one order two changes would
+ * deadlock. `quotaBytes` is the installation's, for workspaces without one of their own. The quota of a
+ * deleted workspace is closed: a transaction that waited for its row sees that, where the row of the
+ * workspace itself would still show the old state.
  */
 
-/** What the quota counts for an object of a size. Sums of it are kept by the triggers of migration 20. */
+/** Bytes that the quota counts for an object of a size. The triggers of migration 20 keep their sums. */
 export function countedBytes(sizeBytes: number): number {
   return Math.max(COUNTED_BYTES_MIN, sizeBytes)
 }
@@ -30,8 +31,8 @@ export interface PendingRow {
 }
 
 /**
- * Makes the pending row if its bytes fit beside all that is used and reserved. Nothing always fits: emptying
- * a container file makes room also where more is used than may be. @returns false when they do not
+ * Makes the pending row if its bytes fit beside all used and reserved bytes. 0 bytes always fit: emptying a
+ * container file makes room, also where more is used than allowed. @returns false when the bytes do not fit
  */
 export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: number): Promise<boolean> {
   const { count } = await sql`
@@ -47,7 +48,7 @@ export async function reserve(sql: Queryable, row: PendingRow, quotaBytes: numbe
   return count === 1
 }
 
-/** @returns false when the row is no longer ours, or the bytes do not fit */
+/** @returns false when another process has the row, or the bytes do not fit */
 export async function reserveMore(
   sql: Queryable,
   held: Held,
@@ -63,8 +64,8 @@ export async function reserveMore(
 }
 
 /**
- * Turns a reservation into use, of another size where it must be. @returns false when the row is no longer
- * ours, or what the size counts is above the reservation and does not fit
+ * Turns a reservation into use, also of another size. @returns false when another process has the row, or the
+ * size counts more than the reservation and does not fit
  */
 export async function settle(
   sql: Queryable,
@@ -84,7 +85,7 @@ export async function settle(
   return count === 1
 }
 
-/** Gives a reservation back. @returns false when the row is no longer ours */
+/** Gives a reservation back. @returns false when another process has the row */
 export async function release(sql: Queryable, held: Held): Promise<boolean> {
   const { count } = await sql`
     WITH held AS (${ours(sql, held)}), storage AS (${lockedStorage(sql)}), room AS (
@@ -99,7 +100,7 @@ export async function giveBack(sql: Queryable, workspaceId: string, sizeBytes: n
   await sql`UPDATE workspace_storage SET used_bytes = used_bytes - ${sizeBytes} WHERE workspace_id = ${workspaceId}`
 }
 
-/** Makes the workspace's row where it is missing. */
+/** Reads the usage, and makes the workspace's row where it is missing. */
 export async function usageOf(
   sql: Queryable,
   workspaceId: string,
@@ -115,16 +116,16 @@ export async function usageOf(
   }
 }
 
-/** What abandoned files were. */
+/** Counts of abandoned files. */
 export interface Abandoned {
   readonly count: number
-  /** Of those that were stored. */
+  /** Bytes of the abandoned files that were stored. */
   readonly bytes: number
 }
 
 /**
- * Gives all files of a workspace up, stored ones and uploads under way: the sweep removes their bytes.
- * @param mode `skip locked`: without those that somebody has right now
+ * Abandons all files of a workspace, stored ones and uploads under way: the sweep removes their bytes.
+ * @param mode `skip locked`: without rows that another transaction has locked right now
  */
 export async function abandonFiles(
   tx: Transaction,
@@ -149,7 +150,10 @@ export async function abandonFiles(
   return { count: Number(count), bytes: Number(used) }
 }
 
-/** From its commit on nothing is reserved and nothing settles, whoever waits for the row by then. */
+/**
+ * Closes the quota: from the commit on nothing is reserved and nothing settles, also for transactions that
+ * wait for the row.
+ */
 export async function closeStorage(tx: Transaction, workspaceId: string): Promise<void> {
   await tx`
     INSERT INTO workspace_storage (workspace_id, is_closed) VALUES (${workspaceId}, true)
@@ -163,8 +167,8 @@ export async function isOurs(sql: Queryable, held: Held): Promise<boolean> {
 }
 
 /**
- * @returns whether no upload of the workspace with a later id has bytes reserved; any one order of them would
- * do
+ * @returns whether no upload of the workspace with a later id has reserved bytes; any fixed order of uploads
+ * would do
  */
 export async function isYoungestHolder(
   sql: Queryable,
@@ -180,15 +184,15 @@ function ours(sql: Queryable, { id, attempt }: Held) {
 }
 
 /**
- * The workspace's row behind that of the upload, as it is once it is locked. An UPDATE computes from the row
- * that its statement saw, and Postgres holds that to the row's checks before it looks for a newer one: a
- * reservation that grew while the statement waited would be taken off what was reserved before.
+ * The workspace's row, locked after that of the upload, with the values after the lock. An UPDATE computes
+ * from the row that its statement saw, and Postgres applies the row's checks to that before it looks for a
+ * newer one: a reservation that grew while the statement waited would be subtracted from the old sum.
  */
 function lockedStorage(sql: Queryable) {
   return sql`SELECT s.workspace_id, s.reserved_bytes FROM workspace_storage s JOIN held ON s.workspace_id = held.workspace_id FOR UPDATE OF s`
 }
 
-/** Of the workspace of the row `s`. */
+/** The quota of the workspace of row `s`. */
 export function quotaOf(sql: Queryable, quotaBytes: number) {
   return sql`COALESCE((SELECT w.storage_quota_bytes FROM workspaces w WHERE w.id = s.workspace_id), ${quotaBytes}::bigint)`
 }

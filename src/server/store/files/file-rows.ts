@@ -6,10 +6,10 @@ import type { Queryable } from '../base/open.ts'
 
 export type FileState = 'pending' | 'ready' | 'abandoned' | 'deleted'
 
-/** Work is left in a pending row (its upload, or the sweep's) and in an abandoned one (its bytes). */
+/** Work is left in a pending row (its upload, or the sweep's) and in an abandoned row (its bytes). */
 export const fileRows = guardedRows<FileState>({ table: 'files', claimable: ['pending', 'abandoned'] })
 
-/** A row in a state that has all of these. */
+/** A row in a state that fills all of these columns. */
 export interface FileRow {
   readonly id: string
   readonly workspace_id: string
@@ -53,7 +53,7 @@ export function columnsOf(facts: FileFacts): Columns {
   }
 }
 
-/** Its time has come: it is no file any more for its workspace, and the sweep removes it. C37. */
+/** The file's time is over: the workspace does not see the file any more, and the sweep removes it. C37. */
 export function isExpired(sql: Queryable) {
   return sql`(expires_at IS NOT NULL AND expires_at <= clock_timestamp())`
 }
@@ -66,21 +66,21 @@ interface FileRowsInput {
   readonly countMax: number
 }
 
-/** Behind every id of a file. */
+/** Sorts after every id of a file. */
 const LAST_ID = '~'
 /**
- * Rows that a page reads: few numbers, each the text of a statement that stays prepared; one more than a page
- * tells whether there is another.
+ * Rows that a query for a page reads: few values, since each is a text of a statement that stays prepared.
+ * One row more than the page says whether there is another page.
  */
 const ROWS_READ = [FILES_PAGE_DEFAULT, ...Array.from({ length: 11 }, (_, power) => 2 ** power)]
   .map((limit) => limit + 1)
   .sort((a, b) => a - b)
 
 /**
- * Ready files in the order of their ids. The bounds of a workspace's page are rows, which one index alone can
- * keep in order, and the limit is no parameter: with one Postgres takes a tenth of all files for the page,
- * and plans each call anew for what it costs.
- * @param workspaceId null = of all, also those whose time has come
+ * Ready files in the order of their ids. The bounds of a workspace's page are row values, which one index
+ * alone can keep in order. The limit is no parameter: with a parameter Postgres assumes a tenth of all files
+ * for the page, and plans each call anew.
+ * @param workspaceId null = all workspaces, with files whose time is over
  */
 export async function listFiles(
   sql: Queryable,
@@ -97,7 +97,7 @@ export async function listFiles(
   return isBackwards(input) ? files.reverse() : files
 }
 
-/** Each by the key of the table: their number bounds what is read, whatever else the workspace has. */
+/** Files by the primary key: the number of ids bounds the rows read, however many files the workspace has. */
 async function namedFiles(
   sql: Queryable,
   workspaceId: string,

@@ -10,7 +10,7 @@ import { claimStale } from './stale-uploads.ts'
 import { reach } from '../base/translate.ts'
 import { clipPage, clipsAmong } from '../videos/clip-objects.ts'
 
-/** The rows that nobody will finish. Design §5. */
+/** Rows of uploads and files that the sweep ends. Design §5. */
 export function openFileSweep(store: Store): FileSweep {
   return {
     claimStale: (countMax) =>
@@ -63,7 +63,7 @@ async function expire({ sql }: Store): Promise<number> {
   const removed = await sql`DELETE FROM files WHERE state = 'deleted' AND ${isOld}`
   const cleared = await sql`
     UPDATE files SET idempotency_id = NULL, request_digest = NULL WHERE state = 'ready' AND idempotency_id IS NOT NULL AND ${isOld}`
-  // Such a use keeps nothing any more, whether its container is still there or has long gone. C10.
+  // Such an old use keeps nothing, whether its container still exists or not. C10.
   await sql`
     DELETE FROM container_uses WHERE used_at < clock_timestamp() - ${CONTAINER_KEPT_MS} * interval '1 ms'
       AND (removing_until IS NULL OR removing_until < clock_timestamp())`

@@ -43,18 +43,18 @@ export interface FilesOptions extends BackoffOptions {
   readonly store: Store
   /** For what changes the quota of a workspace; left out: one of the store's own connections. */
   readonly lane?: WriteLane
-  /** Of workspaces without one of their own. */
+  /** Quota of workspaces without one of their own. */
   readonly quotaBytes?: number
   readonly quotaWaitMs?: number
   readonly idempotencyWaitMs?: number
   readonly containerWaitMs?: number
   readonly leaseMs?: number
-  /** The front that uploads: its uploads go when it dies. */
+  /** The front that uploads: its uploads end when it dies. */
   readonly frontId?: string
   readonly renewMs?: number
 }
 
-/** Rows of files, with the leases of this process's uploads. */
+/** Rows of files, and the leases of this process's uploads. */
 export function openFiles(options: FilesOptions): Files {
   return new FileStore(options)
 }
@@ -77,7 +77,7 @@ class FileStore implements Files {
     this.#lane = options.lane ?? openWriteLane(options.store)
     this.#quotaBytes = options.quotaBytes ?? STORAGE_QUOTA_BYTES_DEFAULT
     this.#leaseMs = options.leaseMs ?? UPLOAD_LEASE_MS
-    // A renewal that fails leaves three quarters of the lease for the next ones.
+    // A failed renewal leaves three quarters of the lease for the next ones.
     this.#renewing = setInterval(
       () => void this.#renew().catch(() => undefined),
       options.renewMs ?? UPLOAD_RENEW_MS,
@@ -132,7 +132,7 @@ class FileStore implements Files {
       const { mayFit, isYoungest, quotaBytes } = chance.value
       if (mayFit && (await patience.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
       if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
-      // Who gave way or settled before the look above has left room, with nobody left to wait for.
+      // Uploads that gave way or settled before the look above may have left room.
       const last = await this.#reserveUpTo(own, bytes)
       if (!last.ok) return last
       return last.value ? ok(null) : full(quotaBytes)
@@ -140,8 +140,8 @@ class FileStore implements Files {
   }
 
   /**
-   * @returns whether they are reserved now: a whole step, and where that does not fit any more what they
-   * count
+   * @returns whether the bytes are reserved now: a whole step, or only their count where a step does not fit
+   * any more
    */
   async #reserveUpTo(own: OwnUpload, bytes: number): Promise<Outcome<boolean>> {
     for (const target of [Math.ceil(bytes / QUOTA_STEP_BYTES) * QUOTA_STEP_BYTES, countedBytes(bytes)]) {
@@ -233,7 +233,7 @@ class FileStore implements Files {
         ids,
         countMax: limit + 1,
       })
-      // Backwards the one too many is the first.
+      // Backwards, the additional file is the first.
       return ok({
         files: before === null ? files.slice(0, limit) : files.slice(-limit),
         hasMore: files.length > limit,
@@ -277,10 +277,10 @@ class FileStore implements Files {
   }
 
   /**
-   * Uploads that wait for what each other has reserved come to an end because the youngest of them gives way
-   * first, and alone: if all did at once, less would be stored than fits.
-   * @returns whether others may still make room for so many more bytes; `upload_lost` when the row is not
-   * ours
+   * Uploads that wait for each other's reservations come to an end because the youngest of them gives way
+   * first, and alone: if all gave way at once, less would be stored than fits.
+   * @returns whether other uploads may still make room for so many more bytes; `upload_lost` when another
+   * process has the row
    */
   #chanceOf(
     own: OwnUpload,
@@ -312,7 +312,7 @@ class FileStore implements Files {
     return row ?? null
   }
 
-  /** All leases in one statement. A row that somebody took over is left to the commit to find. */
+  /** Renews all leases in one statement. A row that another process took over fails at its commit. */
   async #renew(): Promise<void> {
     await fileRows.renewAll(this.#sql, [...this.#uploads.values()], this.#leaseMs)
   }
@@ -336,11 +336,14 @@ async function endUpload(tx: Transaction, { id, attempt }: Held, mayHaveObject: 
 interface Removal {
   readonly workspaceId: string
   readonly id: string
-  /** Only when its time has come, which is the sweep's to do; false: only before. */
+  /** True: only after the file's time is over, for the sweep; false: only before. */
   readonly isDue: boolean
 }
 
-/** Its quota is free; a row under an `Idempotency-Key` stays as `deleted`. @returns null when it was gone */
+/**
+ * Removes a file's row and frees its quota; a row under an `Idempotency-Key` stays as `deleted`. @returns
+ * null when the file was gone
+ */
 export async function removeRow(
   tx: Transaction,
   { workspaceId, id, isDue }: Removal,

@@ -4,8 +4,8 @@ import { fileRows } from './file-rows.ts'
 import type { Transaction } from '../base/open.ts'
 
 /**
- * Abandoned first, with the quota freed in the same transaction; the bytes are removed by whoever holds this
- * claim.
+ * Claims an upload whose lease ran out: the row becomes abandoned and its quota is freed in one transaction;
+ * the holder of the claim removes the bytes.
  */
 export async function claimStale(tx: Transaction, id: string, leaseMs: number): Promise<StaleUpload | null> {
   const claimed = await fileRows.claim(tx, id, leaseMs)

@@ -28,9 +28,9 @@ import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 
 export interface ApiKeyDeps {
   readonly store: Store
-  /** Tells the fronts at once; the epoch tells them in any case. */
+  /** Informs the fronts at once; the epoch informs them in any case. */
   readonly publish: Hints['publish']
-  /** Of keys that are made without a word on it; null = none. C11. */
+  /** Rate limit of keys that are made without one; null = no limit. C11. */
   readonly rateLimitRpm: number | null
 }
 
@@ -106,7 +106,10 @@ async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outc
 
 type Owner = { readonly workspaceId: string | null; readonly internId: string | null }
 
-/** Whose key it becomes, kept until the end of this. Failures: workspace_unknown, intern_unknown. */
+/**
+ * The workspace and the intern of a new key, both locked until the transaction ends. Failures:
+ * workspace_unknown, intern_unknown.
+ */
 async function ownerOf(
   tx: Transaction,
   { organizationId, workspace, internId }: NewApiKey,
@@ -154,7 +157,7 @@ async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Ou
   const after = await lookAt(tx, ref.hash)
   await appendAudit(tx, keyEvent(by, { before, after }))
   const told = areLimits ? await tellOfLimits(tx, accountId) : []
-  // An expired key is not among those that draw on the account, but it is what was changed.
+  // An expired key is not among the keys that use the account, but it is the key that was changed.
   const isTold = told.some(({ id }) => id === ref.hash)
   return ok({ value: after, changes: isTold ? told : [...told, await bump(tx, 'key', ref.hash)] })
 }

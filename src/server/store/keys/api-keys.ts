@@ -29,19 +29,19 @@ export interface KeyInput {
 /** An intern key acts in its intern's workspace. C5. */
 export type InternKeyInput = Pick<KeyInput, 'name' | 'rateLimitRpm' | 'expiresAt' | 'traits'> & {
   readonly internId: string
-  /** Null = whichever the intern belongs to. */
+  /** Null = the intern's own organization. */
   readonly organizationId: string | null
 }
 
 export interface CreatedKey {
   readonly apiKey: ManagedKey
-  /** The plain key: nowhere else, and never again. */
+  /** The plain key: Sluice keeps no copy and never shows it again. */
   readonly key: string
-  /** To be published as a hint: fronts may remember the hash as unknown. */
+  /** To be published as a hint, since fronts may have cached the hash as unknown. */
   readonly change: Invalidation
 }
 
-/** What fronts load keys by. Failures: store_unavailable. */
+/** The key store of fronts. Failures: store_unavailable. */
 export function openKeyStore(store: Store): KeyStore {
   return {
     load: (hashes) =>
@@ -49,7 +49,7 @@ export function openKeyStore(store: Store): KeyStore {
   }
 }
 
-/** Makes a key with its scope, and tells the audit log. Failures: quota_exceeded, store_unavailable. */
+/** Makes a key with its scope, and writes the audit log. Failures: quota_exceeded, store_unavailable. */
 export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise<Outcome<CreatedKey>> {
   return reach(() =>
     store.sql.begin((tx) => makeCapped(store, tx, { birth: { ...input, internId: null }, by })),
@@ -57,7 +57,7 @@ export function createKey(store: Store, input: KeyInput, by: ChangedBy): Promise
 }
 
 /**
- * Makes a key that ends with its intern, and tells the audit log. Failures: intern_unknown, quota_exceeded,
+ * Makes a key that ends with its intern, and writes the audit log. Failures: intern_unknown, quota_exceeded,
  * store_unavailable.
  */
 export function createInternKey(
@@ -76,9 +76,8 @@ export function createInternKey(
 }
 
 /**
- * Ends a key for good, and tells the audit log. A second time changes nothing, but tells caches again.
- * @returns what to publish as a hint
- * Failures: key_unknown, store_unavailable.
+ * Ends a key for good, and writes the audit log. A second call changes nothing, but informs caches again.
+ * @returns the invalidation to publish as a hint. Failures: key_unknown, store_unavailable.
  */
 export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
   return reach(async () => {
@@ -92,7 +91,7 @@ export function revokeKey(store: Store, hash: string, by: ChangedBy): Promise<Ou
   })
 }
 
-/** Makes a key that nobody is told of: with the first organization. */
+/** Makes a key of the first organization, without an audit event. */
 export async function insertKey(tx: Transaction, input: KeyInput): Promise<CreatedKey> {
   return addKey(tx, { ...input, internId: null }, () => Promise.resolve())
 }
@@ -132,10 +131,7 @@ async function addKey(
   return { apiKey, key, change: await bump(tx, 'key', hash) }
 }
 
-/**
- * The transaction of a revocation, for callers that have more to do in theirs. @returns null for an unknown
- * key
- */
+/** Revokes a key in a caller's transaction. @returns null for an unknown key */
 export async function endKey(tx: Transaction, hash: string): Promise<Invalidation | null> {
   const { count } =
     await tx`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE hash = ${hash}`
@@ -143,8 +139,8 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 }
 
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
-  // One text, so that any number of hashes is one prepared statement; the client knows no arrays without its
-  // types.
+  // The hashes are one text, so that any number of them is one prepared statement; the client cannot send
+  // arrays without their types.
   const asked = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,

@@ -7,7 +7,7 @@ export interface KeyChange {
   readonly after: ManagedKey | null
 }
 
-/** A change of a key; its hash is all that tells which. */
+/** The audit event of a change; the hash alone identifies the key. */
 export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent {
   const key = after ?? before
   if (key === null) throw new Error('an event is of a key')
@@ -27,7 +27,7 @@ export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent
   }
 }
 
-/** One event, of the key that ends: what goes on in its place stands in what it became. */
+/** One event, for the key that ends: its successor is part of `after`. */
 export function rotationEvent(
   by: KeyActor,
   {

@@ -6,7 +6,7 @@ import { bearAccount } from '../money/accounts.ts'
 import { setKeyLimit } from './key-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** What a key may have beside its owner; left out: no limits, every model. */
+/** Fields of a key beside its owner; left out: no limits, every model. */
 export interface KeyTraits extends Partial<KeyLimits> {
   readonly allowedModels?: readonly string[] | null
   readonly scopes?: readonly KeyScope[] | null
@@ -28,11 +28,11 @@ export interface KeyBirth {
 
 export interface BornKey {
   readonly hash: string
-  /** The plain key: nowhere else, and never again. */
+  /** The plain key: Sluice keeps no copy and never shows it again. */
   readonly key: string
 }
 
-/** Inserts a key with its account and its limit. The caller tells the audit log and the fronts. */
+/** Inserts a key with its account and its limit. The caller writes the audit log and informs the fronts. */
 export async function bearKey(tx: Transaction, birth: KeyBirth): Promise<BornKey> {
   const { key, hash } = newApiKey(birth.kind)
   const accountId = keyAccount(hash)
@@ -44,7 +44,7 @@ export async function bearKey(tx: Transaction, birth: KeyBirth): Promise<BornKey
   return { hash, key }
 }
 
-/** Inserts a key that goes on with another one's account, whose row the caller has locked. */
+/** Inserts a key that uses another key's account, whose row the caller has locked. */
 export async function bearSuccessor(tx: Transaction, accountId: string, birth: KeyBirth): Promise<BornKey> {
   const born = newApiKey(birth.kind)
   await insertKeyRow(tx, born, accountId, birth)

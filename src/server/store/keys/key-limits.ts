@@ -4,14 +4,14 @@ import { bumpLimits, putLimit } from '../money/account-limits.ts'
 import type { Transaction } from '../base/open.ts'
 
 /**
- * Fronts tell by their own clocks whether a key has expired: one that did lately may still be served by one
- * that is behind.
+ * Time by which clocks of fronts may differ: a front whose clock is behind may still serve a key that expired
+ * lately.
  */
 const CLOCKS_APART = '1 minute'
 
 /**
- * Puts the limit of a key's account where its resets say; there is never another. The caller has locked the
- * account, and tells the fronts. Design §6.
+ * Puts the limit of a key's account into the span of its resets; an account of a key has one limit. The
+ * caller has locked the account, and informs the fronts. Design §6.
  */
 export async function setKeyLimit(
   tx: Transaction,
@@ -20,15 +20,15 @@ export async function setKeyLimit(
 ): Promise<void> {
   const span = limitReset ?? 'lifetime'
   await tx`UPDATE accounts SET counts_byok = ${countsByok} WHERE id = ${accountId} AND counts_byok <> ${countsByok}`
-  // Whichever of its keys is read, it says the same.
+  // All keys of the account show the same resets.
   await tx`UPDATE api_keys SET limit_reset = ${limitReset} WHERE account_id = ${accountId} AND limit_reset IS DISTINCT FROM ${limitReset}`
   await tx`DELETE FROM account_limits WHERE account_id = ${accountId} AND (span <> ${span} OR ${limitNano === null})`
   if (limitNano !== null) await putLimit(tx, accountId, { span, limitNano })
 }
 
 /**
- * Tells the fronts of a change of limits by every key that draws on the account, which the caller has locked.
- * Last.
+ * Informs the fronts of a change of limits, by every key that uses the account, which the caller has locked.
+ * To be called last.
  */
 export async function tellOfLimits(tx: Transaction, accountId: string): Promise<readonly Invalidation[]> {
   const keys = await tx<{ hash: string }[]>`

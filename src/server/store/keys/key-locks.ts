@@ -4,7 +4,7 @@ import { lockAccounts } from '../money/accounts.ts'
 import { findKey, findKeyRow } from './key-rows.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** What was done, and what fronts have to hear of it. */
+/** The result of a change, and the invalidations for the fronts. */
 export interface Told<T> {
   readonly value: T
   readonly changes: readonly Invalidation[]
@@ -15,18 +15,18 @@ export interface LockedKey {
   readonly key: ManagedKey
 }
 
-/** Locks the account first and then the key, as everybody does. */
+/** Locks the account first and then the key, in the order of all transactions. */
 export async function findLocked(tx: Transaction, ref: KeyRef): Promise<LockedKey | null> {
   const seen = await findKeyRow(tx, ref)
   if (seen === null) return null
   await lockAccounts(tx, [seen.account_id])
   await tx`SELECT 1 FROM api_keys WHERE hash = ${ref.hash} FOR UPDATE`
-  // What was seen before the lock may be old by now.
+  // The row that was read before the lock may be outdated by now.
   const key = await findKey(tx, ref)
   return key === null ? null : { accountId: seen.account_id, key }
 }
 
-/** A key that this transaction holds. */
+/** A key that this transaction has locked or made. */
 export async function lookAt(tx: Transaction, hash: string): Promise<ManagedKey> {
   const key = await findKey(tx, { organizationId: null, hash })
   if (key === null) throw new Error('a key of this transaction is gone')

@@ -19,23 +19,22 @@ export interface RotationAsk {
 }
 
 /**
- * Makes a key that goes on where another one ends: the same account, so usage and limit go on as one, and
- * both work until the older one expires. Failures: api_key_unknown, quota_exceeded.
+ * Makes a successor of a key with the same account, so that usage and limit continue; both keys work until
+ * the older one expires. Failures: api_key_unknown, quota_exceeded.
  */
 export async function rotateKey(
   tx: Transaction,
   { ref, input, by, caps }: RotationAsk,
 ): Promise<Outcome<Told<RotatedKey>>> {
-  // The removal of a workspace locks it before its interns, and these before the keys that end with them: so
-  // must this.
+  // The removal of a workspace locks the workspace before its interns, and the interns before their keys. A
+  // rotation must keep that order.
   const seen = await findKeyRow(tx, ref)
   const found = seen !== null && (await holdOwners(tx, seen)) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
   const { accountId, key: before } = found
   const expiresAt = input.expiresAt === undefined ? await expiryOf(tx, accountId) : input.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
-  // Without an overlap there is no more than one at any time: a full organization can still replace what was
-  // lost.
+  // Without an overlap there is never an additional key: a full organization can still replace a lost key.
   const room = await holdRoom(
     tx,
     { organizationId, what: 'api_keys', more: input.overlapS === 0 ? 0 : 1 },
@@ -60,7 +59,10 @@ export async function rotateKey(
   return ok({ value: { apiKey, key: born.key, previous: { hash: before.hash, expiresAt: endsAt } }, changes })
 }
 
-/** Keeps the workspace and the intern of a key until the end of this. @returns false when one is gone */
+/**
+ * Locks the workspace and the intern of a key until the transaction ends. @returns false when one of them is
+ * gone
+ */
 async function holdOwners(
   tx: Transaction,
   { intern_id: internId, workspace_id: workspaceId }: KeyRow,
@@ -75,7 +77,7 @@ async function isLive(tx: Transaction, hash: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Of the newest key of the rotation: that of an older one may be the end of its overlap. */
+/** Expiry of the newest key of the rotation: an older key may expire by the end of its overlap. */
 async function expiryOf(tx: Transaction, accountId: string): Promise<Date | null> {
   const [newest] = await tx<{ expires_at: Date | null }[]>`
     SELECT expires_at FROM api_keys WHERE account_id = ${accountId} ORDER BY created_at DESC, hash LIMIT 1`

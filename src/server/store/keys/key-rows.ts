@@ -27,17 +27,19 @@ export interface KeyRow {
   readonly updated_at: Date | null
 }
 
-/** A key with the workspace in which a management key acts. */
+/** A key with the default workspace of its organization, in which a management key acts. */
 export type PlacedRow = KeyRow & { readonly default_workspace_id: string }
 
 const HASH = /^[0-9a-f]{64}$/
 
-/** Whether a text may be a key's hash: nothing else is asked of the store, which throws at some texts. */
+/**
+ * Whether a text may be a key's hash: other texts are not sent to the store, which throws at some of them.
+ */
 export function isHash(text: string): boolean {
   return HASH.test(text)
 }
 
-/** What selects keys for people, up to its conditions; `k` is the key. Revoked ones are among them. */
+/** The query of keys for people, without its conditions; `k` is the key. Revoked keys are included. */
 export function placedKeys(sql: Queryable) {
   return sql`
     SELECT k.*, d.id AS default_workspace_id FROM api_keys k
@@ -45,8 +47,8 @@ export function placedKeys(sql: Queryable) {
 }
 
 /**
- * A key that is there for those who ask; an expired one is. @returns null for one that is not, or is somebody
- * else's
+ * The row of a key that is not revoked; it may have expired. @returns null when there is none, or another
+ * organization owns it
  */
 export async function findKeyRow(
   sql: Queryable,
@@ -59,14 +61,14 @@ export async function findKeyRow(
   return row ?? null
 }
 
-/** The same with what it used. */
+/** The key with its usage. */
 export async function findKey(sql: Queryable, ref: KeyRef): Promise<ManagedKey | null> {
   const row = await findKeyRow(sql, ref)
   const [key] = row === null ? [] : await managedKeysOf(sql, [row])
   return key ?? null
 }
 
-/** Keys with what their accounts say of them today, in their order. */
+/** Keys with the limits and the usage of their accounts today, in the order of the rows. */
 export async function managedKeysOf(
   sql: Queryable,
   rows: readonly PlacedRow[],

@@ -16,8 +16,7 @@ import { createWorkspace, updateWorkspace } from '../workspaces/workspaces.ts'
 import { findWorkspace } from '../base/find-workspace.ts'
 
 /**
- * Workspaces of organizations. @param publish tells the fronts at once; without it they hear of it by their
- * polls
+ * Workspaces of organizations. @param publish informs the fronts at once; without it their polls inform them
  */
 export function openWorkspaces(store: Store, publish: Hints['publish']): Workspaces {
   return {

@@ -9,8 +9,8 @@ import type { Queryable } from '../base/open.ts'
 const BATCH_ROWS = 5_000
 
 /**
- * Removes invalidations older than an hour. A front that slept through them drops all it has cached. @returns
- * rows
+ * Removes invalidations older than an hour. A front that missed them drops its whole cache. @returns number
+ * of rows
  */
 export async function pruneInvalidations(
   sql: Queryable,
@@ -26,13 +26,13 @@ export async function pruneInvalidations(
 }
 
 /**
- * Removes the rows of fronts that died without taking them away. One that still serves by its grace, cut off
- * from the store, stays: `keys revoke --wait` tells of it.
- * @returns rows
+ * Removes the rows of fronts that died without removing them. The row of a front that is cut off from the
+ * store and still serves by its grace stays: `keys revoke --wait` reports it.
+ * @returns number of rows
  */
 export async function pruneFronts(sql: Queryable, keyGraceMs: number): Promise<number> {
   const keptMs = Math.max(SILENT_FRONTS_KEPT_MS, keyGraceMs + FRONT_LIVE_MS)
-  // So long before now there may be no instant that Postgres knows.
+  // Postgres may know no instant so long before now, so the comparison is one of numbers.
   const { count } =
     await sql`DELETE FROM fronts WHERE extract(epoch FROM clock_timestamp() - heartbeat_at) * 1000 > ${keptMs}`
   return count

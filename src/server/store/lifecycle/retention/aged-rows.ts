@@ -5,25 +5,28 @@ import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
 import { holdTurn } from '../../base/retention-lease.ts'
 
-/** Rows of one table that go when they are old. Its texts are parts of statements, about the table as `t`. */
+/**
+ * Rows of one table that are removed when they are old. The texts are parts of statements, about the table as
+ * `t`.
+ */
 export interface AgedRows {
   readonly kind: 'idempotency' | 'webhooks' | 'dead_letters' | 'jobs'
   readonly table: string
-  /** Since when a row is kept; an index has it in its order. */
+  /** Instant from which a row is kept; an index has it in its order. */
   readonly since: string
-  /** Whether a row is one of the kind. */
+  /** Condition: the row is of this kind. */
   readonly isOne: string
-  /** Whether a row of the kind may go: the condition of the index. */
+  /** Condition: a row of the kind may be removed, as in the index. */
   readonly isLoose: string
-  /** Whether nothing that lives refers to it; looked at row by row. */
+  /** Condition: no living row refers to the row; checked row by row. */
   readonly isFree: string
   readonly idType: 'text' | 'uuid'
 }
 
 /**
- * What no repetition needs any more. A row without an answer stays for as long as one that has it: a new row
- * would count attempts from 1 again, and a process that slept could take another's turn for its own. The one
- * of an open job stays with it: it says whose turn the job is. C16.
+ * Rows that no repetition needs any more. A row without an answer stays as long as one with an answer: a new
+ * row would count attempts from 1 again, and a process that slept could take another's claim for its own. The
+ * row of an open job stays with the job, since it holds the claim of the job. C16.
  */
 export const IDEMPOTENCY: AgedRows = {
   kind: 'idempotency',
@@ -52,8 +55,8 @@ function ended(kind: 'webhooks' | 'dead_letters', state: string): AgedRows {
 }
 
 /**
- * A job stays with its clips, and while a delivery that tells of it waits or is dead: whoever sees that asks
- * for the job.
+ * A job stays with its clips, and while a delivery about it waits or is dead: the reader of such a delivery
+ * asks for the job.
  */
 export const JOBS: AgedRows = {
   kind: 'jobs',
@@ -61,7 +64,7 @@ export const JOBS: AgedRows = {
   since: 't.ended_at',
   isOne: 't.ended_at IS NOT NULL',
   isLoose: 't.ended_at IS NOT NULL AND t.clips_expire_at IS NULL',
-  // In the order of that column's index, which is not that of ids.
+  // The collation of that column's index, which is not that of ids.
   isFree: `NOT EXISTS (
     SELECT FROM webhook_deliveries d WHERE d.idempotency_key = (t.id || '-' || t.state) COLLATE "default" AND d.state <> 'delivered')`,
   idType: 'text',
@@ -71,7 +74,7 @@ const UNIT_MS = { hours: 3_600_000, days: 86_400_000 }
 
 type KeptByAge = Extract<KeptFor, null> | { readonly count: number; readonly unit: keyof typeof UNIT_MS }
 
-/** @param keptFor null keeps them for ever */
+/** @param keptFor null keeps the rows without end */
 export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): PruneStep {
   const keptMs = keptFor === null ? null : keptFor.count * UNIT_MS[keptFor.unit]
   return {
@@ -97,12 +100,12 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
 }
 
 /**
- * Milliseconds that an answer under an `Idempotency-Key` is given again are the contract's, and no setting.
- * C16.
+ * Time for which an answer under an `Idempotency-Key` is repeated; the contract sets it, and no setting
+ * changes it. C16.
  */
 export const IDEMPOTENCY_KEPT: KeptByAge = { count: IDEMPOTENCY_KEPT_MS / UNIT_MS.hours, unit: 'hours' }
 
-/** Where a batch ended, as text: the library's dates have no microseconds. */
+/** The last row of a batch, as text: the library's dates have no microseconds. */
 export interface Place {
   readonly at: string
   readonly id: string
@@ -110,7 +113,7 @@ export interface Place {
 
 interface Batch {
   readonly rows: number
-  /** Null: there was no more to look at. */
+  /** Null: no more rows are old enough. */
   readonly last: Place | null
 }
 
@@ -120,7 +123,7 @@ interface BatchInput {
   readonly after: Place | null
 }
 
-/** @returns null when the turn is another's */
+/** @returns null when another process has the lease */
 function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchInput): Promise<Batch | null> {
   return store.sql.begin(async (tx) => {
     await workGently(tx)
@@ -138,8 +141,8 @@ function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchI
 }
 
 /**
- * A crash may undo it: it is done again. The planner takes the indexes, though its figures of a table may be
- * old: a batch costs what it looks at.
+ * A crash may undo the transaction: the batch is then repeated. The planner has to take the indexes, though
+ * its statistics of a table may be outdated, so that a batch costs only the rows that it reads.
  */
 export async function workGently(tx: Transaction): Promise<void> {
   await tx.unsafe(`SET LOCAL synchronous_commit = off; SET LOCAL max_parallel_workers_per_gather = 0;
@@ -148,9 +151,10 @@ export async function workGently(tx: Transaction): Promise<void> {
 }
 
 /**
- * One batch: looks at the next rows in the order of the index, behind the place where the last one ended:
- * neither what it removed, which an older reader may hold in the index for hours, nor what it left is passed
- * over again. What somebody has locked stays until the next run. Parameters: milliseconds, rows, and place.
+ * One batch reads the next rows in the order of the index, after the last row of the previous batch. It does
+ * not read rows again that were removed, which an older reader may hold in the index for hours, or that stay.
+ * Rows that another transaction has locked stay until the next run. Parameters: milliseconds, rows, and
+ * place.
  */
 export function batchStatement(
   { table, since, isLoose, isFree, idType }: AgedRows,
