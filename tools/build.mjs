@@ -1,5 +1,5 @@
-// Compiles src, bench and test into dist, and the dashboard's page beside them; puts what /docs serves beside
-// the code: files of the reference, guides; and joins the modules that a node runs.
+// Compiles src, bench and test into dist, and the dashboard's page beside them; puts the files of /docs
+// beside the code (files of the reference, guides); and joins the modules that a node runs.
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -10,7 +10,7 @@ import { writeGuides } from './guides.mjs'
 const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
 /**
- * Ends the process when the compiler finds an error.
+ * Builds everything; ends the process when the compiler finds an error.
  * @param tell called with the name of each step as it begins
  */
 export async function build(tell = () => undefined) {

@@ -1,12 +1,12 @@
-// Joins what `dist/src` and the packages hold into few files, `dist/bundle`: Node takes a quarter of a
-// millisecond of CPU for each of the 1,400 modules of a front, in every process and thread anew. What a node
-// runs comes from there; tests and benches import the modules themselves.
+// Joins the modules of `dist/src` and of the packages into few files, `dist/bundle`: Node takes a quarter of
+// a millisecond of CPU for each of the 1,400 modules of a front, in every process and thread anew. A node
+// runs from there; tests and benches import the modules themselves.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const OUT = 'dist/bundle'
-/** What Node is told to run: the program, and what runs in a process or thread of its own. */
+/** Entries of the bundle: the program, and the code of separate processes and threads. */
 const ENTRIES = [
   'dist/src/server/cli/run.js',
   'dist/src/server/supervisor/redis/redis-process.js',
@@ -14,7 +14,7 @@ const ENTRIES = [
   'dist/src/workers/thread.js',
   'dist/src/workers/sessions/thread.js',
 ]
-/** Packages that look for files of their own beside their code, and those that few nodes load. */
+/** Packages that look for files beside their code, and packages that few nodes load. */
 const EXTERNAL = [
   '@aws-sdk/*',
   '@opentelemetry/*',
@@ -27,10 +27,11 @@ const EXTERNAL = [
 ]
 
 /**
- * Of all packages the one with the most modules, 683. Tests and benches, which import ours one by one, get it
- * joined too.
+ * The package with the most modules, 683. Tests and benches, which import modules one by one, get it joined
+ * too.
  */
 const TYPEBOX = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/value']
+/** Folder of that joined package. */
 const TYPEBOX_OUT = 'dist/typebox'
 
 /**
@@ -46,7 +47,7 @@ const REQUIRE = {
 }
 
 const COMMON = {
-  // Named by what they hold, and those of an earlier build stay: a node that runs meanwhile may still ask for
+  // Chunks are named by their contents, and those of an earlier build stay: a running node may still load
   // one.
   chunkNames: 'part-[hash]',
   bundle: true,
@@ -59,7 +60,7 @@ const COMMON = {
 }
 
 export async function bundle() {
-  // Its own is the folder in which it was loaded, which a tool that then goes to its tree's has left.
+  // esbuild's default is the folder in which it was loaded, which a tool may have left for its tree's root.
   const absWorkingDir = process.cwd()
   await build({
     ...COMMON,
@@ -90,14 +91,14 @@ async function joinTap(absWorkingDir) {
   writeFileSync(`${TAP_OUT}/tap.js`, all('../@tapjs/joined/tap.js'))
 }
 
-/** `session-thread` of `sessions/thread.js`: two entries must not share a name. */
+/** `session-thread` for `sessions/thread.js`: two entries must not share a name. */
 function nameOf(path) {
   return path.includes('/sessions/') ? `session-${basename(path, '.js')}` : basename(path, '.js')
 }
 
 const fileOf = (name) => name.replace('/', '-')
 
-/** In what the compiler has written; what it did not write anew has been changed before. */
+/** Changes the compiler's output; files that the compiler did not write again are changed already. */
 function takeJoinedTypebox(folder) {
   for (const name of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
     const path = join(folder, name)
@@ -111,7 +112,7 @@ function takeJoinedTypebox(folder) {
   }
 }
 
-/** A module finds the files beside it where they were, wherever its code now is. */
+/** Keeps the paths of modules: a module finds the files beside it wherever its code now is. */
 function keepPlaces({ onLoad }) {
   onLoad({ filter: /[\\/]dist[\\/]src[\\/].*\.js$/ }, ({ path }) => {
     const code = readFileSync(path, 'utf8')

@@ -1,6 +1,5 @@
-// Puts the dashboard's page together: its modules as the compiler made them, in one file, its style sheet,
-// and the vendored files with their licences. A browser loads all of them at once, since the page names them
-// before it needs them.
+// Builds the dashboard's page: its compiled modules in one file, its style sheet, and the vendored files with
+// their licenses. A browser loads all of them at once, since the page names them before it needs them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, posix } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
@@ -11,11 +10,11 @@ const COMPILED = `dist/.page/${SOURCE}`
 const TARGET = `dist/${SOURCE}`
 const ENTRY = 'main.js'
 
-/** What the page imports by name, and where that stands. */
+/** Packages that the page imports by name, and their files. */
 const VENDORED = {
   preact: { from: 'node_modules/preact/dist/preact.mjs', to: 'vendor/preact.js' },
   'preact/hooks': { from: 'node_modules/preact/hooks/dist/hooks.mjs', to: 'vendor/preact-hooks.js' },
-  // Of the two small forms neither is a module: the script's one variable becomes what it exports.
+  // Neither of the two small forms is a module: the script's one variable becomes the export.
   uplot: {
     from: 'node_modules/uplot/dist/uPlot.iife.min.js',
     to: 'vendor/uplot.js',
@@ -46,7 +45,7 @@ export function assemblePage() {
   put('index.html', readFileSync(`${SOURCE}/index.html`, 'utf8').replace('<script ', `${preloads}<script `))
 }
 
-/** A module; what it imports by name it then imports from its place, relative to its own. */
+/** Writes a module; its imports by name become imports of the vendored files, relative to its own place. */
 function write(path, text) {
   put(
     path,
@@ -62,6 +61,6 @@ function write(path, text) {
 function put(path, content) {
   mkdirSync(dirname(`${TARGET}/${path}`), { recursive: true })
   writeFileSync(`${TARGET}/${path}`, content)
-  // Here it takes as long as it takes: for the best quality nobody waits at the first visit.
+  // The build may take long: it compresses at the highest quality, so that a first visit need not wait.
   if (!path.endsWith('.txt')) writeFileSync(`${TARGET}/${path}.br`, brotliCompressSync(content))
 }

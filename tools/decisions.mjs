@@ -1,5 +1,5 @@
-// Makes docs/inside/decisions.md and docs/inside/limits.md of the comments of the constants, and the table of
-// ARCHITECTURE.md of the import rules: `node tools/decisions.mjs`.
+// Makes docs/inside/decisions.md and docs/inside/limits.md from the comments of constants, and the table of
+// ARCHITECTURE.md from the import rules: `node tools/decisions.mjs`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from './build.mjs'

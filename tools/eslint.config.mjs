@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Rules about what a type cannot say: promises that nobody awaits, conditions that are always true, dead
+ * Rules about facts outside of types: promises that are not awaited, conditions that are always true, dead
  * casts.
  */
 const RULES = {
@@ -39,7 +39,7 @@ export default tseslint.config(
     rules: RULES,
   },
   {
-    // tap keeps the promise of each test itself.
+    // tap itself keeps the promise of each test.
     files: ['test/**/*.test.ts'],
     rules: { '@typescript-eslint/no-floating-promises': 'off' },
   },

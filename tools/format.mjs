@@ -1,4 +1,4 @@
-// `npm run format`: lays out the code as .prettierrc.json says.
+// `npm run format`: lays out the code by the rules of .prettierrc.json.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { CODE } from './code.mjs'

@@ -1,5 +1,5 @@
-// `npm run front-end`: whether the binary of the front end that Node loads here, and all others beside it,
-// are those that docs/front-end-library.md speaks of. Ends with 1 when one is not.
+// `npm run front-end`: checks that the front end's binary for this Node, and all others beside it, are those
+// that docs/front-end-library.md describes. Ends with 1 when one differs.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * @param {string} folder of the installed package
- * @returns {string[]} what differs from the record, one line each
+ * @param {string} folder folder of the installed package
+ * @returns {string[]} differences from the record, one line each
  */
 export function differences(folder = join(root, 'node_modules/uWebSockets.js')) {
   const { version, binaries } = JSON.parse(readFileSync(join(root, 'tools/front-end.json'), 'utf8'))
@@ -21,7 +21,7 @@ export function differences(folder = join(root, 'node_modules/uWebSockets.js')) 
   return [
     ...(found === version ? [] : [`its version is ${found}, and ${version} was looked at`]),
     ...(here.includes(loaded) ? [] : [`there is no ${loaded} for this platform and Node`]),
-    // An image keeps the one that it runs.
+    // An image keeps only its own binary.
     ...here
       .filter((name) => binaries[name] !== sha256(join(folder, name)))
       .map((name) => `${name} is not the one that was looked at`),

@@ -1,19 +1,20 @@
-// Makes guides of README.md and of the files that its contents name, so that no text is written twice: the
-// README is the first page, and each such file is one. A link that leads nowhere and HTML end the build.
+// Makes guides from README.md and the files that its contents list, so that no text is written twice: the
+// README is the first page, and each listed file is a page. A link to a missing target, and HTML, end the
+// build.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
 
 const AT = '/docs/guides'
 const README = 'README.md'
-/** The heading of the README under which its list names the pages. */
+/** Heading of the README under which its list names the pages. */
 const CONTENTS = 'Documentation'
-/** Texts of the repository that a node does not serve: a link to one is shown as its text and its place. */
+/** Texts of the repository that a node does not serve: a link to one is shown as its text and its path. */
 const UNSERVED = /^(?:[A-Z]+|docs\/[\w/-]+)\.md$/
-/** What the README calls a node at home: in a guide it is the node that serves it. */
+/** Address of a local node in the README: in a guide it becomes the serving node's. */
 const HOME = 'http://127.0.0.1:8080/docs'
 
-/** @param folder that serves the pages; what it has of an earlier build goes */
+/** @param folder folder that serves the pages; earlier contents are removed */
 export function writeGuides(folder) {
   const pages = guidesOf((path) => readFileSync(path, 'utf8'))
   mkdirSync(folder, { recursive: true })
@@ -23,8 +24,9 @@ export function writeGuides(folder) {
 }
 
 /**
- * @param textOf a file of the repository
- * @returns the pages' texts by their names; `index` is the README, with its contents as a list of the others
+ * @param textOf returns the text of a file of the repository
+ * @returns the pages' texts by their names; `index` is the README, with its contents as a list of the other
+ * pages
  */
 export function guidesOf(textOf) {
   const pageOf = (path, name) => ({ name, path, ...sectionOf(lexer(textOf(path))) })
@@ -60,7 +62,9 @@ export function guidesOf(textOf) {
   return new Map([['index', shellOf({ title: 'Guides', groups: [], name: 'index', body })], ...made])
 }
 
-/** The first heading is the page's own, whatever its level; what stands before it is a comment. */
+/**
+ * The section of a page: its first heading is the page's own at any level; the text before it is a comment.
+ */
 function sectionOf(all) {
   const [heading, ...tokens] = all.slice(all.findIndex(({ type }) => type === 'heading'))
   const lift = heading.depth - 1
@@ -69,7 +73,7 @@ function sectionOf(all) {
   return { title: plain(heading.tokens), heading, tokens }
 }
 
-/** @returns the place of each heading of a page: GitHub's anchor, which counts equal ones */
+/** @returns the anchor of each heading of a page: GitHub's, which counts equal ones */
 function anchorsOf({ name, path, heading, tokens }) {
   const [anchors, counts] = [new Map(), new Map()]
   for (const token of [heading, ...tokens.filter(({ type }) => type === 'heading')]) {
@@ -92,7 +96,7 @@ function plain(tokens) {
   return tokens.map((token) => (token.tokens === undefined ? token.text : plain(token.tokens))).join('')
 }
 
-/** Of a list whose items are a bold title and links to files. */
+/** The groups of a list whose items are a bold title and links to files. */
 function groupsOf(list) {
   return list.items.map((item) => {
     const parts = item.tokens.flatMap(({ tokens }) => tokens)
@@ -106,7 +110,7 @@ class GuideRenderer extends Renderer {
   #path
   #pages
 
-  /** @param path of the file that is rendered */
+  /** @param path path of the rendered file */
   constructor(anchors, { path, pages }) {
     super()
     this.#anchors = anchors
@@ -131,7 +135,7 @@ class GuideRenderer extends Renderer {
   }
 
   code(token) {
-    // Comments of shells are what is said about the command beside them.
+    // A comment of a shell block explains the command beside it.
     const comment = /^sh\b/.test(token.lang ?? '') ? /(^|\s{2,})(# .*)$/gm : /(?!)/g
     const text = escaped(token.text).replace(comment, '$1<span class="comment">$2</span>')
     return `<pre tabindex="0"><code>${text}\n</code></pre>\n`
@@ -150,7 +154,7 @@ class GuideRenderer extends Renderer {
     throw new Error(`${this.#path}: guides show no pictures: ${href}`)
   }
 
-  /** Null of a file that is no page. */
+  /** Null for a file that is no page. */
   #placeOf(href) {
     if (href.startsWith(HOME)) return href.slice(HOME.length - '/docs'.length)
     if (/^https:\/\//.test(href)) return href
@@ -164,7 +168,7 @@ class GuideRenderer extends Renderer {
     throw new Error(`${this.#path}: no page has ${href}`)
   }
 
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   #fileOf(href) {
     const [name] = href.split('#')
     return name === '' ? this.#path : posix.join(posix.dirname(this.#path), name)

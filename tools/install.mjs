@@ -1,12 +1,12 @@
-// Installs a folder that has a lock file of its own, when what is installed is not what the lock file says.
+// Installs a folder with a lock file of its own, when the installed packages differ from the lock file.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { showProgress } from './progress.mjs'
 
 /**
- * Ends the process when npm fails. The compiler is a dev dependency, which npm leaves out under
- * NODE_ENV=production; stdout stays the caller's.
- * @param folder holds package.json and package-lock.json
+ * Installs a folder and ends the process when npm fails. The compiler is a dev dependency, which npm omits
+ * under NODE_ENV=production; stdout stays free for the caller.
+ * @param folder folder with package.json and package-lock.json
  */
 export async function install(folder) {
   const problem = await problemOfInstalling(folder)
@@ -15,7 +15,7 @@ export async function install(folder) {
   process.exit(1)
 }
 
-/** For what others can do without: says that it is not there, and goes on. */
+/** Installs an optional folder: prints a failure and goes on. */
 export async function installIfPossible(folder) {
   const problem = await problemOfInstalling(folder)
   if (problem !== null) process.stderr.write(`${folder} could not be installed: ${problem}\n`)
@@ -34,8 +34,8 @@ async function problemOfInstalling(folder) {
 }
 
 /**
- * No package's script runs: what those of the lock file do, Postgres' links, the node does itself. @returns
- * why npm failed, or null
+ * Runs npm without the packages' scripts: the node itself makes the links that the script of Postgres would
+ * make. @returns why npm failed, or null
  */
 function runNpm(folder) {
   const npm = process.env.npm_execpath
@@ -60,7 +60,7 @@ function runNpm(folder) {
 }
 
 /**
- * npm makes the folders of all packages first and unpacks into them: a package is there once its own
+ * Progress of npm, which creates all folders first and then unpacks: a package is there when its own
  * package.json is.
  */
 function howFar(folder, wanted) {
@@ -71,13 +71,15 @@ function howFar(folder, wanted) {
   return `${there} of ${places.length} packages`
 }
 
-/** Compares what the lock file wants with what npm says it installed; no stamp of ours that could lie. */
+/**
+ * Compares the lock file with npm's own record of the installed packages; a separate stamp could be wrong.
+ */
 function isStale(folder, wanted) {
   const there = packages(`${folder}/node_modules/.package-lock.json`)
   return Object.entries(wanted).some(([at, entry]) => {
     if (at === '') return false
     const found = there[at]
-    // Binaries of other platforms are optional, and npm leaves them out.
+    // Binaries of other platforms are optional, and npm omits them.
     if (found === undefined) return entry.optional !== true
     return found.version !== entry.version || found.integrity !== entry.integrity
   })

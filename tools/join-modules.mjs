@@ -1,6 +1,6 @@
-// Makes one module of many, in the order in which they need each other; each keeps a scope of its own. As one
-// file the dashboard compresses to two thirds of what its modules do one by one. It knows the forms that our
-// compiler writes, and throws at every other.
+// Joins modules into one, in the order of their dependencies; each keeps a scope of its own. As one file the
+// dashboard compresses to two thirds of the size of its separate modules. The tool handles the forms that the
+// compiler writes, and throws for every other form.
 import { posix } from 'node:path'
 
 const IMPORT = /^import (?:\{([^{}]*)\}|(\w+)) from (["'])([^"']+)\3;?$/gm
@@ -10,8 +10,8 @@ const LEFT = /^(?:import|export)\b.*/m
 
 /**
  * @param {ReadonlyMap<string, string>} modules texts by their paths, such as `parts/badge.js`
- * @param {string} entry path of the one that runs last, as it needs all the others
- * @returns {string} a module that imports what its modules imported by name, and exports nothing
+ * @param {string} entry path of the module that runs last, since it needs all the others
+ * @returns {string} a module with the external imports of all modules, and without exports
  */
 export function joinModules(modules, entry) {
   const done = new Map()
@@ -41,7 +41,7 @@ function outsiderOf(outside, from) {
   return outside.get(from)
 }
 
-/** A function that runs a module, and gives what it exports. */
+/** A function that runs a module and returns its exports. */
 function scopeOf(path, text, nameOf) {
   const exported = []
   const body = text

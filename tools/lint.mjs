@@ -48,7 +48,7 @@ async function once(name, paths, check) {
   return true
 }
 
-/** Lints what the product itself prints, so that the document and the linted text cannot differ. */
+/** Lints the output of the product itself, so that the served document and the linted text cannot differ. */
 async function redocly() {
   await compile('tsconfig.json')
   const printed = spawnSync(process.execPath, ['--input-type=module', '--eval', PRINT], {

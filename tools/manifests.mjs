@@ -1,6 +1,6 @@
-// Whether manifests are what the Kubernetes API takes. `npm run lint` calls it, and the test of
-// deploy/kubernetes. The schemas of the API allow any member beside those that they name; its types, as
-// literals, do not: a slip in a name is a fault.
+// Checks manifests against the types of the Kubernetes API, for `npm run lint` and the test of
+// deploy/kubernetes. The schemas of the API allow unknown members; its types, as literals, do not, so that a
+// misspelled name is a fault.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ const TOOLS = fileURLToPath(new URL('.', import.meta.url))
  */
 export async function faultsOf(manifests) {
   const { default: ts } = await import('typescript')
-  // Beside the types, so that they are found.
+  // The folder lies beside the types, so that the compiler finds them.
   const folder = mkdtempSync(join(TOOLS, 'node_modules/.manifests-'))
   try {
     const files = manifests.map((manifest, index) => {
@@ -45,7 +45,7 @@ export async function faultsOf(manifests) {
   }
 }
 
-/** By the JSON schema: forms and bounds that a type cannot tell. */
+/** Checks by the JSON schema: forms and bounds that a type cannot express. */
 async function checked(manifest) {
   try {
     const models = await import(moduleOf(manifest))
@@ -60,7 +60,7 @@ function moduleOf({ apiVersion, kind }) {
   return `kubernetes-models/${apiVersion}/${kind}`
 }
 
-/** The manifests of deploy/, by a parser that is installed with the rest. */
+/** The manifests of deploy/, read by a parser that is installed with the other tools. */
 export async function deployedManifests() {
   const { parseAllDocuments } = await import('yaml')
   const texts = ['sluice.yaml', 'migrate.yaml'].map((name) =>

@@ -1,6 +1,6 @@
-// `npm pack` runs it before (and with --end behind) what it does: builds, and lays the lock file into the
-// package, under the one name that npm lets it have there. `npx` on the package does not look at it; `npm ci`
-// in the unpacked package installs by it, each file held to its hash.
+// `npm pack` runs this before (and with --end after) its own work: it builds, and adds the lock file to the
+// package under the one name that npm allows there. `npx` on the package ignores the file; `npm ci` in the
+// unpacked package installs by it, each file checked against its hash.
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -8,13 +8,12 @@ const SHRINKWRAP = 'npm-shrinkwrap.json'
 const SBOM = 'sbom.cdx.json'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-// npm takes it before the lock file wherever it finds both: it must not outlive the pack, nor one that was
-// cut.
+// npm prefers this file to the lock file: the file must not survive the pack, nor an interrupted one.
 for (const file of [SHRINKWRAP, SBOM]) rmSync(file, { force: true })
 if (!process.argv.includes('--end')) {
   const { install } = await import('./install.mjs')
   await install('.')
-  // What was built of sources that are gone would be packed too.
+  // The pack would otherwise include output of deleted sources.
   for (const old of ['dist/src', 'dist/bundle', 'dist/typebox', 'dist/.page', 'dist/.tsbuildinfo'])
     rmSync(old, { recursive: true, force: true })
   const { build } = await import('./build.mjs')

@@ -1,16 +1,16 @@
-// Says on standard error what takes long, and how far it is: standard output stays that of the program.
+// Shows long steps and their progress on standard error: standard output belongs to the program.
 
-/** Milliseconds between two looks at how far it is. */
+/** Milliseconds between two readings of the progress. */
 const LOOK_MS = 500
-/** Milliseconds between two lines where nothing can be rewritten: a log is not to be flooded. */
+/** Milliseconds between two lines where no line can be rewritten, so that a log stays short. */
 const LINE_MS = 5_000
 
 /**
- * On a terminal one line that is rewritten; elsewhere a line at the start and every five seconds, and one at
- * the end.
- * @param what such as `installing the dependencies`
- * @param howFar such as `12 of 400 packages`
- * @returns ends it
+ * Shows the progress of one step: on a terminal one line that is rewritten; elsewhere a line at the start and
+ * every five seconds, and one at the end.
+ * @param what name of the work, such as `installing the dependencies`
+ * @param howFar returns the progress, such as `12 of 400 packages`
+ * @returns a function that ends the display
  */
 export function showProgress(what, howFar, stream = process.stderr) {
   const startedAt = performance.now()
@@ -26,9 +26,9 @@ export function showProgress(what, howFar, stream = process.stderr) {
 }
 
 /**
- * The same of work that tells its steps.
- * @param run gets what to call with the name of each step as it begins; the first before it waits for
- * anything
+ * Shows the progress of work that reports its steps.
+ * @param run receives a function to call with the name of each step as it begins; the first call comes before
+ * the first wait
  */
 export async function showSteps(what, run, stream = process.stderr) {
   let step = ''

@@ -8,7 +8,7 @@ import { build } from './build.mjs'
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const FOLDER = 'test/prove'
 const [name, ...options] = process.argv.slice(2)
-/** By name: the text of each run, and the module that holds it. */
+/** Runs by name: the text of each, and its module. */
 const runs = new Map(
   readdirSync(FOLDER, { recursive: true })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))

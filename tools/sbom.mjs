@@ -1,6 +1,6 @@
 // `npm run sbom [FILE]`: the software bill of materials of the product, CycloneDX 1.6 as JSON, from the lock
-// file alone: the same lock gives the same bytes. Packages that only build and test are `excluded`, but for
-// those whose code the build puts into the product.
+// file alone: the same lock file gives the same bytes. Packages that only build and test are `excluded`,
+// except those whose code the build puts into the product.
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,21 +8,21 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Dev dependencies whose code is in the pages and guides that we ship. */
+/** Dev dependencies whose code is part of the shipped pages and guides. */
 const BUILT_IN = new Set(['preact', 'uplot', 'swagger-ui-dist'])
 
-/** Where the lock file says nothing, or something else than the licence file in the package. */
+/** Licenses where the lock file has none, or differs from the license file in the package. */
 const LICENSES = {
   busboy: 'MIT',
   streamsearch: 'MIT',
   'jsonc-simple-parser': 'MIT',
-  // The repack calls itself ISC; its LICENSE is that of uWebSockets.js.
+  // The repack declares ISC; its LICENSE is that of uWebSockets.js.
   uwebsockets: 'Apache-2.0',
 }
 
 /**
- * What is compiled into binaries, where their package says so; versions as the binaries of linux-x64 tell
- * them.
+ * Components compiled into binaries, where their package names them; versions as the binaries of linux-x64
+ * report them.
  */
 const WITHIN = {
   uwebsockets: [
@@ -120,7 +120,7 @@ function withinOf(key, ref) {
   }
 }
 
-/** One licence by its SPDX id, else an expression. */
+/** A single license by its SPDX id, else an expression. */
 function licensesOf(license) {
   if (license === undefined) return []
   return /^[\w.-]+$/.test(license) && !license.startsWith('LicenseRef-')
@@ -128,7 +128,9 @@ function licensesOf(license) {
     : [{ expression: license.replace(/^\((.*)\)$/, '$1') }]
 }
 
-/** A package may be installed twice in one version: its place tells the two apart. */
+/**
+ * Reference of a package. A package may be installed twice in one version: its path distinguishes the two.
+ */
 function refOf(at, entry) {
   const purl = purlOf(nameOf(at, entry), entry.version)
   return at.lastIndexOf('node_modules/') === 0 ? purl : `${purl}#${at}`
@@ -152,7 +154,7 @@ function hashesOf(integrity = '') {
     }))
 }
 
-/** As Node finds a package: beside the one that asks, or in a folder above. */
+/** Dependencies as Node resolves them: beside the package, or in a folder above. */
 function dependsOn(lock, at, entry, kinds) {
   const names = kinds.flatMap((kind) => Object.keys(entry[kind] ?? {}))
   return [

@@ -1,5 +1,5 @@
-// `npm start`: installs when the lock file asks for it, builds when a source changed, then becomes the
-// supervisor in this very process, so that the pid which npm signals is the one that drains.
+// `npm start`: installs when the lock file requires it, builds when a source changed, then becomes the
+// supervisor in this process, so that the pid that npm signals is the one that drains.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

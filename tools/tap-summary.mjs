@@ -1,10 +1,11 @@
-/** What a test file wrote, as `npm test` shows it: failures whole, one line for each skipped test. */
+/** The output of a test file as `npm test` shows it: failures whole, one line for each skipped test. */
 
 /**
- * @param stdout TAP as tap writes it
+ * @param stdout TAP of tap
  * @param stderr shown when the file failed
- * @param code of the process; null when a signal ended it
- * @returns assertions that passed and failed, a file that failed otherwise as one, and what there is to show
+ * @param code exit code of the process; null when a signal ended it
+ * @returns counts of passed and failed assertions (a file that failed otherwise counts as one), and the text
+ * to show
  */
 export function summaryOf({ stdout, stderr, code, signal }) {
   const lines = stdout.split('\n')

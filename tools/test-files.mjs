@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-/** A name that means no test file; its message is for who typed it. */
+/** A name that selects no test file; the message is for the user. */
 export class UnknownTest extends Error {}
 
-/** The short forms of the long runs. */
+/** True for the short forms of the long runs. */
 export function isProof(compiled) {
   return compiled.startsWith('dist/test/prove/')
 }
@@ -19,7 +19,7 @@ export function testFiles() {
     .map((path) => join('dist/test', path))
 }
 
-/** @param name of a source file, of a compiled one, or of a folder of either @returns compiled files */
+/** @param name name of a source file, of a compiled one, or of a folder of either @returns compiled files */
 export function compiledOf(name) {
   const path = join('dist', normalize(name).replace(/^(?:\.\/|dist\/)+/, ''))
     .replace(/\.ts$/, '.js')
@@ -44,9 +44,9 @@ function nearOf(path) {
 }
 
 /**
- * Test files that differ from the last commit, and those that import a file that does: themselves, or by
- * files of test/support. Whoever imports it by the product's own modules is not among them: that is nearly
- * every test.
+ * Test files that differ from the last commit, and those that import a changed file directly or through files
+ * of test/support. Imports through the product's own modules do not count: they would select nearly every
+ * test.
  */
 export function changedTests() {
   const changed = new Set(

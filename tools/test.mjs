@@ -1,6 +1,6 @@
 // Builds, and runs test files side by side, each as a plain `node file`; prints failures whole, one line for
-// each skipped test, and ends with `N passed, N failed`. What it takes is in HELP below. tap's own runner
-// puts two loader hooks before every test: they cost each process more CPU than most tests do.
+// each skipped test, and ends with `N passed, N failed`. HELP below lists the options. tap's own runner puts
+// two loader hooks before every test: they cost each process more CPU than most tests do.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,20 +27,21 @@ const HELP = `npm test [-- [test/x.test.ts | test/folder]… [options]]
 `
 
 /**
- * Decision: a test file may take 600 s, on a machine that does ten other things: the longest has taken 210 s
- * on one that does five.
+ * Seconds of a test file on a machine with ten other jobs: the longest has taken 210 s on a machine with
+ * five. Decision.
  */
 const TIMEOUT_S = 600
-/** Behind tap's own limit, which names the test: for a file whose loop is blocked, in milliseconds. */
+/** Milliseconds beyond tap's own limit, which names the test: for a file with a blocked loop. */
 const KILL_MS = (TIMEOUT_S + 30) * 1_000
-/** A file that takes longer is named: the suite is to stay short. */
+/** Seconds beyond which a file is named as slow, so that the suite stays short. */
 const SLOW_S = 30
+/** Characters of a file's standard error that are kept. */
 const STDERR_CHARS_MAX = 64 * 1024
-/** From the end of a file to the end of what it printed, in milliseconds. */
+/** Milliseconds from the end of a file to the end of its output. */
 const PIPES_MS = 2_000
 /** Milliseconds from a change of a file to the build. */
 const WATCH_CALM_MS = 200
-/** Of `/proc`, on every Linux that Node runs on. */
+/** Unit of `/proc`, on every Linux that Node runs on. */
 const TICKS_PER_S = 100
 
 const { values, positionals } = parseArgs({
@@ -73,7 +74,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 const isWhole = positionals.length === 0 && !values.changed && !values.proofs
-// A test that was deleted or renamed would otherwise go on running from its old output.
+// A deleted or renamed test would otherwise still run from its old output.
 if (isWhole) {
   rmSync('dist/test', { recursive: true, force: true })
   rmSync('dist/.tsbuildinfo', { force: true })
@@ -83,7 +84,7 @@ if (values.watch) await runAtEachChange()
 
 async function runOnce() {
   await build()
-  // Clients of other vendors: tests alone need them, and `npm start` does not wait for them.
+  // Clients of other vendors: only tests need them, so that `npm start` does not install them.
   await installIfPossible('tools/clients')
   ;[passed, failed] = [0, 0]
   await runPool(longestFirst(chosenFiles(), keptTimes()), runAndTell)
@@ -92,7 +93,7 @@ async function runOnce() {
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 }
 
-/** Compiled test files by what was asked for. Ends the process where that names none. */
+/** Compiled test files by the options; ends the process when a name selects none. */
 function chosenFiles() {
   try {
     if (values.changed) return changedTests()
@@ -136,7 +137,7 @@ async function runAndTell(file) {
   if (result.text !== '') process.stdout.write(`# ${file}\n${result.text}`)
 }
 
-/** Never throws: what a file did wrong is in the text. */
+/** Runs a file and never throws: its faults are in the text. */
 function runFile(file) {
   return new Promise((resolve) => {
     let [stdout, stderr] = ['', '']
@@ -156,8 +157,8 @@ function runFile(file) {
       const cpuS = cpuOfEnded()
       const done = () => resolve({ ...summaryOf({ stdout, stderr, code, signal }), cpuS })
       child.once('close', done)
-      // A grandchild that outlives the test would hold the pipes for ever. What lies in them is read first,
-      // however long we stood still.
+      // A grandchild that survives the test would hold the pipes for ever. Their content is read first, also
+      // after a standstill of this process.
       setTimeout(() => setImmediate(done), PIPES_MS).unref()
     })
     child.once('error', (problem) =>
@@ -167,9 +168,9 @@ function runFile(file) {
 }
 
 /**
- * Seconds of CPU of the children that have ended since the last call, with those that they waited for; 0
- * where the system does not tell. Servers that outlive their file, as the Postgres of all tests does, are in
- * none.
+ * Seconds of CPU of the children that have ended since the last call, with those that they waited for; 0 on
+ * other systems than Linux. Servers that survive their file, as the Postgres of all tests does, are not
+ * included.
  */
 function cpuOfEnded() {
   if (process.platform !== 'linux') return 0
@@ -180,7 +181,7 @@ function cpuOfEnded() {
   return since
 }
 
-/** A pattern for tap that holds these words wherever they stand, and in either case. */
+/** A pattern for tap that matches these words anywhere and in either case. */
 function literal(words) {
   return `/${words.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}/i`
 }

@@ -61,8 +61,7 @@ function barFigure({ title, rows }: BarFigure): Markup {
   const cases = [...new Set(rows.map(({ row }) => row.case))]
   return html`<figure class="bars"><figcaption>${title}</figcaption>${cases.map((name) => {
     const own = rows.filter(({ row }) => row.case === name)
-    // Of one case: what two cases cost is another question, and would make the bars of the cheaper one too
-    // short to see.
+    // The scale of one case: a scale over all cases would make the bars of cheap cases too short.
     const most = Math.max(...own.map(({ of }) => of.max))
     return html`<div class="case"><h4>${name}</h4><ul>${own.map(({ row, of }) => bar(row, of, most))}</ul></div>`
   })}</figure>`
