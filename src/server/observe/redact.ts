@@ -1,6 +1,6 @@
 import type { Secret } from '../../schemas/vault/secret.ts'
 
-const STRUCK = '[secret]'
+const REDACTED = '[secret]'
 /** Characters below which a secret is not redacted, since it would remove ordinary words. */
 const SECRET_CHARS_MIN = 8
 /** Characters of a cause that is a plain text. */
@@ -34,9 +34,9 @@ export function scrubber(secrets: Iterable<Secret>): Scrubber {
     hide,
     scrub(line) {
       let clean = line
-      for (const text of texts) if (clean.includes(text)) clean = clean.replaceAll(text, STRUCK)
-      clean = clean.replace(BEARER, `$1${STRUCK}`).replace(OUR_KEY, STRUCK)
-      if (clean.includes('=')) clean = clean.replace(QUERY_SECRET, `$1${STRUCK}`)
+      for (const text of texts) if (clean.includes(text)) clean = clean.replaceAll(text, REDACTED)
+      clean = clean.replace(BEARER, `$1${REDACTED}`).replace(OUR_KEY, REDACTED)
+      if (clean.includes('=')) clean = clean.replace(QUERY_SECRET, `$1${REDACTED}`)
       if (clean.includes('@') && clean.includes('://')) clean = clean.replace(WORD, withoutUser)
       return clean
     },
@@ -56,7 +56,7 @@ const WORD = /[^\s"]+/g
 function withoutUser(word: string): string {
   const at = word.lastIndexOf('@')
   const start = at === -1 ? -1 : word.search(/:\/\/(?!\/)/)
-  return start === -1 || at < start ? word : `${word.slice(0, start + 3)}${STRUCK}${word.slice(at)}`
+  return start === -1 || at < start ? word : `${word.slice(0, start + 3)}${REDACTED}${word.slice(at)}`
 }
 
 /** Names of fields that hold secrets or content. */

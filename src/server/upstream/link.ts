@@ -5,7 +5,7 @@ import type { Provider } from '../ports/models/models.ts'
 import type { CredentialHeader } from './credential.ts'
 import type { EmbeddingAttempt } from './embeddings/protocol.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
-import type { Struck } from './reason.ts'
+import type { RedactedTexts } from './reason.ts'
 
 /** The origin that a link calls: trusted or vetted. */
 export type LinkOrigin = Pick<TrustedOrigin, 'call'>
@@ -23,7 +23,7 @@ export interface LinkDeps {
 export class ProviderLink {
   readonly provider: Provider
   /** Texts that are redacted from everything that the provider says. */
-  readonly struck: Struck
+  readonly redacted: RedactedTexts
   readonly #origin: LinkOrigin
   readonly #basePath: string
   readonly #headers: readonly string[]
@@ -31,7 +31,7 @@ export class ProviderLink {
   constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkDeps) {
     const base = new URL(provider.baseUrl)
     this.provider = provider
-    this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }
+    this.redacted = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [

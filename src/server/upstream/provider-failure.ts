@@ -11,8 +11,8 @@ const RETRY_AFTER_S_MAX = 600
  * a refusal of the credential, of the request's form or of the payment is Sluice's failure. Details show the
  * provider's status; the reply never has it.
  */
-export function failureOf(answer: EgressAnswer, { struck }: Pick<ProviderLink, 'struck'>): Failure {
-  const reason = readReason(answer.body, struck)
+export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink, 'redacted'>): Failure {
+  const reason = readReason(answer.body, redacted)
   const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
   const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
   const base: Failure = {

@@ -21,7 +21,7 @@ const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid
 const NOTHING: Reason = { text: null, code: null, isCredential: false }
 
 /** Texts that only Sluice and the provider may know. */
-export interface Struck {
+export interface RedactedTexts {
   /** The credential; the empty string when there is none. Redacted wherever it stands. */
   readonly credential: string
   /** Values of other headers that come from variables; redacted wherever they stand. */
@@ -34,7 +34,7 @@ export interface Struck {
  * Reads `{error:{message,code}}` of OpenAI and Google, `{message}` of Cohere and Mistral, `{detail}` of
  * Voyage.
  */
-export function readReason(body: Uint8Array, struck: Struck): Reason {
+export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   const parsed = parse(body)
   if (parsed === null) return NOTHING
   const error = objectOf(parsed['error']) ?? parsed
@@ -42,33 +42,33 @@ export function readReason(body: Uint8Array, struck: Struck): Reason {
   const text = texts.find((value) => typeof value === 'string')
   const detailed = detailReasons(error['details'])
   const codes = [...detailed, error['code'], error['status'], error['type']]
-  const code = codes.find((value) => isCode(value, struck)) as string | undefined
+  const code = codes.find((value) => isCode(value, redacted)) as string | undefined
   const isCredential = code !== undefined && CREDENTIAL_CODES.has(code)
-  return { text: typeof text === 'string' ? clean(text, struck) : null, code: code ?? null, isCredential }
+  return { text: typeof text === 'string' ? clean(text, redacted) : null, code: code ?? null, isCredential }
 }
 
 /**
  * Cleans a provider's text. Providers quote the request, name their hosts and sometimes print a part of the
  * key. C13, C23. Every pattern is linear: no pattern can start again within the text that it has matched.
  */
-function clean(text: string, struck: Struck): string | null {
-  const line = cut(strike(text, secretsOf(struck)).replace(/[\p{C}\s]+/gu, ' '))
+function clean(text: string, redacted: RedactedTexts): string | null {
+  const line = cut(redact(text, secretsOf(redacted)).replace(/[\p{C}\s]+/gu, ' '))
     .replace(/"[^"]+"|'[^']+'|`[^`]+`/g, (quoted) => (quoted.length > QUOTED_CHARS_MAX ? '[…]' : quoted))
     .replace(/\bbearer \S+/gi, '[…]')
     .replace(/\S+/g, (word) => (word.includes('://') ? '[link]' : word))
-    .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, struck.host))
+    .replace(/[^\s"'`<>()[\]{},;=|]+/g, (word) => cleanWord(word, redacted.host))
     .trim()
   if (line === '') return null
   // Half a surrogate pair is no character, and the store would refuse it.
   return line.length > CHARS_MAX ? `${line.slice(0, CHARS_MAX).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
-function secretsOf({ credential, others = [] }: Struck): readonly string[] {
+function secretsOf({ credential, others = [] }: RedactedTexts): readonly string[] {
   return [credential, ...others].filter((secret) => secret !== '')
 }
 
-function strike(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((struck, secret) => struck.replaceAll(secret, '[…]'), text)
+function redact(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '[…]'), text)
 }
 
 /** Shortens a text at a word: half a key in the cut word would still be a part of a key. */
@@ -112,9 +112,9 @@ function isHost(part: string, host: string): boolean {
   return part === host || part === 'localhost' || HOST.test(part)
 }
 
-function isCode(value: unknown, struck: Struck): boolean {
-  if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === struck.host) return false
-  const isOfSecret = secretsOf(struck).some(
+function isCode(value: unknown, redacted: RedactedTexts): boolean {
+  if (typeof value !== 'string' || !CODE.test(value) || value.toLowerCase() === redacted.host) return false
+  const isOfSecret = secretsOf(redacted).some(
     (secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)),
   )
   return !isOfSecret && !/^(?:sk|pk|AIza)/.test(value)

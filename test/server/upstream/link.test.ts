@@ -26,7 +26,7 @@ for (const [credentialHeader, header, before] of [
     }
     const key = 'Bearer of news'
     const link = new ProviderLink(provider, { origin: egress.trusted(server.origin), key, credentialHeader })
-    t.same(link.struck, { credential: key, others: [], host: '127.0.0.1' })
+    t.same(link.redacted, { credential: key, others: [], host: '127.0.0.1' })
     const attempt = { endsAt: performance.now() + 20_000, call: new AbortController(), caller: callerBy('k') }
     await link.post('/embeddings', '{"input":"x"}', attempt)
     t.equal(server.calls[0]?.headers[header], before + key)

@@ -216,7 +216,7 @@ class RoutingEmbedder implements Embedder {
     // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
     const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
     if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut)
-      health.struck(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
+      health.strike(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
     else if (name === 'upstream_refused') health.alive()
     else health.unknown(job.caller.key)
     this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)

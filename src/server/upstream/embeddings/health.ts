@@ -49,9 +49,9 @@ export class EndpointHealth {
   readonly #tokensPerS = new Float64Array(REMEMBERED)
   #answers = 0
   #strikes = 0
-  #struckSince = 0
+  #strikesSince = 0
   /** Callers of the strikes in a row; only the difference between one and several matters. */
-  readonly #struckBy = new Set<string>()
+  readonly #strikers = new Set<string>()
   #restMs = 0
   #openUntil = 0
   #openedAt = 0
@@ -110,19 +110,19 @@ export class EndpointHealth {
   /** Reports a response without vectors: the endpoint answered, and the input was at fault. */
   alive(): void {
     this.#strikes = 0
-    if (this.#struckBy.size > 0) this.#struckBy.clear()
+    if (this.#strikers.size > 0) this.#strikers.clear()
     if (this.isOpen) this.#endRound()
     this.#restMs = 0
   }
 
   /** @param isAlone whether the model has no other endpoint that is set up */
-  struck(nowMs: number, strikes: number, caller: string, isAlone = false): void {
+  strike(nowMs: number, strikes: number, caller: string, isAlone = false): void {
     this.#isAlone = isAlone
     if (this.isOpen) return this.#probeFailed(nowMs, caller)
-    if (this.#strikes === 0) this.#struckSince = nowMs
+    if (this.#strikes === 0) this.#strikesSince = nowMs
     this.#strikes += strikes
-    if (this.#struckBy.size < 2) this.#struckBy.add(caller)
-    const isShared = this.#struckBy.size > 1 || nowMs - this.#struckSince >= STRIKES_ALONE_MS
+    if (this.#strikers.size < 2) this.#strikers.add(caller)
+    const isShared = this.#strikers.size > 1 || nowMs - this.#strikesSince >= STRIKES_ALONE_MS
     if (this.#strikes < STRIKES_MAX || !isShared) return
     this.#openedAt = nowMs
     this.#openUntil = this.#restFrom(nowMs)

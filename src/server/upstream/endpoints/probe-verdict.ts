@@ -4,7 +4,7 @@ import type { CheckName, CheckReason, EndpointCheck } from '../../../schemas/end
 import type { Provider } from '../../ports/models/models.ts'
 import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
 import type { Reading } from '../embeddings/protocol.ts'
-import { readReason, type Reason, type Struck } from '../reason.ts'
+import { readReason, type Reason, type RedactedTexts } from '../reason.ts'
 
 /** An upstream's response as received. */
 export interface Seen {
@@ -15,7 +15,7 @@ export interface Seen {
 export interface Asked {
   /** Null when there was no response. */
   readonly seen: Seen | null
-  readonly struck: Struck
+  readonly redacted: RedactedTexts
   /** Name of the requested model. */
   readonly asked: string
   readonly provider: Pick<Provider, 'protocol'>
@@ -34,7 +34,7 @@ const AUTH: EndpointCheck = { name: 'auth_ok', passed: true }
 
 function ofAnswer(
   { promptTokens }: Reading,
-  { seen, asked, provider, struck }: Asked,
+  { seen, asked, provider, redacted }: Asked,
 ): readonly EndpointCheck[] {
   const actual = actualModel(seen)
   const isOther = actual !== null && !isSameModel(asked, actual)
@@ -45,17 +45,17 @@ function ofAnswer(
     AUTH,
     { name: 'response_ok', passed: true },
     isOther && actual !== null
-      ? { ...refusal('model_ok', 'model_mismatch'), actual_model: shown(actual, struck) }
+      ? { ...refusal('model_ok', 'model_mismatch'), actual_model: shown(actual, redacted) }
       : { name: 'model_ok', passed: true },
     hasUsage ? { name: 'usage_ok', passed: true } : refusal('usage_ok', 'missing_usage'),
   ]
 }
 
-function ofFailure(failure: Failure, { seen, struck }: Asked): readonly EndpointCheck[] {
+function ofFailure(failure: Failure, { seen, redacted }: Asked): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
   if (seen === null)
     return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
-  const reason = readReason(seen.body, struck)
+  const reason = readReason(seen.body, redacted)
   if (failure.name === 'upstream_credential')
     return [CREDENTIAL, { ...refusal('auth_ok', 'upstream_error'), ...told(seen, reason) }]
   if (isModelUnknown(seen, reason))
@@ -116,7 +116,7 @@ const MODEL_CHARS_MAX = 256
  * A model's name for the report. The store accepts neither NUL nor half a surrogate pair. The text is
  * shortened last: half a key would still be a part of a key.
  */
-function shown(model: string, { credential }: Struck): string {
+function shown(model: string, { credential }: RedactedTexts): string {
   return model
     .replaceAll(credential, '[…]')
     .replaceAll('\0', '\uFFFD')

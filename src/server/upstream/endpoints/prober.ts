@@ -110,7 +110,7 @@ async function send(
   return ok(
     judge(reading, {
       seen: recorder.seen,
-      struck: { credential: key, host },
+      redacted: { credential: key, host },
       asked: endpoint.upstreamModelId,
       provider,
     }),

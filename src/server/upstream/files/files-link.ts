@@ -11,7 +11,7 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../../schemas/models/provider-limit
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, EgressAnswer, EgressStream, TrustedOrigin } from '../../ports/egress/egress.ts'
 import { failureOf } from '../provider-failure.ts'
-import type { Struck } from '../reason.ts'
+import type { RedactedTexts } from '../reason.ts'
 import type { FilesProtocol } from './protocol.ts'
 
 const PATH = '/files'
@@ -54,7 +54,7 @@ export interface FormPost {
 export class FilesLink {
   readonly protocol: FilesProtocol
   readonly times: FilesTimes
-  readonly #struck: Struck
+  readonly #redacted: RedactedTexts
   readonly #origin: TrustedOrigin
   readonly #basePath: string
   readonly #headers: readonly string[]
@@ -64,7 +64,7 @@ export class FilesLink {
     const text = key.reveal()
     this.protocol = protocol
     this.times = times
-    this.#struck = { credential: text, host: base.hostname }
+    this.#redacted = { credential: text, host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '') + PATH
     this.#headers = [...USUAL_HEADERS, ...protocol.headers(text)]
@@ -150,7 +150,7 @@ export class FilesLink {
   failureOf(answer: EgressAnswer, missing: FailureName): Failure {
     return answer.status === NOT_FOUND
       ? { name: missing }
-      : this.#named(failureOf(answer, { struck: this.#struck }))
+      : this.#named(failureOf(answer, { redacted: this.#redacted }))
   }
 
   /** The failure for a response that breaks the provider's own protocol. */

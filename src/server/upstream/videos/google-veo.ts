@@ -89,10 +89,10 @@ async function operationOf(
     : { body }
 }
 
-function polledOf(body: Json, order: VideoOrder, { provider: { name }, struck }: VideoLink): Polled {
+function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted }: VideoLink): Polled {
   if (body['done'] !== true) return { kind: 'running', retryInMs: null }
   const because = (value: unknown): string => {
-    const reason = reasonOf({ error: value }, { struck, order })
+    const reason = reasonOf({ error: value }, { redacted, order })
     return reason === null ? '.' : `: ${reason}`
   }
   if (objectOf(body['error']) !== null) {

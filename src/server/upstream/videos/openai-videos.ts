@@ -85,10 +85,10 @@ function pathOf(upstreamId: string): string {
 function failedBy(
   job: Readonly<Record<string, unknown>>,
   order: VideoOrder,
-  { provider: { name }, struck }: VideoLink,
+  { provider: { name }, redacted }: VideoLink,
 ): Polled {
   const error = objectOf(job['error'])
-  const reason = reasonOf({ error }, { struck, order })
+  const reason = reasonOf({ error }, { redacted, order })
   const isFiltered = typeof error?.['code'] === 'string' && FILTERED.test(error['code'])
   const words = `${name} says that the job has ${job['status'] === 'failed' ? 'failed' : 'ended'}${reason === null ? '.' : `: ${reason}`}`
   return { kind: 'failed', error: told(isFiltered ? 'provider_filtered' : 'provider_failed', words) }

@@ -51,12 +51,12 @@ export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submit
 function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
   const {
     provider: { name },
-    struck,
+    redacted,
     isOwnKey,
   } = link
   const { status, body } = answer
-  const { isCredential } = readReason(body, struck)
-  const reason = reasonOf(body, { struck, order })
+  const { isCredential } = readReason(body, redacted)
+  const reason = reasonOf(body, { redacted, order })
   answer.release()
   const words = `${name} answered ${status}${reason === null ? '.' : `: ${reason}`}`
   if (isCredential || CREDENTIAL.has(status)) return credentialRefused(name, status, isOwnKey)

@@ -1,6 +1,6 @@
 import { VIDEO_ERROR_CHARS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
-import { readReason, type Struck } from '../reason.ts'
+import { readReason, type RedactedTexts } from '../reason.ts'
 
 /** First word of the error of a failed job, for programs. */
 export type ToldCode =
@@ -28,12 +28,12 @@ export function told(code: ToldCode, words: string): string {
  */
 export function reasonOf(
   value: unknown,
-  { struck, order }: { readonly struck: Struck; readonly order: Pick<VideoOrder, 'request'> },
+  { redacted, order }: { readonly redacted: RedactedTexts; readonly order: Pick<VideoOrder, 'request'> },
 ): string | null {
   const body = value instanceof Uint8Array ? value : written(value)
   const { prompt } = order.request
   const shown = prompt === null || prompt.length < PROMPT_CHARS_MIN ? body : withoutText(body, prompt)
-  const { text, code } = readReason(shown, struck)
+  const { text, code } = readReason(shown, redacted)
   return text ?? code
 }
 

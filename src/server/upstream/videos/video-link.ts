@@ -15,7 +15,7 @@ import type { Provider } from '../../ports/models/models.ts'
 import type { VideoCallTimes } from '../../ports/videos/video-providers.ts'
 import type { CredentialHeader } from '../credential.ts'
 import type { ExtraHeaders } from '../provider-headers.ts'
-import type { Struck } from '../reason.ts'
+import type { RedactedTexts } from '../reason.ts'
 
 export interface VideoLinkDeps {
   readonly egress: Pick<Egress, 'trusted'>
@@ -51,7 +51,7 @@ export class VideoLink {
   /** Scheme, host and port, as a URL's `origin`. */
   readonly origin: string
   readonly isOwnKey: boolean
-  readonly struck: Struck
+  readonly redacted: RedactedTexts
   readonly #origin: TrustedOrigin
   readonly #basePath: string
   readonly #headers: readonly string[]
@@ -61,7 +61,7 @@ export class VideoLink {
     this.provider = provider
     this.origin = base.origin
     this.isOwnKey = isOwnKey
-    this.struck = { credential: key ?? '', others: extra.secrets, host: base.hostname }
+    this.redacted = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = egress.trusted(base.origin)
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [

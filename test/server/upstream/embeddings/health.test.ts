@@ -10,7 +10,7 @@ import {
 
 /** Strikes by two callers in turn. */
 function strike(health: EndpointHealth, times: number, strikes = STRIKES_OF_FAILURE): void {
-  for (let nth = 0; nth < times; nth++) health.struck(0, strikes, nth % 2 === 0 ? 'a' : 'b')
+  for (let nth = 0; nth < times; nth++) health.strike(0, strikes, nth % 2 === 0 ? 'a' : 'b')
 }
 
 function opened(): EndpointHealth {
@@ -26,18 +26,18 @@ t.test('the breaker opens at the tenth strike in a row, at the fourth time-out',
   health.answered(5, 10)
   strike(health, 3, STRIKES_OF_TIMEOUT)
   t.equal(health.isOpen, false)
-  health.struck(0, STRIKES_OF_TIMEOUT, 'b')
+  health.strike(0, STRIKES_OF_TIMEOUT, 'b')
   t.equal(health.admit(999, 'a'), false)
 })
 
 t.test('one caller alone opens it only by strikes that span time without an answer to others', async (t) => {
   const health = new EndpointHealth(() => 0)
-  for (let nth = 0; nth < 1_000; nth++) health.struck(nth % STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
+  for (let nth = 0; nth < 1_000; nth++) health.strike(nth % STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
   t.equal(health.isOpen, false)
   health.answered(5, 10)
-  for (let nth = 0; nth < 1_000; nth++) health.struck(STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
+  for (let nth = 0; nth < 1_000; nth++) health.strike(STRIKES_ALONE_MS, STRIKES_OF_TIMEOUT, 'hostile')
   t.equal(health.isOpen, false)
-  health.struck(2 * STRIKES_ALONE_MS, STRIKES_OF_FAILURE, 'hostile')
+  health.strike(2 * STRIKES_ALONE_MS, STRIKES_OF_FAILURE, 'hostile')
   t.equal(health.isOpen, true)
 })
 
@@ -56,7 +56,7 @@ t.test('after its rest one probe of each caller goes out, and a success closes t
 t.test('a hostile probe that fails keeps nobody else from probing', async (t) => {
   const health = opened()
   health.admit(1_000, 'hostile')
-  health.struck(1_000, STRIKES_OF_FAILURE, 'hostile')
+  health.strike(1_000, STRIKES_OF_FAILURE, 'hostile')
   t.equal(health.admit(1_001, 'hostile'), false)
   t.equal(health.restMs(1_001, 'hostile'), 1_999)
   t.equal(health.restMs(1_001, 'honest'), 0)
@@ -69,7 +69,7 @@ t.test('a round in which all probes failed makes everybody wait', async (t) => {
   const health = opened()
   for (let nth = 0; nth < PROBES_MAX; nth++) {
     t.equal(health.admit(1_000, String(nth)), true)
-    health.struck(1_000, STRIKES_OF_FAILURE, String(nth))
+    health.strike(1_000, STRIKES_OF_FAILURE, String(nth))
   }
   t.equal(health.admit(2_999, 'late'), false)
   t.equal(health.restMs(2_000, 'late'), 1_000)
@@ -81,7 +81,7 @@ t.test('a failed probe doubles the rest, up to thirty seconds', async (t) => {
   let now = 1_000
   for (const restMs of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
     t.equal(health.admit(now, 'a'), true)
-    health.struck(now, STRIKES_OF_FAILURE, 'a')
+    health.strike(now, STRIKES_OF_FAILURE, 'a')
     t.equal(health.restMs(now, 'a'), restMs)
     now += restMs
   }
@@ -96,7 +96,7 @@ t.test('a probe that ends without a verdict makes room for another one', async (
 
 t.test('failures of calls that were under way do not prolong the rest', async (t) => {
   const health = opened()
-  health.struck(900, STRIKES_OF_FAILURE, 'a')
+  health.strike(900, STRIKES_OF_FAILURE, 'a')
   t.equal(health.restMs(1_000, 'a'), 0)
 })
 
@@ -118,12 +118,12 @@ t.test('an open breaker says since when it is open and when the next probe may g
 
 t.test('an endpoint without another one beside it rests shortly, however many probes fail', async (t) => {
   const health = new EndpointHealth(() => 0)
-  for (let nth = 0; nth < 10; nth++) health.struck(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
+  for (let nth = 0; nth < 10; nth++) health.strike(0, STRIKES_OF_FAILURE, nth % 2 === 0 ? 'a' : 'b', true)
   let now = 0
   for (let round = 0; round < 8; round++) {
     now += health.breaker(now)?.probeInMs ?? 0
     for (let nth = 0; nth < PROBES_MAX; nth++) health.admit(now, `caller ${nth}`)
-    for (let nth = 0; nth < PROBES_MAX; nth++) health.struck(now, STRIKES_OF_FAILURE, `caller ${nth}`, true)
+    for (let nth = 0; nth < PROBES_MAX; nth++) health.strike(now, STRIKES_OF_FAILURE, `caller ${nth}`, true)
     t.ok((health.breaker(now)?.probeInMs ?? Infinity) <= REST_ALONE_MS_MAX)
   }
 })

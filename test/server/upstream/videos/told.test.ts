@@ -2,7 +2,7 @@ import t from 'tap'
 import { reasonOf } from '../../../../src/server/upstream/videos/told.ts'
 import { orderOf } from '../../../support/videos/video-stand.ts'
 
-const STRUCK = { credential: 'sk-secret-0123456789', host: 'video.example' }
+const REDACTED = { credential: 'sk-secret-0123456789', host: 'video.example' }
 const escaped = (text: string): string =>
   [...text].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 
@@ -15,13 +15,13 @@ t.test('a prompt is struck from what a provider says, however it was escaped', (
     prompt.replaceAll('"', '\\"').replaceAll('/', '\\/'),
   ]) {
     const body = Buffer.from(`{"error":{"message":"refused: ${quoted}."}}`)
-    t.equal(reasonOf(body, { struck: STRUCK, order }), 'refused: […].', quoted)
+    t.equal(reasonOf(body, { redacted: REDACTED, order }), 'refused: […].', quoted)
   }
-  t.equal(reasonOf(Buffer.from(`<html>${prompt}`), { struck: STRUCK, order }), null)
+  t.equal(reasonOf(Buffer.from(`<html>${prompt}`), { redacted: REDACTED, order }), null)
   t.end()
 })
 
 t.test('what is nested deeper than it can be written says nothing, and is no crash', async (t) => {
   const error = JSON.parse(`{"message":"no","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`) as unknown
-  t.equal(reasonOf({ error }, { struck: STRUCK, order: orderOf('a fox') }), null)
+  t.equal(reasonOf({ error }, { redacted: REDACTED, order: orderOf('a fox') }), null)
 })
