@@ -6,7 +6,7 @@ import { defineOperation } from '../define.ts'
 import { selectionOf } from './projection.ts'
 import { actorOf } from './scim-calls.ts'
 import { userAnswer } from './user-answers.ts'
-import { userInputOf } from './user-wish.ts'
+import { userInputOf } from './user-input.ts'
 
 interface Inputs {
   readonly query: typeof ScimShownQuery

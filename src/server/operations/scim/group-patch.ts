@@ -8,7 +8,7 @@ import {
 import type { Filter } from '../../../schemas/scim/scim-filters.ts'
 import type { ScimGroupStep, ScimGroupInput } from '../../ports/scim/scim.ts'
 import { inOperation, wrongPath, type PatchStep } from './patch-steps.ts'
-import { nameOf } from './user-wish.ts'
+import { nameOf } from './user-input.ts'
 
 /** The name of a group, which must not be blank. Failure: scim_value_invalid. */
 export function groupNameOf(given: unknown): Outcome<string> {

@@ -6,7 +6,7 @@ import { termsOf, type Filter } from '../../../schemas/scim/scim-filters.ts'
 import { SCIM_PATCH_COMPARISONS_MAX, SCIM_VALUES_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
 import type { ScimUser, ScimUserInput } from '../../ports/scim/scim.ts'
 import { inOperation, type PatchStep } from './patch-steps.ts'
-import { tooManyValues, userInputOf } from './user-wish.ts'
+import { tooManyValues, userInputOf } from './user-input.ts'
 
 type Document = Record<string, unknown>
 

@@ -19,7 +19,7 @@ import { imagesIn } from './images.ts'
 import { unavailable, unpolledBy } from './poll-verdict.ts'
 import type { ClipAt, VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
-import { reasonOf, told } from './told.ts'
+import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
 
@@ -55,7 +55,7 @@ export const googleVeo: VideoProtocol = {
   },
 
   lookup(): Promise<LookedUp> {
-    return Promise.resolve({ kind: 'unavailable', error: told('provider_unavailable', 'It lists no jobs.') })
+    return Promise.resolve({ kind: 'unavailable', error: jobError('provider_unavailable', 'It lists no jobs.') })
   },
 
   async download(order, clip, deps, times): Promise<Outcome<ByteReader>> {
@@ -79,7 +79,7 @@ async function operationOf(
   times: VideoCallTimes,
 ): Promise<{ readonly body: Json } | Polled> {
   if (!isOperation(name))
-    return { kind: 'failed', error: told('provider_failed', 'Its name is none of an operation.') }
+    return { kind: 'failed', error: jobError('provider_failed', 'Its name is none of an operation.') }
   const answer = await link.get(`/${name}`, times, VIDEO_INLINE_ANSWER_BYTES_MAX)
   const unpolled = unpolledBy(answer, { link, upstreamId: name, gone })
   if (unpolled !== null || !answer.ok) return unpolled ?? unavailable('')
@@ -98,7 +98,7 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
   if (objectOf(body['error']) !== null) {
     return {
       kind: 'failed',
-      error: told('provider_failed', `${name} says that the job has failed${because(body['error'])}`),
+      error: jobError('provider_failed', `${name} says that the job has failed${because(body['error'])}`),
     }
   }
   const samples = samplesIn(body)
@@ -113,9 +113,9 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
   if (filter !== undefined)
     return {
       kind: 'failed',
-      error: told('provider_filtered', `${name} filtered the video${because({ message: filter })}`),
+      error: jobError('provider_filtered', `${name} filtered the video${because({ message: filter })}`),
     }
-  return { kind: 'failed', error: told('provider_failed', `${name} made no video, and does not say why.`) }
+  return { kind: 'failed', error: jobError('provider_failed', `${name} made no video, and does not say why.`) }
 }
 
 /** The result of an operation. Clients have seen it with and without its envelope. */
@@ -164,5 +164,5 @@ async function videoOf(
     return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
   if (source?.kind === 'url') return source.url
-  return { kind: 'refused', error: told('provider_refused', 'The clip to go on from is not there any more.') }
+  return { kind: 'refused', error: jobError('provider_refused', 'The clip to go on from is not there any more.') }
 }

@@ -8,7 +8,7 @@ import {
 import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { openOutside } from './outside.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 
 export interface Image {
   readonly bytes: Uint8Array
@@ -187,7 +187,7 @@ function ofFailure({ name, detail }: Failure, place: string): Loaded {
 }
 
 function refused(words: string): Loaded {
-  return { ok: false, submitted: { kind: 'refused', error: told('reference_unusable', words) } }
+  return { ok: false, submitted: { kind: 'refused', error: jobError('reference_unusable', words) } }
 }
 
 function unsent(words: string): Loaded {
@@ -196,7 +196,7 @@ function unsent(words: string): Loaded {
     submitted: {
       kind: 'unsent',
       retryInMs: VIDEO_UNSENT_RETRY_MS,
-      error: told('provider_unavailable', words),
+      error: jobError('provider_unavailable', words),
     },
   }
 }

@@ -22,7 +22,7 @@ import type {
 } from '../../ports/videos/video-providers.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { imagesIn, type Images } from './images.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 
 export interface LocalDeps {
   readonly slug: string
@@ -54,7 +54,7 @@ export class LocalClip implements VideoProvider {
       return Promise.resolve({
         kind: 'unsent',
         retryInMs: 0,
-        error: told('provider_unavailable', 'It was not asked any more.'),
+        error: jobError('provider_unavailable', 'It was not asked any more.'),
       })
     return Promise.resolve({ kind: 'taken', upstreamId: `clip_${submitToken}` })
   }
@@ -108,7 +108,7 @@ export class LocalClip implements VideoProvider {
     loaded.release()
     if (!rendered.ok) return rendered
     if (!rendered.value.ok)
-      return fail('upstream_refused', { detail: told('reference_unusable', rendered.value.detail) })
+      return fail('upstream_refused', { detail: jobError('reference_unusable', rendered.value.detail) })
     return ok(new ClipReader(readerOf(rendered.value.mp4), times, VIDEO_CLIP_BYTES_MAX))
   }
 

@@ -3,7 +3,7 @@ import {
   VIDEO_LOOKUP_PAGE_JOBS,
 } from '../../../schemas/videos/video-provider-limits.ts'
 import type { LookedUp, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
 
@@ -36,7 +36,7 @@ export async function lookUp(link: VideoLink, { order, sinceMs, times }: LookupI
     if (typeof page === 'string') {
       return upstreamIds.length > 0
         ? { kind: 'partial', upstreamIds }
-        : { kind: 'unavailable', error: told('provider_unavailable', page) }
+        : { kind: 'unavailable', error: jobError('provider_unavailable', page) }
     }
     for (const job of page.jobs) {
       const createdMs = createdMsOf(job)

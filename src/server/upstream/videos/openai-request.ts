@@ -3,7 +3,7 @@ import type { Submitted, VideoOrder } from '../../ports/videos/video-providers.t
 import type { VideoRequest } from '../../ports/videos/videos.ts'
 import { formOf, type FormFile } from './form.ts'
 import { imagesIn, type ImageUrl, type Loaded } from './images.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 
 export interface RequestDeps {
   readonly provider: Provider
@@ -129,5 +129,5 @@ function textOf(value: unknown): string {
 }
 
 function refused(words: string): RequestBody {
-  return { ok: false, submitted: { kind: 'refused', error: told('reference_unusable', words) } }
+  return { ok: false, submitted: { kind: 'refused', error: jobError('reference_unusable', words) } }
 }

@@ -15,7 +15,7 @@ import { lookUp } from './openai-lookup.ts'
 import { unavailable, unpolledBy } from './poll-verdict.ts'
 import type { VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
-import { reasonOf, told } from './told.ts'
+import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
 import { objectIn, objectOf, type VideoLink } from './video-link.ts'
 
@@ -91,5 +91,5 @@ function failedBy(
   const reason = reasonOf({ error }, { redacted, order })
   const isFiltered = typeof error?.['code'] === 'string' && FILTERED.test(error['code'])
   const words = `${name} says that the job has ${job['status'] === 'failed' ? 'failed' : 'ended'}${reason === null ? '.' : `: ${reason}`}`
-  return { kind: 'failed', error: told(isFiltered ? 'provider_filtered' : 'provider_failed', words) }
+  return { kind: 'failed', error: jobError(isFiltered ? 'provider_filtered' : 'provider_failed', words) }
 }

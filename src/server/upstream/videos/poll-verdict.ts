@@ -8,7 +8,7 @@ import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Polled } from '../../ports/videos/video-providers.ts'
 import { failureOf } from '../provider-failure.ts'
 import { retryMsOf } from './submission.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 import type { VideoLink } from './video-link.ts'
 
 const NOT_FOUND: ReadonlySet<number> = new Set([404, 410])
@@ -64,7 +64,7 @@ export function unpolledBy(
   value.release()
   if (NOT_FOUND.has(value.status) && gone.isGone(upstreamId)) {
     gone.found(upstreamId)
-    return { kind: 'failed', error: told('provider_failed', `${name} no longer knows the job.`) }
+    return { kind: 'failed', error: jobError('provider_failed', `${name} no longer knows the job.`) }
   }
   // A person has to replace the credential: frequent polls would only make the provider suspicious.
   const retryInMs =
@@ -73,5 +73,5 @@ export function unpolledBy(
 }
 
 export function unavailable(words: string, retryInMs: number | null = null): Polled {
-  return { kind: 'unavailable', retryInMs, error: told('provider_unavailable', words) }
+  return { kind: 'unavailable', retryInMs, error: jobError('provider_unavailable', words) }
 }

@@ -7,7 +7,7 @@ import {
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoOrder } from '../../ports/videos/video-providers.ts'
 import { readReason } from '../reason.ts'
-import { reasonOf, told } from './told.ts'
+import { reasonOf, jobError } from './job-errors.ts'
 import { objectIn, type Posted, type VideoLink } from './video-link.ts'
 
 /** Statuses that say for certain that no job was begun and that the same request would be refused again. */
@@ -44,7 +44,7 @@ export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submit
   if (upstreamId !== null) return { kind: 'taken', upstreamId }
   return {
     kind: 'unknown',
-    error: told('provider_outcome_unknown', `${name} answered without the id of a job.`),
+    error: jobError('provider_outcome_unknown', `${name} answered without the id of a job.`),
   }
 }
 
@@ -60,12 +60,12 @@ function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
   answer.release()
   const words = `${name} answered ${status}${reason === null ? '.' : `: ${reason}`}`
   if (isCredential || CREDENTIAL.has(status)) return credentialRefused(name, status, isOwnKey)
-  if (REFUSED.has(status)) return { kind: 'refused', error: told('provider_refused', words) }
+  if (REFUSED.has(status)) return { kind: 'refused', error: jobError('provider_refused', words) }
   if (NOT_NOW.has(status) || (status === UNAVAILABLE && answer.retryAfter !== null)) {
     const retryInMs = retryMsOf(answer.retryAfter) ?? VIDEO_UNSENT_RETRY_MS
-    return { kind: 'unsent', retryInMs, error: told('provider_unavailable', `${name} answered ${status}.`) }
+    return { kind: 'unsent', retryInMs, error: jobError('provider_unavailable', `${name} answered ${status}.`) }
   }
-  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} answered ${status}.`) }
+  return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} answered ${status}.`) }
 }
 
 /**
@@ -76,9 +76,9 @@ function credentialRefused(name: string, status: number, isOwnKey: boolean): Sub
   if (isOwnKey)
     return {
       kind: 'refused',
-      error: told('provider_key_refused', `${name} answered ${status} to the key of this workspace.`),
+      error: jobError('provider_key_refused', `${name} answered ${status} to the key of this workspace.`),
     }
-  const error = told('provider_unavailable', `${name} refused the credential of this installation.`)
+  const error = jobError('provider_unavailable', `${name} refused the credential of this installation.`)
   return { kind: 'unsent', retryInMs: VIDEO_CREDENTIAL_RETRY_MS, error }
 }
 
@@ -86,7 +86,7 @@ function unsent(name: string, failure: Failure): Submitted {
   return {
     kind: 'unsent',
     retryInMs: VIDEO_UNSENT_RETRY_MS,
-    error: told('provider_unavailable', `${name} ${unsentWords(failure)}`),
+    error: jobError('provider_unavailable', `${name} ${unsentWords(failure)}`),
   }
 }
 
@@ -107,7 +107,7 @@ function unsentWords({ name }: Failure): string {
 
 function unknown(name: string, failure: Failure): Submitted {
   const words = failure.name === 'upstream_slow' ? 'did not answer in time' : 'broke off'
-  return { kind: 'unknown', error: told('provider_outcome_unknown', `${name} ${words}.`) }
+  return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} ${words}.`) }
 }
 
 /** Milliseconds of a `Retry-After` in seconds, bounded; null when there is none. */

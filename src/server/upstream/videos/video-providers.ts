@@ -27,7 +27,7 @@ import { LocalClip } from './local-clip.ts'
 import { openAiVideos } from './openai-videos.ts'
 import { GoneWatch, unavailable } from './poll-verdict.ts'
 import type { VideoProtocol, WayDeps } from './protocol.ts'
-import { told } from './told.ts'
+import { jobError } from './job-errors.ts'
 import { VideoLink } from './video-link.ts'
 
 export interface VideoProvidersOptions extends KeyDeps {
@@ -112,7 +112,7 @@ class RemoteVideos implements VideoProvider {
   async lookup(order: VideoOrder, sinceMs: number, times: VideoCallTimes): Promise<LookedUp> {
     const way = await this.#wayOf(order)
     if (!way.ok)
-      return { kind: 'unavailable', error: told('provider_unavailable', this.#keyWords(way.failure)) }
+      return { kind: 'unavailable', error: jobError('provider_unavailable', this.#keyWords(way.failure)) }
     return this.#deps.protocol.lookup(order, sinceMs, way.value, times)
   }
 
@@ -164,9 +164,9 @@ class RemoteVideos implements VideoProvider {
     const words = this.#keyWords(failure)
     const isGone = failure.name === 'credential_unavailable'
     if (isGone && target.ownSecret !== null)
-      return { kind: 'refused', error: told('provider_key_refused', words) }
+      return { kind: 'refused', error: jobError('provider_key_refused', words) }
     const retryInMs = isGone ? VIDEO_CREDENTIAL_RETRY_MS : VIDEO_UNSENT_RETRY_MS
-    return { kind: 'unsent', retryInMs, error: told('provider_unavailable', words) }
+    return { kind: 'unsent', retryInMs, error: jobError('provider_unavailable', words) }
   }
 
   #keyWords({ name }: Failure): string {

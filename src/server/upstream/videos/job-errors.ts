@@ -3,7 +3,7 @@ import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import { readReason, type RedactedTexts } from '../reason.ts'
 
 /** First word of the error of a failed job, for programs. */
-export type ToldCode =
+export type JobErrorCode =
   | 'provider_refused'
   | 'provider_filtered'
   | 'provider_failed'
@@ -17,7 +17,7 @@ export type ToldCode =
 const PROMPT_CHARS_MIN = 6
 
 /** The error of a job: the code, then words without line breaks. */
-export function told(code: ToldCode, words: string): string {
+export function jobError(code: JobErrorCode, words: string): string {
   return `${code}: ${words}`.slice(0, VIDEO_ERROR_CHARS_MAX)
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reasonOf } from '../../../../src/server/upstream/videos/told.ts'
+import { reasonOf } from '../../../../src/server/upstream/videos/job-errors.ts'
 import { orderOf } from '../../../support/videos/video-stand.ts'
 
 const REDACTED = { credential: 'sk-secret-0123456789', host: 'video.example' }
