@@ -89,17 +89,17 @@ async function answeredOnce(
   const asker = askerOf(place, 1)
   const [kept, absent]: [Cell[], ScenarioRecord['absent'][number][]] = [[], []]
   try {
-    const isAsked = cells.find(({ load }) => load === 'embeddings' || load === 'latency')
-    const first = isAsked === undefined ? null : await asker.ask(isAsked.request, REACH_MS)
+    const embedding = cells.find(({ load }) => load === 'embeddings' || load === 'latency')
+    const first = embedding === undefined ? null : await asker.ask(embedding.request, REACH_MS)
     if (first !== null && !('answer' in first && first.answer.status === 200))
       return { cells: [], absent, problem: problemOf(first, place) }
     for (const cell of cells) {
-      const asked = cell.load === 'operations' ? await asker.ask(cell.request, REACH_MS) : null
-      if (asked === null || ('answer' in asked && asked.answer.status === 200)) kept.push(cell)
+      const outcome = cell.load === 'operations' ? await asker.ask(cell.request, REACH_MS) : null
+      if (outcome === null || ('answer' in outcome && outcome.answer.status === 200)) kept.push(cell)
       else
         absent.push({
           name: cell.case,
-          reason: 'answer' in asked ? `this key gets ${asked.answer.status}` : asked.code,
+          reason: 'answer' in outcome ? `this key gets ${outcome.answer.status}` : outcome.code,
         })
     }
   } finally {

@@ -23,7 +23,7 @@ const LAST = 'video.create'
 
 const options = optionsOrExit(process.argv.slice(2), readOperationsOptions, OPERATIONS_OPTIONS_TEXT)
 const { connections } = options
-const asked = OPERATIONS.filter(({ id }) => options.only.includes(id)).sort(
+const chosen = OPERATIONS.filter(({ id }) => options.only.includes(id)).sort(
   (a, b) => Number(a.id === LAST) - Number(b.id === LAST),
 )
 
@@ -31,8 +31,8 @@ progress('a node with something of each kind')
 const world = await startWorld()
 try {
   const rows: ResultRow[] = []
-  for (const [at, operation] of asked.entries()) {
-    progress(`${at + 1} of ${asked.length}: ${operation.id}`)
+  for (const [at, operation] of chosen.entries()) {
+    progress(`${at + 1} of ${chosen.length}: ${operation.id}`)
     rows.push(await rowOf(operation, world))
   }
   await keepRecord(

@@ -31,7 +31,7 @@ try {
     ['sluice-small', SMALL],
     ['sluice', LARGE],
   ] as const) {
-    progress(`starting and filling a node with ${told(sizes)}`)
+    progress(`starting and filling a node with ${sizesText(sizes)}`)
     nodes.push(await startSized(name, sizes, provider))
   }
   await keepRecord(await measured(), json)
@@ -66,7 +66,7 @@ async function measured(): Promise<Omit<ScenarioRecord, 'took_seconds'>> {
     settings: { ...settings, dimensions: DIMENSIONS },
     subjects: nodes.map(({ name, sizes }) => ({
       name,
-      note: `the whole node with one front, and ${told(sizes)}`,
+      note: `the whole node with one front, and ${sizesText(sizes)}`,
     })),
     absent: [],
     rows: found.flatMap(({ large, small }) => (small === null ? [large] : [large, small])),
@@ -135,7 +135,7 @@ function rowOf(
   )
 }
 
-function told({ keys, models, files }: SizedNode['sizes']): string {
+function sizesText({ keys, models, files }: SizedNode['sizes']): string {
   const many = (count: number): string => count.toLocaleString('en')
   return `${many(keys)} keys, ${many(models)} models with an alias each, ${many(files)} files`
 }

@@ -27,13 +27,13 @@ export interface Answer {
 }
 
 /** `code` is the error code of the system, of TLS or of the parser. */
-export type Asked = { readonly answer: Answer } | { readonly code: string }
+export type AskOutcome = { readonly answer: Answer } | { readonly code: string }
 
 const ANSWER_BYTES_MAX = 8_000_000
 
 export interface Asker {
   /** Never rejects, follows no redirect, and takes at most `ms`. */
-  ask(question: Question, ms: number): Promise<Asked>
+  ask(question: Question, ms: number): Promise<AskOutcome>
   close(): void
 }
 
@@ -62,10 +62,10 @@ export function askerOf(place: Place, connections: number): Asker {
           ...trust,
           headers: { host: origin.authority, authorization: `Bearer ${place.key}`, ...headers, ...length },
         })
-        const end = (asked: Asked): void => {
+        const end = (outcome: AskOutcome): void => {
           clearTimeout(timer)
-          resolve(asked)
-          if ('code' in asked) asking.destroy()
+          resolve(outcome)
+          if ('code' in outcome) asking.destroy()
         }
         const timer = setTimeout(() => end({ code: 'TIMEOUT' }), ms)
         asking.on('error', (error: NodeJS.ErrnoException) => end({ code: error.code ?? 'ERROR' }))
@@ -75,7 +75,7 @@ export function askerOf(place: Place, connections: number): Asker {
   }
 }
 
-async function read(answer: IncomingMessage): Promise<Asked> {
+async function read(answer: IncomingMessage): Promise<AskOutcome> {
   const chunks: Buffer[] = []
   let bytes = 0
   try {

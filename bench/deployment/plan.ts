@@ -138,8 +138,8 @@ export function requestsOfCell({ ratePerS, seconds }: Pick<Cell, 'ratePerS' | 's
 export function summaryOf(options: DeploymentOptions): string {
   const { origin, loads, rate, connections, model } = options
   const writes = loads.includes('uploads') ? 'files are written and removed again' : 'nothing is written'
-  const isAsked = loads.some((load) => load === 'embeddings' || load === 'latency')
-  const cost = isAsked ? `; embeddings of ${model} are computed, and charged as the catalogue says` : ''
+  const hasEmbeddings = loads.some((load) => load === 'embeddings' || load === 'latency')
+  const cost = hasEmbeddings ? `; embeddings of ${model} are computed, and charged as the catalogue says` : ''
   return (
     `load test of ${origin.text}: ${loads.join(', ')}; at most ${rate} requests a second on ${connections} connections, ` +
     `up to ${secondsOf(options)} s, at most ${requestsOf(options)} requests; ${writes}${cost}`

@@ -1,6 +1,6 @@
 /** Checks that a deployment can be reached and accepts the key, before any load. */
 import { lookup } from 'node:dns/promises'
-import { askerOf, type Answer, type Asked, type Place, type Question } from './ask.ts'
+import { askerOf, type Answer, type AskOutcome, type Place, type Question } from './ask.ts'
 import { ADDRESSES_MAX, REACH_MS } from './limits.ts'
 import type { Origin } from './origin.ts'
 
@@ -26,11 +26,11 @@ export async function reach(
   for (const { address } of addresses.slice(0, ADDRESSES_MAX)) {
     const place = { ...secrets, origin, address }
     const asker = askerOf(place, 1)
-    const asked = await asker.ask(first, REACH_MS)
+    const outcome = await asker.ask(first, REACH_MS)
     asker.close()
-    if ('answer' in asked && asked.answer.status === 200) return { place }
-    problem = problemOf(asked, place)
-    if ('answer' in asked || !NOBODY.has(asked.code)) break
+    if ('answer' in outcome && outcome.answer.status === 200) return { place }
+    problem = problemOf(outcome, place)
+    if ('answer' in outcome || !NOBODY.has(outcome.code)) break
   }
   return { problem }
 }
@@ -38,8 +38,8 @@ export async function reach(
 /** Codes of an address without a server; another address of the name may have one. */
 const NOBODY = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'ETIMEDOUT'])
 
-export function problemOf(asked: Asked, { origin, key }: Pick<Place, 'origin' | 'key'>): string {
-  const text = 'answer' in asked ? answered(asked.answer, origin) : unanswered(asked.code)
+export function problemOf(outcome: AskOutcome, { origin, key }: Pick<Place, 'origin' | 'key'>): string {
+  const text = 'answer' in outcome ? answered(outcome.answer, origin) : unanswered(outcome.code)
   // The host of a redirect is a text of the server, which may repeat the key.
   return `${origin.text} ${text.replaceAll(new RegExp(key.replaceAll(/[^\w]/g, '\\$&'), 'gi'), '…')}`
 }

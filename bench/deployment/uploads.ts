@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { build as buildHistogram } from 'hdr-histogram-js'
 import { wholeFile } from '../../test/support/files/wave-file.ts'
 import { BOUNDARY, FORM_HEAD, FORM_TAIL } from '../transfers/payload.ts'
-import { askerOf, type Asked, type Asker, type Place } from './ask.ts'
+import { askerOf, type AskOutcome, type Asker, type Place } from './ask.ts'
 import { statusText, type Driven } from './driven.ts'
 import { REMOVALS_MAX } from './limits.ts'
 import { requestsOfCell, type Cell } from './plan.ts'
@@ -100,20 +100,20 @@ class Uploads {
   async #upload(): Promise<number> {
     const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }
     const startedAt = performance.now()
-    const asked = await this.#asker.ask(
+    const outcome = await this.#asker.ask(
       { method: 'POST', path: '/api/v1/files', headers, body: this.#body },
       UPLOAD_MS,
     )
-    if (isLimited(asked)) {
+    if (isLimited(outcome)) {
       this.#limited++
-      return waitOf(asked)
+      return waitOf(outcome)
     }
     const id =
-      'answer' in asked && asked.answer.status === 200
-        ? /"id":"([\w-]{1,100})"/.exec(asked.answer.text)?.[1]
+      'answer' in outcome && outcome.answer.status === 200
+        ? /"id":"([\w-]{1,100})"/.exec(outcome.answer.text)?.[1]
         : undefined
     if (id === undefined) {
-      this.#fail('answer' in asked ? statusText(asked.answer.status) : asked.code)
+      this.#fail('answer' in outcome ? statusText(outcome.answer.status) : outcome.code)
       return 0
     }
     this.#good++
@@ -124,9 +124,9 @@ class Uploads {
 
   async #remove(id: string): Promise<void> {
     for (let left = REMOVALS_MAX; left > 0; left--) {
-      const asked = await this.#asker.ask({ method: 'DELETE', path: `/api/v1/files/${id}` }, UPLOAD_MS)
-      if ('answer' in asked && [200, 404].includes(asked.answer.status)) return
-      await sleep(isLimited(asked) ? Math.min(waitOf(asked), UPLOAD_MS) : 0)
+      const outcome = await this.#asker.ask({ method: 'DELETE', path: `/api/v1/files/${id}` }, UPLOAD_MS)
+      if ('answer' in outcome && [200, 404].includes(outcome.answer.status)) return
+      await sleep(isLimited(outcome) ? Math.min(waitOf(outcome), UPLOAD_MS) : 0)
     }
     // An id is a text of the server, which may repeat the key.
     this.#fail(`the file ${id.includes(this.#key) ? '…' : id} could not be removed: it is left there`)
@@ -138,12 +138,12 @@ class Uploads {
   }
 }
 
-function isLimited(asked: Asked): boolean {
-  return 'answer' in asked && asked.answer.status === 429
+function isLimited(outcome: AskOutcome): boolean {
+  return 'answer' in outcome && outcome.answer.status === 429
 }
 
 /** Milliseconds to wait: a second where the server gives no time. */
-function waitOf(asked: Asked): number {
-  const text = 'answer' in asked ? asked.answer.headers['retry-after'] : undefined
+function waitOf(outcome: AskOutcome): number {
+  const text = 'answer' in outcome ? outcome.answer.headers['retry-after'] : undefined
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : 1_000
 }

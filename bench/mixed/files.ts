@@ -13,7 +13,7 @@ const LOOK_MS = 500
 const DELETIONS = 4
 const LIST_MAX = 100
 
-interface Told {
+interface FileAnswer {
   readonly status: number
   readonly body: { readonly id?: string; readonly data?: readonly { readonly id: string }[] }
 }
@@ -84,7 +84,7 @@ class Files {
     method: string,
     path: string,
     body: { readonly type: string; readonly text: string } | null = null,
-  ): Promise<Told> {
+  ): Promise<FileAnswer> {
     const headers = {
       authorization: `Bearer ${this.#stand.keys.inference_key}`,
       ...(body === null ? {} : { 'content-type': body.type, 'content-length': Buffer.byteLength(body.text) }),
@@ -106,7 +106,7 @@ class Files {
         res.once('end', () =>
           resolve({
             status: res.statusCode ?? 0,
-            body: text.startsWith('{') ? (JSON.parse(text) as Told['body']) : {},
+            body: text.startsWith('{') ? (JSON.parse(text) as FileAnswer['body']) : {},
           }),
         )
       })

@@ -88,9 +88,9 @@ async function makeTenant(stand: Stand, name: string): Promise<Tenant> {
 }
 
 async function askFor(stand: Stand, input: Ask): Promise<Told['body']> {
-  const told = await ask(stand, input)
-  if (told.status >= 300)
-    throw new Error(`${input.method} ${input.path}: ${told.status} ${told.text.slice(0, 300)}`)
-  const { data } = told.body
-  return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+  const answer = await ask(stand, input)
+  if (answer.status >= 300)
+    throw new Error(`${input.method} ${input.path}: ${answer.status} ${answer.text.slice(0, 300)}`)
+  const { data } = answer.body
+  return typeof data === 'object' && data !== null ? { ...answer.body, ...data } : answer.body
 }

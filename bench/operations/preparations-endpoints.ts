@@ -39,13 +39,13 @@ async function drafted(world: World, name: string): Promise<string> {
 
 async function step(world: World, id: string, name: 'validate' | 'activate' | 'disable'): Promise<void> {
   const body = name === 'validate' ? { workspace_id: world.place.workspaceId } : undefined
-  const told = await world.made('management', {
+  const answer = await world.made('management', {
     method: 'POST',
     path: `/private-endpoints/${id}/${name}`,
     body,
   })
-  if (name === 'validate' && told['passed'] !== true)
-    throw new Error(`the endpoint is not validated: ${JSON.stringify(told)}`)
+  if (name === 'validate' && answer['passed'] !== true)
+    throw new Error(`the endpoint is not validated: ${JSON.stringify(answer)}`)
 }
 
 async function validated(world: World, name: string): Promise<string> {

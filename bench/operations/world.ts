@@ -62,15 +62,15 @@ function worldOf(stand: Stand, owner: Owner): World {
     upstreamHost: PROVIDER_HOST,
     upstreamUrl: `https://${PROVIDER_HOST}:${stand.mock.port}/v1`,
     async made(kind, { method, path, body }) {
-      const told = await ask(stand, {
+      const answer = await ask(stand, {
         method,
         path: path.startsWith('/scim/v2') ? path : `/api/v1${path}`,
         key: keyOf(kind),
         body,
       })
-      if (told.status >= 300) throw new Error(`${method} ${path}: ${told.status} ${told.text}`)
-      const { data } = told.body
-      return typeof data === 'object' && data !== null ? { ...told.body, ...data } : told.body
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+      const { data } = answer.body
+      return typeof data === 'object' && data !== null ? { ...answer.body, ...data } : answer.body
     },
     stop: () => stand.stop(),
   }

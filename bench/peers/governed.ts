@@ -162,9 +162,9 @@ interface Vectors {
 
 /** The vectors of an answer; they pass unparsed where they have the requested form, as in the product. */
 function vectorsOf(answer: Buffer, { request, shape }: Wanted): Outcome<Vectors> {
-  const asked = { answer, encoding: request.encoding_format ?? 'float', count: shape.count } as const
-  const taken = takeAnswer(asked)
+  const input = { answer, encoding: request.encoding_format ?? 'float', count: shape.count } as const
+  const taken = takeAnswer(input)
   if (taken !== null) return ok({ ...taken, data: answer.subarray(taken.start, taken.end) })
-  const decoded = decodeEmbeddings({ protocol: 'openai', ...asked })
+  const decoded = decodeEmbeddings({ protocol: 'openai', ...input })
   return decoded.ok ? ok(decoded) : fail('upstream_invalid')
 }

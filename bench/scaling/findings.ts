@@ -153,7 +153,7 @@ export function ratioOf<T>(found: ByCount<T>, read: (one: T) => number): Spread 
 }
 
 function frontsNote(count: number, all: readonly Ceiling[]): string {
-  const loop = median(all, ({ told }) => Math.min(1, ...told.each.map(({ loopShare }) => loopShare)))
+  const loop = median(all, ({ load }) => Math.min(1, ...load.each.map(({ loopShare }) => loopShare)))
   const [server, mock, generator] = [
     median(all, (one) => one.serverCores),
     median(all, (one) => one.mockCores),

@@ -34,7 +34,7 @@ export async function openPlace(root: string): Promise<Place> {
     // This variable makes the node drain after its parent ends, as under npm.
     npm_lifecycle_event: 'start',
   }
-  const where = { cwd: root, env, port, keyFile: join(data, 'first-keys.json'), patienceMs: START_MS_MAX }
+  const where = { cwd: root, env, port, keyFile: join(data, 'first-keys.json'), startMsMax: START_MS_MAX }
   return {
     serve: () =>
       timedStart({ ...where, command: process.execPath, args: [join(root, 'bin/sluice'), 'serve'] }),
@@ -91,7 +91,7 @@ async function launchIn(folder: string, home: string): Promise<Launch> {
     cwd: folder,
     port,
     keyFile: join(data, 'first-keys.json'),
-    patienceMs: CLONE_MS_MAX,
+    startMsMax: CLONE_MS_MAX,
     env: {
       HOME: home,
       npm_config_cache: join(home, '.npm'),

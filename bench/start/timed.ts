@@ -15,7 +15,7 @@ export interface Launch {
   /** File to which the node writes its first keys. */
   readonly keyFile: string
   /** Milliseconds after which the start counts as failed. */
-  readonly patienceMs: number
+  readonly startMsMax: number
 }
 
 export interface TimedStart {
@@ -51,7 +51,7 @@ export async function timedStart(launch: Launch): Promise<TimedStart> {
     detached: true,
   })
   try {
-    await firstAnswer(server, launch, beganAt + launch.patienceMs)
+    await firstAnswer(server, launch, beganAt + launch.startMsMax)
     const tookMs = monotonicMs() - beganAt
     const pid = server.child.pid ?? 0
     return { tookMs, cpuS: treeCpuS(pid), rssBytes: totalOf(readMemory(tree(pid))), stop: () => end(server) }
@@ -63,14 +63,14 @@ export async function timedStart(launch: Launch): Promise<TimedStart> {
 
 async function firstAnswer(
   server: Spawned,
-  { port, keyFile, patienceMs }: Launch,
+  { port, keyFile, startMsMax }: Launch,
   endsAt: number,
 ): Promise<void> {
   for (let key = ''; ; await pause(TRY_PAUSE_MS)) {
     if (hasEnded(server.child))
       throw new Error(`it ended before it answered:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
     if (monotonicMs() > endsAt)
-      throw new Error(`no good answer within ${patienceMs} ms:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
+      throw new Error(`no good answer within ${startMsMax} ms:\n${server.output().slice(-LAST_WORDS_CHARS)}`)
     if (key === '') key = await keyOf(keyFile)
     if (key !== '' && (await statusOf(port, key)) === 200) return
   }
@@ -94,7 +94,7 @@ function statusOf(port: number, key: string): Promise<number> {
       'content-type': 'application/json',
       'content-length': BODY.length,
     }
-    const asked = request(
+    const sent = request(
       { host: '127.0.0.1', port, path: '/api/v1/embeddings', method: 'POST', headers, agent: false },
       (answer) => {
         answer
@@ -103,7 +103,7 @@ function statusOf(port: number, key: string): Promise<number> {
           .once('error', () => resolve(0))
       },
     )
-    asked.once('error', () => resolve(0)).end(BODY)
+    sent.once('error', () => resolve(0)).end(BODY)
   })
 }
 

@@ -115,9 +115,9 @@ export function optionsOf(scenarios: readonly Scenario[]): Record<string, { type
   }
 }
 
-function chosenOf(asked: readonly string[], scenarios: readonly Scenario[]): readonly Scenario[] {
-  if (asked.length === 0) return scenarios.filter(({ suite }) => suite !== null)
-  return [...new Set(asked)].map((name) => {
+function chosenOf(wanted: readonly string[], scenarios: readonly Scenario[]): readonly Scenario[] {
+  if (wanted.length === 0) return scenarios.filter(({ suite }) => suite !== null)
+  return [...new Set(wanted)].map((name) => {
     const found = scenarios.find((one) => one.name === name)
     if (found === undefined) throw new Error(`there is no scenario '${name}'; there are ${names(scenarios)}`)
     return found

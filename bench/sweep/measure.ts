@@ -21,7 +21,7 @@ export interface Ceiling extends Found {
   /** Memory of all processes at the end, with shared pages counted once. */
   readonly ownMb: number
   /** The load of the fronts in the node's own metrics: the input of `sluice doctor`. */
-  readonly told: NodeLoad
+  readonly load: NodeLoad
 }
 
 export interface Measured {
@@ -103,7 +103,7 @@ export async function accounted(stand: Stand, run: () => Promise<Found>): Promis
   const found = await run()
   const seconds = (performance.now() - before.at) / 1_000
   const cpuS = treeCpuS(stand.pid) - before.server
-  const told = loadFrom((await stand.admin('/metrics')).text)
+  const load = loadFrom((await stand.admin('/metrics')).text)
   memory.stop()
   return {
     ...found,
@@ -113,7 +113,7 @@ export async function accounted(stand: Stand, run: () => Promise<Found>): Promis
     cores: coresSince(before.times),
     rssMb: memory.peakBytes / 1e6,
     ownMb: proportionalBytes(stand.pid) / 1e6,
-    told,
+    load,
   }
 }
 

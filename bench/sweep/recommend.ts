@@ -102,7 +102,7 @@ export function limitText({ pair, repeats }: PairFound): string {
   const idle = of(({ cores }) => cores.idle)
   const all = repeats[0]?.ceiling.cores.all ?? 0
   const others = all - idle - server - generator - mock
-  const loop = of(({ told }) => Math.max(0, ...told.each.map(({ loopShare }) => loopShare)))
+  const loop = of(({ load }) => Math.max(0, ...load.each.map(({ loopShare }) => loopShare)))
   const used = `${server.toFixed(2)} of ${all} cores for the node, ${mock.toFixed(2)} for the provider, generator ${generator.toFixed(2)}`
   const limits = [
     ...(generator > GENERATOR_CORES_MAX ? ['the generator was the limit'] : []),
@@ -122,6 +122,6 @@ export function limitText({ pair, repeats }: PairFound): string {
 export function doctorText({ pair, repeats }: PairFound): string {
   const last = repeats.at(-1)
   if (last === undefined) return `${textOf(pair)}: not run`
-  const said = adviceOn(last.ceiling.told, last.ceiling.cores).filter(({ check }) => check === 'load')
+  const said = adviceOn(last.ceiling.load, last.ceiling.cores).filter(({ check }) => check === 'load')
   return `doctor at the ceiling of ${textOf(pair)}: ${said.map(({ detail, fix }) => (fix === undefined ? detail : `${detail} (${fix})`)).join('; ')}`
 }

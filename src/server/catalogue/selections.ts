@@ -24,11 +24,11 @@ export class Selections {
   of(filter: ModelFilter): readonly ResolvedModel[] {
     if (filter.ageDaysMin !== undefined || filter.ageDaysMax !== undefined)
       return select(this.#models, filter, this.#now())
-    const asked = JSON.stringify(filter)
-    const known = this.#found.get(asked)
+    const key = JSON.stringify(filter)
+    const known = this.#found.get(key)
     if (known !== undefined) return known
     const found = select(this.#models, filter, this.#now())
-    this.#found.set(asked, found)
+    this.#found.set(key, found)
     return found
   }
 }

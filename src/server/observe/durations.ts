@@ -39,10 +39,10 @@ export class Durations {
     },
   ) {
     this.#bounds = bounds
-    const told = (): readonly Exposed[] =>
+    const read = (): readonly Exposed[] =>
       [...this.#series.values()].flatMap((series) => exposed(name, { label, bounds, series }))
     registry.registerMetric(
-      new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, told),
+      new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, read),
     )
   }
 
@@ -69,18 +69,18 @@ export class Durations {
 
 /** Overrides the method that prom-client calls for its text and its JSON; the rest of its histogram stays. */
 class TakenOver extends Histogram {
-  readonly #told: () => readonly Exposed[]
+  readonly #read: () => readonly Exposed[]
 
-  constructor(configuration: ConstructorParameters<typeof Histogram>[0], told: () => readonly Exposed[]) {
+  constructor(configuration: ConstructorParameters<typeof Histogram>[0], read: () => readonly Exposed[]) {
     super(configuration)
-    this.#told = told
+    this.#read = read
   }
 
   async getForPromString() {
     const { name, help, type, aggregator } = this as unknown as Readonly<
       Record<'name' | 'help' | 'type' | 'aggregator', string>
     >
-    return { name, help, type, aggregator, values: this.#told() }
+    return { name, help, type, aggregator, values: this.#read() }
   }
 }
 

@@ -10,11 +10,11 @@ interface Named {
  * counts. C32. Failure: query_invalid (two different ones).
  */
 export function namedOrganization(
-  { organization_id: asked }: Named,
+  { organization_id: queried }: Named,
   { organization_id: written }: Named = {},
 ): Outcome<string | undefined> {
-  if (asked === undefined || written === undefined || asked.toLowerCase() === written.toLowerCase())
-    return ok(asked ?? written)
+  if (queried === undefined || written === undefined || queried.toLowerCase() === written.toLowerCase())
+    return ok(queried ?? written)
   const issue = {
     path: '/organization_id',
     message: 'is another one than that of the body',

@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits/limits.ts'
-import { startAdmin, type Admin } from './admin-port/port.ts'
+import { startAdmin, type AdminPort } from './admin-port/port.ts'
 import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/values/origins.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
@@ -79,7 +79,7 @@ export async function runNode(setup: NodeSetup): Promise<number> {
   })
   try {
     await run.bringUp()
-    const { why, isFailure } = await ending.asked
+    const { why, isFailure } = await ending.requested
     setup.log.info('node_drains', { why })
     await run.drain()
     if (isFailure) throw new StartRefused(why)
@@ -109,10 +109,10 @@ class NodeRun {
   #reloader: Reloader | null = null
   #desk: ScaleDesk | null = null
   #watch: ReadinessWatch | null = null
-  #admin: Admin | null = null
+  #admin: AdminPort | null = null
   #isDraining = false
   #isUp = false
-  #isReloadAsked = false
+  #isReloadRequested = false
 
   constructor(setup: NodeSetup, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
     const { undo, ending } = more
@@ -141,7 +141,7 @@ class NodeRun {
     await this.#startAdmin()
     await this.#parts.prepareStorage(config)
     const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
-    this.#ending.throwIfAsked()
+    this.#ending.throwIfRequested()
     const store = await this.#openStores(data, services)
     const files = await this.#parts.prepareFiles(config, store)
     const keys = await this.#prepareStore(store, { data, services })
@@ -149,7 +149,7 @@ class NodeRun {
     const isRedisUp = (await this.#redis?.isUp(REDIS_WAIT_MS)) ?? false
     this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
     this.#isUp = true
-    if (this.#isReloadAsked) this.reload()
+    if (this.#isReloadRequested) this.reload()
     this.scale()
   }
 
@@ -172,7 +172,7 @@ class NodeRun {
    * to replace.
    */
   reload(): void {
-    if (!this.#isUp) this.#isReloadAsked = true
+    if (!this.#isUp) this.#isReloadRequested = true
     else if (!this.#isDraining) void this.#reloader?.ask()
   }
 
@@ -227,10 +227,10 @@ class NodeRun {
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
     await prepareStore(store, services, {
-      isEnding: () => this.#ending.isAsked,
+      isEnding: () => this.#ending.isRequested,
       say: (line) => process.stderr.write(line),
     })
-    this.#ending.throwIfAsked()
+    this.#ending.throwIfRequested()
     await checkConnections(store, this.#first, services.postgres)
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
@@ -391,34 +391,34 @@ class EndedEarly extends Error {}
 
 /** The request to end the node; the first cause counts. */
 class EndRequest {
-  readonly asked: Promise<Ending>
+  readonly requested: Promise<Ending>
   /** Rejects with `EndedEarly` after the request. */
   readonly rejected: Promise<never>
-  #isAsked = false
+  #isRequested = false
   #ask: (ending: Ending) => void = () => undefined
 
   constructor() {
-    this.asked = new Promise((resolve) => {
+    this.requested = new Promise((resolve) => {
       this.#ask = resolve
     })
-    this.rejected = this.asked.then(({ why, isFailure }) => {
+    this.rejected = this.requested.then(({ why, isFailure }) => {
       throw isFailure ? new StartRefused(why) : new EndedEarly()
     })
     // Only the start awaits this promise.
     this.rejected.catch(() => undefined)
   }
 
-  get isAsked(): boolean {
-    return this.#isAsked
+  get isRequested(): boolean {
+    return this.#isRequested
   }
 
   ask(ending: Ending): void {
-    this.#isAsked = true
+    this.#isRequested = true
     this.#ask(ending)
   }
 
-  throwIfAsked(): void {
-    if (this.#isAsked) throw new EndedEarly()
+  throwIfRequested(): void {
+    if (this.#isRequested) throw new EndedEarly()
   }
 }
 

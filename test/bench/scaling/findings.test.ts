@@ -21,7 +21,7 @@ const ceiling = (ratePerS: number, more: Partial<Ceiling> = {}): Ceiling => ({
   rssMb: 300,
   ownMb: 200,
   cores: { all: 2, idle: 0.6 },
-  told: { fronts: 1, workers: 1, runners: 1, each: [front] },
+  load: { fronts: 1, workers: 1, runners: 1, each: [front] },
   ...more,
 })
 const upload = (mbPerS: number, idle: number, failed = 0): WorkersSample => ({
@@ -67,7 +67,7 @@ t.test('two fronts over one is a ratio of repeats beside each other, and failure
 
 t.test('whether handlers are what bounds is said of each count', async (t) => {
   const idle = ceiling(100, {
-    told: { fronts: 1, workers: 1, runners: 1, each: [{ ...front, loopShare: 0.4 }] },
+    load: { fronts: 1, workers: 1, runners: 1, each: [{ ...front, loopShare: 0.4 }] },
     generatorCores: 0.95,
   })
   const { notes } = frontsFindings(

@@ -35,7 +35,7 @@ function pair(fronts: number, workers: number, { held = 100, ownMb = 300, ceilin
     cores: { all: 2, idle: 0.1 },
     rssMb: 400,
     ownMb,
-    told: { fronts, workers, runners: 1, each: [quiet] },
+    load: { fronts, workers, runners: 1, each: [quiet] },
     ...ceiling,
   }
   return {
@@ -104,8 +104,8 @@ t.test('what was the limit is said, by the bounds of doctor', async (t) => {
     limitText(pair(1, 1)),
     '1 × 1: 1.20 of 2 cores for the node, 0.20 for the provider, generator 0.40; no core was idle',
   )
-  const told = { fronts: 1, workers: 1, runners: 1, each: [{ ...quiet, loopShare: 0.9 }] }
-  const limited = { serverCores: 3, generatorCores: 0.95, mockCores: 0.97, cores: { all: 8, idle: 3 }, told }
+  const load = { fronts: 1, workers: 1, runners: 1, each: [{ ...quiet, loopShare: 0.9 }] }
+  const limited = { serverCores: 3, generatorCores: 0.95, mockCores: 0.97, cores: { all: 8, idle: 3 }, load }
   const text = limitText(pair(1, 1, { ceiling: limited }))
   t.match(
     text,

@@ -10,7 +10,11 @@ import { createServer as createTlsServer } from 'node:https'
 import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { newApiKey } from '../../../src/schemas/keys/api-keys.ts'
-import { startAdmin, type Admin, type AdminOptions } from '../../../src/server/supervisor/admin-port/port.ts'
+import {
+  startAdmin,
+  type AdminOptions,
+  type AdminPort,
+} from '../../../src/server/supervisor/admin-port/port.ts'
 import type { ReadinessView } from '../../../src/schemas/operator/live-view.ts'
 import type { Certificate } from '../wire/certificate.ts'
 import { SILENT } from '../log.ts'
@@ -82,7 +86,7 @@ function statusFor(authorization: string | undefined, isRevoked: boolean): numbe
 }
 
 export interface AdminStand {
-  readonly admin: Admin
+  readonly admin: AdminPort
   readonly port: number
   /** By the operator, unless the headers say otherwise. */
   ask(path: string, more?: AskMore): Promise<Asked>

@@ -4,7 +4,7 @@ import type { AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
 import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
 import { findAudit } from '../../store/audit/audit-search.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
 
@@ -37,20 +37,20 @@ export function addAuditVerbs(program: Command): void {
     .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)
     .option('--before <n>', 'the page before this number', countOf)
     .option('--limit <count>', 'events at most', countOf, LISTED_DEFAULT)
-    .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
+    .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'export', 'every event as a line of JSON, oldest first, each with the hash that chains it')
     .option('--organization <ref>', 'id or name; left out: all')
-    .action((options: OfOrganization) => withAdmin((admin) => exportAll(admin, options)))
+    .action((options: OfOrganization) => withDatabase((database) => exportAll(database, options)))
   addVerb(
     group,
     'verify',
     'compute the chain of hashes again and name the first bad event; exit code 1 when there is one',
   )
     .option('--organization <ref>', 'id or name; left out: all')
-    .action((options: OfOrganization) => withAdmin((admin) => verify(admin, options)))
+    .action((options: OfOrganization) => withDatabase((database) => verify(database, options)))
 }
 
-async function list({ store }: Admin, options: ListOptions): Promise<void> {
+async function list({ store }: DatabaseHandle, options: ListOptions): Promise<void> {
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
   const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
   const { workspace, operation, actor: actorId, since, before, limit } = options
@@ -84,7 +84,7 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
   print(options, page, table([['N', 'AT', 'OUTCOME', 'OPERATION', 'OBJECT', 'ACTOR'], ...lines]) + more)
 }
 
-async function exportAll({ store }: Admin, options: OfOrganization): Promise<void> {
+async function exportAll({ store }: DatabaseHandle, options: OfOrganization): Promise<void> {
   const organizationId = await organizationOf({ store }, options)
   need(
     await readAudit(
@@ -95,7 +95,7 @@ async function exportAll({ store }: Admin, options: OfOrganization): Promise<voi
   )
 }
 
-async function verify({ store }: Admin, options: OfOrganization): Promise<void> {
+async function verify({ store }: DatabaseHandle, options: OfOrganization): Promise<void> {
   const { checked, faults } = need(await verifyAudit(store, await organizationOf({ store }, options)))
   const lines = faults.map(
     ({ organizationId, n, problem }) => `event ${n} of organization ${organizationId} is ${problem}`,
@@ -116,7 +116,7 @@ async function verify({ store }: Admin, options: OfOrganization): Promise<void> 
 }
 
 async function organizationOf(
-  { store }: Pick<Admin, 'store'>,
+  { store }: Pick<DatabaseHandle, 'store'>,
   { organization }: OfOrganization,
 ): Promise<string | null> {
   return organization === undefined ? null : need(await findOrganization(store.sql, organization)).id

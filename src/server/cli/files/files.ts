@@ -11,7 +11,7 @@ import { openContainerUses } from '../../store/containers/container-uses.ts'
 import { openFileSweep } from '../../store/files/file-sweep.ts'
 import { openFiles } from '../../store/files/files.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { rootRing } from '../vault/root-keys.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
@@ -36,28 +36,30 @@ export function addFileVerbs(program: Command): void {
     .option('--workspace <ref>', 'id or slug; left out: the default one')
     .option('--limit <count>', 'files at most; left out: all of them', countOf)
     .option('--after <id>', 'begin behind this file')
-    .action((options: ListOptions) => withAdmin((admin) => list(admin, options)))
+    .action((options: ListOptions) => withDatabase((database) => list(database, options)))
   addVerb(group, 'rm', 'remove files and free their quota')
     .argument('<id...>', 'ids of files')
     .option('--workspace <ref>', 'id or slug; left out: the default one')
     .action((ids: readonly string[], options: WorkspaceOptions) =>
-      withAdmin((admin) => remove(admin, ids, options)),
+      withDatabase((database) => remove(database, ids, options)),
     )
   addVerb(
     group,
     'verify',
     'read every object again: its seal, its size, its SHA-256; and report what has no counterpart',
-  ).action((options: { json?: boolean }) => withAdmin((admin) => verify(admin, options)))
+  ).action((options: { json?: boolean }) => withDatabase((database) => verify(database, options)))
   addVerb(program, 'sweep', 'remove what nobody will come back for, as the node does every few minutes')
     .option(
       '--min-age <seconds>',
       'leave objects without a row alone while they are younger; left out: an hour',
       secondsOf,
     )
-    .action((options: { json?: boolean; minAge?: number }) => withAdmin((admin) => sweepNow(admin, options)))
+    .action((options: { json?: boolean; minAge?: number }) =>
+      withDatabase((database) => sweepNow(database, options)),
+    )
 }
 
-async function list({ store }: Admin, options: ListOptions): Promise<void> {
+async function list({ store }: DatabaseHandle, options: ListOptions): Promise<void> {
   const { after = null, limit = Infinity } = options
   if (after !== null && !isFileId(after)) throw new CliFailure('--after is not the id of a file')
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
@@ -102,7 +104,11 @@ async function list({ store }: Admin, options: ListOptions): Promise<void> {
  * Removes the row first, then the bytes: the sweep finds bytes that stay behind. A failed id does not affect
  * the others.
  */
-async function remove({ store }: Admin, ids: readonly string[], options: WorkspaceOptions): Promise<void> {
+async function remove(
+  { store }: DatabaseHandle,
+  ids: readonly string[],
+  options: WorkspaceOptions,
+): Promise<void> {
   const workspace = need(await findWorkspace(store.sql, options.workspace ?? null, null))
   const files = openFiles({ store, now: () => performance.now(), random: Math.random })
   const storage = await openOwnStorage()
@@ -130,7 +136,7 @@ async function remove({ store }: Admin, ids: readonly string[], options: Workspa
   }
 }
 
-async function verify({ store }: Admin, options: { json?: boolean }): Promise<void> {
+async function verify({ store }: DatabaseHandle, options: { json?: boolean }): Promise<void> {
   const storage = await openOwnStorage()
   try {
     const { checked, findings } = need(
@@ -149,7 +155,10 @@ async function verify({ store }: Admin, options: { json?: boolean }): Promise<vo
   }
 }
 
-async function sweepNow({ store }: Admin, options: { json?: boolean; minAge?: number }): Promise<void> {
+async function sweepNow(
+  { store }: DatabaseHandle,
+  options: { json?: boolean; minAge?: number },
+): Promise<void> {
   const storage = await openOwnStorage()
   try {
     const parts = {

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, KeyChanges } from '../../ports/keys/api-keys.ts'
 import { openApiKeys } from '../../store/keys/api-key-management.ts'
-import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'
+import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import {
   addLimitOptions,
   allowedModelsOf,
@@ -18,7 +18,7 @@ import { linesOf, wireOf } from './key-text.ts'
 import { addVerb, print } from '../parts/verb.ts'
 
 /** Keys of every organization: a hash identifies one key. */
-export function keysOf({ store, publish, rateLimitRpm }: Admin): ApiKeys {
+export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKeys {
   return openApiKeys({ store, publish, rateLimitRpm })
 }
 
@@ -28,8 +28,8 @@ export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key: its limits, and what it used')
     .argument('<hash>', HASH_TEXT, hashOf)
     .action((hash: string, options: { json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const key = need(await keysOf(admin).get({ organizationId: null, hash }), {
+      withDatabase(async (database) => {
+        const key = need(await keysOf(database).get({ organizationId: null, hash }), {
           name: hash,
           list: 'keys list',
         })
@@ -58,9 +58,9 @@ export function addUpdate(group: Command): void {
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0)
       command.error('error: name what to change; --help lists it', { exitCode: 2 })
-    return withAdmin(async (admin) => {
-      const by = { ...admin.by, operation: 'cli.keys-update' }
-      const key = need(await keysOf(admin).update({ organizationId: null, hash }, changes, by), {
+    return withDatabase(async (database) => {
+      const by = { ...database.by, operation: 'cli.keys-update' }
+      const key = need(await keysOf(database).update({ organizationId: null, hash }, changes, by), {
         name: hash,
         list: 'keys list',
       })
@@ -98,12 +98,12 @@ export function addRotate(group: Command): void {
       expiryOf,
     )
     .action((hash: string, options: { json?: boolean; overlap: number; expires?: Date }) =>
-      withAdmin(async (admin) => {
+      withDatabase(async (database) => {
         const { overlap: overlapS, expires: expiresAt } = options
-        const by = { ...admin.by, operation: 'cli.keys-rotate' }
+        const by = { ...database.by, operation: 'cli.keys-rotate' }
         const input = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
         const { apiKey, key, previous } = need(
-          await keysOf(admin).rotate({ organizationId: null, hash }, input, by),
+          await keysOf(database).rotate({ organizationId: null, hash }, input, by),
           { name: hash, list: 'keys list' },
         )
         const endsAt = previous.expiresAt.toISOString()

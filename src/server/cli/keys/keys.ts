@@ -12,7 +12,7 @@ import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { nameOf, need, withAdmin, type Admin } from '../parts/database.ts'
+import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
 import {
   addLimitOptions,
@@ -57,10 +57,10 @@ export function addKeyVerbs(program: Command): void {
     .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
     .option('--wait', 'return when every live front has obeyed')
     .action((hash: string, options: { json?: boolean; wait?: boolean }) =>
-      withAdmin(async ({ store, publish, by }) => {
+      withDatabase(async ({ store, publish, by }) => {
         const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
         await publish(change)
-        const silent = options.wait === true ? await untilObeyed(store, change.n) : null
+        const silent = options.wait === true ? await untilApplied(store, change.n) : null
         if (silent !== null && silent > 0) {
           process.stderr.write(
             `warning: ${silent} front(s) fell silent without leaving; if one still runs, it obeys when it reaches the store again\n`,
@@ -86,11 +86,13 @@ function addList(group: Command): void {
     .option('--organization <ref>', 'id or name; left out: of all organizations')
     .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
     .action((options: ListOptions) =>
-      withAdmin(async (admin) => {
+      withDatabase(async (database) => {
         const { organization, workspace } = options
         const organizationId =
-          organization === undefined ? null : need(await findOrganization(admin.store.sql, organization)).id
-        const keys = await allKeys(keysOf(admin), { organizationId, workspace: workspace ?? null })
+          organization === undefined
+            ? null
+            : need(await findOrganization(database.store.sql, organization)).id
+        const keys = await allKeys(keysOf(database), { organizationId, workspace: workspace ?? null })
         print(options, { data: keys.map(wireOf) }, tableOf(keys))
       }),
     )
@@ -125,9 +127,9 @@ function addCreate(group: Command): void {
   addLimitOptions(verb).action((options: CreateOptions, command: Command) => {
     const mistake = mistakeIn(options)
     if (mistake !== null) command.error(`error: ${mistake}`, { exitCode: 2 })
-    return withAdmin(async (admin) => {
-      const { apiKey, key, change } = await made(admin, options)
-      await admin.publish(change)
+    return withDatabase(async (database) => {
+      const { apiKey, key, change } = await made(database, options)
+      await database.publish(change)
       print(options, { key, ...wireOf(apiKey) }, `${key}\nhash ${apiKey.hash}\nThe key is not shown again.`)
     })
   })
@@ -146,7 +148,7 @@ function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string |
 }
 
 async function made(
-  { store, by, rateLimitRpm: byDefault }: Admin,
+  { store, by, rateLimitRpm: byDefault }: DatabaseHandle,
   options: CreateOptions,
 ): Promise<CreatedKey> {
   const { kind, intern, organization, creator = null, user = null } = options
@@ -188,7 +190,7 @@ async function ownerOf(
  * Waits until all live fronts have applied a change. @returns the number of fronts that fell silent without
  * removing their row. Throws CliFailure when live fronts do not apply the change in time.
  */
-async function untilObeyed(store: Store, epoch: number): Promise<number> {
+async function untilApplied(store: Store, epoch: number): Promise<number> {
   const endsAt = performance.now() + WAIT_MS_MAX
   for (;;) {
     const { behind, silent } = await frontsAt(store.sql, epoch)

@@ -35,7 +35,7 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     (file: string, options: { json?: boolean }) => {
       const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: file })
       if (!loaded.ok) {
-        print(options, { ok: false, problems: loaded.problems }, told(loaded.problems))
+        print(options, { ok: false, problems: loaded.problems }, linesOf(loaded.problems))
         outcome.code = 1
         return
       }
@@ -56,10 +56,10 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
 export function loadModels(extraFile: string | null): ModelCatalogue {
   const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
   if (loaded.ok) return loaded.catalogue
-  throw new CliFailure(`the catalogue has mistakes:\n${told(loaded.problems)}`)
+  throw new CliFailure(`the catalogue has mistakes:\n${linesOf(loaded.problems)}`)
 }
 
-function told(problems: readonly CatalogueProblem[]): string {
+function linesOf(problems: readonly CatalogueProblem[]): string {
   return problems.map(lineOf).join('\n')
 }
 

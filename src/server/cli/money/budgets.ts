@@ -8,7 +8,7 @@ import type { Span } from '../../ports/money/money.ts'
 import { openBudgets } from '../../store/money/budgets.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
 interface Options {
@@ -26,8 +26,8 @@ export function addBudgetVerbs(program: Command): void {
     .command('budgets')
     .description('what a workspace may spend a day, a week, a month and in all')
   budgetVerb(group, 'list', 'list the budgets of a workspace').action((workspace: string, options: Options) =>
-    withBudgets(async (budgets, admin) => {
-      const all = need(await budgets.list(await workspaceOf(admin, workspace, options)))
+    withBudgets(async (budgets, database) => {
+      const all = need(await budgets.list(await workspaceOf(database, workspace, options)))
       const value = { data: all.budgets.map(budgetWire), include_byok_in_budgets: all.countsByok }
       print(options, value, tableOf(all.budgets) + byokLine(all.countsByok))
     }),
@@ -35,9 +35,9 @@ export function addBudgetVerbs(program: Command): void {
   budgetVerb(group, 'get', 'show one budget')
     .addArgument(interval())
     .action((workspace: string, span: Span, options: Options) =>
-      withBudgets(async (budgets, admin) => {
+      withBudgets(async (budgets, database) => {
         const { budget, countsByok } = need(
-          await budgets.get(await refOf(admin, { workspace, span }, options)),
+          await budgets.get(await refOf(database, { workspace, span }, options)),
         )
         print(
           options,
@@ -56,14 +56,14 @@ export function addBudgetVerbs(program: Command): void {
       ).choices(['on', 'off']),
     )
     .action((workspace: string, span: Span, limitNano: bigint, options: PutOptions) =>
-      withBudgets(async (budgets, admin) => {
+      withBudgets(async (budgets, database) => {
         const input = {
           limitNano,
           ...(options.includeByok !== undefined && { countsByok: options.includeByok === 'on' }),
         }
-        const by = { ...admin.by, operation: 'cli.budgets-put' }
+        const by = { ...database.by, operation: 'cli.budgets-put' }
         const { budget, countsByok } = need(
-          await budgets.put(await refOf(admin, { workspace, span }, options), input, by),
+          await budgets.put(await refOf(database, { workspace, span }, options), input, by),
         )
         print(
           options,
@@ -75,10 +75,10 @@ export function addBudgetVerbs(program: Command): void {
   budgetVerb(group, 'delete', 'take a budget away; what was spent stays counted')
     .addArgument(interval())
     .action((workspace: string, span: Span, options: Options) =>
-      withBudgets(async (budgets, admin) => {
+      withBudgets(async (budgets, database) => {
         need(
-          await budgets.remove(await refOf(admin, { workspace, span }, options), {
-            ...admin.by,
+          await budgets.remove(await refOf(database, { workspace, span }, options), {
+            ...database.by,
             operation: 'cli.budgets-delete',
           }),
         )
@@ -114,12 +114,12 @@ function budgetVerb(group: Command, name: string, description: string): Command 
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
 }
 
-function withBudgets(use: (budgets: Budgets, admin: Admin) => Promise<void>): Promise<void> {
-  return withAdmin((admin) => use(openBudgets({ store: admin.store, hints: admin }), admin))
+function withBudgets(use: (budgets: Budgets, database: DatabaseHandle) => Promise<void>): Promise<void> {
+  return withDatabase((database) => use(openBudgets({ store: database.store, hints: database }), database))
 }
 
 async function workspaceOf(
-  { store }: Admin,
+  { store }: DatabaseHandle,
   reference: string,
   { organization }: Options,
 ): Promise<WorkspaceRef> {
@@ -130,11 +130,11 @@ async function workspaceOf(
 }
 
 async function refOf(
-  admin: Admin,
+  database: DatabaseHandle,
   { workspace, span }: { workspace: string; span: Span },
   options: Options,
 ): Promise<BudgetRef> {
-  return { ...(await workspaceOf(admin, workspace, options)), span }
+  return { ...(await workspaceOf(database, workspace, options)), span }
 }
 
 function byokLine(countsByok: boolean): string {

@@ -5,7 +5,7 @@ import { creditTotals } from '../../operations/money/credit-answers.ts'
 import type { CreditEntry, CreditState } from '../../ports/money/credits.ts'
 import { listCredits, openCredits } from '../../store/money/credits.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { usdAmountOf } from './budgets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -23,11 +23,11 @@ export function addCreditVerbs(program: Command): void {
     .addArgument(new Argument('<usd>', 'the amount, up to nine decimal places').argParser(amountOf))
     .requiredOption('--note <text>', 'what it is for', noteOf)
     .action((amountNano: bigint, options: Options & { note: string }) =>
-      withAdmin(async (admin) => {
-        const organizationId = await organizationOf(admin, options)
-        const credits = openCredits({ store: admin.store, hints: admin })
+      withDatabase(async (database) => {
+        const organizationId = await organizationOf(database, options)
+        const credits = openCredits({ store: database.store, hints: database })
         const input = { organizationId, amountNano, note: options.note, claim: null }
-        const { entry, state } = need(await credits.add(input, { ...admin.by, operation: 'cli.credits-add' }))
+        const { entry, state } = need(await credits.add(input, { ...database.by, operation: 'cli.credits-add' }))
         print(
           options,
           { data: { ...wireOf(entry), ...creditTotals(state) } },
@@ -36,15 +36,15 @@ export function addCreditVerbs(program: Command): void {
       }),
     )
   creditVerb(group, 'show', 'what there is, and what was spent').action((options: Options) =>
-    withAdmin(async (admin) => {
-      const credits = openCredits({ store: admin.store, hints: admin })
-      const state = need(await credits.get(await organizationOf(admin, options)))
+    withDatabase(async (database) => {
+      const credits = openCredits({ store: database.store, hints: database })
+      const state = need(await credits.get(await organizationOf(database, options)))
       print(options, { data: creditTotals(state) }, linesOf(state))
     }),
   )
   creditVerb(group, 'list', 'the entries, newest first').action((options: Options) =>
-    withAdmin(async (admin) => {
-      const entries = need(await listCredits(admin.store, await organizationOf(admin, options)))
+    withDatabase(async (database) => {
+      const entries = need(await listCredits(database.store, await organizationOf(database, options)))
       const rows = entries.map((entry) => [
         entry.createdAt.toISOString(),
         entry.kind,
@@ -64,7 +64,7 @@ function creditVerb(group: Command, name: string, description: string): Command 
   )
 }
 
-async function organizationOf({ store }: Admin, { organization }: Options): Promise<string> {
+async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
   return need(await findOrganization(store.sql, organization ?? null)).id
 }
 

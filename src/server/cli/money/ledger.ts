@@ -9,7 +9,7 @@ import { journalsFolder, segmentFiles } from '../../journal/segments.ts'
 import { isId } from '../../store/base/ids.ts'
 import { openLender } from '../../store/money/lender.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
 
@@ -39,7 +39,7 @@ export function addLedgerVerbs(program: Command): void {
     'check',
     'compute every counter and roll-up again from the ledger; exit code 1 when one differs',
   ).action((options: { json?: boolean }) =>
-    withAdmin(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
+    withDatabase(async ({ store }) => tellCheck(options, need(await checkLedger(store)))),
   )
   group
     .command('export')
@@ -48,20 +48,22 @@ export function addLedgerVerbs(program: Command): void {
     .option('--from <day>', 'first day, such as 2026-01-01', dayOf)
     .option('--to <day>', 'last day', dayOf)
     .option('--organization <ref>', 'id or name; left out: all')
-    .action((options: ExportOptions) => withAdmin((admin) => exportCsv(admin, options)))
+    .action((options: ExportOptions) => withDatabase((database) => exportCsv(database, options)))
   addCloseNode(group)
   wished(
     addVerb(group, 'forfeits', 'what dead fronts held for calls of which nobody knows the end, newest first'),
   )
     .option('--limit <count>', 'forfeits at most', countOf, FORFEITS_LISTED_DEFAULT)
-    .action((options: Inputs & { limit: number }) => withAdmin((admin) => tellForfeits(admin, options)))
+    .action((options: Inputs & { limit: number }) =>
+      withDatabase((database) => tellForfeits(database, options)),
+    )
   wished(addVerb(group, 'forgive', 'let forfeits go: what they counted is free again'))
     .requiredOption('--note <text>', 'why, for the audit log')
     .action((options: Inputs & { note: string }, command: Command) => {
       const query = queryOf(options)
       if (Object.keys(query).length === 0)
         command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
-      return withAdmin(async ({ store, by }) => {
+      return withDatabase(async ({ store, by }) => {
         const { forfeits, amountNano } = need(await forgive(store, { ...query, note: options.note }, by))
         print(
           options,
@@ -86,10 +88,10 @@ function addCloseNode(group: Command): void {
     .argument('<node>', 'id of the node, as `sluice doctor` names it')
     .option('--force', 'also when its journals are here, or its fronts may only be stopped')
     .action((node: string, options: CloseOptions) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         mayBeClosed(node, need(await journalsOf(store, node)), options)
         const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
-        const told = {
+        const result = {
           journals: done.journals,
           forfeits: done.forfeits,
           forfeited_nano_usd: String(done.forfeitedNano),
@@ -97,7 +99,7 @@ function addCloseNode(group: Command): void {
         }
         print(
           options,
-          told,
+          result,
           `${done.journals} journals closed, ${done.forfeits} forfeits\nUSD forfeited ${usdText(done.forfeitedNano)}, ` +
             `returned ${usdText(done.returnedNano)} (all accounts together)`,
         )
@@ -145,7 +147,7 @@ function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
 }
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {
-  const told = {
+  const result = {
     differences,
     difference_count: count,
     rows: sums.rows,
@@ -184,11 +186,14 @@ function tellCheck(options: { readonly json?: boolean }, { sums, differences, co
       `lent ${usdText(sums.lentNano)}, held by video jobs ${usdText(sums.heldNano)}, in dropped months ${usdText(sums.prunedNano)}`,
   )
   lines.push(count === 0 ? 'the books balance' : `${count} differences`)
-  print(options, told, lines.join('\n'))
+  print(options, result, lines.join('\n'))
   if (count > 0) throw new CliFailure(`the books do not balance: ${count} differences`)
 }
 
-async function exportCsv({ store }: Admin, { from, to, organization }: ExportOptions): Promise<void> {
+async function exportCsv(
+  { store }: DatabaseHandle,
+  { from, to, organization }: ExportOptions,
+): Promise<void> {
   const organizationId =
     organization === undefined ? undefined : need(await findOrganization(store.sql, organization)).id
   await exportLedger(
@@ -202,7 +207,7 @@ async function exportCsv({ store }: Admin, { from, to, organization }: ExportOpt
   )
 }
 
-async function tellForfeits({ store }: Admin, options: Inputs & { limit: number }): Promise<void> {
+async function tellForfeits({ store }: DatabaseHandle, options: Inputs & { limit: number }): Promise<void> {
   const forfeits = need(await listForfeits(store, queryOf(options), options.limit))
   const rows = forfeits.map((forfeit) => [
     forfeit.day,

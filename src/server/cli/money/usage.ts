@@ -7,7 +7,7 @@ import type { ActivitySums } from '../../ports/money/activity.ts'
 import { ACTIVITY_GROUPS, sumActivity, type ActivityGroup } from '../../store/money/activity.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { need, withAdmin, type Admin } from '../parts/database.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
 interface Options {
@@ -46,11 +46,11 @@ export function addUsageVerb(program: Command): void {
         command.error(`error: --${fault.path.slice(1)} takes ${fault.expected.replaceAll('`', '')}`, {
           exitCode: 2,
         })
-      return withAdmin((admin) => report(admin, options))
+      return withDatabase((database) => report(database, options))
     })
 }
 
-async function report({ store }: Admin, options: Options): Promise<void> {
+async function report({ store }: DatabaseHandle, options: Options): Promise<void> {
   const { by, from, to, workspace } = options
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
   const workspaceId =

@@ -4,7 +4,7 @@ import { openStorage } from '../../main/storage.ts'
 import type { Transaction } from '../../store/base/open.ts'
 import { monthsOfLedger, readTable, sequencesOf, tablesOf } from '../../store/lifecycle/table-copies.ts'
 import { VERSION } from '../../supervisor/version.ts'
-import { withAdmin, type Admin } from '../parts/database.ts'
+import { withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { BACKUP_ROOT_KEYS, BackupWriter, tablePath, type Manifest } from './backup-folder.ts'
 import { backUpContainers, backUpObject, backUpObjects } from './backup-objects.ts'
 import { restore } from './restore.ts'
@@ -23,14 +23,14 @@ export function addBackupVerbs(program: Command): void {
     .argument('<folder>', 'a folder that does not exist yet, or is empty')
     .option('--without-root-key', 'leave the root keys out: without them nothing sealed can be opened')
     .action((folder: string, options: BackupOptions) =>
-      withAdmin((admin) => backUp(admin, resolve(folder), options)),
+      withDatabase((database) => backUp(database, resolve(folder), options)),
     )
   addVerb(program, 'restore', 'bring a backup up again, into an installation that is empty')
     .argument('<folder>', 'what `sluice backup` wrote')
     .action((folder: string, options: { json?: boolean }) => restore(resolve(folder), options))
 }
 
-async function backUp({ store }: Admin, folder: string, options: BackupOptions): Promise<void> {
+async function backUp({ store }: DatabaseHandle, folder: string, options: BackupOptions): Promise<void> {
   const { config } = loadGeneration()
   const keys = options.withoutRootKey === true ? null : ownRootKeys()
   const to = new BackupWriter(folder)
@@ -63,7 +63,7 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
     has_root_keys: keys !== null,
   })
   const isNoted = keys === null || noteBackup(folder, keys, config)
-  const told = {
+  const result = {
     folder,
     files: to.files,
     bytes: to.bytes,
@@ -73,7 +73,7 @@ async function backUp({ store }: Admin, folder: string, options: BackupOptions):
   }
   print(
     options,
-    told,
+    result,
     [
       `${to.files} files, ${to.bytes} bytes in ${folder}`,
       ...(storage === null

@@ -4,7 +4,7 @@ import { retentionSteps } from '../../main/retention.ts'
 import type { KeptFor, PruneStep, RetentionKind } from '../../ports/operator/retention.ts'
 import { prune } from '../../runner/retention.ts'
 import { openRetentionLeases } from '../../store/base/retention-lease.ts'
-import { withAdmin, type Admin } from '../parts/database.ts'
+import { withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
 
@@ -21,10 +21,10 @@ export function addPruneVerb(program: Command): void {
     'remove what the settings keep no longer, as the node does every ten minutes; beside calls, with rests',
   )
     .option('--dry-run', 'only count what would go')
-    .action((options: Options) => withAdmin((admin) => pruneNow(admin, options)))
+    .action((options: Options) => withDatabase((database) => pruneNow(database, options)))
 }
 
-async function pruneNow({ store }: Admin, options: Options): Promise<void> {
+async function pruneNow({ store }: DatabaseHandle, options: Options): Promise<void> {
   const steps = retentionSteps(loadGeneration().config, { store, log: stderrLog })
   if (options.dryRun === true)
     return tell(
@@ -55,9 +55,9 @@ async function tell(
   steps: readonly PruneStep[],
   counts: ReadonlyMap<RetentionKind, number>,
 ): Promise<void> {
-  const told = []
+  const removals = []
   for (const { kind, keptFor, oldest } of steps) {
-    told.push({
+    removals.push({
       kind,
       kept: textOf(keptFor),
       rows: counts.get(kind) ?? 0,
@@ -65,7 +65,7 @@ async function tell(
     })
   }
   const isDry = options.dryRun === true
-  const rows = told.map(({ kind, kept, rows: count, oldest_at: at }) => [
+  const rows = removals.map(({ kind, kept, rows: count, oldest_at: at }) => [
     kind,
     kept ?? 'for ever',
     String(count),
@@ -73,7 +73,7 @@ async function tell(
   ])
   print(
     options,
-    { dry_run: isDry, data: told },
+    { dry_run: isDry, data: removals },
     table([['KIND', 'KEPT', isDry ? 'DUE' : 'REMOVED', 'OLDEST'], ...rows]),
   )
 }

@@ -184,7 +184,7 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
   const open = videos?.open ?? 0
   const { ended } = options
   const isWell = ledger.count === 0 && audit.faults.length === 0
-  const told = {
+  const result = {
     made_at: manifest.made_at,
     tables: manifest.tables.length,
     objects: manifest.objects,
@@ -198,7 +198,7 @@ async function tell(store: Store, { manifest }: Backup, options: TellOptions): P
   }
   print(
     options,
-    told,
+    result,
     [
       `restored what was backed up at ${manifest.made_at}: ${manifest.tables.length} tables, ${manifest.objects ?? 0} objects, ` +
         `${manifest.container_files ?? 0} container files`,

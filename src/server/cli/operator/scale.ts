@@ -27,7 +27,7 @@ export function addScaleVerb(program: Command): void {
     const { dataDir } = loadGeneration().config
     const pid = nodeOn(dataDir)
     const node = `the node (pid ${pid})`
-    const name = told(node, () => {
+    const name = signalled(node, () => {
       const left = leaveScaleRequest(dataDir, { fronts, workers })
       process.kill(pid, 'SIGUSR2')
       return left
@@ -51,9 +51,9 @@ function nodeOn(dataDir: string): number {
   return running.pid
 }
 
-function told<T>(node: string, tell: () => T): T {
+function signalled<T>(node: string, signal: () => T): T {
   try {
-    return tell()
+    return signal()
   } catch (cause) {
     throw new CliFailure(`${node} cannot be told: does it belong to another user?`, { cause })
   }

@@ -21,7 +21,7 @@ const HINT_WAIT_MS_MAX = 500
  * The command line's handle on the database: the store with everything that a verb needs to read and change
  * rows.
  */
-export interface Admin {
+export interface DatabaseHandle {
   readonly store: Store
   readonly publish: Hints['publish']
   /** The actor for the audit log. */
@@ -34,7 +34,7 @@ export interface Admin {
  * Opens the stores for one verb, and refuses a schema of another version. Throws CliFailure. Redis is
  * connected before the verb changes anything: a hint must leave as soon as its change has committed.
  */
-export async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(use: (database: DatabaseHandle) => Promise<T>): Promise<T> {
   try {
     return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
       const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli', caps })
@@ -70,7 +70,7 @@ function systemUser(): string | null {
 }
 
 /** The text by which a verb looked for something. */
-export interface Asked {
+export interface Lookup {
   readonly name: string
   /** The verb that lists the existing ones, as `keys list`. */
   readonly list: string
@@ -79,18 +79,18 @@ export interface Asked {
 }
 
 /**
- * The value, or a CliFailure with the failure's text. @param asked named where it is not there, with the
+ * The value, or a CliFailure with the failure's text. @param lookup named where it is not there, with the
  * remedy. C39
  */
-export function need<T>(outcome: Outcome<T>, asked?: Asked): T {
+export function need<T>(outcome: Outcome<T>, lookup?: Lookup): T {
   if (outcome.ok) return outcome.value
   const { failure } = outcome
-  const isNamed = asked === undefined || failure.detail !== undefined || !failure.name.endsWith('_unknown')
-  throw new CliFailure(isNamed ? textOf(failure) : `${textOf(failure)} ${remedyOf(asked)}`)
+  const isNamed = lookup === undefined || failure.detail !== undefined || !failure.name.endsWith('_unknown')
+  throw new CliFailure(isNamed ? textOf(failure) : `${textOf(failure)} ${remedyOf(lookup)}`)
 }
 
 /** A remedy: the given name, similar names, and the verb that lists the existing ones. */
-export function remedyOf({ name, list, among = [] }: Asked): string {
+export function remedyOf({ name, list, among = [] }: Lookup): string {
   return `You asked for ${shown(name)}.${hintOf(nearest(name, among))} \`sluice ${list}\` shows what is there.`
 }
 

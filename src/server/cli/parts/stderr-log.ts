@@ -12,6 +12,6 @@ export const stderrLog: Log = {
 function write(level: string, event: string, fields: Fields = {}): void {
   const textOf = (value: unknown): string =>
     value instanceof Error ? escapeControls(value.message) : escapeControlsInJson(value)
-  const told = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
-  process.stderr.write(`${level}: ${event}${told.join('')}\n`)
+  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(value)}`)
+  process.stderr.write(`${level}: ${event}${pairs.join('')}\n`)
 }

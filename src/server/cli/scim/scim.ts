@@ -6,7 +6,7 @@ import {
   revokeScimToken,
   type ScimToken,
 } from '../../store/scim/scim-tokens.ts'
-import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { expiryOf } from '../keys/key-options.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -25,7 +25,7 @@ export function addScimVerbs(program: Command): void {
   addVerb(group, 'list', 'list the tokens, newest first; never the tokens themselves')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
     .action((options: Options) =>
-      withAdmin(async ({ store }) => {
+      withDatabase(async ({ store }) => {
         const { organization } = options
         const organizationId =
           organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
@@ -36,7 +36,7 @@ export function addScimVerbs(program: Command): void {
   addVerb(group, 'revoke', 'end a token for good; every front obeys')
     .argument('<id>', 'id of the token, as `scim tokens list` shows it')
     .action((id: string, options: Options) =>
-      withAdmin(async ({ store, publish, by }) => {
+      withDatabase(async ({ store, publish, by }) => {
         const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
         await publish(change)
         print(options, { id, revoked: true, epoch: change.n }, `revoked ${id}`)
@@ -50,7 +50,7 @@ function addCreate(group: Command): void {
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
     .action((options: Options & { readonly name: string; readonly expires?: Date }) =>
-      withAdmin(async ({ store, publish, by }) => {
+      withDatabase(async ({ store, publish, by }) => {
         const { name, organization = null, expires: expiresAt = null } = options
         const { id: organizationId } = need(await findOrganization(store.sql, organization))
         const { token, key, change } = need(

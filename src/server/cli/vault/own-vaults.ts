@@ -4,12 +4,12 @@ import type { Vaults } from '../../ports/vault/vault.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
 import { VaultKeys } from '../../vault/vault-keys.ts'
 import { openVaults } from '../../vault/vaults.ts'
-import type { Admin } from '../parts/database.ts'
+import type { DatabaseHandle } from '../parts/database.ts'
 import { ownRootKeys } from './root-keys.ts'
 
 /** The vaults of this installation, sealed on this thread: a verb blocks no other work. Throws CliFailure. */
 export async function withVaults<T>(
-  { store, publish }: Admin,
+  { store, publish }: DatabaseHandle,
   use: (vaults: Vaults) => Promise<T>,
 ): Promise<T> {
   const rows = openSecretRows(store, publish)

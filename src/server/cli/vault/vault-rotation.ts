@@ -13,7 +13,7 @@ import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { rotateData, type DataRotation } from '../../vault/rotate-data.ts'
 import { rotateRoot, type RootRotation } from '../../vault/rotate-root.ts'
 import { VaultKeys } from '../../vault/vault-keys.ts'
-import { need, remedyOf, withAdmin } from '../parts/database.ts'
+import { need, remedyOf, withDatabase } from '../parts/database.ts'
 import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
@@ -40,7 +40,7 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
   addVerb(group, 'rotate-root', 'wrap every key of vaults and of files with the current root key')
     .option('--new', 'make a root key first, before the others in the file of the data directory')
     .action((options: Options & { new?: true }) =>
-      withAdmin(({ store, by }) => {
+      withDatabase(({ store, by }) => {
         return runRoot({ store, by, options, outcome })
       }),
     )
@@ -52,14 +52,16 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
       '--made-before <time>',
       'leave the keys that were made then or later: goes on with an interrupted run',
     )
-    .action((options: DataOptions) => withAdmin(({ store, by }) => runData({ store, by, options, outcome })))
+    .action((options: DataOptions) =>
+      withDatabase(({ store, by }) => runData({ store, by, options, outcome })),
+    )
   addConfirmRootVerb(group)
   addStatusVerb(group, outcome)
 }
 
 interface Run<O> {
   readonly store: Store
-  readonly by: Parameters<Parameters<typeof withAdmin>[0]>[0]['by']
+  readonly by: Parameters<Parameters<typeof withDatabase>[0]>[0]['by']
   readonly options: O
   readonly outcome: Outcome
 }

@@ -14,7 +14,7 @@ import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
 import { findAttachableVault } from '../../store/vault/attachable-vaults.ts'
 import type { Store } from '../../store/base/open.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
-import { need, withAdmin } from '../parts/database.ts'
+import { need, withDatabase } from '../parts/database.ts'
 import { withVaults } from './own-vaults.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -38,11 +38,11 @@ export function addVaultSecretVerbs(group: Command): void {
     .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
       const hosts = hostsOf(options.host, command)
       const value = valueOf(readFileSync(STANDARD_INPUT), command)
-      await withAdmin(async (admin) => {
-        const { store, by } = admin
+      await withDatabase(async (database) => {
+        const { store, by } = database
         const scope = await scopeOf(store, options.vault)
         const stored = need(
-          await withVaults(admin, (vaults) => vaults.put(scope, { name, hosts, value }, by)),
+          await withVaults(database, (vaults) => vaults.put(scope, { name, hosts, value }, by)),
         )
         print(options, secretAnswer(stored), `${name}: stored for ${hosts.join(', ')}`)
       })
@@ -51,7 +51,7 @@ export function addVaultSecretVerbs(group: Command): void {
     .argument('<name>', SECRET_NAME_RULES, nameOf)
     .requiredOption('--vault <id>', 'id of the vault')
     .action((name: string, options: Options) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const scope = await scopeOf(store, options.vault)
         const removed = await openSecretRows(store).remove(scope, name, by)
         const among = removed.ok ? [] : (await everySecret(store, scope)).map((secret) => secret.name)
@@ -62,7 +62,7 @@ export function addVaultSecretVerbs(group: Command): void {
   addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
     .requiredOption('--vault <id>', 'id of the vault')
     .action((options: Options) =>
-      withAdmin(async ({ store }) => {
+      withDatabase(async ({ store }) => {
         const secrets = await everySecret(store, await scopeOf(store, options.vault))
         const rows = secrets.map(({ name, hosts, createdAt }) => [
           name,

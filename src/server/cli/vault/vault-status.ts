@@ -3,7 +3,7 @@ import { sealingKeyUse } from '../../store/vault/data-rotation.ts'
 import { nodesOnOtherRootKey } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { rootKeyUses } from '../../store/vault/root-rotation.ts'
-import { withAdmin } from '../parts/database.ts'
+import { withDatabase } from '../parts/database.ts'
 import { ownRootKeys } from './root-keys.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -14,7 +14,7 @@ export function addStatusVerb(group: Command, outcome: { code: number | null }):
     'status',
     'what each root key wraps, which can be destroyed, and secrets on old sealing keys',
   ).action((options: { json?: boolean }) =>
-    withAdmin(async ({ store }) => {
+    withDatabase(async ({ store }) => {
       const status = await statusOf(store)
       print(options, status, textOf(status))
       if (!status.ok) outcome.code = 1

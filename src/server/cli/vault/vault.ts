@@ -7,7 +7,7 @@ import {
 } from '../../store/vault/attachable-vaults.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
@@ -28,7 +28,7 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
     .requiredOption('--workspace <ref>', 'id or slug')
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
     .action((options: Options & { name: string; workspace: string }) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const { organization } = options
         const id =
           organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
@@ -44,7 +44,7 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
   addVerb(group, 'list', 'list the vaults that interns may have attached')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
     .action((options: Options) =>
-      withAdmin(async ({ store }) => {
+      withDatabase(async ({ store }) => {
         const { organization } = options
         const id =
           organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
@@ -56,7 +56,7 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
   addVerb(group, 'delete', 'remove such a vault with every secret in it')
     .argument('<id>', 'id of the vault')
     .action((id: string, options: Options) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })
         print(options, { id, deleted: true }, `deleted ${id}`)
       }),

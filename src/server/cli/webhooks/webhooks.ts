@@ -11,7 +11,7 @@ import { listDeliveries, replayDeliveries, type SeenDelivery } from '../../store
 import { openWebhookSecretRows } from '../../store/webhooks/secrets.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { openWebhookSecrets } from '../../vault/webhook-secrets.ts'
-import { need, remedyOf, withAdmin, type Admin } from '../parts/database.ts'
+import { need, remedyOf, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { rootRing } from '../vault/root-keys.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
 
@@ -29,11 +29,11 @@ export function addWebhookVerbs(program: Command): void {
   const secret = group.command('secret').description('what the webhooks of a workspace are signed with')
   addSecretVerb(secret, 'show', 'print the signing secret, and those that still sign beside it').action(
     (workspace: string, options: Options) =>
-      withSecrets(workspace, options, async (secrets, admin, found) => {
+      withSecrets(workspace, options, async (secrets, database, found) => {
         const current = need(await secrets.current(found.id))
-        await admin.store.sql.begin((tx) =>
+        await database.store.sql.begin((tx) =>
           appendAudit(tx, {
-            ...admin.by,
+            ...database.by,
             organizationId: found.organizationId,
             workspaceId: found.id,
             operation: 'cli.webhooks-secret-show',
@@ -67,10 +67,11 @@ function addList(group: Command): void {
     .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
     .option('--limit <count>', 'how many at most', countOf, LISTED)
     .action((options: Options & { state?: DeliveryState; limit: number }) =>
-      withAdmin(async (admin) => {
+      withDatabase(async (database) => {
         const { workspace, state = null, limit } = options
-        const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
-        const deliveries = need(await listDeliveries(admin.store, { workspaceId, state, limit }))
+        const workspaceId =
+          workspace === undefined ? null : (await workspaceOf(database, workspace, options)).id
+        const deliveries = need(await listDeliveries(database.store, { workspaceId, state, limit }))
         print(options, { data: deliveries.map(wireOf) }, tableOf(deliveries))
       }),
     )
@@ -91,14 +92,15 @@ function addReplay(group: Command): void {
         command.error('error: it takes an id, or --dead', { exitCode: 2 })
       if (id !== undefined && options.workspace !== undefined)
         command.error('error: --workspace goes with --dead', { exitCode: 2 })
-      return withAdmin(async (admin) => {
+      return withDatabase(async (database) => {
         const { workspace } = options
         if (id !== undefined && !isId(id))
           throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
-        const workspaceId = workspace === undefined ? null : (await workspaceOf(admin, workspace, options)).id
+        const workspaceId =
+          workspace === undefined ? null : (await workspaceOf(database, workspace, options)).id
         const input = id === undefined ? { id: null, workspaceId } : { id }
         const { count: replayed } = need(
-          await replayDeliveries(admin.store, input, { ...admin.by, operation: 'cli.webhooks-replay' }),
+          await replayDeliveries(database.store, input, { ...database.by, operation: 'cli.webhooks-replay' }),
         )
         if (id !== undefined && replayed === 0)
           throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
@@ -119,22 +121,22 @@ function addSecretVerb(group: Command, name: string, description: string): Comma
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
 }
 
-type UseSecrets = (secrets: WebhookSecrets, admin: Admin, workspace: Workspace) => Promise<void>
+type UseSecrets = (secrets: WebhookSecrets, database: DatabaseHandle, workspace: Workspace) => Promise<void>
 
 function withSecrets(reference: string, options: Options, use: UseSecrets): Promise<void> {
-  return withAdmin(async (admin) => {
-    const { store } = admin
-    const workspace = await workspaceOf(admin, reference, options)
+  return withDatabase(async (database) => {
+    const { store } = database
+    const workspace = await workspaceOf(database, reference, options)
     await use(
       openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing: rootRing(store), randomBytes }),
-      admin,
+      database,
       workspace,
     )
   })
 }
 
 async function workspaceOf(
-  { store }: Admin,
+  { store }: DatabaseHandle,
   reference: string,
   { organization }: Options,
 ): Promise<Workspace> {

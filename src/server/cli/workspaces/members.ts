@@ -7,7 +7,7 @@ import { addMember, listMembers, removeMember } from '../../store/workspaces/mem
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
 interface Options {
@@ -19,7 +19,7 @@ interface Options {
 export function addMemberVerbs(program: Command): void {
   const group = program.command('members').description('members of workspaces')
   ofWorkspace(group, 'list', 'list the members of a workspace').action((ref: string, options: Options) =>
-    withAdmin(async ({ store }) => {
+    withDatabase(async ({ store }) => {
       const workspace = await workspaceOf(store, ref, options)
       const { rows, totalCount } = await listMembers(store.sql, workspace.id, { limit: ALL, offset: 0 })
       const lines = rows.map(({ userName, role, grants, userId }) => [
@@ -45,29 +45,34 @@ export function addMemberVerbs(program: Command): void {
       new Option('--role <role>', 'what the member may do').choices([...MEMBER_ROLES]).default('member'),
     )
     .action((ref: string, userName: string, options: Options & { role: MemberRole }) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const workspace = await workspaceOf(store, ref, options)
         const user = need(await addMember(store, { workspace, userName, role: options.role }, by))
-        const told = {
+        const result = {
           workspace_id: workspace.id,
           user_id: user.id,
           user_name: user.userName,
           role: options.role,
         }
-        print(options, told, `${user.userName} is ${options.role} of ${workspace.slug}`)
+        print(options, result, `${user.userName} is ${options.role} of ${workspace.slug}`)
       }),
     )
   ofWorkspace(group, 'remove', 'take away a membership that was given by `members add`; others stay')
     .argument('<user>', 'user name or id')
     .action((ref: string, userName: string, options: Options) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const workspace = await workspaceOf(store, ref, options)
         const user = need(await removeMember(store, { workspace, userName }, by), {
           name: userName,
           list: `members list ${ref}`,
         })
-        const told = { workspace_id: workspace.id, user_id: user.id, user_name: user.userName, removed: true }
-        print(options, told, `removed ${user.userName} from ${workspace.slug}`)
+        const result = {
+          workspace_id: workspace.id,
+          user_id: user.id,
+          user_name: user.userName,
+          removed: true,
+        }
+        print(options, result, `removed ${user.userName} from ${workspace.slug}`)
       }),
     )
 }

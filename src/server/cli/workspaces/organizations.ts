@@ -9,7 +9,7 @@ import {
   listOrganizations,
   type Organization,
 } from '../../store/workspaces/organizations.ts'
-import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
 interface Json {
@@ -33,7 +33,7 @@ function addCaps(group: Command): void {
     .option('--vaults <count>', 'attachable vaults at most, or default', capOf)
     .option('--secrets <count>', 'secrets in attachable vaults at most, or default', capOf)
     .action((ref: string, { json, apiKeys, ...others }: CapsOptions) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const { id } = need(await findOrganization(store.sql, ref))
         const named = Object.entries({ ...others, ...(apiKeys !== undefined && { api_keys: apiKeys }) })
         const changes: CapChanges = Object.fromEntries(
@@ -71,7 +71,7 @@ export function addOrganizationVerbs(program: Command): void {
   addVerb(group, 'create', 'make an organization with its workspace `default`')
     .requiredOption('--name <name>', 'its name', nameOf)
     .action((options: Json & { name: string }) =>
-      withAdmin(async ({ store, by }) => {
+      withDatabase(async ({ store, by }) => {
         const actor = { ...by, operation: 'cli.organizations-create' }
         const { organization, workspace } = need(await createOrganization(store, options, actor))
         print(options, { ...wireOf(organization), default_workspace_id: workspace.id }, organization.id)
@@ -79,7 +79,7 @@ export function addOrganizationVerbs(program: Command): void {
     )
   addCaps(group)
   addVerb(group, 'list', 'list the organizations').action((options: Json) =>
-    withAdmin(async ({ store }) => {
+    withDatabase(async ({ store }) => {
       const organizations = need(await listOrganizations(store))
       const rows = organizations.map(({ id, name }) => [id, name])
       print(options, { data: organizations.map(wireOf) }, table([['ID', 'NAME'], ...rows]))

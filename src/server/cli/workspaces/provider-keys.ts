@@ -10,7 +10,7 @@ import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
 import type { VaultScope, Vaults } from '../../ports/vault/vault.ts'
 import { filesAddress } from '../../upstream/files/provider-files.ts'
-import { need, type Admin } from '../parts/database.ts'
+import { need, type DatabaseHandle } from '../parts/database.ts'
 import { withVaults } from '../vault/own-vaults.ts'
 import { CliFailure, loadGeneration } from '../parts/verb.ts'
 
@@ -72,15 +72,15 @@ export function parseProviderKey(text: string, hosts: KeyHosts): ProviderKeyInpu
  * CliFailure.
  */
 export async function setProviderKeys(
-  admin: Admin,
+  database: DatabaseHandle,
   scope: VaultScope,
   inputs: readonly ProviderKeyInput[],
 ): Promise<readonly ProviderKeyChange[]> {
   if (inputs.length === 0) return []
-  return withVaults(admin, async (vaults) => {
+  return withVaults(database, async (vaults) => {
     const changes: ProviderKeyChange[] = []
     for (const input of inputs)
-      changes.push({ provider: input.provider, is: await set(vaults, { admin, scope, input }) })
+      changes.push({ provider: input.provider, is: await set(vaults, { database, scope, input }) })
     return changes
   })
 }
@@ -88,10 +88,10 @@ export async function setProviderKeys(
 async function set(
   vaults: Vaults,
   {
-    admin: { by },
+    database: { by },
     scope,
     input,
-  }: { readonly admin: Admin; readonly scope: VaultScope; readonly input: ProviderKeyInput },
+  }: { readonly database: DatabaseHandle; readonly scope: VaultScope; readonly input: ProviderKeyInput },
 ): Promise<ProviderKeyChange['is']> {
   const name = providerKeyName(input.provider)
   if (input.key !== null) {

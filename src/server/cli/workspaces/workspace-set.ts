@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { setWorkspace, type WorkspaceSettings } from '../../store/workspaces/workspaces.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { need, withAdmin } from '../parts/database.ts'
+import { need, withDatabase } from '../parts/database.ts'
 import {
   keyHosts,
   parseProviderKey,
@@ -43,8 +43,8 @@ export function addSetVerb(group: Command): void {
           exitCode: 2,
         })
       }
-      await withAdmin(async (admin) => {
-        const { store, publish, by } = admin
+      await withDatabase(async (database) => {
+        const { store, publish, by } = database
         const { organization } = options
         const organizationId =
           organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
@@ -55,7 +55,7 @@ export function addSetVerb(group: Command): void {
           workspace = set.workspace
         }
         const scope = { organizationId: workspace.organizationId, workspaceId: workspace.id, internId: null }
-        const changes = await setProviderKeys(admin, scope, inputs)
+        const changes = await setProviderKeys(database, scope, inputs)
         const { isInProgramme: programme, mayWriteVault: vault_writes } = workspace
         const lines = changes.map(({ provider, is }) => `${provider}: ${is}`)
         if (settings !== null)

@@ -6,7 +6,7 @@ import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { createWorkspace, listWorkspaces, updateWorkspace } from '../../store/workspaces/workspaces.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { nameOf, need, withAdmin } from '../parts/database.ts'
+import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { addChangeOptions, changesOf, slugOf, type ChangeOptions } from './workspace-options.ts'
 import { addSetVerb } from './workspace-set.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
@@ -25,7 +25,7 @@ export function addWorkspaceVerbs(program: Command): void {
   addVerb(group, 'list', 'list the workspaces')
     .option('--organization <ref>', 'id or name; left out: of all organizations')
     .action((options: Options) =>
-      withAdmin(async ({ store }) => {
+      withDatabase(async ({ store }) => {
         const workspaces = need(await listWorkspaces(store, await organizationOf(store, options)))
         const rows = workspaces.map((workspace) => [
           workspace.id,
@@ -41,7 +41,7 @@ export function addWorkspaceVerbs(program: Command): void {
       }),
     )
   ofWorkspace(group, 'get', 'show a workspace').action((ref: string, options: Options) =>
-    withAdmin(async ({ store }) => {
+    withDatabase(async ({ store }) => {
       const workspace = need(await findWorkspace(store.sql, ref, await organizationOf(store, options)))
       print(options, wireOf(workspace), textOf(workspace))
     }),
@@ -61,7 +61,7 @@ function addCreate(group: Command): void {
     )
     .option('--organization <ref>', 'id or name; may be left out when there is one')
   addChangeOptions(verb).action((options: CreateOptions) =>
-    withAdmin(async ({ store, by }) => {
+    withDatabase(async ({ store, by }) => {
       const { id } = need(await findOrganization(store.sql, options.organization ?? null))
       const { name, slug } = options
       const input = { organizationId: id, name, slug, ...(await changesOf(options)) }
@@ -78,7 +78,7 @@ function addUpdate(group: Command): void {
     .option('--name <name>', 'its name', nameOf)
     .option('--slug <slug>', 'its new slug; the old one is free at once', slugOf)
   addChangeOptions(verb).action((ref: string, options: Partial<CreateOptions>, command: Command) =>
-    withAdmin(async ({ store, publish, by }) => {
+    withDatabase(async ({ store, publish, by }) => {
       const { name, slug } = options
       const changes = {
         ...(name !== undefined && { name }),
@@ -102,7 +102,7 @@ function addDelete(group: Command): void {
   ofWorkspace(group, 'delete', 'end a workspace with its keys, interns, vaults and files')
     .option('--confirm-default', 'also when it is the default one; the oldest other becomes the default')
     .action((ref: string, options: Options & { confirmDefault?: boolean }) =>
-      withAdmin(async ({ store, publish, by }) => {
+      withDatabase(async ({ store, publish, by }) => {
         const { id, slug, organizationId } = need(
           await findWorkspace(store.sql, ref, await organizationOf(store, options)),
         )

@@ -122,7 +122,7 @@ function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: P
     : embedWith(call, models, { body, sessionId, hops, ports })
 }
 
-interface Asked {
+interface EmbedInput {
   readonly body: Complete<EmbeddingsRequest>
   readonly sessionId: string | null
   readonly hops: number
@@ -132,7 +132,7 @@ interface Asked {
 function embedWith(
   call: EmbeddingsCall,
   known: Awaited<ReturnType<typeof modelsOf>>,
-  { body, sessionId, hops, ports }: Asked,
+  { body, sessionId, hops, ports }: EmbedInput,
 ): Answered {
   if (!known.ok) return known
   const found = known.value.resolve(body.model)
@@ -170,14 +170,14 @@ interface Planned {
  * Design §6.
  */
 async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
-  const asked = ports.spend.hold({
+  const pending = ports.spend.hold({
     key: call.key,
     bound: plan.bound,
     facts: { requestId: call.requestId, operation: OPERATION, model: model.id },
     signal: () => call.signal,
     deadlineAt: call.deadlineAt,
   })
-  const held = asked instanceof Promise ? await asked : asked
+  const held = pending instanceof Promise ? await pending : pending
   if (!held.ok) return held
   const written = held.value.written()
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')

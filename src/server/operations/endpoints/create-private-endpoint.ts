@@ -114,9 +114,9 @@ interface Left {
 }
 
 function withDraft(failure: Failure, { endpoint, validation }: Left, ports: Ports): Outcome<never> {
-  const told = validation === null ? null : { passed: validation.passed, checks: validation.checks }
+  const rendered = validation === null ? null : { passed: validation.passed, checks: validation.checks }
   return {
     ok: false,
-    failure: { ...failure, data: { endpoint: wholeOf(endpoint, ports), validation: told } },
+    failure: { ...failure, data: { endpoint: wholeOf(endpoint, ports), validation: rendered } },
   }
 }

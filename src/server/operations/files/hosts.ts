@@ -27,9 +27,9 @@ export const HOST_FAILURES = [
 ] as const satisfies readonly FailureName[]
 
 /** The workspace of the caller. Failure: workspace_forbidden (the query names another one). B1.7. */
-export function workspaceOf(key: KeyRecord, asked?: string): Outcome<string> {
+export function workspaceOf(key: KeyRecord, named?: string): Outcome<string> {
   const own = ownWorkspaceOf(key)
-  return asked === undefined || asked.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
+  return named === undefined || named.toLowerCase() === own ? ok(own) : fail('workspace_forbidden')
 }
 
 type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestId'>
@@ -42,9 +42,9 @@ type FilesCall = Pick<Call<unknown, FileScopeQuery>, 'key' | 'query' | 'requestI
 export async function hostOf(operation: string, call: FilesCall, ports: Ports): Promise<Outcome<FileHost>> {
   const {
     key,
-    query: { provider, workspace_id: asked },
+    query: { provider, workspace_id: named },
   } = call
-  const workspace = workspaceOf(key, asked)
+  const workspace = workspaceOf(key, named)
   if (!workspace.ok) return workspace
   if (provider === undefined) return ok(ownHost(workspace.value, ports))
   const scope = { organizationId: key.organizationId, workspaceId: workspace.value, internId: key.internId }

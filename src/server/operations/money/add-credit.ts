@@ -51,14 +51,14 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
     const booked = await ports.credits.add(request, { ...changedBy(call), operation: 'credits.add' })
     if (!booked.ok) return booked
     const { entry, state } = booked.value
-    const told = {
+    const rendered = {
       id: entry.id,
       kind: entry.kind,
       amount_usd: usdOfNano(entry.amountNano),
       note: entry.note,
       created_at: entry.createdAt.toISOString(),
     }
-    return ok({ kind: 'json', value: { data: { ...told, ...creditTotals(state) } } })
+    return ok({ kind: 'json', value: { data: { ...rendered, ...creditTotals(state) } } })
   },
 })
 

@@ -26,10 +26,10 @@ export const getAdminStorage = defineOperation({
     const found = await admin.storage(key.organizationId, pageOf(query))
     if (!found.ok) return found
     const { rows, totalCount, sweep } = found.value
-    const told = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }
+    const lastSweep = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }
     return ok({
       kind: 'json',
-      value: { data: { workspaces: rows.map(storageWire), sweep: told }, total_count: totalCount },
+      value: { data: { workspaces: rows.map(storageWire), sweep: lastSweep }, total_count: totalCount },
     })
   },
 })

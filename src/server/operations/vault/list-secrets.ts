@@ -36,7 +36,7 @@ export const listSecrets = defineOperation({
   statuses: VAULT_STATUSES,
   failures: ['query_invalid', 'vault_unknown', ...VAULT_FAILURES],
   example: { query: { limit: 20 } },
-  run: async (call, { vaults }) => told(await vaults.list(workspaceScope(call), pageOf(call.query))),
+  run: async (call, { vaults }) => listReply(await vaults.list(workspaceScope(call), pageOf(call.query))),
 })
 
 /** Lists the secrets of one intern's own vault by name. Source: B2.4. */
@@ -54,7 +54,7 @@ export const listInternSecrets = defineOperation({
   statuses: VAULT_STATUSES,
   failures: ['query_invalid', 'intern_unknown', ...VAULT_FAILURES],
   example: { params: { intern_id: EXAMPLE_INTERN }, query: { limit: 20 } },
-  run: async (call, { vaults }) => told(await vaults.list(internScope(call), pageOf(call.query))),
+  run: async (call, { vaults }) => listReply(await vaults.list(internScope(call), pageOf(call.query))),
 })
 
 /** Lists the secrets that an intern can use, and the source of each. Source: B2.4. */
@@ -84,7 +84,7 @@ export const listEffectiveSecrets = defineOperation({
   },
 })
 
-function told(page: Outcome<SecretPage>): Outcome<Success> {
+function listReply(page: Outcome<SecretPage>): Outcome<Success> {
   if (!page.ok) return page
   const { data, isCut } = cutPage(page.value.secrets, secretAnswer)
   return ok({ kind: 'json', value: { data, has_more: isCut || page.value.hasMore } })

@@ -7,7 +7,7 @@ import { Findings } from './findings.ts'
 import { pictureOf } from './picture.ts'
 import { referencesOf } from './references.ts'
 
-export interface Asked {
+export interface VideoRequestInput {
   readonly body: VideoBody
   readonly facts: VideoFacts
   /** Slug of the provider that makes the video. */
@@ -27,7 +27,7 @@ export function videoRequestOf({
   provider,
   previousUpstreamId,
   remixedSeconds,
-}: Asked): Outcome<VideoRequest> {
+}: VideoRequestInput): Outcome<VideoRequest> {
   const findings = new Findings()
   findings.among('/duration', body.duration, remixedSeconds === null ? facts.durations : [remixedSeconds])
   const picture = pictureOf(body, facts, findings)

@@ -138,13 +138,13 @@ export async function targetOf(
 }
 
 export function memberAnswer({ userId, userName, displayName, email, role, grants }: Member): MemberShape {
-  const told = grants.map((grant) => ({
+  const rendered = grants.map((grant) => ({
     source: grant.source,
     mapping_id: grant.mappingId,
     role: grant.role,
     created_at: grant.createdAt.toISOString(),
   }))
-  const [first] = told
+  const [first] = rendered
   if (first === undefined) throw new Error('a member has a grant')
   return {
     user_id: userId,
@@ -152,7 +152,7 @@ export function memberAnswer({ userId, userName, displayName, email, role, grant
     display_name: displayName,
     email,
     role,
-    grants: told,
+    grants: rendered,
     created_at: first.created_at,
   }
 }

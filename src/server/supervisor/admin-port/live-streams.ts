@@ -74,7 +74,7 @@ class LiveStream {
   /** Milliseconds at which the key was last confirmed as an operator's. */
   #knownAt: number
   /** Milliseconds at which the key was last checked. */
-  #askedAt: number
+  #checkedAt: number
   /** Milliseconds since which the reader takes nothing; null while the reader takes data. */
   #stalledAt: number | null = null
 
@@ -84,7 +84,7 @@ class LiveStream {
     this.#authorization = authorization
     this.#now = options.now ?? (() => performance.now())
     this.#knownAt = this.#now()
-    this.#askedAt = this.#knownAt
+    this.#checkedAt = this.#knownAt
   }
 
   begin(): void {
@@ -95,7 +95,7 @@ class LiveStream {
   #tell(view: string | null): void {
     if (view === null) return void this.#response.end()
     const now = this.#now()
-    if (now - this.#askedAt >= ADMIN_KEY_MS_MAX - LIVE_LOOK_MS) void this.#askAgain(now)
+    if (now - this.#checkedAt >= ADMIN_KEY_MS_MAX - LIVE_LOOK_MS) void this.#askAgain(now)
     // A slow reader misses views and gets the newest one when it can: views are not queued.
     if (this.#response.writableLength === 0) {
       this.#stalledAt = null
@@ -107,7 +107,7 @@ class LiveStream {
   }
 
   async #askAgain(now: number): Promise<void> {
-    this.#askedAt = now
+    this.#checkedAt = now
     const { kind } = await this.#options.keys.check(this.#authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
     // The view stays open while no front can check the key: an operator needs it most then.

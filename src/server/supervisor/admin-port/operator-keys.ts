@@ -62,8 +62,8 @@ export class OperatorKeys {
     const digest = hashOfKey(key)
     const knownAt = this.#known.get(digest)
     if (knownAt !== undefined && this.#now() - knownAt <= msMax) return OPERATOR
-    const asked = this.#asking.get(digest)
-    if (asked !== undefined) return asked
+    const pending = this.#asking.get(digest)
+    if (pending !== undefined) return pending
     if (this.#asking.size >= ADMIN_KEYS_MAX) return { kind: 'undecided', answer: failed({ name: 'busy' }) }
     const asking = this.#ask(key, digest).finally(() => this.#asking.delete(digest))
     this.#asking.set(digest, asking)
@@ -72,14 +72,14 @@ export class OperatorKeys {
 
   async #ask(key: string, digest: string): Promise<KeyCheck> {
     // The time is taken before the call: the result may have changed since then.
-    const askedAt = this.#now()
+    const beganAt = this.#now()
     const answer = await this.#port.read(SESSION, ['authorization', `Bearer ${key}`], ADMIN_KEY_CHECK_MS_MAX)
     this.#known.delete(digest)
     if (answer === null)
       return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front answers.' }) }
     if (answer.status !== OK)
       return { kind: REFUSALS.includes(answer.status) ? 'refused' : 'undecided', answer: passedOn(answer) }
-    this.#remember(digest, askedAt)
+    this.#remember(digest, beganAt)
     return OPERATOR
   }
 

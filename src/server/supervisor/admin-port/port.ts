@@ -32,7 +32,7 @@ export interface AdminOptions extends LiveSource {
 }
 
 /** The open admin port. */
-export interface Admin {
+export interface AdminPort {
   /** Sets the certificates that fronts serve with from now on. */
   trust(pems: readonly string[]): void
   /** Ends the live views, since the node is ending. */
@@ -48,7 +48,7 @@ const NOT_UP: Failure = { name: 'busy', detail: 'The node is starting or shuttin
  * Opens the operator's port, apart from the public port: `/metrics`, `/readyz` and `/healthz`, and the
  * dashboard with its calls. C29. Throws `StartRefused` when the address is taken.
  */
-export async function startAdmin(options: AdminOptions): Promise<Admin> {
+export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
   const desk = new AdminDesk(options)
   const server = createServer({ requestTimeout: ADMIN_REQUEST_MS_MAX }, (request, response) => {
     response.on('error', () => undefined)

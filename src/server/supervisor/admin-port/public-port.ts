@@ -26,7 +26,7 @@ export interface PublicPortOptions {
 }
 
 /** A request to the public port. */
-export interface Asked {
+export interface PublicRequest {
   readonly method: string
   /** The path with its query. */
   readonly path: string
@@ -70,7 +70,7 @@ export class PublicPort {
   }
 
   /** Begins a call; the caller of this method writes the body and ends it. */
-  ask({ method, path, headers, signal }: Asked): ClientRequest {
+  ask({ method, path, headers, signal }: PublicRequest): ClientRequest {
     const { host, port, isTls } = this.#options
     const own = ['host', `${host.includes(':') ? `[${host}]` : host}:${port}`]
     const options: PinnedOptions = {
@@ -88,15 +88,15 @@ export class PublicPort {
 
   /** Makes a GET without a body; null when no front answers in time. */
   async read(path: string, headers: readonly string[], msMax: number): Promise<SmallAnswer | null> {
-    const asked = { method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) }
-    const answer = await this.#readOnce(asked)
-    const again = answer === STALE ? await this.#readOnce(asked) : answer
+    const call = { method: 'GET', path, headers, signal: AbortSignal.timeout(msMax) }
+    const answer = await this.#readOnce(call)
+    const again = answer === STALE ? await this.#readOnce(call) : answer
     return again === STALE ? null : again
   }
 
-  #readOnce(asked: Asked): Promise<SmallAnswer | typeof STALE | null> {
+  #readOnce(call: PublicRequest): Promise<SmallAnswer | typeof STALE | null> {
     return new Promise((resolve) => {
-      const request = this.ask(asked)
+      const request = this.ask(call)
       request.once('error', (cause) => resolve(isStale(request, cause) ? STALE : null))
       request.once(
         'response',

@@ -87,23 +87,23 @@ class RelayedCall {
   }
 
   #ask(answered: () => void): void {
-    const asked = this.#port.ask({
+    const outgoing = this.#port.ask({
       method: this.#request.method ?? 'GET',
       path: this.#request.url ?? '/',
       headers: this.#headers(),
       signal: this.#ending.signal,
     })
-    asked.once('response', (answer) => {
+    outgoing.once('response', (answer) => {
       answered()
       this.#answer(answer)
     })
-    asked.once('error', (cause) => {
-      if (isStale(asked, cause) && !this.#hasBody && BODILESS.has(this.#request.method ?? ''))
+    outgoing.once('error', (cause) => {
+      if (isStale(outgoing, cause) && !this.#hasBody && BODILESS.has(this.#request.method ?? ''))
         return this.#ask(answered)
       this.#fail()
     })
-    if (this.#hasBody) this.#send(asked)
-    else asked.end()
+    if (this.#hasBody) this.#send(outgoing)
+    else outgoing.end()
   }
 
   #headers(): readonly string[] {
@@ -128,7 +128,7 @@ class RelayedCall {
     return length === '0' ? [...kept, 'transfer-encoding', 'chunked'] : [...kept, 'content-length', length]
   }
 
-  #send(asked: ClientRequest): void {
+  #send(outgoing: ClientRequest): void {
     let bytes = 0
     const bounded = new Transform({
       transform: (piece: Buffer, _encoding, done) => {
@@ -140,7 +140,7 @@ class RelayedCall {
     })
     // Each stream reports its own failure, so that the callback needs no error.
     this.#request.pipe(bounded)
-    pipeline(bounded, asked, () => {
+    pipeline(bounded, outgoing, () => {
       this.#request.unpipe(bounded)
       this.#request.resume()
       if (this.#failure === TOO_LARGE) this.#fail()

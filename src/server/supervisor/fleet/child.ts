@@ -44,9 +44,9 @@ export class Child {
   #isInspected = false
   #reason = ''
   /** Open requests to the child by number: each gets one reply, null when none comes. */
-  readonly #snapshots = new Asks<unknown>()
-  readonly #looks = new Asks<LiveReading>()
-  readonly #knownKeys = new Asks<KeyList>()
+  readonly #snapshots = new PendingRequests<unknown>()
+  readonly #looks = new PendingRequests<LiveReading>()
+  readonly #knownKeys = new PendingRequests<KeyList>()
   readonly #process: ChildProcess
 
   /**
@@ -74,7 +74,7 @@ export class Child {
         resolve([by ?? `exit code ${code}`, reason].filter((word) => word !== '').join(': '))
       })
     })
-    this.#process.on('message', (message: FromChild) => this.#hear(message))
+    this.#process.on('message', (message: FromChild) => this.#receive(message))
   }
 
   get isGone(): boolean {
@@ -164,7 +164,7 @@ export class Child {
     })
   }
 
-  #hear(message: FromChild): void {
+  #receive(message: FromChild): void {
     if (message.kind === 'pulse') {
       this.#pulses++
       this.#isInspected = message.isInspected
@@ -182,7 +182,7 @@ export class Child {
 }
 
 /** Open requests of one kind. */
-class Asks<T> {
+class PendingRequests<T> {
   readonly #out = new Map<number, (answer: T | null) => void>()
   #next = 0
 

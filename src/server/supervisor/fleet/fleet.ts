@@ -208,12 +208,12 @@ export class Fleet {
 
   /** Postgres has connections for two generations of the larger number of children. */
   async #untilRoom(parts: readonly ChildPart[], input: RollInput): Promise<void> {
-    let isTold = false
+    let isLogged = false
     for (;;) {
       const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, input))
       if (crowded.length === 0) return
-      if (!isTold) this.#options.log.info('roll_waits', { retired: crowded.length })
-      isTold = true
+      if (!isLogged) this.#options.log.info('roll_waits', { retired: crowded.length })
+      isLogged = true
       await Promise.race(crowded.map(({ end }) => end))
     }
   }

@@ -7,7 +7,7 @@ export const SILENCE_LOOK_MS = 500
 
 type Watched = Pick<Child, 'role' | 'pid' | 'pulses' | 'isDebugged' | 'kill'>
 
-interface Heard {
+interface LastPulse {
   readonly pulses: number
   readonly silentMs: number
 }
@@ -19,7 +19,7 @@ interface Heard {
  */
 export class SilenceWatch {
   readonly #log: Log
-  readonly #heard = new WeakMap<Watched, Heard>()
+  readonly #lastPulses = new WeakMap<Watched, LastPulse>()
   readonly #silent = new WeakSet<Watched>()
   #hangs = 0
 
@@ -39,10 +39,10 @@ export class SilenceWatch {
   /** Checks each front; to be called every SILENCE_LOOK_MS. */
   look(fronts: readonly Watched[]): void {
     for (const front of fronts) {
-      const before = this.#heard.get(front)
-      const isHeard = before === undefined || before.pulses !== front.pulses
-      const silentMs = isHeard ? 0 : before.silentMs + SILENCE_LOOK_MS
-      this.#heard.set(front, { pulses: front.pulses, silentMs })
+      const before = this.#lastPulses.get(front)
+      const hasPulse = before === undefined || before.pulses !== front.pulses
+      const silentMs = hasPulse ? 0 : before.silentMs + SILENCE_LOOK_MS
+      this.#lastPulses.set(front, { pulses: front.pulses, silentMs })
       this.#judge(front, silentMs)
     }
   }

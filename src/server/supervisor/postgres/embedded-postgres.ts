@@ -96,18 +96,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 /** Keeps one server running until `stop`. */
 class Keeper {
-  readonly #wish: PostmasterInput
+  readonly #input: PostmasterInput
   #running: Postmaster | null = null
   #isStopping = false
   #restart: NodeJS.Timeout | null = null
   #starting: Promise<void> | null = null
 
   constructor(input: PostmasterInput) {
-    this.#wish = input
+    this.#input = input
   }
 
   async start(): Promise<void> {
-    this.#watch(await startPostmaster(this.#wish))
+    this.#watch(await startPostmaster(this.#input))
   }
 
   async stop(): Promise<void> {
@@ -129,7 +129,7 @@ class Keeper {
       this.#running = null
       // The last output may still be in the pipe.
       setImmediate(() =>
-        this.#wish.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }),
+        this.#input.log.error('postgres.died', { code, signal: by, lastWords: running.lastWords() }),
       )
       this.#startAgain(RESTART_MS)
     })
@@ -143,11 +143,11 @@ class Keeper {
 
   async #tryAgain(afterMs: number): Promise<void> {
     try {
-      await clearOrphan(this.#wish.place.data)
-      this.#watch(await startPostmaster(this.#wish))
-      this.#wish.log.info('postgres.restarted')
+      await clearOrphan(this.#input.place.data)
+      this.#watch(await startPostmaster(this.#input))
+      this.#input.log.info('postgres.restarted')
     } catch (problem) {
-      this.#wish.log.error('postgres.restart_failed', { reason: (problem as Error).message })
+      this.#input.log.error('postgres.restart_failed', { reason: (problem as Error).message })
       if (!this.#isStopping) this.#startAgain(Math.min(afterMs * 2, RESTART_MS_MAX))
     }
   }

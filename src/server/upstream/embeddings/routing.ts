@@ -28,13 +28,13 @@ export function route(
   const preferences = request.provider ?? null
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
   const inputs = foldedOf(preferences ?? {})
-  const asked: Asked = { request, isFree: model.isUnpriced }
-  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, asked))
+  const call: RoutedCall = { request, isFree: model.isUnpriced }
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, call))
   const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { request, measured }), inputs, measured)
   const chosen = inOrder(sorted, inputs)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, asked).join(', ')}.`
-  return fail('endpoint_excluded', { detail: excluded + strangers(model.endpoints, preferences ?? {}) })
+  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, call).join(', ')}.`
+  return fail('endpoint_excluded', { detail: excluded + unknownNames(model.endpoints, preferences ?? {}) })
 }
 
 /** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */
@@ -43,7 +43,7 @@ const NAMED_MAX = 8
 /**
  * The names in `only` and `order` that no endpoint has, and the names that the caller may have meant. C39.
  */
-function strangers(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
+function unknownNames(endpoints: readonly Endpoint[], { only, order }: ProviderPreferences): string {
   const wanted = [...(only ?? []), ...(order ?? [])]
   if (wanted.length === 0) return ''
   const known = new Set(endpoints.flatMap(namesOf))
@@ -81,26 +81,26 @@ function foldedOf(preferences: ProviderPreferences): Inputs {
   }
 }
 
-interface Asked {
+interface RoutedCall {
   readonly request: EmbeddingsRequest
   /** True for a model that has no price at any endpoint and is free. C14. */
   readonly isFree: boolean
 }
 
-function isFit(endpoint: Endpoint, inputs: Inputs, asked: Asked): boolean {
+function isFit(endpoint: Endpoint, inputs: Inputs, call: RoutedCall): boolean {
   if (!isWanted(endpoint, inputs) || !hasFacts(endpoint, inputs)) return false
-  return isInPrice(endpoint, inputs, asked) && hasParameters(endpoint, inputs, asked.request)
+  return isInPrice(endpoint, inputs, call) && hasParameters(endpoint, inputs, call.request)
 }
 
 /** Names of the preferences that exclude at least one endpoint by themselves. */
 function blamed(
   endpoints: readonly Endpoint[],
   preferences: ProviderPreferences,
-  asked: Asked,
+  call: RoutedCall,
 ): readonly string[] {
   const names = Object.entries(preferences).flatMap(([name, given]) => {
     const alone = foldedOf({ [name]: given })
-    return endpoints.every((endpoint) => isFit(endpoint, alone, asked)) ? [] : [name]
+    return endpoints.every((endpoint) => isFit(endpoint, alone, call)) ? [] : [name]
   })
   // When every endpoint passes every filter, an order without fallbacks excluded them.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
@@ -131,11 +131,11 @@ const NANO = 1e9
  * True within the caller's price limits: prompt prices are USD per million tokens. Limits on media apply only
  * to calls with such media.
  */
-function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: Asked): boolean {
+function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: RoutedCall): boolean {
   if (max === undefined) return true
-  const isPriceAsked = max.prompt !== undefined || max.request !== undefined
+  const hasPriceLimit = max.prompt !== undefined || max.request !== undefined
   // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
-  if (isPriceAsked && endpoint.isUnpriced && !isFree) return false
+  if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
   if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
   if (max.image === undefined && max.audio === undefined) return true
@@ -166,8 +166,8 @@ function hasParameters(endpoint: Endpoint, inputs: Inputs, request: EmbeddingsRe
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
 function sortOf({ sort }: Inputs, model: CallableModel): Sort | null {
-  const asked = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
-  if (asked !== null) return asked
+  const given = typeof sort === 'object' ? (sort?.by ?? null) : (sort ?? null)
+  if (given !== null) return given
   if (model.id.endsWith(':floor')) return 'price'
   return model.id.endsWith(':nitro') ? 'throughput' : null
 }

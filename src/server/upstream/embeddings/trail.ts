@@ -54,13 +54,13 @@ export class Trail {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
     }
-    const told = this.#failures.reduce((best, one) =>
+    const shown = this.#failures.reduce((best, one) =>
       rankOf(one.failure) < rankOf(best.failure) ? one : best,
     )
-    const others = this.#failures.filter((one) => one !== told).map(({ error }) => error)
+    const others = this.#failures.filter((one) => one !== shown).map(({ error }) => error)
     return withMetadata(
-      told.failure,
-      told.failure.name.startsWith('upstream_') ? told.provider : null,
+      shown.failure,
+      shown.failure.name.startsWith('upstream_') ? shown.provider : null,
       others,
     )
   }

@@ -47,7 +47,7 @@ function originOf(
  */
 function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProtocol {
   const fields = { secret: secretName }
-  const told = (outcome: Outcome<Reading>): Outcome<Reading> => {
+  const named = (outcome: Outcome<Reading>): Outcome<Reading> => {
     if (outcome.ok) return outcome
     const { failure } = outcome
     if (failure.name === 'upstream_credential') {
@@ -58,7 +58,7 @@ function underOwnKey(own: EmbeddingProtocol, secretName: string): EmbeddingProto
     }
     return failure.name === 'credential_unavailable' ? fail('provider_key_unfit', { fields }) : outcome
   }
-  return { takes: (shape) => own.takes(shape), embed: (attempt) => own.embed(attempt).then(told) }
+  return { takes: (shape) => own.takes(shape), embed: (attempt) => own.embed(attempt).then(named) }
 }
 
 /**

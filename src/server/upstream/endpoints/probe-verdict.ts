@@ -12,17 +12,17 @@ export interface Seen {
   readonly body: Uint8Array
 }
 
-export interface Asked {
+export interface ProbedUpstream {
   /** Null when there was no response. */
   readonly seen: Seen | null
   readonly redacted: RedactedTexts
   /** Name of the requested model. */
-  readonly asked: string
+  readonly modelId: string
   readonly provider: Pick<Provider, 'protocol'>
 }
 
 /** The checks that follow from a probe's outcome. B2.6. */
-export function judge(reading: Outcome<Reading>, about: Asked): ProbeResult {
+export function judge(reading: Outcome<Reading>, about: ProbedUpstream): ProbeResult {
   const checks = reading.ok ? ofAnswer(reading.value, about) : ofFailure(reading.failure, about)
   const isSlow =
     !reading.ok && (reading.failure.name === 'upstream_slow' || reading.failure.name === 'deadline_exceeded')
@@ -34,10 +34,10 @@ const AUTH: EndpointCheck = { name: 'auth_ok', passed: true }
 
 function ofAnswer(
   { promptTokens }: Reading,
-  { seen, asked, provider, redacted }: Asked,
+  { seen, modelId, provider, redacted }: ProbedUpstream,
 ): readonly EndpointCheck[] {
   const actual = actualModel(seen)
-  const isOther = actual !== null && !isSameModel(asked, actual)
+  const isOther = actual !== null && !isSameModel(modelId, actual)
   // Gemini counts no tokens of embeddings.
   const hasUsage = promptTokens !== null || provider.protocol === 'google'
   return [
@@ -51,18 +51,18 @@ function ofAnswer(
   ]
 }
 
-function ofFailure(failure: Failure, { seen, redacted }: Asked): readonly EndpointCheck[] {
+function ofFailure(failure: Failure, { seen, redacted }: ProbedUpstream): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
   if (seen === null)
     return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
   const reason = readReason(seen.body, redacted)
   if (failure.name === 'upstream_credential')
-    return [CREDENTIAL, { ...refusal('auth_ok', 'upstream_error'), ...told(seen, reason) }]
+    return [CREDENTIAL, { ...refusal('auth_ok', 'upstream_error'), ...detailsOf(seen, reason) }]
   if (isModelUnknown(seen, reason))
-    return [CREDENTIAL, AUTH, { ...refusal('model_ok', 'model_not_found'), ...told(seen, reason) }]
+    return [CREDENTIAL, AUTH, { ...refusal('model_ok', 'model_not_found'), ...detailsOf(seen, reason) }]
   const isAnswer = failure.name === 'upstream_invalid' || failure.name === 'upstream_too_large'
   if (isAnswer) return [CREDENTIAL, AUTH, refusal('response_ok', 'invalid_response')]
-  return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), ...told(seen, reason) }]
+  return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), ...detailsOf(seen, reason) }]
 }
 
 function refusal(name: CheckName, reason: CheckReason): EndpointCheck {
@@ -78,7 +78,7 @@ function wordsOf({ name, detail }: Failure): string {
 
 const LEAST_ERROR = 400
 
-function told(
+function detailsOf(
   { status }: Seen,
   { text }: Reason,
 ): Pick<EndpointCheck, 'upstream_status' | 'upstream_message'> {
@@ -128,8 +128,8 @@ function shown(model: string, { credential }: RedactedTexts): string {
  * True for the same model. Responses name a dated version of the requested model, or omit or add a folder:
  * `models/`, an author.
  */
-function isSameModel(asked: string, actual: string): boolean {
-  const [one, other] = [asked.toLowerCase(), actual.toLowerCase()]
+function isSameModel(modelId: string, actual: string): boolean {
+  const [one, other] = [modelId.toLowerCase(), actual.toLowerCase()]
   if (one === other || other.endsWith(`/${one}`) || one.endsWith(`/${other}`)) return true
   return /^[-:@.]/.test(other.slice(one.length)) && other.startsWith(one)
 }

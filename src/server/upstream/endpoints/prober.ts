@@ -111,7 +111,7 @@ async function send(
     judge(reading, {
       seen: recorder.seen,
       redacted: { credential: key, host },
-      asked: endpoint.upstreamModelId,
+      modelId: endpoint.upstreamModelId,
       provider,
     }),
   )

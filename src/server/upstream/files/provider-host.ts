@@ -141,8 +141,8 @@ export class ProviderHost implements FileHost {
 
   /** ETag of a file. Files of providers never change: the same facts mean the same bytes. */
   #etagOf({ id, sizeBytes, createdAt }: ProviderFile): string {
-    const told = JSON.stringify([this.#link.protocol.provider, id, sizeBytes, createdAt.getTime()])
-    return createHash('sha256').update(told).digest('hex').slice(0, 32)
+    const facts = JSON.stringify([this.#link.protocol.provider, id, sizeBytes, createdAt.getTime()])
+    return createHash('sha256').update(facts).digest('hex').slice(0, 32)
   }
 }
 

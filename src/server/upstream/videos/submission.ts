@@ -24,7 +24,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([408, 409, 425, 429, 529])
  */
 const UNAVAILABLE = 503
 
-export interface Asked {
+export interface SubmissionInput {
   readonly link: VideoLink
   readonly order: VideoOrder
   /** Id of the job in the body of a success; null when the body has none. */
@@ -35,12 +35,12 @@ export interface Asked {
  * The outcome of a submission: the core of "at most once". Every uncertain outcome is `unknown`: the request
  * was sent, and no response says whether a job was begun. Design §7.
  */
-export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submitted {
-  const { name } = asked.link.provider
+export function submittedBy({ answer, isWritten }: Posted, input: SubmissionInput): Submitted {
+  const { name } = input.link.provider
   if (!answer.ok) return isWritten ? unknown(name, answer.failure) : unsent(name, answer.failure)
-  if (!answer.value.isSuccess) return refusedBy(answer.value, asked)
+  if (!answer.value.isSuccess) return refusedBy(answer.value, input)
   const body = objectIn(answer.value)
-  const upstreamId = body === null ? null : asked.idOf(body)
+  const upstreamId = body === null ? null : input.idOf(body)
   if (upstreamId !== null) return { kind: 'taken', upstreamId }
   return {
     kind: 'unknown',
@@ -48,7 +48,7 @@ export function submittedBy({ answer, isWritten }: Posted, asked: Asked): Submit
   }
 }
 
-function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
+function refusedBy(answer: EgressAnswer, { link, order }: SubmissionInput): Submitted {
   const {
     provider: { name },
     redacted,
@@ -63,7 +63,11 @@ function refusedBy(answer: EgressAnswer, { link, order }: Asked): Submitted {
   if (REFUSED.has(status)) return { kind: 'refused', error: jobError('provider_refused', words) }
   if (NOT_NOW.has(status) || (status === UNAVAILABLE && answer.retryAfter !== null)) {
     const retryInMs = retryMsOf(answer.retryAfter) ?? VIDEO_UNSENT_RETRY_MS
-    return { kind: 'unsent', retryInMs, error: jobError('provider_unavailable', `${name} answered ${status}.`) }
+    return {
+      kind: 'unsent',
+      retryInMs,
+      error: jobError('provider_unavailable', `${name} answered ${status}.`),
+    }
   }
   return { kind: 'unknown', error: jobError('provider_outcome_unknown', `${name} answered ${status}.`) }
 }

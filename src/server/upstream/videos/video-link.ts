@@ -84,7 +84,7 @@ export class VideoLink {
   ): Promise<Posted> {
     let isWritten = false
     const answer = await this.#origin.call({
-      ...this.#asked('POST', path, times),
+      ...this.#requestOf('POST', path, times),
       headers: [...this.#headers, 'accept', 'application/json', 'content-type', contentType, ...headers],
       body,
       mayCutSent: false,
@@ -103,11 +103,11 @@ export class VideoLink {
     times: VideoCallTimes,
     answerBytesMax = VIDEO_ANSWER_BYTES_MAX,
   ): Promise<Outcome<EgressAnswer>> {
-    return this.#origin.call({ ...this.#asked('GET', path, times), answerBytesMax })
+    return this.#origin.call({ ...this.#requestOf('GET', path, times), answerBytesMax })
   }
 
   remove(path: string, times: VideoCallTimes): Promise<Outcome<EgressAnswer>> {
-    return this.#origin.call({ ...this.#asked('DELETE', path, times), mayCutSent: false })
+    return this.#origin.call({ ...this.#requestOf('DELETE', path, times), mayCutSent: false })
   }
 
   /** The address of a path below the base. */
@@ -126,7 +126,7 @@ export class VideoLink {
     })
   }
 
-  #asked(method: EgressRequest['method'], path: string, times: VideoCallTimes): EgressRequest {
+  #requestOf(method: EgressRequest['method'], path: string, times: VideoCallTimes): EgressRequest {
     return {
       method,
       path: this.#basePath + path,

@@ -11,7 +11,7 @@ export function zshScript(tree: VerbNode): string {
       '  case "$1" in',
       ...verbs.map(
         (verb) =>
-          `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(told).join(' ')}) options=(${verb.options.flatMap(eachTold).join(' ')}) ;;`,
+          `  ${quoted(verb.path)}) verbs=(${verb.verbs.map(described).join(' ')}) options=(${verb.options.flatMap(describedNames).join(' ')}) ;;`,
       ),
       '  esac',
     ],
@@ -20,12 +20,12 @@ export function zshScript(tree: VerbNode): string {
 }
 
 /** A word with its description, which zsh shows beside it; the first colon ends the word. */
-function told({ name, about }: { readonly name: string; readonly about: string }): string {
+function described({ name, about }: { readonly name: string; readonly about: string }): string {
   return quoted(`${name}:${about}`)
 }
 
-function eachTold({ names, about }: OptionNode): readonly string[] {
-  return names.map((name) => told({ name, about }))
+function describedNames({ names, about }: OptionNode): readonly string[] {
+  return names.map((name) => described({ name, about }))
 }
 
 /** `path` would be the shell's own variable: `at` has the words of the verb. */

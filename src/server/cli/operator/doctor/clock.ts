@@ -21,13 +21,13 @@ export interface ClockReading {
  */
 export function readingOf(
   saidMs: number,
-  asked: { readonly beganMs: number; readonly endedMs: number },
+  trip: { readonly beganMs: number; readonly endedMs: number },
   grainMs = 0,
 ): ClockReading {
-  const middle = (asked.beganMs + asked.endedMs) / 2
+  const middle = (trip.beganMs + trip.endedMs) / 2
   return {
     offsetMs: saidMs + grainMs / 2 - middle,
-    uncertaintyMs: (asked.endedMs - asked.beganMs + grainMs) / 2,
+    uncertaintyMs: (trip.endedMs - trip.beganMs + grainMs) / 2,
   }
 }
 

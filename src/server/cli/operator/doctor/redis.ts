@@ -25,7 +25,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   const state = openState({ ...stateAddress(address), log })
   try {
     if (!(await answers(state, storeMsMax))) return away(whyAway(url, cause))
-    return good('redis', await told(state, 'url' in address ? 'external' : 'embedded'))
+    return good('redis', await detailOf(state, 'url' in address ? 'external' : 'embedded'))
   } catch (problem) {
     return away(reasonOf(problem))
   } finally {
@@ -53,7 +53,7 @@ function whyAway(url: string | null, cause: unknown): string {
   return reasonAt(url ?? 'redis://localhost', new Error(cause))
 }
 
-async function told({ redis: client }: State, where: string): Promise<string> {
+async function detailOf({ redis: client }: State, where: string): Promise<string> {
   // The first command includes the time of the connection.
   const version = /^redis_version:(\S+)/m.exec(await client.info('server'))?.[1] ?? 'unknown'
   const startedAt = performance.now()

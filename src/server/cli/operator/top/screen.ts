@@ -94,6 +94,6 @@ export function openScreen({ input, output, onChange, onEnd }: ScreenInput): Scr
 }
 
 /** A size, or its default: a terminal that does not know its size reports 0, or nothing. */
-function sizeOf(told: number | undefined, otherwise: number): number {
-  return told === undefined || told < 1 ? otherwise : told
+function sizeOf(reported: number | undefined, otherwise: number): number {
+  return reported === undefined || reported < 1 ? otherwise : reported
 }

@@ -54,12 +54,12 @@ export async function watchLive(
   const draw = (): void => {
     const { columns, rows } = screen.size()
     const { view, trouble } = seen
-    const told =
+    const problem =
       trouble === null
         ? null
         : { reason: trouble.reason, seconds: (performance.now() - trouble.sinceMs) / 1_000 }
     // The last column stays free: terminals differ in what they do after it.
-    screen.draw(frameOf({ view, trouble: told, columns: columns - 1, rows, hasColour }))
+    screen.draw(frameOf({ view, trouble: problem, columns: columns - 1, rows, hasColour }))
   }
   const screen = openScreen({
     input: terminal.stdin,
