@@ -19,7 +19,9 @@ import type { FileTarget } from './transfers/target.ts'
 const PAIRS_MIN = 5
 /** Bytes of the requests whose latency counts, sent one after the other on one connection. */
 const SMALL_BYTES = 1e3
+/** Number of these requests. */
 const SMALL_ROUNDS = 2_000
+/** Milliseconds after which none of these requests begins. */
 const SMALL_MS = 5_000
 
 const options = transferOptionsOrExit(process.argv.slice(2))

@@ -20,6 +20,7 @@ const SCENARIO = 'mixed'
 const WARM_UP_MS = 2_000
 /** Milliseconds of the closed loop that finds the machine's ceiling. */
 const CEILING_MS = 5_000
+/** Milliseconds between two looks at the processes. */
 const LOOK_MS = 500
 
 const options = optionsOrExit(process.argv.slice(2), readMixedOptions, MIXED_OPTIONS_TEXT)

@@ -23,6 +23,7 @@ const [LOOKS_MIN, READINGS_MIN] = [40, 10]
 const [LOOK_EVERY_MS, READING_EVERY_MS] = [2_000, 30_000]
 /** At most half of the load that the trial prepares. */
 const TRIAL_MS = Math.min(5_000, options.duration * 500)
+/** Milliseconds of load before the trial. */
 const WARM_UP_MS = Math.min(3_000, options.duration * 500)
 
 const stand = await startStand({

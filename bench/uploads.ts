@@ -23,6 +23,7 @@ const SLOW_BYTES_PER_S = 5e6
 const SLOW_UPLOADS = 8
 /** Milliseconds for which these uploads are watched. */
 const SLOW_MS = 20_000
+/** Milliseconds after which no upload begins. */
 const LONG_MS = 120_000
 
 const options = transferOptionsOrExit(process.argv.slice(2))

@@ -35,8 +35,8 @@ const TYPEBOX = ['typebox', 'typebox/compile', 'typebox/format', 'typebox/value'
 const TYPEBOX_OUT = 'dist/typebox'
 
 /**
- * What compiled tests find as `tap`: nearer than the installed package, and one module for its 150. Each test
- * process takes 0.13 s of CPU less. The code lies in a folder whose frames tap leaves out of its stacks.
+ * Package that compiled tests find as `tap`: nearer than the installed one, and one module for its 150. Each
+ * test process takes 0.13 s of CPU less. The code lies in a folder whose frames tap leaves out of its stacks.
  */
 const TAP_OUT = 'dist/node_modules/tap'
 const TAP_CODE = 'dist/node_modules/@tapjs/joined/tap.js'

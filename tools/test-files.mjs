@@ -1,4 +1,4 @@
-/** Which test files there are, which of them a name or a change means. */
+/** Finds the test files and selects them by a name or a change. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'

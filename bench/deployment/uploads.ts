@@ -13,6 +13,7 @@ import { requestsOfCell, type Cell } from './plan.ts'
 
 /** Milliseconds of one upload. Decision. */
 const UPLOAD_MS = 60_000
+/** Failures whose reasons are kept. */
 const FAILURES_KEPT = 20
 
 export interface Uploading {

@@ -14,7 +14,9 @@ import type { LimitsOptions } from './options.ts'
 
 /** Requests a minute that no run reaches. */
 const AMPLE_RPM = 1_000_000_000
+/** Limits under test, in requests a minute. */
 const RPMS = [600, 60_000]
+/** Milliseconds of load before each measurement. */
 const WARM_UP_MS = 2_000
 
 export interface Beside {

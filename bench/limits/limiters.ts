@@ -28,6 +28,7 @@ export type Limiter = (hash: string) => boolean | Promise<boolean>
 
 /** Milliseconds until Redis must have answered. */
 const REACHABLE_MS_MAX = 10_000
+/** A log that drops every event. */
 const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function openLimiter(name: LimiterName, deps: LimiterDeps): Promise<Limiter> {

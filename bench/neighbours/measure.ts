@@ -14,6 +14,7 @@ import { clearUploads, victimsFor, type VictimResults } from './victims.ts'
 
 /** Milliseconds until an attack runs at full speed, and after the victims' end. */
 const HEAD_MS = 1_000
+/** Milliseconds between two looks at the memory of the fronts. */
 const MEMORY_LOOK_MS = 50
 
 export interface AttackRepeat {

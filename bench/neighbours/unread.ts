@@ -12,7 +12,7 @@ interface Unread {
   readonly connections: number
   readonly request: LoadRequest
   /**
-   * Bytes a second of all connections together. They send at the same time, so that their requests overlap.
+   * Bytes a second of all connections together. The connections send at the same time, so that their requests overlap.
    */
   readonly bytesPerS: number
 }

@@ -6,6 +6,7 @@ import type { NeighboursStand } from './stand.ts'
 
 /** Calls a second of one kind: enough for a 99th percentile, and only a small load. */
 export const VICTIM_PER_S = 40
+/** Connections of one kind. */
 export const VICTIM_CONNECTIONS = 4
 
 /** Victims whose p99 is judged. */
@@ -15,6 +16,7 @@ export const PACED_NAMES = ['key read', 'embeddings', 'release', 'upload', 'list
  * fail.
  */
 export const VICTIM_NAMES = [...PACED_NAMES, 'large embeddings'] as const
+/** Calls a second of the victim with large answers. */
 const LARGE_PER_S = 2
 export type VictimName = (typeof VICTIM_NAMES)[number]
 

@@ -14,7 +14,9 @@ import type { ProxyKey, ProxyKind, ProxySettings } from './settings.ts'
 
 /** The stand's price in the unit of the catalogue. */
 const PROMPT_NANO_PER_MILLION = 20_000_000
+/** Program of a proxy's process. */
 const PROCESS = fileURLToPath(new URL('./proxy-process.js', import.meta.url))
+/** Folder with the installed peers, from the repository's root. */
 const PEERS = 'tools/peers'
 
 const ALIKE =

@@ -16,6 +16,7 @@ import type { ScalingOptions } from './options.ts'
 const TOKENS = 36_000
 /** Largest token id, of a vocabulary of 100,000. */
 const TOKEN_MOST = 100_000
+/** Milliseconds of load before each measurement. */
 const WARM_MS = 2_000
 
 /**
@@ -63,7 +64,7 @@ function drive(stand: Stand, { connections }: ScalingOptions, durationMs: number
   })
 }
 
-/** A heavy request. It always has the same ids, since their values do not affect the cost of reading them. */
+/** A heavy request. The request always has the same ids, since their values do not affect the cost of reading them. */
 export function heavyRequest(like: LoadRequest): LoadRequest {
   const input = Array.from({ length: TOKENS }, (_, at) => (at * 7_919) % TOKEN_MOST)
   return { ...like, body: JSON.stringify({ model: STAND_MODEL, input, encoding_format: 'float' }) }

@@ -11,6 +11,7 @@ export interface WorkersSample extends TransferSample {
 
 /** Rounds that no load reaches: a load ends by its time, not by a number of files. */
 const ROUNDS_MOST = 1_000_000
+/** Uploads of each connection before each measurement. */
 const WARM_ROUNDS = 2
 
 /**

@@ -20,6 +20,7 @@ export interface SizedNode {
 
 /** Number of files with bytes, on either node. */
 const STORED = 10
+/** Bytes of each of these files. */
 const STORED_BYTES = 4_096
 
 export async function startSized(

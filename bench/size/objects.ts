@@ -12,6 +12,7 @@ const KEY_PREFIX = 'sk-sluice-v1-size'
 const KEY_DIGITS = 39
 /** Prefix of ids older than any uploaded file, so that uploads come after them in lists. */
 const FILE_PREFIX = 'file_018f00000000'
+/** Hexadecimal digits after the prefix. */
 const FILE_DIGITS = 20
 
 export function keyAt(at: number): string {

@@ -23,6 +23,7 @@ const LINES_KEPT = 5
 const LINE_CHARS_MAX = 300
 /** Milliseconds for a scenario to stop its servers, and for those to end when it could not. */
 const GRACE_MS = 15_000
+/** Milliseconds between two looks at the processes. */
 const POLL_MS = 50
 
 export interface ChildInput {

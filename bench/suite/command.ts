@@ -31,6 +31,7 @@ const OWN = {
 } as const
 /** Option with the list of peers. */
 const PEERS = 'against'
+/** Share by which a figure may be worse by default. */
 const FAIL_ON_BY_DEFAULT = '10%'
 
 /** @returns the fault in one line; 'help' for a request of help */

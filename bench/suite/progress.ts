@@ -8,7 +8,9 @@ export interface Screen {
 
 /** Largest shown share of a running scenario: its expected duration is only a guess. */
 const ALMOST = 0.95
+/** Characters of the progress bar. */
 const BAR_CHARS = 20
+/** Milliseconds between two drawings of the line. */
 const REDRAW_MS = 500
 
 export class Progress {

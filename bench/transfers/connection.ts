@@ -15,6 +15,7 @@ export type TransferOutcome = TransferAnswer | { readonly failure: string }
  * limit.
  */
 const READ_BYTES = 1 << 20
+/** Bytes of a body that are kept as text. */
 const TEXT_BYTES = 2_048
 /** Milliseconds between two reads of a slow reader. */
 const BEAT_MS = 1_000

@@ -26,7 +26,7 @@ const FETCH: Omit<TransferRequest, 'path'> = { method: 'GET', headers: {}, body:
 const NO_LOOP = (): Promise<null> => Promise.resolve(null)
 
 /**
- * nginx with buffers that make it faster than its default of 16 KB. It reads each body into a file before it
+ * nginx with buffers that make it faster than its default of 16 KB. nginx reads each body into a file before it
  * passes an empty request on to itself, and serves files with `sendfile`.
  */
 function nginxConfig(folder: string, port: number): string {

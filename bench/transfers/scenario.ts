@@ -14,9 +14,11 @@ import type { FileServer, FileTarget } from './target.ts'
 export const SMALL_SIZES: readonly number[] = [1e3, 64e3, 1e6, 10e6]
 /** Concurrent transfers in `crowd`, before the option's own number. */
 const CROWDS: readonly number[] = [1, 32]
+/** Milliseconds after which no transfer of a small file begins. */
 const SIZES_MS = 1_500
 /** Rounds of small files: a number of files, not of gigabytes, since each stored file has to be removed. */
 const SIZES_ROUNDS = 100
+/** Milliseconds after which no transfer of a large file begins. */
 const LONG_MS = 120_000
 
 const QUESTIONS: Readonly<Record<Scenario, string>> = {

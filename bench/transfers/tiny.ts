@@ -28,6 +28,7 @@ export interface Latency {
 const TINY_MS = 5_000
 /** Small requests a second, at a fixed rate. */
 export const TINY_PER_S = 200
+/** Connections of the small requests. */
 export const TINY_CONNECTIONS = 4
 /** Milliseconds until a load runs at full speed, and after the small requests' end. */
 export const HEAD_MS = 500

@@ -40,6 +40,7 @@ const BOUNDS = [
 ]
 /** Keywords that check nothing. */
 const WORDS = ['title', 'description', 'default', 'examples', 'writeOnly']
+/** Keywords that the conversion reads. */
 const READ = [
   ...BOUNDS,
   ...WORDS,

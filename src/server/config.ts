@@ -206,7 +206,7 @@ export function commandName(): string {
   return programName({ script: process.argv[1], npmEvent, path, folder: process.cwd() })
 }
 
-/** True when npm or npx runs this process: losing the parent then means that npm was told to end. */
+/** True when npm or npx runs this process: losing the parent then means that a signal ended npm. */
 export function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined
 }

@@ -10,7 +10,9 @@ import type { Tally } from './tally.ts'
 
 /** Milliseconds without a look after which the reader stops sampling the delay of the loop. Decision. */
 const LAPSE_MS = 5_000
+/** Lowest status of a refused call. */
 const REFUSED_FROM = 400
+/** Lowest status of a failed call. */
 const FAILED_FROM = 500
 
 /** Finished calls of one operation since the start, by bucket of their duration (`CALL_BUCKETS`). */

@@ -53,10 +53,12 @@ export interface Metrics extends Meters {
 
 /** Name of the counter of dropped log lines; the supervisor counts its own lines under the same name. */
 export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
+/** Help text of that counter. */
 export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
 
 /** Seconds: from the duration of a hit in memory to the longest deadline. */
 export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+/** Seconds of the gateway's own time. */
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
 /**

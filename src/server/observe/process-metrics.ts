@@ -12,6 +12,7 @@ export const FRONT_RESOLUTION_MS = 5
  * the other loops are woken a quarter as often. Decision.
  */
 const OTHER_RESOLUTION_MS = 20
+/** Nanoseconds in a second. */
 const NS_PER_S = 1e9
 
 /**

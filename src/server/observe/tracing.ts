@@ -31,6 +31,7 @@ const EXPORT_MS_MAX = 3_000
 const CLOSE_MS_MAX = 2_000
 /** Characters of an attribute whose value a caller chose. */
 const ATTRIBUTE_CHARS_MAX = 256
+/** The `traceparent` header of W3C Trace Context: trace id, span id, flags. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
 /**

@@ -8,14 +8,17 @@ export interface Reason {
   readonly isCredential: boolean
 }
 
+/** Characters of a reason. */
 const CHARS_MAX = 300
 /** Characters that are parsed for the reason; the rest would only block the event loop. */
 const READ_CHARS_MAX = 1_000
+/** Characters of a quotation above which it is removed. */
 const QUOTED_CHARS_MAX = 40
 /** Characters of a key's part that is redacted: shorter parts stand in many words. */
 const PART_CHARS_MIN = 8
 /** A code has no dots, so that a host name is not a code. */
 const CODE = /^\w[\w-]{0,63}$/
+/** Codes of providers that blame the credential. */
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
 const NOTHING: Reason = { text: null, code: null, isCredential: false }

@@ -6,7 +6,7 @@ import type { AuditPage, AuditQuery } from '../../ports/audit/audit.ts'
 import { defineOperation, type Success } from '../define.ts'
 import { auditEventText } from './audit-answers.ts'
 
-/** Lists changes, grants and refusals with their actors, newest first. Source: our extension; C4. */
+/** Lists changes, grants and refusals with their actors, newest first. Source: an extension of Sluice; C4. */
 export const listAudit = defineOperation({
   id: 'audit.list',
   method: 'get',

@@ -19,7 +19,7 @@ interface Inputs {
   readonly body: 'rotate_key'
 }
 
-/** Replaces a key by a new one; the old key stays valid for a while. Our extension; decisions C6, C16. */
+/** Replaces a key by a new one; the old key stays valid for a while. An extension of Sluice; decisions C6, C16. */
 export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   id: 'keys.rotate',
   method: 'post',

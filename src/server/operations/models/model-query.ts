@@ -10,6 +10,7 @@ import { modelUnknown } from '../name-hints.ts'
 
 /** Output modalities of lists by default: models that write text. B2.3. */
 const OUTPUT_MODALITIES_DEFAULT = ['text']
+/** Value of a list parameter that stands for all names. */
 const EVERY = 'all'
 
 type Query = Partial<ListModelsQuery>

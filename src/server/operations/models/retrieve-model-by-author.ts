@@ -5,7 +5,7 @@ import { readModel } from './model-query.ts'
 
 /**
  * Reads one model as `models.retrieve` does, for clients and people that do not escape the slash of an id.
- * Source: our extension (B3.2); statuses as §7 model read.
+ * Source: an extension of Sluice (B3.2); statuses as §7 model read.
  */
 export const retrieveModelByAuthor = defineOperation({
   id: 'models.retrieve_by_author',

@@ -4,7 +4,7 @@ import type { ActivitySums } from '../../ports/money/activity.ts'
 
 type SumsWire = Omit<ActivityWire, 'date' | 'workspace_id' | 'key_hash' | 'model'>
 
-/** Sums of calls, for rows of activity and reports of the command line. Our extension; C4. */
+/** Sums of calls, for rows of activity and reports of the command line. An extension of Sluice; C4. */
 export function activitySums(sums: ActivitySums): SumsWire {
   return {
     requests: Number(sums.requests),

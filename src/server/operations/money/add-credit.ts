@@ -12,7 +12,7 @@ interface Inputs {
   readonly body: 'credit'
 }
 
-/** Books a top-up of the organization's credit, or a correction. Source: our extension; C14, C16. */
+/** Books a top-up of the organization's credit, or a correction. Source: an extension of Sluice; C14, C16. */
 export const addCredit = defineOperation<Inputs, CreditBody>({
   id: 'credits.add',
   method: 'post',

@@ -11,7 +11,7 @@ import type { ActivityRow } from '../../ports/money/activity.ts'
 import { defineOperation } from '../define.ts'
 import { activitySums } from './activity-answers.ts'
 
-/** Lists the spend by day, key, workspace and model, newest first. Source: our extension; C4. */
+/** Lists the spend by day, key, workspace and model, newest first. Source: an extension of Sluice; C4. */
 export const listActivity = defineOperation({
   id: 'activity.list',
   method: 'get',

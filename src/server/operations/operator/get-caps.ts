@@ -5,7 +5,7 @@ import { defineOperation } from '../define.ts'
 import { readableOf } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
-/** Reads the caps of an organization and their use. Source: our extension; C32, C33. */
+/** Reads the caps of an organization and their use. Source: an extension of Sluice; C32, C33. */
 export const getCaps = defineOperation({
   id: 'caps.get',
   method: 'get',

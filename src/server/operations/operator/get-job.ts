@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, EXAMPLE_JOB, jobDetailsWire } from './admin-answers.ts'
 
-/** Reads all recorded steps of a video job. Source: our extension; C4. */
+/** Reads all recorded steps of a video job. Source: an extension of Sluice; C4. */
 export const getAdminJob = defineOperation({
   id: 'admin.get_job',
   method: 'get',

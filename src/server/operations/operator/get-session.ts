@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
 
-/** Shows a management key of the operating organization its own identity. Source: our extension; C4. */
+/** Shows a management key of the operating organization its own identity. Source: an extension of Sluice; C4. */
 export const getAdminSession = defineOperation({
   id: 'admin.get_session',
   method: 'get',

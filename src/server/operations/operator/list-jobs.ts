@@ -6,7 +6,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, jobWire, pageOf } from './admin-answers.ts'
 
-/** Lists the video jobs of the organization, newest first. Source: our extension; C4. */
+/** Lists the video jobs of the organization, newest first. Source: an extension of Sluice; C4. */
 export const listAdminJobs = defineOperation({
   id: 'admin.list_jobs',
   method: 'get',

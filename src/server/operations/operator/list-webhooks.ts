@@ -6,7 +6,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS, deliveryWire, pageOf } from './admin-answers.ts'
 
-/** Lists the webhooks about ended jobs, newest first. Source: our extension; C4, C17. */
+/** Lists the webhooks about ended jobs, newest first. Source: an extension of Sluice; C4, C17. */
 export const listAdminWebhooks = defineOperation({
   id: 'admin.list_webhooks',
   method: 'get',

@@ -11,7 +11,7 @@ interface Inputs {
 
 const ID = 'admin.replay_dead_webhooks'
 
-/** Delivers dead letters again. Source: our extension; C4, C17. */
+/** Delivers dead letters again. Source: an extension of Sluice; C4, C17. */
 export const replayDeadWebhooks = defineOperation<Inputs, ReplayDeadBody>({
   id: ID,
   method: 'post',

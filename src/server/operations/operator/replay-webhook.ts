@@ -6,7 +6,7 @@ import { actorOf, ADMIN_KEYS, EXAMPLE_DELIVERY } from './admin-answers.ts'
 
 const ID = 'admin.replay_webhook'
 
-/** Delivers a webhook again in any state, with all its attempts. Source: our extension; C4, C17. */
+/** Delivers a webhook again in any state, with all its attempts. Source: an extension of Sluice; C4, C17. */
 export const replayWebhook = defineOperation({
   id: ID,
   method: 'post',

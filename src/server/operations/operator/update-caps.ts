@@ -10,7 +10,7 @@ interface Inputs {
   readonly body: 'caps'
 }
 
-/** Sets the caps of an organization. Source: our extension; C32, C33. */
+/** Sets the caps of an organization. Source: an extension of Sluice; C32, C33. */
 export const updateCaps = defineOperation<Inputs, CapsBody>({
   id: 'caps.update',
   method: 'patch',

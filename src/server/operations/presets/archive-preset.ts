@@ -13,7 +13,7 @@ import {
 
 const ID = 'presets.archive'
 
-/** Takes a preset out of use. Our extension; C20. */
+/** Takes a preset out of use. An extension of Sluice; C20. */
 export const archivePreset = defineOperation({
   id: ID,
   method: 'post',

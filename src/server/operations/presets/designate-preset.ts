@@ -20,7 +20,7 @@ interface Inputs {
 
 const ID = 'presets.designate'
 
-/** Designates another version of a preset, an earlier or a later one. Our extension; C20. */
+/** Designates another version of a preset, an earlier or a later one. An extension of Sluice; C20. */
 export const designatePreset = defineOperation<Inputs, DesignateBody>({
   id: ID,
   method: 'post',

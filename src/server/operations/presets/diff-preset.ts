@@ -18,7 +18,7 @@ import {
   presetRefOf,
 } from './preset-answers.ts'
 
-/** Compares two versions of a preset. Our extension. */
+/** Compares two versions of a preset. An extension of Sluice. */
 export const diffPreset = defineOperation({
   id: 'presets.diff',
   method: 'get',

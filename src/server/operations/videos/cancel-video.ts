@@ -4,7 +4,7 @@ import { VideoAnswer, videoAnswer, VideoParams } from '../../../schemas/videos/v
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { EXAMPLE_JOB, VIDEO_KEYS } from './video-access.ts'
 
-/** Cancels a job that has not ended. Source: C27, our extension. */
+/** Cancels a job that has not ended. Source: C27, an extension of Sluice. */
 export const cancelVideo = defineOperation({
   id: 'video.cancel',
   method: 'delete',

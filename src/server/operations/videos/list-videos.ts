@@ -6,7 +6,7 @@ import { ListVideosQuery, VideoListAnswer, videoAnswer } from '../../../schemas/
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { VIDEO_KEYS } from './video-access.ts'
 
-/** Lists jobs of the workspace, newest first. Source: C27, our extension. */
+/** Lists jobs of the workspace, newest first. Source: C27, an extension of Sluice. */
 export const listVideos = defineOperation({
   id: 'video.list',
   method: 'get',

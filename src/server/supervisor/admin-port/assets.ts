@@ -20,6 +20,7 @@ const COMPRESS_BYTES_MIN = 1_024
 /** Extension of the compressed copy that the build puts beside a file. */
 const PACKED = '.br'
 const OK = 200
+/** Name of the page itself. */
 const INDEX = 'index.html'
 /** Folder into which the build puts the page. */
 const PAGE_FOLDER = fileURLToPath(new URL('../../dashboard/page/', import.meta.url))

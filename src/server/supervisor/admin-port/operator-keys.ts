@@ -23,6 +23,7 @@ const OK = 200
 const REFUSALS: readonly number[] = [...FAILURES.key_unknown.status, ...FAILURES.key_disabled.status]
 /** Characters of a header that can be valid: scheme, some spaces, the longest key. */
 const HEADER_CHARS_MAX = 256
+/** The header's scheme with a key. */
 const BEARER = /^Bearer +(\S+) *$/i
 /** Headers of a front's refusal that are passed on. */
 const KEPT_HEADERS = ['content-type', 'www-authenticate', 'retry-after', 'x-request-id'] as const

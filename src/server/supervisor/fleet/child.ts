@@ -29,6 +29,7 @@ export const YOUNG_HEAP: readonly string[] = [
 export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
 /** Signal by which the runtime ends a process with a full heap. */
 const HEAP_FULL_SIGNAL = 'SIGABRT'
+/** Reason for the log of such an end. */
 const HEAP_FULL_TEXT = 'its runtime gave up; "heap out of memory" on stderr says that its heap was full'
 
 /** A forked front or runner. The process loads its role at once and builds it after `start`. */

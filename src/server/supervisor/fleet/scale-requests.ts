@@ -11,7 +11,8 @@ import type { Counts, ScaleEnd, ScaleInput } from './scaling.ts'
 export const SCALE_REQUESTS_MAX = 16
 /** Milliseconds between two looks at the reply. */
 const LOOK_MS = 100
-const WISH_NAME = /^scale-[0-9a-f-]{36}\.json$/
+/** Name of a request's file. */
+const REQUEST_FILE = /^scale-[0-9a-f-]{36}\.json$/
 
 /**
  * One file per request: the command writes it, the node writes its reply over it, and the command removes it.
@@ -53,7 +54,7 @@ export class ScaleDesk {
   }
 
   #take(name: string): void {
-    if (!WISH_NAME.test(name) || this.#open.has(name) || this.#answered.includes(name)) return
+    if (!REQUEST_FILE.test(name) || this.#open.has(name) || this.#answered.includes(name)) return
     const input = inputOf(this.#options.data.read(name))
     if (input === null) return
     if (this.#open.size >= SCALE_REQUESTS_MAX) {

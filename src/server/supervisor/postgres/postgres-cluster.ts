@@ -12,6 +12,7 @@ export const POSTGRES_USER = 'sluice'
 export const POSTGRES_DATABASE = 'sluice'
 /** File in the data directory that names the place of the cluster. */
 const RECORD = 'postgres.json'
+/** File in the cluster's folder with the password. */
 const PASSWORD = 'password'
 
 /** A place for one cluster; `data` may not exist yet. */

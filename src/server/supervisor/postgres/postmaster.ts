@@ -21,12 +21,15 @@ import { launch } from '../fleet/step-down.ts'
 const ORPHAN_MS = 3_000
 /** Milliseconds of each step of a stop: fast, immediate, kill. */
 const STOP_MS = 5_000
+/** Milliseconds until a new server must accept connections. */
 const START_MS = 30_000
 /** Milliseconds to wait for the last output of an ended server. */
 const WORDS_MS = 500
+/** Characters of the server's last output that are kept. */
 const TAIL_CHARS = 2_000
 /** Names the socket file only: the server opens no port. */
 const SOCKET_PORT = '5432'
+/** Name of the socket file. */
 export const POSTGRES_SOCKET = `.s.PGSQL.${SOCKET_PORT}`
 
 export interface PostmasterInput {

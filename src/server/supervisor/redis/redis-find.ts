@@ -6,6 +6,7 @@ import { SOCKET_FOLDER_PREFIX } from '../data-directory/socket-folder.ts'
 
 /** Milliseconds that a program may take to print its version. */
 const VERSION_MS_MAX = 5_000
+/** Name of the socket file. */
 export const REDIS_SOCKET = 'redis.sock'
 /** Milliseconds that a killed orphan may take to end. */
 const ORPHAN_MS_MAX = 5_000

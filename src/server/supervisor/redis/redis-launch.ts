@@ -25,6 +25,7 @@ const TRY_PAUSE_MS = 10
  * which takes a while.
  */
 const PROBE = 'EVAL "return 1" 0\r\n'
+/** Reply to the probe. */
 const PROBED = ':1'
 /** Milliseconds until a server that refuses SIGTERM is killed: a full disk makes it refuse for ever. */
 const STOP_MS_MAX = 5_000

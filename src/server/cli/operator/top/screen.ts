@@ -9,8 +9,11 @@ const LEAVE = `${ESC}?25h${ESC}?1049l`
 const HOLD = `${ESC}?2026h`
 /** Ends a frame. */
 const SHOW = `${ESC}?2026l`
+/** Moves the cursor to the first cell. */
 const HOME = `${ESC}H`
+/** Clears the rest of the line. */
 const CLEAR_LINE = `${ESC}K`
+/** Clears the lines below. */
 const CLEAR_BELOW = `${ESC}J`
 
 const SIZE_UNKNOWN = { columns: 80, rows: 24 }

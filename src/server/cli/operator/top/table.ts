@@ -12,6 +12,7 @@ export interface Column<Row> {
 
 /** Columns that the first column keeps before another one is left out. */
 const FIRST_COLUMNS_MIN = 12
+/** Columns between two columns of the table. */
 const GAP = 2
 
 /**

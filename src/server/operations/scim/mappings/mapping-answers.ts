@@ -13,6 +13,7 @@ import { changedBy, type Call } from '../../define.ts'
 export const READ_STATUSES = [404, 500] as const
 /** Statuses of the operations that change a mapping. B2.5, B1.5, B1.6. */
 export const CHANGE_STATUSES = [400, 404, 500] as const
+/** Failures of the operations that name a mapping. */
 export const MAPPING_FAILURES = [
   'mapping_unknown',
   'store_unavailable',
