@@ -1,4 +1,4 @@
-// Where our own code is, for the tools that read all of it.
+// Folders of the repository's own code, for the tools that read all of it.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
