@@ -27,7 +27,9 @@ export function addCreditVerbs(program: Command): void {
         const organizationId = await organizationOf(database, options)
         const credits = openCredits({ store: database.store, hints: database })
         const input = { organizationId, amountNano, note: options.note, claim: null }
-        const { entry, state } = need(await credits.add(input, { ...database.by, operation: 'cli.credits-add' }))
+        const { entry, state } = need(
+          await credits.add(input, { ...database.by, operation: 'cli.credits-add' }),
+        )
         print(
           options,
           { data: { ...wireOf(entry), ...creditTotals(state) } },
