@@ -30,7 +30,7 @@ const BARE = /(\bfrom\s*|\bimport\s*)(["'])([a-z][a-z/]*)\2/g
 export function assemblePage() {
   rmSync(TARGET, { recursive: true, force: true })
   const sources = readdirSync(SOURCE, { recursive: true }).map((path) => path.split('\\').join('/'))
-  const modules = sources.filter((path) => path.endsWith('.ts')).map((path) => path.replace(/\.ts$/, '.js'))
+  const modules = sources.filter((path) => /\.tsx?$/.test(path)).map((path) => path.replace(/\.tsx?$/, '.js'))
   const texts = new Map(
     modules.map((path) => [path, readFileSync(`${COMPILED}/${path}`, 'utf8').replaceAll(/^ +/gm, '')]),
   )

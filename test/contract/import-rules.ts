@@ -213,7 +213,7 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
     if (ROOTS.has(to) && !ROOTS.has(from)) return `${to} is never imported`
     if (from === 'operations' && to === 'operations') return otherResource(file.path, target)
     if (from === to || allowed === 'all') return null
-    const part = target.slice(target.indexOf(to)).replace(/\.ts$/, '')
+    const part = target.slice(target.indexOf(to)).replace(/\.tsx?$/, '')
     return allowed.some((name) => name === to || name === part) ? null : `${from} may not import ${part}`
   })
 }
@@ -399,7 +399,7 @@ function eachImport(
 /** `schemas`, `http`, `config`, `workers`, …: the row of the table that a path belongs to. */
 function folderOf(path: string): string {
   const parts = path.replace(/^src\/(?:server\/)?/, '').split('/')
-  return (parts[0] ?? '').replace(/\.ts$/, '')
+  return (parts[0] ?? '').replace(/\.tsx?$/, '')
 }
 
 function ourTarget(file: SourceFile, found: Import): string | null {

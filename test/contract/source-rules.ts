@@ -8,7 +8,7 @@ export const FUNCTION_LINES_MAX = 100
 /** Of a file of tests, and of a function that sets one up. */
 export const TEST_FILE_LINES_MAX = 550
 export const TEST_FUNCTION_LINES_MAX = 120
-const DUMPING_GROUNDS = /^(?:utils?|helpers?|common|shared|misc|lib)(?:\.ts)?$/
+const DUMPING_GROUNDS = /^(?:utils?|helpers?|common|shared|misc|lib)(?:\.tsx?)?$/
 
 /** Reads of the environment outside config.ts, one line each. */
 export function environmentReads(files: readonly SourceFile[]): readonly string[] {

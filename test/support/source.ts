@@ -27,14 +27,14 @@ export interface SourceFile {
 /** The repository's root; tests run from dist/test/… . */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Every `.ts` file below the folders, sorted by path. */
+/** Every `.ts` and `.tsx` file below the folders, sorted by path. */
 export function readSources(...folders: readonly string[]): readonly SourceFile[] {
   return folders
     .filter((folder) => existsSync(`${ROOT}${folder}`))
     .flatMap((folder) =>
       readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
         .map((name) => `${folder}/${name}`)
-        .filter((path) => path.endsWith('.ts'))
+        .filter((path) => /\.tsx?$/.test(path))
         .sort()
         .map((path) => sourceFile(path, readFileSync(`${ROOT}${path}`, 'utf8'))),
     )

@@ -1,4 +1,4 @@
-import { NONE } from '../parts/figures.ts'
+import { NONE } from '../parts/figures.tsx'
 
 /** A field of an object before and after, as text. */
 export interface Change {

@@ -1,4 +1,4 @@
-import { count } from '../parts/figures.ts'
+import { count } from '../parts/figures.tsx'
 
 /** What a sweep tells by number, as one thing and as several of it. */
 const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { PageContext } from '../page.ts'
-import { useLoaded } from './loaded.ts'
+import { useLoaded } from './loaded.tsx'
 
 /** Characters of a hash that tell keys apart for the eye. */
 const HASH_CHARS = 12

@@ -1,6 +1,6 @@
 import type { Pricing } from '../../../../schemas/models/models.ts'
 import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
-import { NONE } from './figures.ts'
+import { NONE } from './figures.tsx'
 
 /** What nothing is asked for, said alike wherever it is shown. */
 export const FREE = 'free'

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { Loaded } from './loaded.ts'
+import type { Loaded } from './loaded.tsx'
 
 /** Milliseconds between two looks at what still moves. */
 const REFRESH_MS = 4_000

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.ts'
 import type { Api } from '../api.ts'
-import { useLoaded, type Loaded } from './loaded.ts'
+import { useLoaded, type Loaded } from './loaded.tsx'
 
 /** Workspaces that a list to choose from holds at most, and those of one answer. */
 const CHOICES_MAX = 500

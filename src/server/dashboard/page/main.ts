@@ -1,4 +1,0 @@
-import { h, render } from 'preact'
-import { App } from './app.ts'
-
-render(h(App, {}), document.body)

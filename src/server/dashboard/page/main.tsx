@@ -1,0 +1,4 @@
+import { h, render } from 'preact'
+import { App } from './app.tsx'
+
+render(<App />, document.body)

@@ -1,0 +1,289 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Budget, BudgetInterval } from '../../../../schemas/money/budgets.ts'
+import type { Api } from '../api.ts'
+import type { PageContext } from '../page.ts'
+import { Badge, Meter, type Tone } from '../parts/badge.tsx'
+import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { Confirm, Dialog, useAction } from '../parts/dialog.tsx'
+import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
+import { Time, usd } from '../parts/figures.tsx'
+import { Awaited, type Loaded } from '../parts/loaded.tsx'
+import { offsetOf, Pager } from '../parts/pager.tsx'
+import type { Workspaces } from '../parts/workspaces.ts'
+
+/** Workspaces whose budgets are shown at once: each is a call of its own. */
+const WORKSPACES_SHOWN = 10
+const INTERVALS: Readonly<Record<BudgetInterval, string>> = {
+  daily: 'each day',
+  weekly: 'each week',
+  monthly: 'each month',
+  lifetime: 'for its lifetime',
+}
+
+interface BudgetsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly budgets: Loaded<readonly Budget[]>
+}
+/** A budget that is to be set or changed; without a limit it is a new one. */
+interface Input {
+  readonly workspace: string
+  readonly interval: BudgetInterval
+  readonly limit: string
+}
+
+/** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
+export function Budgets({ context, workspaces, budgets }: BudgetsProps): ComponentChild {
+  const { api, query, setQuery, say } = context
+  const [input, setInput] = useState<Input | null>(null)
+  const [deleted, setDeleted] = useState<Budget | null>(null)
+  const all = workspaces.loaded.value
+  const offset = offsetOf(query)
+  const ids = shownOf(workspaces, query)
+  const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
+    setInput({ workspace, interval, limit: String(limit) })
+  const columns = columnsOf(workspaces, change, setDeleted)
+  const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string =>
+    `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  return (
+    <section class="panel" aria-label="Budgets">
+      <div class="head">
+        <h2>Budgets</h2>
+        <button
+          type="button"
+          onClick={() => setInput({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' })}
+        >
+          Set a budget
+        </button>
+      </div>
+      {workspaces.loaded.problem === null ? (
+        <LoadedTable<Budget>
+          caption="Budgets of workspaces"
+          columns={columns}
+          loaded={budgets}
+          keyOf={({ id }) => id}
+          empty="No budget is set: calls are limited by credit and by the limits of keys alone."
+        />
+      ) : (
+        <Awaited {...workspaces.loaded} />
+      )}
+      <Pager
+        offset={offset}
+        limit={WORKSPACES_SHOWN}
+        shown={ids?.length ?? 0}
+        total={all?.length ?? 0}
+        onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
+      />
+      {input !== null && (
+        <BudgetDialog
+          api={api}
+          workspaces={workspaces}
+          first={input}
+          onClose={() => setInput(null)}
+          onDone={budgets.reload}
+          say={say}
+        />
+      )}
+      {deleted !== null && (
+        <Confirm
+          title={`Delete the budget of ${nameOf(deleted)}?`}
+          text="Its workspace may then spend what credit and its other budgets allow."
+          action="Delete the budget"
+          isDestructive
+          onClose={() => setDeleted(null)}
+          run={async () => {
+            await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
+            say(`The budget of ${nameOf(deleted)} is deleted.`)
+            budgets.reload()
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+/** Of workspaces that the address leads to; none when they cannot be had, undefined before they are. */
+export function shownOf(
+  { loaded: { value, problem } }: Workspaces,
+  query: URLSearchParams,
+): readonly string[] | undefined {
+  const offset = offsetOf(query)
+  return (
+    value?.slice(offset, offset + WORKSPACES_SHOWN).map(({ id }) => id) ?? (problem === null ? undefined : [])
+  )
+}
+
+/** Some limit is not obeyed everywhere yet: it will be soon. */
+export function isPending(budgets: readonly Budget[]): boolean {
+  return budgets.some((budget) => forceOf(budget) === 'pending')
+}
+
+export async function budgetsOf(
+  api: Api,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Budget[]> {
+  const found = await Promise.all(
+    ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)),
+  )
+  return found.flatMap(({ data }) => data)
+}
+
+function columnsOf(
+  workspaces: Workspaces,
+  change: (budget: Budget) => void,
+  remove: (budget: Budget) => void,
+): readonly Column<Budget>[] {
+  const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
+  const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
+  return [
+    { title: 'Workspace', isName: true, cell: name, sortBy: name },
+    { title: 'Interval', cell: (budget) => INTERVALS[budget.reset_interval] },
+    {
+      title: 'Spent',
+      sortBy: ({ spent_usd: spent, limit_usd: limit }) => spent / limit,
+      cell: (budget) => (
+        <Meter
+          label={`Spent of the budget of ${said(budget)}`}
+          value={budget.spent_usd}
+          max={budget.limit_usd}
+          text={`${usd(budget.spent_usd)} of ${usd(budget.limit_usd)}`}
+        />
+      ),
+    },
+    { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
+    { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
+    {
+      title: 'Begins anew',
+      cell: ({ resets_at: at }) => (at === null ? <span class="hint">never</span> : <Time at={at} />),
+    },
+    {
+      title: 'In force',
+      cell: (budget) => <Badge {...FORCES[forceOf(budget)]} />,
+    },
+    {
+      title: 'Actions',
+      cell: (budget) => (
+        <div class="actions">
+          <button
+            type="button"
+            class="small"
+            aria-label={`Change the budget of ${said(budget)}`}
+            onClick={() => change(budget)}
+          >
+            Change
+          </button>
+          <button
+            type="button"
+            class="small"
+            aria-label={`Delete the budget of ${said(budget)}`}
+            onClick={() => remove(budget)}
+          >
+            Delete
+          </button>
+        </div>
+      ),
+    },
+  ]
+}
+
+const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd' | 'limit_usd'>): number =>
+  limit - spent
+
+type Force = 'now' | 'overdrawn' | 'pending'
+
+/**
+ * How far a limit is obeyed. Where nobody holds any of one that is overdrawn, nothing more is spent: that the
+ * API calls it pending means only that it has to begin anew, or be raised.
+ */
+export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
+  if (budget.effective === 'now') return 'now'
+  return budget.lent_usd === 0 && leftOf(budget) < 0 ? 'overdrawn' : 'pending'
+}
+
+const FORCES: Readonly<
+  Record<Force, { readonly text: string; readonly tone: Tone; readonly title?: string }>
+> = {
+  now: { text: 'now', tone: 'good' },
+  overdrawn: {
+    text: 'overdrawn',
+    tone: 'bad',
+    title: 'More than that is spent already: calls are refused until it begins anew or is raised.',
+  },
+  pending: {
+    text: 'pending',
+    tone: 'warn',
+    title: 'Nothing more is lent; what fronts held before the change may still be spent.',
+  },
+}
+
+interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
+  readonly workspaces: Workspaces
+  readonly first: Input
+  onDone(): void
+  onClose(): void
+}
+
+function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): ComponentChild {
+  const [input, setInput] = useState(first)
+  const isNew = first.limit === ''
+  const set =
+    (name: keyof Input) =>
+    (value: string): void =>
+      setInput((last) => ({ ...last, [name]: value }))
+  const { isBusy, problem, start } = useAction(async () => {
+    const { data } = await api.send<{ data: Budget }>(
+      'PUT',
+      ['workspaces', input.workspace, 'budgets', input.interval],
+      { limit_usd: Number(input.limit) },
+    )
+    const set = `${workspaces.nameOf(data.workspace_id)} may spend ${usd(data.limit_usd)} ${INTERVALS[data.reset_interval]}.`
+    const { title } = FORCES[forceOf(data)]
+    say(title === undefined ? set : `${set} ${title}`)
+    onClose()
+  }, onDone)
+  return (
+    <Dialog
+      title={isNew ? 'Set a budget' : `Change the budget of ${workspaces.nameOf(first.workspace)}`}
+      onClose={onClose}
+    >
+      <Form
+        action={isNew ? 'Set' : 'Change'}
+        isBusy={isBusy}
+        problem={problem}
+        onSubmit={start}
+        onCancel={onClose}
+      >
+        {isNew && (
+          <div class="pair">
+            <SelectField
+              label="Workspace"
+              value={input.workspace}
+              options={workspaces.options()}
+              onInput={set('workspace')}
+            />
+            <SelectField
+              label="Interval"
+              value={input.interval}
+              options={Object.entries(INTERVALS)}
+              onInput={set('interval')}
+            />
+          </div>
+        )}
+        <TextField
+          label={`Limit in USD ${INTERVALS[input.interval]}`}
+          type="number"
+          min={0}
+          step="any"
+          value={input.limit}
+          onInput={set('limit')}
+          isRequired
+          hint="A shorter interval has the smaller limit. All limits of a workspace hold at once."
+          hasFocus
+          error={errorAbout(problem, 'limit_usd')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,160 @@
+import { h, type ComponentChild } from 'preact'
+import type { Model, ModelSort } from '../../../../schemas/models/models.ts'
+import type { MODELS_WORDS_CHARS_MAX } from '../../../../schemas/models/model-limits.ts'
+import type { VideoModel } from '../../../../schemas/videos/video-models.ts'
+import type { PageContext } from '../page.ts'
+import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { SelectField } from '../parts/fields.tsx'
+import { count, NONE } from '../parts/figures.tsx'
+import { SearchField } from '../parts/filters.tsx'
+import { linkWith, LIST_PAGE, ListPager, rowsOf, type Listed } from '../parts/lists.tsx'
+import { useLoaded } from '../parts/loaded.tsx'
+import { offsetOf } from '../parts/pager.tsx'
+import { FREE, otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
+import { ModelDialog } from './model-dialog.tsx'
+
+const WORDS_CHARS_MAX: typeof MODELS_WORDS_CHARS_MAX = 256
+const KINDS = [
+  ['all', 'Everything'],
+  ['text', 'Text'],
+  ['embeddings', 'Embeddings'],
+  ['image', 'Images'],
+  ['audio', 'Sound'],
+  ['video', 'Videos'],
+] as const
+const SORTS: readonly (readonly [ModelSort | '', string])[] = [
+  ['', 'As in the catalogue'],
+  ['newest', 'Newest'],
+  ['pricing-low-to-high', 'Cheapest'],
+  ['context-high-to-low', 'Longest context'],
+]
+
+interface CatalogueProps {
+  readonly context: PageContext
+}
+
+/** Models that can be called, searched and page by page: there may be very many. */
+export function Catalogue({ context }: CatalogueProps): ComponentChild {
+  const { api, query, setQuery } = context
+  const [words, kind, provider, sort] = [
+    query.get('q') ?? '',
+    query.get('kind') ?? 'all',
+    query.get('provider') ?? '',
+    query.get('sort') ?? '',
+  ]
+  const offset = offsetOf(query)
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<Model>>(
+        ['models'],
+        { q: words, output_modalities: kind, providers: provider, sort, limit: LIST_PAGE, offset },
+        signal,
+      ),
+    [api, words, kind, provider, sort, offset],
+  )
+  const videos = useVideoPrices(context)
+  const choose =
+    (name: string) =>
+    (value: string): void =>
+      setQuery({ [name]: value, offset: null })
+  const looked = query.get('model')
+  const all = loaded.value?.total_count
+  return (
+    <section class="panel">
+      <h2>
+        Catalogue
+        {all !== undefined && <span class="hint">{` ${count(all)} ${all === 1 ? 'model' : 'models'}`}</span>}
+      </h2>
+      <div class="filters">
+        <SearchField
+          label="Search"
+          value={words}
+          placeholder="name, author, words"
+          maxLength={WORDS_CHARS_MAX}
+          onSearch={choose('q')}
+        />
+        <SelectField label="Makes" value={kind} options={KINDS} onInput={choose('kind')} />
+        <SearchField
+          label="Provider"
+          value={provider}
+          placeholder="slug, such as openai"
+          onSearch={choose('provider')}
+        />
+        <SelectField label="Order" value={sort} options={SORTS} onInput={choose('sort')} />
+      </div>
+      <LoadedTable<Model>
+        caption="Models of the catalogue"
+        columns={columnsOf(query, videos)}
+        loaded={rowsOf(loaded)}
+        keyOf={({ id }) => id}
+        isMarked={({ id }) => id === looked}
+        empty="No model is like that."
+      />
+      <ListPager context={context} loaded={loaded} />
+      {looked !== null && (
+        <ModelDialog
+          key={looked}
+          context={context}
+          id={looked}
+          videoPrice={videos.get(looked)}
+          onClose={() => setQuery({ model: null })}
+        />
+      )}
+    </section>
+  )
+}
+
+function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column<Model>[] {
+  return [
+    {
+      title: 'Model',
+      isName: true,
+      cell: ({ id, name }) => [
+        <a key="name" href={linkWith('models', query, { model: id })}>
+          {name}
+        </a>,
+        <small key="id" class="hint line">
+          {id}
+        </small>,
+      ],
+    },
+    { title: 'Takes', isText: true, cell: ({ architecture }) => architecture.input_modalities.join(', ') },
+    { title: 'Makes', isText: true, cell: ({ architecture }) => architecture.output_modalities.join(', ') },
+    {
+      title: 'Context',
+      isNumber: true,
+      cell: ({ context_length: length }) => (length === null || length === 0 ? NONE : count(length)),
+    },
+    { title: 'Input, a million tokens', isNumber: true, cell: ({ pricing }) => perMillion(pricing.prompt) },
+    {
+      title: 'Output, a million tokens',
+      isNumber: true,
+      cell: ({ pricing }) => perMillion(pricing.completion),
+    },
+    { title: 'Other prices', isText: true, cell: (model) => priceOf(model, videos) },
+  ]
+}
+
+/** What nobody serves any more has no price, which is another thing than being free. */
+function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, videos: VideoPrices): string {
+  const price = architecture.output_modalities.includes('video')
+    ? (videos.get(id) ?? '')
+    : otherPrices(pricing)
+  return price === FREE && ends !== null && Date.parse(ends) < Date.now() ? `ended ${ends}` : price
+}
+
+type VideoPrices = ReadonlyMap<string, string>
+
+/** Videos are priced apart from tokens; without these prices the rest of the catalogue is still there. */
+function useVideoPrices({ api }: PageContext): VideoPrices {
+  const { value } = useLoaded(
+    async (signal) => {
+      const { data } = await api.get<{ data: readonly VideoModel[] }>(['videos', 'models'], {}, signal)
+      return new Map(data.map(({ id, pricing_skus: skus }) => [id, videoPrice(skus)] as const))
+    },
+    [api],
+  )
+  return value ?? NO_PRICES
+}
+
+const NO_PRICES: VideoPrices = new Map()

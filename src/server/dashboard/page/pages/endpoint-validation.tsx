@@ -1,0 +1,124 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type {
+  CheckName,
+  CheckReason,
+  EndpointCheck,
+  WholeEndpoint,
+} from '../../../../schemas/endpoints/private-endpoints.ts'
+import { messageOf } from '../api.ts'
+import type { PageContext } from '../page.ts'
+import { Badge } from '../parts/badge.tsx'
+import { useAction } from '../parts/dialog.tsx'
+import { errorAbout, SelectField } from '../parts/fields.tsx'
+import { useWorkspaces } from '../parts/workspaces.ts'
+
+const CHECKS: Readonly<Record<CheckName, string>> = {
+  workspace_ok: 'Workspace',
+  provider_ok: 'Provider',
+  base_url_ok: 'Address',
+  limit_ok: 'Room for another endpoint',
+  credential_ok: 'Secret',
+  auth_ok: 'Authentication',
+  response_ok: 'Answer',
+  model_ok: 'Model',
+  usage_ok: 'Usage',
+}
+const REASONS: Readonly<Record<CheckReason, string>> = {
+  workspace_not_found: 'there is no such workspace',
+  provider_not_found: 'there is no such provider',
+  invalid_base_url: 'the address may not be reached',
+  no_byok_key: 'the workspace has no such secret for that host',
+  key_decryption_failed: 'the secret cannot be opened',
+  endpoint_limit_reached: 'the workspace has as many as it may',
+  upstream_error: 'the upstream refused',
+  model_not_found: 'the upstream does not know the model',
+  invalid_response: 'the answer is none of its protocol',
+  missing_usage: 'the answer does not say what was used',
+  model_mismatch: 'another model answered',
+}
+
+interface Validated {
+  readonly passed: boolean
+  readonly checks: readonly EndpointCheck[]
+}
+
+interface ValidationProps {
+  readonly context: PageContext
+  readonly endpoint: WholeEndpoint
+  onValidated(): void
+}
+
+/** Sends a real request to the upstream, as a workspace would, and tells what was found. */
+export function Validation({ context: { api }, endpoint, onValidated }: ValidationProps): ComponentChild {
+  const workspaces = useWorkspaces(api)
+  const [chosen, setChosen] = useState(endpoint.workspace_id ?? '')
+  const [found, setFound] = useState<Validated | null>(null)
+  const choices = workspaces.options()
+  const workspace =
+    chosen === ''
+      ? (workspaces.loaded.value?.find((one) => one.is_default)?.id ?? choices[0]?.[0] ?? '')
+      : chosen
+  const { isBusy, problem, start } = useAction(async () => {
+    const { data } = await api.send<{ data: Validated }>(
+      'POST',
+      ['private-endpoints', endpoint.id, 'validate'],
+      { workspace_id: workspace },
+    )
+    setFound(data)
+  }, onValidated)
+  return (
+    <section class="stack">
+      <h3>Validation</h3>
+      <p class="hint">
+        A small real request goes to the upstream. One that passes makes the endpoint the workspace’s, and
+        holds for a day.
+      </p>
+      <div class="filters">
+        <SelectField
+          label="As workspace"
+          value={workspace}
+          options={choices}
+          onInput={setChosen}
+          error={errorAbout(problem, 'workspace_id')}
+        />
+        <button type="button" disabled={isBusy || workspace === ''} onClick={start}>
+          {isBusy ? 'Asking the upstream…' : 'Validate'}
+        </button>
+      </div>
+      {problem !== null && (
+        <p class="notice bad" role="alert">
+          {messageOf(problem)}
+        </p>
+      )}
+      {found !== null && <Checks found={found} />}
+    </section>
+  )
+}
+
+function Checks({ found: { passed, checks } }: { readonly found: Validated }): ComponentChild {
+  return (
+    <div class="stack" role="status">
+      <p class={`notice ${passed ? 'good' : 'bad'}`}>{passed ? 'It passed.' : 'It did not pass.'}</p>
+      <ul class="checks">
+        {checks.map((check) => (
+          <li key={check.name}>
+            <Badge text={check.passed ? 'passed' : 'failed'} tone={check.passed ? 'good' : 'bad'} />
+            {` ${CHECKS[check.name]}`}
+            {!check.passed && <span class="hint">{` ${whyNot(check)}`}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function whyNot({
+  reason,
+  actual_model: model,
+  upstream_status: status,
+  upstream_message: message,
+}: EndpointCheck): string {
+  const words = [reason && REASONS[reason], model && `it was ${model}`, status && `status ${status}`, message]
+  return words.filter((word) => word !== undefined && word !== '').join('; ')
+}

@@ -1,0 +1,125 @@
+import { h, type ComponentChild } from 'preact'
+import type { ADMIN_FILES_COUNTED_MAX } from '../../../../schemas/operator/admin-limits.ts'
+import type { AdminStorageShape } from '../../../../schemas/operator/admin.ts'
+import type { Page, PageContext } from '../page.ts'
+import { Meter } from '../parts/badge.tsx'
+import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { bytes, count, Time } from '../parts/figures.tsx'
+import { LIST_PAGE, ListPager, Reload } from '../parts/lists.tsx'
+import { useLoaded } from '../parts/loaded.tsx'
+import { offsetOf } from '../parts/pager.tsx'
+import { sentenceOf } from './sweep-words.ts'
+
+export const filesPage: Page = {
+  path: 'files',
+  title: 'Files',
+  letter: 'f',
+  view: (context) => <Files {...context} />,
+}
+
+interface Sweep {
+  readonly ended_at: string
+  readonly report: Readonly<Record<string, number>>
+}
+
+interface StorageList {
+  readonly data: { readonly workspaces: readonly AdminStorageShape[]; readonly sweep: Sweep | null }
+  readonly total_count: number
+}
+
+const FILES_COUNTED_MAX: typeof ADMIN_FILES_COUNTED_MAX = 100_000
+
+const COLUMNS: readonly Column<AdminStorageShape>[] = [
+  {
+    title: 'Workspace',
+    isName: true,
+    cell: ({ name, slug }) => [
+      name,
+      <small key="slug" class="hint line">
+        {slug}
+      </small>,
+    ],
+    sortBy: ({ name }) => name,
+  },
+  {
+    title: 'Files',
+    isNumber: true,
+    sortBy: ({ files }) => files,
+    cell: ({ files }) => (files >= FILES_COUNTED_MAX ? `${count(files)} or more` : count(files)),
+  },
+  { title: 'Their bytes', isNumber: true, cell: (row) => bytes(row.bytes), sortBy: (row) => row.bytes },
+  {
+    title: 'In containers',
+    isNumber: true,
+    cell: (row) => bytes(row.containers_bytes),
+    sortBy: (row) => row.containers_bytes,
+  },
+  {
+    title: 'Quota',
+    sortBy: (row) => used(row) / Math.max(1, row.quota_bytes),
+    cell: (row) => (
+      <Meter
+        label={`Quota of ${row.name}`}
+        value={used(row)}
+        max={row.quota_bytes}
+        text={`${bytes(used(row))} of ${bytes(row.quota_bytes)}`}
+      />
+    ),
+  },
+]
+
+/** What is stored, by workspace, and what was swept away. */
+function Files(context: PageContext): ComponentChild {
+  const { api, query } = context
+  const offset = offsetOf(query)
+  const loaded = useLoaded(
+    (signal) => api.get<StorageList>(['admin', 'storage'], { limit: LIST_PAGE, offset }, signal),
+    [api, offset],
+  )
+  const { value } = loaded
+  const listed =
+    value === undefined ? undefined : { data: value.data.workspaces, total_count: value.total_count }
+  return (
+    <div>
+      {value !== undefined && <LastSweep sweep={value.data.sweep} />}
+      <section class="panel">
+        <div class="head">
+          <h2>Workspaces</h2>
+          <Reload loaded={loaded} />
+        </div>
+        <LoadedTable<AdminStorageShape>
+          caption="What workspaces store"
+          columns={COLUMNS}
+          loaded={{ ...loaded, value: listed?.data }}
+          keyOf={(row) => row.workspace_id}
+          empty="There is no workspace."
+        />
+        <ListPager context={context} loaded={{ ...loaded, value: listed }} />
+      </section>
+    </div>
+  )
+}
+
+function used({ bytes, containers_bytes: containers }: AdminStorageShape): number {
+  return bytes + containers
+}
+
+function LastSweep({ sweep }: { readonly sweep: Sweep | null }): ComponentChild {
+  return (
+    <section class="panel">
+      <h2>Last sweep</h2>
+      {sweep === null ? (
+        <p class="hint">
+          None has ended yet. A runner looks for what nobody will come back for, and removes it.
+        </p>
+      ) : (
+        <p>
+          {'It ended '}
+          <Time at={sweep.ended_at} />
+          {'. '}
+          {sentenceOf(sweep.report)}
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,281 @@
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys/keys.ts'
+import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
+import type { PageContext } from '../page.ts'
+import { Dialog, useAction } from '../parts/dialog.tsx'
+import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
+import { Time } from '../parts/figures.tsx'
+import { SecretBox } from '../parts/secret-box.tsx'
+import type { Workspaces } from '../parts/workspaces.ts'
+import { ScopeFields } from './key-scopes.tsx'
+
+interface NewKey {
+  readonly data: ApiKey
+  readonly key: string
+}
+interface RotatedKey extends NewKey {
+  readonly previous: { readonly expires_at: string }
+}
+
+const KINDS = [
+  ['inference', 'Inference: calls models'],
+  ['management', 'Management: operates the organization'],
+] as const
+const RESETS: readonly (readonly [LimitReset | '', string])[] = [
+  ['', 'Never: it is for the life of the key'],
+  ['daily', 'Each day'],
+  ['weekly', 'Each week'],
+  ['monthly', 'Each month'],
+]
+const OVERLAPS = [
+  ['0', 'None: the old key ends at once'],
+  ['300', '5 minutes'],
+  ['3600', '1 hour'],
+  ['86400', '1 day'],
+] as const
+
+/** What the fields hold, as text. */
+interface Input {
+  readonly name: string
+  readonly kind: 'inference' | 'management'
+  readonly workspace: string
+  readonly limit: string
+  readonly reset: string
+  readonly rate: string
+  readonly expires: string
+  readonly scopes: readonly KeyScope[] | null
+}
+
+export interface KeyDialogProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  /** Null: a new one. */
+  readonly changed: ApiKey | null
+  onDone(): void
+  onClose(): void
+}
+
+/** Makes a key and shows it this once, or changes one. */
+export function KeyDialog({
+  context: { api, say },
+  workspaces,
+  changed,
+  onDone,
+  onClose,
+}: KeyDialogProps): ComponentChild {
+  const [input, setInput] = useState<Input>(() => inputOf(changed, workspaces))
+  const [made, setMade] = useState<NewKey | null>(null)
+  const { isBusy, problem, start } = useAction(async () => {
+    if (changed === null) return setMade(await api.send<NewKey>('POST', ['keys'], createBody(input)))
+    await api.send('PATCH', ['keys', changed.hash], {
+      ...limitsBody(input),
+      ...scopesBody(input, changed.kind),
+    })
+    say(`${input.name} is changed.`)
+    onClose()
+  }, onDone)
+  if (made !== null) return <MadeDialog title="The new key" made={made} onClose={onClose} />
+  const set =
+    (name: Exclude<keyof Input, 'scopes'>) =>
+    (value: string): void =>
+      setInput((last) => ({ ...last, [name]: value }))
+  const isNew = changed === null
+  return (
+    <Dialog title={isNew ? 'Create a key' : `Change ${changed.name}`} onClose={onClose}>
+      <Form
+        action={isNew ? 'Create' : 'Change'}
+        isBusy={isBusy}
+        problem={problem}
+        onSubmit={start}
+        onCancel={onClose}
+      >
+        <TextField
+          label="Name"
+          value={input.name}
+          onInput={set('name')}
+          isRequired
+          hasFocus
+          error={errorAbout(problem, 'name')}
+        />
+        {isNew && <SelectField label="Kind" value={input.kind} options={KINDS} onInput={set('kind')} />}
+        {isNew && input.kind === 'inference' && (
+          <SelectField
+            label="Workspace"
+            value={input.workspace}
+            options={workspaces.options()}
+            onInput={set('workspace')}
+          />
+        )}
+        <LimitFields input={input} set={set} problem={problem} />
+        <div class="pair">
+          <TextField
+            label="Requests a minute"
+            type="number"
+            min={1}
+            step={1}
+            value={input.rate}
+            onInput={set('rate')}
+            hint="Empty: no limit"
+            error={errorAbout(problem, 'rate_limit_rpm')}
+          />
+          {isNew && (
+            <TextField
+              label="Expires"
+              type="datetime-local"
+              value={input.expires}
+              onInput={set('expires')}
+              hint="Your time; empty: never"
+              error={errorAbout(problem, 'expires_at')}
+            />
+          )}
+        </div>
+        {(changed?.kind ?? input.kind) !== 'management' && (
+          <ScopeFields
+            scopes={input.scopes}
+            onChange={(scopes) => setInput((last) => ({ ...last, scopes }))}
+          />
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+interface LimitFieldsProps {
+  readonly input: Input
+  set(name: 'limit' | 'reset'): (value: string) => void
+  readonly problem: unknown
+}
+
+function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild {
+  return (
+    <div class="pair">
+      <TextField
+        label="Limit in USD"
+        type="number"
+        min={0}
+        step="any"
+        value={input.limit}
+        onInput={set('limit')}
+        hint="Empty: none"
+        error={errorAbout(problem, 'limit')}
+      />
+      <SelectField
+        label="It begins anew"
+        value={input.reset}
+        options={RESETS}
+        onInput={set('reset')}
+        isDisabled={input.limit === ''}
+      />
+    </div>
+  )
+}
+
+export interface RotateDialogProps extends Pick<KeyDialogProps, 'context' | 'onDone' | 'onClose'> {
+  readonly apiKey: ApiKey
+}
+
+/** Gives a key a new secret; the old one works on for a while. */
+export function RotateDialog({
+  context: { api },
+  apiKey,
+  onDone,
+  onClose,
+}: RotateDialogProps): ComponentChild {
+  const [overlap, setOverlap] = useState('3600')
+  const [made, setMade] = useState<RotatedKey | null>(null)
+  const { isBusy, problem, start } = useAction(
+    async () =>
+      setMade(
+        await api.send<RotatedKey>('POST', ['keys', apiKey.hash, 'rotate'], {
+          overlap_seconds: Number(overlap),
+        }),
+      ),
+    onDone,
+  )
+  const ends = ['The old one ends ', <Time key="at" at={made?.previous.expires_at} />, '.']
+  if (made !== null)
+    return <MadeDialog title={`The new key of ${apiKey.name}`} made={made} note={ends} onClose={onClose} />
+  return (
+    <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose}>
+      <Form action="Make a new key" isBusy={isBusy} problem={problem} onSubmit={start} onCancel={onClose}>
+        <p>The new key has the same name, limits and rights, and goes on with what was spent.</p>
+        <SelectField
+          label="For so long both work"
+          value={overlap}
+          options={OVERLAPS}
+          onInput={setOverlap}
+          error={errorAbout(problem, 'overlap_seconds')}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+interface MadeDialogProps {
+  readonly title: string
+  readonly made: NewKey
+  readonly note?: ComponentChildren
+  onClose(): void
+}
+
+function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentChild {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="body">
+        <p>
+          <strong>Copy it now: it is not shown again.</strong> {note}
+        </p>
+        <SecretBox label={`API key ${made.data.name}`} text={made.key} />
+      </div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Done
+        </button>
+      </footer>
+    </Dialog>
+  )
+}
+
+function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
+  const all = loaded.value ?? []
+  const text = (value: number | null | undefined): string =>
+    value === null || value === undefined ? '' : String(value)
+  return {
+    name: key?.name ?? '',
+    kind: 'inference',
+    workspace: (all.find((one) => one.is_default) ?? all[0])?.id ?? '',
+    limit: text(key?.limit),
+    reset: key?.limit_reset ?? '',
+    rate: text(key?.rate_limit_rpm),
+    expires: '',
+    scopes: key?.scopes ?? null,
+  }
+}
+
+function limitsBody({ name, limit, reset, rate }: Input): UpdateKeyBody {
+  const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
+  return {
+    name: name.trim(),
+    limit: limit === '' ? null : Number(limit),
+    limit_reset: limit === '' || found === '' ? null : found,
+    rate_limit_rpm: rate === '' ? null : Number(rate),
+  }
+}
+
+/** A management key has none. */
+function scopesBody({ scopes }: Input, kind: ApiKey['kind']): Pick<UpdateKeyBody, 'scopes'> {
+  return kind === 'management' ? {} : { scopes: scopes === null ? null : [...scopes] }
+}
+
+function createBody(input: Input): CreateKeyBody {
+  const { kind, workspace, expires } = input
+  return {
+    ...limitsBody(input),
+    ...scopesBody(input, kind),
+    name: input.name.trim(),
+    kind,
+    expires_at: expires === '' ? null : new Date(expires).toISOString(),
+    ...(kind === 'inference' && workspace !== '' && { workspace_id: workspace }),
+  }
+}

@@ -1,0 +1,289 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ApiKey } from '../../../../schemas/keys/keys.ts'
+import type { Page, PageContext } from '../page.ts'
+import { Badge, Meter } from '../parts/badge.tsx'
+import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { Confirm } from '../parts/dialog.tsx'
+import { CheckField, SelectField } from '../parts/fields.tsx'
+import { count, relative, Time, usd } from '../parts/figures.tsx'
+import { useLoaded } from '../parts/loaded.tsx'
+import { offsetOf, Pager } from '../parts/pager.tsx'
+import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { KeyDialog, RotateDialog } from './key-dialogs.tsx'
+
+export const keysPage: Page = {
+  path: 'keys',
+  title: 'Keys',
+  letter: 'k',
+  view: (context) => <Keys {...context} />,
+}
+
+/** What tells keys of one kind apart: the ends of their random part, as their labels have it. */
+const ENDS_CHARS = 9
+/** Keys of one answer of the list, which does not tell how many there are. */
+const PAGE = 100
+
+type Deed = 'change' | 'rotate' | 'disable' | 'enable' | 'delete'
+interface Doing {
+  readonly deed: Deed
+  readonly key: ApiKey
+}
+
+/** API keys: who may call, what for, and how much of it. */
+function Keys(context: PageContext): ComponentChild {
+  const { api, query, setQuery } = context
+  const workspaces = useWorkspaces(api)
+  const [isCreating, setCreating] = useState(false)
+  const [doing, setDoing] = useState<Doing | null>(null)
+  const [workspace, offset, showsDisabled] = [
+    query.get('workspace') ?? '',
+    offsetOf(query),
+    query.get('disabled') === 'shown',
+  ]
+  const loaded = useLoaded(
+    async (signal) =>
+      (
+        await api.get<{ data: readonly ApiKey[] }>(
+          ['keys'],
+          { workspace_id: workspace, offset, include_disabled: showsDisabled },
+          signal,
+        )
+      ).data,
+    [api, workspace, offset, showsDisabled],
+  )
+  const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
+  return (
+    <div>
+      <div class="head">
+        <div class="filters">
+          <SelectField
+            label="Workspace"
+            value={workspace}
+            options={workspaces.options('All')}
+            onInput={(value) => setQuery({ workspace: value, offset: null })}
+          />
+          <CheckField
+            label="Disabled ones, too"
+            isOn={showsDisabled}
+            onChange={(isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null })}
+          />
+        </div>
+        <button type="button" class="primary" onClick={() => setCreating(true)}>
+          Create a key
+        </button>
+      </div>
+      <section class="panel">
+        <LoadedTable<ApiKey>
+          caption="API keys"
+          columns={columns}
+          loaded={loaded}
+          keyOf={({ hash }) => hash}
+          empty={workspace === '' ? 'There is no key yet.' : 'This workspace has no key.'}
+        />
+        <Pager
+          offset={offset}
+          limit={PAGE}
+          shown={loaded.value?.length ?? 0}
+          total={null}
+          onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
+        />
+      </section>
+      {isCreating && (
+        <KeyDialog
+          context={context}
+          workspaces={workspaces}
+          key="new"
+          changed={null}
+          onDone={loaded.reload}
+          onClose={() => setCreating(false)}
+        />
+      )}
+      {doing !== null && (
+        <Deeds
+          key={doing.key.hash}
+          context={context}
+          workspaces={workspaces}
+          doing={doing}
+          onDone={loaded.reload}
+          onClose={() => setDoing(null)}
+        />
+      )}
+    </div>
+  )
+}
+
+function columnsOf(
+  workspaces: Workspaces,
+  ownHash: string,
+  setDoing: (doing: Doing) => void,
+): readonly Column<ApiKey>[] {
+  return [
+    {
+      title: 'Name',
+      isName: true,
+      sortBy: ({ name }) => name,
+      cell: (key) => [
+        key.name,
+        ' ',
+        key.hash === ownHash && <Badge key="own" text="this session" />,
+        <span key="label" class="hint line">
+          {`${key.kind} `}
+          <span class="mono" title={key.label}>
+            {key.label.slice(-ENDS_CHARS)}
+          </span>
+        </span>,
+      ],
+    },
+    {
+      title: 'Workspace',
+      cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)),
+    },
+    {
+      title: 'State',
+      sortBy: (key) => key.created_at,
+      cell: (key) => [
+        <KeyState key="state" apiKey={key} />,
+        <span key="made" class="hint">
+          {'made '}
+          <Time at={key.created_at} />
+        </span>,
+      ],
+    },
+    { title: 'Limits', cell: (key) => <KeyLimits apiKey={key} /> },
+    {
+      title: 'This month',
+      isNumber: true,
+      cell: (key) => usd(key.usage_monthly),
+      sortBy: (key) => key.usage_monthly,
+    },
+    {
+      title: 'Actions',
+      cell: (key) => (
+        <div class="actions">
+          {deedsOf(key).map(([deed, text]) => (
+            <button
+              key={deed}
+              type="button"
+              class="small"
+              aria-label={`${text} ${key.name}`}
+              onClick={() => setDoing({ deed, key })}
+            >
+              {text}
+            </button>
+          ))}
+        </div>
+      ),
+    },
+  ]
+}
+
+function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
+  const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
+  // An intern's key comes and goes with the intern.
+  return kind === 'intern' ? [turn] : [['change', 'Change'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
+}
+
+function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: ApiKey }): ComponentChild {
+  if (disabled) return <Badge text="disabled" tone="warn" />
+  if (at === undefined) return <Badge text="active" tone="good" />
+  const isOver = Date.parse(at) <= Date.now()
+  return (
+    <Badge
+      text={`${isOver ? 'expired' : 'expires'} ${relative(at)}`}
+      tone={isOver ? 'bad' : 'warn'}
+      title={at}
+    />
+  )
+}
+
+function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
+  const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
+  if (limit === null && rate === null && scopes === null) return <span class="hint">none</span>
+  const spent = (limit ?? 0) - (left ?? 0)
+  return (
+    <div>
+      {limit !== null && (
+        <Meter
+          label={`Spent of the limit of ${name}`}
+          value={spent}
+          max={limit}
+          text={`${usd(spent)} of ${usd(limit)} ${reset ?? 'for life'}`}
+        />
+      )}
+      {rate !== null && <span class="hint line">{`${count(rate)} requests a minute`}</span>}
+      {scopes !== null && (
+        <span class="hint line">{scopes.length === 0 ? 'no scope' : scopes.join(', ')}</span>
+      )}
+    </div>
+  )
+}
+
+interface DeedsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly doing: Doing
+  onDone(): void
+  onClose(): void
+}
+
+/** The dialog of what somebody is about to do to a key. */
+function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): ComponentChild {
+  const { api, say } = context
+  const done = (text: string) => (): void => (say(text), onDone())
+  const path = ['keys', key.hash]
+  const own = key.hash === context.session.key.hash && (
+    <p class="notice warn">You are signed in by this very key.</p>
+  )
+  switch (deed) {
+    case 'change':
+      return (
+        <KeyDialog
+          context={context}
+          workspaces={workspaces}
+          changed={key}
+          onDone={onDone}
+          onClose={onClose}
+        />
+      )
+    case 'rotate':
+      return <RotateDialog context={context} apiKey={key} onDone={onDone} onClose={onClose} />
+    case 'enable':
+      return (
+        <Confirm
+          title={`Enable ${key.name}?`}
+          text="Calls with it are answered again."
+          action="Enable"
+          onClose={onClose}
+          run={() => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} is enabled.`))}
+        />
+      )
+    case 'disable':
+      return (
+        <Confirm
+          title={`Disable ${key.name}?`}
+          text={[own, <p key="what">Calls with it are refused until it is enabled again.</p>]}
+          action="Disable"
+          isDestructive
+          onClose={onClose}
+          run={() => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`))}
+        />
+      )
+    case 'delete':
+      return (
+        <Confirm
+          title={`Delete ${key.name}?`}
+          text={[
+            own,
+            <p key="what">
+              Calls with it are refused from now on, for ever. What it has spent stays in the books.
+            </p>,
+          ]}
+          action="Delete the key"
+          isDestructive
+          onClose={onClose}
+          run={() => api.send('DELETE', path).then(done(`${key.name} is deleted.`))}
+        />
+      )
+  }
+}

@@ -1,0 +1,98 @@
+import { h, type ComponentChild } from 'preact'
+import type { LiveView, ProviderView } from '../../../../schemas/operator/live-view.ts'
+import { useLive } from '../live.ts'
+import type { Page, PageContext } from '../page.ts'
+import { DataTable, type Column } from '../parts/data-table.tsx'
+import { duration, figure, share, Time } from '../parts/figures.tsx'
+import { linkWith } from '../parts/lists.tsx'
+import { ProviderBadge } from '../parts/provider-badge.tsx'
+import { Catalogue } from './catalogue.tsx'
+import { PrivateEndpoints } from './private-endpoints.tsx'
+
+export const modelsPage: Page = {
+  path: 'models',
+  title: 'Models',
+  letter: 'm',
+  view: (context) => <Models {...context} />,
+}
+
+/** What can be called, who serves it, and how those are. */
+function Models(context: PageContext): ComponentChild {
+  return (
+    <div>
+      <Providers {...context} />
+      <PrivateEndpoints context={context} />
+      <Catalogue context={context} />
+    </div>
+  )
+}
+
+/** Of the live view: what this node sees of them. */
+function Providers({ live, query }: PageContext): ComponentChild {
+  const { latest, isStale } = useLive(live)
+  return (
+    <section class="panel">
+      <div class="head">
+        <h2>Health of providers</h2>
+        {latest !== null && <Since latest={latest} isStale={isStale} />}
+      </div>
+      {latest === null ? (
+        <p class="waiting" role="status">
+          Waiting for the first look…
+        </p>
+      ) : (
+        <DataTable<ProviderView>
+          caption="Providers that were asked"
+          columns={columnsOf(query)}
+          rows={latest.providers}
+          keyOf={({ provider }) => provider}
+          empty="No provider was asked since the node started."
+        />
+      )}
+    </section>
+  )
+}
+
+function Since({
+  latest,
+  isStale,
+}: {
+  readonly latest: LiveView
+  readonly isStale: boolean
+}): ComponentChild {
+  const over = `as this node saw them in the last ${duration(latest.quantile_seconds * 1_000)}`
+  return <p class="hint">{isStale ? [`${over}, `, <Time key="at" at={latest.at} />] : over}</p>
+}
+
+function columnsOf(query: URLSearchParams): readonly Column<ProviderView>[] {
+  return [
+    {
+      title: 'Provider',
+      isName: true,
+      sortBy: ({ provider }) => provider,
+      cell: ({ provider }) => (
+        <a href={linkWith('models', query, { provider, offset: null })} title="Models that it serves">
+          {provider}
+        </a>
+      ),
+    },
+    { title: 'State', cell: (row) => <ProviderBadge {...row} />, sortBy: ({ state }) => state },
+    {
+      title: 'Attempts',
+      isNumber: true,
+      cell: (row) => `${figure(row.per_second)}/s`,
+      sortBy: (row) => row.per_second,
+    },
+    {
+      title: 'Failed',
+      isNumber: true,
+      cell: (row) => `${figure(row.failed_per_second)}/s`,
+      sortBy: (row) => row.failed_per_second,
+    },
+    {
+      title: 'Share',
+      isNumber: true,
+      cell: (row) => (row.per_second > 0 ? share(row.failed_per_second / row.per_second) : ''),
+    },
+  ]
+}

@@ -1,0 +1,189 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AdminDeliveryShape } from '../../../../schemas/operator/admin.ts'
+import type { DeliveryState } from '../../../../schemas/webhooks/webhook-deliveries.ts'
+import type { Api } from '../api.ts'
+import { hashOf, type Page, type PageContext } from '../page.ts'
+import { LoadedTable } from '../parts/data-table.tsx'
+import { deliveryColumns, useReplay } from '../parts/deliveries.tsx'
+import { Confirm } from '../parts/dialog.tsx'
+import { SelectField } from '../parts/fields.tsx'
+import { count } from '../parts/figures.tsx'
+import { WorkspaceFilter } from '../parts/filters.tsx'
+import { useFocusedHeading } from '../parts/focus.ts'
+import { LIST_PAGE, ListPager, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
+import { useLoaded } from '../parts/loaded.tsx'
+import { offsetOf } from '../parts/pager.tsx'
+import { useRefresh } from '../parts/refresh.ts'
+import { useWorkspaces } from '../parts/workspaces.ts'
+
+export const webhooksPage: Page = {
+  path: 'webhooks',
+  title: 'Webhooks',
+  letter: 'w',
+  view: (context) => <Webhooks {...context} />,
+}
+
+type Shown = DeliveryState | 'all'
+
+/**
+ * In the order of the choice: what somebody has to look at is first, and shown unless something else is
+ * chosen.
+ */
+const TITLES: Readonly<Record<Shown, string>> = {
+  dead: 'Dead letters',
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  all: 'All',
+}
+const EMPTY: Readonly<Record<Shown, string>> = {
+  dead: 'No dead letters: every webhook was taken by its receiver, or is still to be sent.',
+  waiting: 'None waits to be sent.',
+  delivered: 'None was delivered yet.',
+  all: 'No webhook was to be sent yet. A video job that names a callback URL makes one when it ends.',
+}
+const isShown = (text: string | null): text is Shown => text !== null && Object.hasOwn(TITLES, text)
+
+/** Webhooks of the ends of jobs: what became of each, and what can be sent again. */
+function Webhooks(context: PageContext): ComponentChild {
+  const { api, query, setQuery } = context
+  const workspaces = useWorkspaces(api)
+  const heading = useFocusedHeading()
+  const asked = query.get('state')
+  const [shown, workspace, offset] = [
+    isShown(asked) ? asked : 'dead',
+    query.get('workspace') ?? '',
+    offsetOf(query),
+  ]
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<AdminDeliveryShape>>(
+        ['admin', 'webhooks'],
+        {
+          state: shown === 'all' ? null : shown,
+          workspace_id: workspace,
+          limit: LIST_PAGE,
+          offset,
+        },
+        signal,
+      ),
+    [api, shown, workspace, offset],
+  )
+  useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded)
+  const done = (): void => {
+    // The row that held the focus may be gone when the list is there again.
+    heading.focus()
+    loaded.reload()
+  }
+  const replay = useReplay(context, done)
+  const listed = loaded.value?.total_count ?? 0
+  const choose =
+    (name: string) =>
+    (value: string): void =>
+      setQuery({ [name]: value, offset: null })
+  return (
+    <div>
+      <div class="head">
+        <div class="filters">
+          <SelectField
+            label="State"
+            value={shown}
+            options={Object.entries(TITLES)}
+            onInput={choose('state')}
+          />
+          <WorkspaceFilter workspaces={workspaces} value={workspace} onChoose={choose('workspace')} />
+        </div>
+        <div class="actions">
+          {shown === 'dead' && listed > 0 && (
+            <ReplayAll
+              context={context}
+              listed={listed}
+              workspace={workspace}
+              workspaceName={workspaces.nameOf(workspace)}
+              onDone={done}
+            />
+          )}
+          <Reload loaded={loaded} />
+        </div>
+      </div>
+      <section class="panel">
+        <h2 ref={heading.ref} tabIndex={-1}>
+          {TITLES[shown]}
+          {loaded.value !== undefined && <span class="hint">{` ${total(listed)}`}</span>}
+        </h2>
+        <LoadedTable<AdminDeliveryShape>
+          caption={`${TITLES[shown]}, newest first`}
+          columns={deliveryColumns(replay.start)}
+          loaded={rowsOf(loaded)}
+          keyOf={({ id }) => id}
+          empty={[
+            EMPTY[shown],
+            ' ',
+            shown === 'dead' && (
+              <a key="all" href={hashOf('webhooks', { state: 'all', workspace })}>
+                Show all webhooks
+              </a>
+            ),
+          ]}
+        />
+        <ListPager context={context} loaded={loaded} />
+      </section>
+      {replay.dialog}
+    </div>
+  )
+}
+
+interface ReplayAllProps {
+  readonly context: PageContext
+  readonly listed: number
+  /** Empty: of all. */
+  readonly workspace: string
+  readonly workspaceName: string
+  onDone(): void
+}
+
+function ReplayAll({
+  context: { api, say },
+  listed,
+  workspace,
+  workspaceName,
+  onDone,
+}: ReplayAllProps): ComponentChild {
+  const [isAsking, setAsking] = useState(false)
+  const where = workspace === '' ? 'of all workspaces' : `of ${workspaceName}`
+  const run = async (): Promise<void> => {
+    const replayed = await replayDead(api, workspace)
+    say(`${count(replayed)} ${replayed === 1 ? 'webhook is' : 'webhooks are'} sent again.`)
+    onDone()
+  }
+  return (
+    <span>
+      <button type="button" class="primary" onClick={() => setAsking(true)}>
+        {`Replay all ${total(listed)}`}
+      </button>
+      {isAsking && (
+        <Confirm
+          title={`Replay ${total(listed)} dead ${listed === 1 ? 'letter' : 'letters'}?`}
+          action={`Replay ${total(listed)}`}
+          run={run}
+          onClose={() => setAsking(false)}
+          text={`All dead letters ${where} are sent again, each with all its attempts anew. Addresses that answered 410 are tried again, too.`}
+        />
+      )}
+    </span>
+  )
+}
+
+/** One call replays so many at most, and says whether there are more. */
+async function replayDead(api: Api, workspace: string): Promise<number> {
+  for (let replayed = 0; ;) {
+    const body = workspace === '' ? {} : { workspace_id: workspace }
+    const { data } = await api.send<{ data: { replayed: number; has_more: boolean } }>(
+      'POST',
+      ['admin', 'webhooks', 'replay'],
+      body,
+    )
+    replayed += data.replayed
+    if (!data.has_more || data.replayed === 0) return replayed
+  }
+}

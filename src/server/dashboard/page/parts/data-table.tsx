@@ -1,0 +1,151 @@
+import { h, type ComponentChild, type ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Awaited, type Loaded } from './loaded.tsx'
+
+export interface Column<Row> {
+  readonly title: string
+  cell(row: Row): ComponentChildren
+  /** Makes the column sortable. */
+  sortBy?(row: Row): number | string
+  /** Right-aligned figures. */
+  readonly isNumber?: boolean
+  /** Names the row: `th`. The first column of a table. */
+  readonly isName?: boolean
+  /** May break into lines. */
+  readonly isText?: boolean
+}
+
+export interface TableProps<Row> {
+  /** What the table holds, for screen readers; its heading stands above it. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  keyOf(row: Row): string
+  /** Instead of the rows when there are none. */
+  readonly empty: ComponentChildren
+  /** Marks a row, as the one that is looked into. */
+  isMarked?(row: Row): boolean
+}
+
+interface Order {
+  readonly title: string
+  readonly isDown: boolean
+}
+
+/** A table that is sorted by its headers, and becomes a list of cards on narrow screens. */
+export function DataTable<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  empty,
+  isMarked,
+}: TableProps<Row>): ComponentChild {
+  const [order, setOrder] = useState<Order | null>(null)
+  const { box, isWide } = useWide(rows.length > 0)
+  if (rows.length === 0) return <p class="empty">{empty}</p>
+  const turn = ({ title, isNumber = false }: Column<Row>): void =>
+    setOrder((last) =>
+      last?.title === title ? { title, isDown: !last.isDown } : { title, isDown: isNumber },
+    )
+  // Roles are said again: a table that is laid out as cards loses its own.
+  return (
+    <div ref={box} class="scroll" {...(isWide && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
+      <table role="table" class="data">
+        <caption class="unseen">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">{columns.map((column) => header(column, order, () => turn(column)))}</tr>
+        </thead>
+        <tbody role="rowgroup">
+          {sorted(rows, columns, order).map((row) => (
+            <tr key={keyOf(row)} role="row" class={isMarked?.(row) === true ? 'marked' : undefined}>
+              {columns.map((column) => cell(column, row))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** A table that is wider than its place is scrolled by the keyboard, too: it then needs the focus. */
+function useWide(hasRows: boolean): {
+  readonly box: { current: HTMLDivElement | null }
+  readonly isWide: boolean
+} {
+  const box = useRef<HTMLDivElement | null>(null)
+  const [isWide, setWide] = useState(false)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const observer = new ResizeObserver(() => setWide(element.scrollWidth > element.clientWidth))
+    for (const one of [element, ...element.children]) observer.observe(one)
+    return () => observer.disconnect()
+  }, [hasRows])
+  return { box, isWide }
+}
+
+/** The same for rows that are loaded. */
+export function LoadedTable<Row>({
+  loaded,
+  ...props
+}: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): ComponentChild {
+  const { value, problem, isLoading } = loaded
+  return (
+    <div aria-busy={isLoading} class={isLoading ? 'busy' : undefined}>
+      <Awaited {...loaded} />
+      {value !== undefined && problem === null && <DataTable<Row> {...props} rows={value} />}
+    </div>
+  )
+}
+
+function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): ComponentChild {
+  const { title, isNumber, sortBy } = column
+  const isOrdered = order?.title === title
+  const direction = order?.isDown === true ? 'descending' : 'ascending'
+  return (
+    <th
+      key={title}
+      scope="col"
+      role="columnheader"
+      class={isNumber === true ? 'n' : undefined}
+      aria-sort={isOrdered ? direction : undefined}
+    >
+      {sortBy === undefined ? (
+        title
+      ) : (
+        <button type="button" class="sort" onClick={turn}>
+          {title}
+        </button>
+      )}
+    </th>
+  )
+}
+
+function cell<Row>({ title, isNumber, isName, isText, cell }: Column<Row>, row: Row): ComponentChild {
+  const names = [isNumber === true && 'n', isText === true && 'text'].filter(Boolean).join(' ')
+  const props = { key: title, 'data-title': title, class: names === '' ? undefined : names }
+  // Inside one element of its own: on a card the title of the column stands beside it.
+  return isName === true ? (
+    <th {...props} scope="row" role="rowheader">
+      {cell(row)}
+    </th>
+  ) : (
+    <td {...props} role="cell">
+      <div>{cell(row)}</div>
+    </td>
+  )
+}
+
+function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  order: Order | null,
+): readonly Row[] {
+  const by = columns.find(({ title }) => title === order?.title)?.sortBy
+  if (by === undefined) return rows
+  const sign = order?.isDown === true ? -1 : 1
+  const compare = (a: number | string, b: number | string): number =>
+    typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b))
+  return rows.toSorted((a, b) => sign * compare(by(a), by(b)))
+}

@@ -1,0 +1,110 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AdminDeliveryShape } from '../../../../schemas/operator/admin.ts'
+import type { DeliveryState, WebhookReason } from '../../../../schemas/webhooks/webhook-deliveries.ts'
+import { messageOf } from '../api.ts'
+import { hashOf, type PageContext } from '../page.ts'
+import { Badge, type Tone } from './badge.tsx'
+import type { Column } from './data-table.tsx'
+import { Confirm } from './dialog.tsx'
+import { count, Time } from './figures.tsx'
+
+const TONES: Readonly<Record<DeliveryState, Tone>> = { waiting: 'plain', delivered: 'good', dead: 'bad' }
+
+/** What went wrong with the last attempt, in words. */
+const REASONS: Readonly<Record<WebhookReason, string>> = {
+  refused: 'the address is not allowed',
+  unreachable: 'not reached',
+  timeout: 'no answer in time',
+  status: 'refused',
+  redirect: 'redirects, which are not followed',
+  gone: 'gone for good',
+  url_disabled: 'not sent: the address was gone before',
+}
+
+export function DeliveryBadge({ state }: { readonly state: DeliveryState }): ComponentChild {
+  return <Badge text={state} tone={TONES[state]} />
+}
+
+/** What each row of a table of deliveries tells; `replay` is what its button does. */
+export function deliveryColumns(
+  replay: (delivery: AdminDeliveryShape) => void,
+  isOfOneJob = false,
+): readonly Column<AdminDeliveryShape>[] {
+  const job: Column<AdminDeliveryShape> = {
+    title: 'Job',
+    cell: ({ job_id: id }) => (
+      <a class="mono" href={hashOf('jobs', { job: id })} title={id}>
+        {id.slice(0, SHOWN_CHARS)}
+      </a>
+    ),
+  }
+  return [
+    { title: 'Receiver', isName: true, cell: ({ host }) => host },
+    { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
+    { title: 'Attempts', isNumber: true, cell: ({ attempts }) => count(attempts) },
+    { title: 'Last answer', isText: true, cell: lastOf },
+    ...(isOfOneJob
+      ? []
+      : [job, { title: 'Workspace', cell: ({ workspace_slug: slug }: AdminDeliveryShape) => slug }]),
+    { title: 'Made', cell: ({ created_at: at }) => <Time at={at} /> },
+    {
+      title: 'Next attempt or end',
+      cell: ({ due_at: due, ended_at: ended }) => <Time at={due ?? ended} />,
+    },
+    {
+      title: 'Actions',
+      cell: (delivery) =>
+        delivery.state !== 'waiting' && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Replay the webhook of ${delivery.job_id} to ${delivery.host}`}
+            onClick={() => replay(delivery)}
+          >
+            Replay
+          </button>
+        ),
+    },
+  ]
+}
+
+/** Characters that tell two ids apart for the eye. */
+const SHOWN_CHARS = 18
+
+function lastOf({ last_status: status, last_reason: reason, state }: AdminDeliveryShape): string {
+  const words = reason === null ? (state === 'delivered' ? 'taken' : '') : REASONS[reason]
+  return status === null ? words : `${status}${words === '' ? '' : `, ${words}`}`
+}
+
+export interface Replay {
+  start(delivery: AdminDeliveryShape): void
+  /** A question that must be answered first. */
+  readonly dialog: ComponentChild
+}
+
+/** Sends deliveries again: dead letters at once, others after a question. */
+export function useReplay({ api, say }: PageContext, onDone: () => void): Replay {
+  const [asked, setAsked] = useState<AdminDeliveryShape | null>(null)
+  const run = async ({ id, host }: AdminDeliveryShape): Promise<void> => {
+    await api.send('POST', ['admin', 'webhooks', id, 'replay'])
+    say(`The webhook is sent to ${host} again.`)
+    onDone()
+  }
+  const start = (delivery: AdminDeliveryShape): void => {
+    if (delivery.state === 'dead')
+      run(delivery).catch((problem: unknown) => say(messageOf(problem), 'problem'))
+    else setAsked(delivery)
+  }
+  const dialog =
+    asked === null ? null : (
+      <Confirm
+        title="Send it once more?"
+        text={`${asked.host} has taken this webhook already, and gets it a second time, with the same id.`}
+        action="Send again"
+        run={() => run(asked)}
+        onClose={() => setAsked(null)}
+      />
+    )
+  return { start, dialog }
+}

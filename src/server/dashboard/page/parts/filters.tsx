@@ -1,0 +1,54 @@
+import { h, type ComponentChild } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { SelectField, TextField } from './fields.tsx'
+import type { Workspaces } from './workspaces.ts'
+
+/** Milliseconds after the last letter in which nothing is searched yet. */
+const TYPING_MS = 350
+
+export interface SearchFieldProps {
+  readonly label: string
+  /** What is searched for now. */
+  readonly value: string
+  onSearch(value: string): void
+  readonly placeholder?: string
+  readonly maxLength?: number
+}
+
+/** A field that searches once somebody stops typing. What is set elsewhere appears in it. */
+export function SearchField({ value, onSearch, ...field }: SearchFieldProps): ComponentChild {
+  const [text, setText] = useState(value)
+  const told = useRef(value)
+  useEffect(() => {
+    if (value === told.current) return
+    told.current = value
+    setText(value)
+  }, [value])
+  useEffect(() => {
+    if (text === told.current) return undefined
+    const timer = setTimeout(() => {
+      // As it comes back: the space behind a word stays in the field of somebody who goes on typing.
+      told.current = text.trim()
+      onSearch(told.current)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return <TextField {...field} type="search" value={text} onInput={setText} />
+}
+
+/** All workspaces, or one of them; one that is no longer there can still be asked for by its id. */
+export function WorkspaceFilter({
+  workspaces,
+  value,
+  onChoose,
+}: {
+  readonly workspaces: Workspaces
+  readonly value: string
+  onChoose(value: string): void
+}): ComponentChild {
+  const known = workspaces.options('All')
+  const options = known.some(([id]) => id === value)
+    ? known
+    : [...known, [value, workspaces.nameOf(value)] as const]
+  return <SelectField label="Workspace" value={value} options={options} onInput={onChoose} />
+}

@@ -1,0 +1,64 @@
+import { h, type ComponentChild } from 'preact'
+import type { ADMIN_LISTED_MAX, ADMIN_PAGE_DEFAULT } from '../../../../schemas/operator/admin-limits.ts'
+import { hashOf, type PageContext } from '../page.ts'
+import { count } from './figures.tsx'
+import type { Loaded } from './loaded.tsx'
+import { offsetOf, Pager } from './pager.tsx'
+
+/** An answer that is a page of a list. */
+export interface Listed<Row> {
+  readonly data: readonly Row[]
+  readonly total_count: number
+}
+
+/** Rows of a page of an operator's list, and those that are counted at most. */
+export const LIST_PAGE: typeof ADMIN_PAGE_DEFAULT = 50
+const LISTED_MAX: typeof ADMIN_LISTED_MAX = 10_000
+
+/** The rows alone, for a table. */
+export function rowsOf<Row>(loaded: Loaded<{ readonly data: readonly Row[] }>): Loaded<readonly Row[]> {
+  return { ...loaded, value: loaded.value?.data }
+}
+
+/** `1,234`, and `10,000 or more` of what is not counted on. */
+export function total(listed: number): string {
+  return listed >= LISTED_MAX ? `${count(listed)} or more` : count(listed)
+}
+
+/** The steps of a list whose place stands in the address. */
+export function ListPager({
+  context: { query, setQuery },
+  loaded: { value },
+}: {
+  readonly context: PageContext
+  readonly loaded: Loaded<Listed<unknown>>
+}): ComponentChild {
+  const onMove = (to: number): void => setQuery({ offset: to === 0 ? null : String(to) })
+  return (
+    <Pager
+      offset={offsetOf(query)}
+      limit={LIST_PAGE}
+      shown={value?.data.length ?? 0}
+      total={value?.total_count ?? 0}
+      onMove={onMove}
+    />
+  )
+}
+
+/** The address of a page with all that stands in it now, and some of it changed. */
+export function linkWith(
+  path: string,
+  query: URLSearchParams,
+  change: Readonly<Record<string, string | null>>,
+): string {
+  return hashOf(path, { ...Object.fromEntries(query), ...change })
+}
+
+/** Asks anew for what a page shows. */
+export function Reload({ loaded: { reload } }: { readonly loaded: Loaded<unknown> }): ComponentChild {
+  return (
+    <button type="button" onClick={reload}>
+      Reload
+    </button>
+  )
+}

@@ -1,0 +1,60 @@
+import { h, type ComponentChild } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { messageOf } from '../api.ts'
+
+export interface Loaded<T> {
+  /** The last answer; undefined before the first. While the next is on its way the last one stays. */
+  readonly value: T | undefined
+  readonly problem: string | null
+  readonly isLoading: boolean
+  reload(): void
+}
+
+/**
+ * Loads when shown, when an input changes and when asked to again. What is no longer wanted is aborted, and
+ * so is all that is under way when the page is left.
+ */
+export function useLoaded<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+    value: undefined,
+    problem: null,
+    isLoading: true,
+  })
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    const wanted = new AbortController()
+    setState((last) => ({ ...last, isLoading: true }))
+    load(wanted.signal).then(
+      (value) => wanted.signal.aborted || setState({ value, problem: null, isLoading: false }),
+      (problem: unknown) =>
+        wanted.signal.aborted ||
+        setState((last) => ({ ...last, problem: messageOf(problem), isLoading: false })),
+    )
+    return () => wanted.abort()
+  }, [...inputs, round])
+  return { ...state, reload: () => setRound((last) => last + 1) }
+}
+
+/**
+ * What stands in the place of a value that is not there: that it is on its way, or why it is not. Null when
+ * it is there.
+ */
+export function Awaited({ value, problem, reload }: Loaded<unknown>): ComponentChild | null {
+  if (problem !== null)
+    return (
+      <div class="notice bad" role="alert">
+        <p>{problem}</p>
+        <button type="button" onClick={reload}>
+          Try again
+        </button>
+      </div>
+    )
+  return value === undefined ? (
+    <p class="waiting" role="status">
+      Loading…
+    </p>
+  ) : null
+}

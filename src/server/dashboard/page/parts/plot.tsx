@@ -1,0 +1,163 @@
+import { h, type ComponentChild } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+
+export interface PlotLine {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+  /** Of a custom property of the style sheet: `line-1`. */
+  readonly colour: string
+}
+
+export interface PlotProps {
+  readonly title: string
+  /** Seconds since 1970, ascending. */
+  readonly at: readonly number[]
+  readonly lines: readonly PlotLine[]
+  format(value: number | null | undefined): string
+  /** A bar a point instead of lines. */
+  readonly isBars?: boolean
+}
+
+const HEIGHT = 168
+const AXIS = 60
+const TIME_AXIS = 26
+const TIME_SPACE = 80
+const HALF_DAY_S = 43_200
+const MINUTE_S = 60
+const FONT = '11px system-ui, sans-serif'
+/** Told to plots by the switch of the page. */
+export const THEME_EVENT = 'sluice-theme'
+
+/** A plot over time in the colours of the page; what it shows last is said in its text. */
+export function Plot({ title, at, lines, format, isBars = false }: PlotProps): ComponentChild {
+  const place = useRef<HTMLDivElement | null>(null)
+  const plot = useRef<uPlot | null>(null)
+  const data: uPlot.AlignedData = [[...at], ...lines.map(({ values }) => [...values])]
+  const latest = useRef(data)
+  latest.current = data
+  const [hovered, setHovered] = useState<number | null>(null)
+  const names = lines.map(({ name, colour }) => `${name} ${colour}`).join()
+  useLayoutEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const draw = (): void => {
+      plot.current?.destroy()
+      plot.current = new uPlot(
+        optionsOf(element, { lines, format, isBars, setHovered }),
+        latest.current,
+        element,
+      )
+    }
+    const resize = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
+    )
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    draw()
+    resize.observe(element)
+    dark.addEventListener('change', draw)
+    document.addEventListener(THEME_EVENT, draw)
+    return () => {
+      resize.disconnect()
+      dark.removeEventListener('change', draw)
+      document.removeEventListener(THEME_EVENT, draw)
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [names, isBars])
+  useLayoutEffect(() => plot.current?.setData(latest.current), [at, lines])
+  const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  const shown = hovered !== null && hovered < at.length ? hovered : null
+  return (
+    <figure class="plot">
+      <figcaption>
+        {title}
+        <span class="legend">
+          {shown !== null && <span>{timeText(at[shown] ?? 0, isBars)}</span>}
+          {lines.map(({ name, colour, values }) => (
+            <span key={name}>
+              <i class={colour} />
+              {`${name} `}
+              <b>{format(values.at(shown ?? -1))}</b>
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <div ref={place} class="canvas" role="img" aria-label={`${title}. Last: ${said}`} />
+    </figure>
+  )
+}
+
+function timeText(seconds: number, isDay: boolean): string {
+  const at = new Date(seconds * 1_000)
+  return isDay ? at.toISOString().slice(5, 10) : at.toLocaleTimeString('en-GB')
+}
+
+interface Drawn extends Required<Pick<PlotProps, 'lines' | 'format' | 'isBars'>> {
+  setHovered(index: number | null): void
+}
+
+function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: Drawn): uPlot.Options {
+  const colour = colourOf(element)
+  const axis: uPlot.Axis = {
+    stroke: colour('muted'),
+    grid: { stroke: colour('rule'), width: 1 },
+    ticks: { show: false },
+    font: FONT,
+    labelFont: FONT,
+  }
+  const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false } },
+    padding: [8, 28, 0, 0],
+    hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
+    // Bars of days stand on days of UTC, as budgets do.
+    ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
+    scales: {
+      // Half a day around the bars; lines have a minute at least, so that the first looks do not fill the
+      // plot.
+      x: {
+        range: (_plot, min, max) =>
+          isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max],
+      },
+      y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: TIME_AXIS,
+        space: TIME_SPACE,
+        values: (_plot, splits) => splits.map((at) => timeText(at, isBars)),
+      },
+      { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) },
+    ],
+    series: [
+      {},
+      ...lines.map((line): uPlot.Series => ({
+        label: line.name,
+        stroke: colour(line.colour),
+        width: 1.5,
+        points: { show: false },
+        ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
+      })),
+    ],
+  }
+}
+
+/**
+ * The style sheet's colours as a canvas takes them: a property that depends on dark and light is resolved on
+ * an element alone.
+ */
+function colourOf(parent: HTMLElement): (name: string) => string {
+  return (name) => {
+    const probe = document.createElement('i')
+    probe.style.color = `var(--${name})`
+    parent.append(probe)
+    const { color } = getComputedStyle(probe)
+    probe.remove()
+    return color
+  }
+}

@@ -1,0 +1,162 @@
+import { h, type ComponentChild } from 'preact'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLive, type LiveFeed } from './live.ts'
+import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
+import { PAGES } from './pages.ts'
+import { useShortcuts } from './shortcuts.ts'
+import { ThemeSwitch } from './theme.tsx'
+import { messageOf, type Api } from './api.ts'
+
+/** How long a message stays, in milliseconds. */
+const MESSAGE_MS = 8_000
+
+interface Message {
+  readonly text: string
+  readonly kind: 'done' | 'problem'
+}
+
+export interface SignedIn {
+  readonly api: Api
+  readonly live: LiveFeed
+  readonly session: Session
+}
+
+/** What stands around every page, and which one it is. */
+export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): ComponentChild {
+  const { organization, key } = signedIn.session
+  const { place, setQuery } = usePlace()
+  const { message, say } = useMessage()
+  const page = place.path === '' ? PAGES[0] : PAGES.find(({ path }) => path === place.path)
+  const heading = useRef<HTMLHeadingElement | null>(null)
+  const title = page?.title ?? 'No such page'
+  useShortcuts(PAGES)
+  useLayoutEffect(() => {
+    document.title = `${title} – Sluice`
+    heading.current?.focus()
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+    window.scrollTo(0, 0)
+  }, [title])
+  const skip = (event: Event): void => {
+    event.preventDefault()
+    heading.current?.focus()
+  }
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the page
+      </a>
+      <header class="top">
+        <strong class="brand">Sluice</strong>
+        <Navigation current={title} />
+        <div class="corner">
+          <LiveState {...signedIn} />
+          <span class="hint who" title={`${key.name} ${key.label}`}>
+            {organization.name}
+          </span>
+          <ThemeSwitch />
+          <button type="button" class="quiet" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <main id="main">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {page === undefined ? (
+          <p class="notice warn">
+            {'There is nothing at '}
+            <code>{`#/${place.path}`}</code>
+            <a href={hashOf('now')}>To the page Now</a>
+          </p>
+        ) : (
+          <PageView
+            key={page.path}
+            page={page}
+            context={{ ...signedIn, query: place.query, setQuery, say }}
+          />
+        )}
+      </main>
+      <div class="messages" role="status" aria-live="polite">
+        {message !== null && <p class={message.kind}>{message.text}</p>}
+      </div>
+    </div>
+  )
+}
+
+/** A page that fails leaves the others alone. */
+function PageView({ page, context }: { readonly page: Page; readonly context: PageContext }): ComponentChild {
+  const [problem, reset] = useErrorBoundary()
+  if (problem !== undefined)
+    return (
+      <div class="notice bad" role="alert">
+        <p>{`This page has failed: ${messageOf(problem)}`}</p>
+        <button type="button" onClick={reset}>
+          Try again
+        </button>
+      </div>
+    )
+  return <page.view {...context} />
+}
+
+function Navigation({ current }: { readonly current: string }): ComponentChild {
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {PAGES.map(({ path, title, letter }) => (
+          <li key={path}>
+            <a
+              href={hashOf(path)}
+              aria-current={title === current ? 'page' : undefined}
+              title={`g ${letter}`}
+            >
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** How the node is, on every page. */
+function LiveState({ live }: SignedIn): ComponentChild {
+  const { latest, isStale, problem } = useLive(live)
+  const findings = latest?.findings ?? []
+  const worst = findings.some(({ severity }) => severity === 'bad')
+    ? 'bad'
+    : findings.length > 0
+      ? 'warn'
+      : 'good'
+  const text = isStale ? 'not live' : findings.length === 0 ? 'all is well' : `${findings.length} to look at`
+  return (
+    <a href={hashOf('now')} class={`live ${isStale ? 'plain' : worst}`} title={problem ?? undefined}>
+      {text}
+    </a>
+  )
+}
+
+function usePlace(): { readonly place: Place; readonly setQuery: PageContext['setQuery'] } {
+  const [place, setPlace] = useState(() => placeOf(location.hash))
+  useEffect(() => {
+    const look = (): void => setPlace(placeOf(location.hash))
+    addEventListener('hashchange', look)
+    return () => removeEventListener('hashchange', look)
+  }, [])
+  const setQuery: PageContext['setQuery'] = (change) => {
+    const here = placeOf(location.hash)
+    history.replaceState(null, '', hashOf(here.path, { ...Object.fromEntries(here.query), ...change }))
+    setPlace(placeOf(location.hash))
+  }
+  return { place, setQuery }
+}
+
+function useMessage(): { readonly message: Message | null; readonly say: PageContext['say'] } {
+  const [message, setMessage] = useState<Message | null>(null)
+  useEffect(() => {
+    if (message === null) return undefined
+    const timer = setTimeout(() => setMessage(null), MESSAGE_MS)
+    return () => clearTimeout(timer)
+  }, [message])
+  return { message, say: (text, kind = 'done') => setMessage({ text, kind }) }
+}

@@ -1,0 +1,63 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import { ApiError } from './api.ts'
+import { useAction } from './parts/dialog.tsx'
+import { Form, TextField } from './parts/fields.tsx'
+
+const KEY_SHAPE = /^[!-~]+$/
+/** Answers to a key that is none for this page, by their code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  wrong_key_kind:
+    'This is not a management key. Keys that call models cannot sign in here: take a key of the kind “management”.',
+  operator_only:
+    'This management key belongs to another organization than the one that operates this installation.',
+}
+
+export interface SignInProps {
+  /** Why somebody is here again. */
+  readonly message: string | null
+  /** Rejects when the key is refused. */
+  signIn(key: string): Promise<void>
+}
+
+export function SignIn({ message, signIn }: SignInProps): ComponentChild {
+  const [key, setKey] = useState('')
+  const { isBusy, problem, start } = useAction(
+    async () => signIn(checked(key)).catch(explain),
+    () => undefined,
+  )
+  return (
+    <main class="sign-in">
+      <h1>Sluice</h1>
+      {message !== null && (
+        <p class="notice warn" role="alert">
+          {message}
+        </p>
+      )}
+      <Form action="Sign in" isBusy={isBusy} problem={problem} onSubmit={start}>
+        <TextField label="Management key" type="password" value={key} onInput={setKey} isRequired hasFocus />
+      </Form>
+      <div class="hint">
+        <p>The key stays in the memory of this page: it is gone when you reload or close it.</p>
+        <p>
+          {'The first one stands in '}
+          <code>first-keys.json</code>
+          {' in the data directory of a fresh installation. '}
+          <code>sluice keys create --kind management --name ops</code>
+          {' makes another.'}
+        </p>
+      </div>
+    </main>
+  )
+}
+
+function checked(text: string): string {
+  const key = text.trim()
+  if (!KEY_SHAPE.test(key)) throw new ApiError('A key has letters, digits, hyphens and underscores alone.')
+  return key
+}
+
+function explain(problem: unknown): never {
+  const sentence = problem instanceof ApiError ? REFUSALS[problem.type] : undefined
+  throw sentence === undefined ? problem : new ApiError(sentence)
+}
