@@ -1,5 +1,6 @@
 // `npm run lint`: prettier's layout, eslint with types over src, bench and test, redocly over the generated
-// OpenAPI document, and the types of the Kubernetes API over the manifests. What was found good and has not
+// OpenAPI document, the types of the Kubernetes API over the manifests, and whether the generated WebAssembly
+// is that of its text. What was found good and has not
 // changed since is not looked at again, but with `--all`. The tools have a lock file of their own (see
 // tools/package.json) and are installed here when it changed.
 import { spawnSync } from 'node:child_process'
@@ -12,6 +13,7 @@ import { codeFiles } from './code.mjs'
 import { install } from './install.mjs'
 import { isClean, isFormatted } from './lint-code.mjs'
 import { digestOf, Kept } from './lint-kept.mjs'
+import { CODE_FILE, codeText, WAT } from './wat.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
@@ -34,6 +36,7 @@ const checks = [
   await isClean(kept),
   await document,
   await once('manifests', [...manifestFiles(), 'tools/manifests.mjs', LOCK], kubernetes),
+  await once('webassembly', [WAT, CODE_FILE, 'tools/wat.mjs', LOCK], isCodeOfText),
 ]
 kept.write()
 process.exit(checks.every((isGood) => isGood) ? 0 : 1)
@@ -90,6 +93,12 @@ async function kubernetes() {
   const faults = await faultsOf(await deployedManifests())
   for (const fault of faults) process.stdout.write(`deploy/kubernetes: ${fault}\n`)
   return faults.length === 0
+}
+
+async function isCodeOfText() {
+  const isSame = (await codeText()) === read(CODE_FILE)
+  if (!isSame) process.stdout.write(`${CODE_FILE} is not made of ${WAT}: node tools/wat.mjs\n`)
+  return isSame
 }
 
 function run(tool, args) {

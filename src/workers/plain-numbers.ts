@@ -1,5 +1,5 @@
 import { COMMA } from './json-bytes.ts'
-import { plainNumbersCode } from './plain-numbers-code.ts'
+import { PLAIN_NUMBERS_CODE } from './plain-numbers-code.ts'
 
 /** The parts of WebAssembly's interface that are used here: Node's types omit it. */
 declare const WebAssembly: {
@@ -60,7 +60,7 @@ export class PlainNumbers {
 
 function load(): Code | null {
   try {
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(plainNumbersCode()))
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(PLAIN_NUMBERS_CODE))
     const memory = exports['memory'] as { readonly buffer: ArrayBuffer }
     return { memory: new Uint8Array(memory.buffer), run: exports['run'] as Code['run'] }
   } catch {
