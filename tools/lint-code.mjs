@@ -1,4 +1,4 @@
-// Prettier's layout and ESLint's typed rules over the code, of the files that changed since they were good.
+// Checks Prettier's layout and ESLint's typed rules in the files that changed since the last good run.
 import { existsSync, readFileSync } from 'node:fs'
 import { posix, resolve } from 'node:path'
 import { codeFiles } from './code.mjs'
@@ -35,8 +35,8 @@ async function isLaidOut(prettier, path) {
 }
 
 /**
- * What a typed rule says of a file rests on what the file imports as well: a function that now gives a promise
- * is a fault of the file that calls it. @returns whether ESLint has nothing to say
+ * A typed rule reads the imports of a file as well: a function that becomes async makes its callers faulty.
+ * So the digest of a file covers the files that it imports. @returns whether ESLint finds no fault
  */
 export async function isClean(kept) {
   const rules = digestOf(...[LOCK, 'tools/eslint.config.mjs', 'package-lock.json', ...PROJECTS].map(read))
@@ -53,7 +53,7 @@ export async function isClean(kept) {
   return wrong.size === 0
 }
 
-/** Of the file and of those that it imports. */
+/** @returns the text of the file and those of the files that it imports */
 function textsUnder(path, texts) {
   const text = texts.get(path) ?? ''
   const imported = [...text.matchAll(/\b(?:from|import)[\s(]*'(\.[^']+)'/g)]
@@ -74,7 +74,7 @@ async function faulty(paths) {
     .map(({ filePath }) => posix.relative(process.cwd(), filePath))
 }
 
-/** Of these files and what they import alone: a program of all files takes seconds for one that changed. */
+/** Programs of these files and their imports: a program of the whole tree takes seconds longer. */
 async function programsOf(paths) {
   const { default: ts } = await import('typescript')
   const wanted = new Set(paths.map((path) => resolve(path)))

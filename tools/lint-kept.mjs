@@ -1,16 +1,16 @@
-// What `npm run lint` has found good, so that the next run looks at the rest alone.
+// Keeps which files and documents `npm run lint` found good: the next run checks only those that changed.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** In a folder that an installation of the root's packages removes. */
+/** An installation of the root's packages removes the folder. */
 const FILE = 'node_modules/.cache/lint.json'
 
-/** By check and subject, such as `eslint` and a file's path, the digest of all that the finding rests on. */
+/** Digests of good inputs, by check (`eslint`) and subject (the path of a file). */
 export class Kept {
   #good
 
-  /** @param isForgotten everything is looked at again */
+  /** @param isForgotten every file is checked again */
   constructor(isForgotten) {
     this.#good = isForgotten ? {} : read()
   }
@@ -24,7 +24,7 @@ export class Kept {
     this.#good[check][subject] = digest
   }
 
-  /** Replaces what is kept of a check, so that files that are gone leave it. */
+  /** Replaces all digests of a check: deleted files leave the list. */
   keepAll(check, digests) {
     this.#good[check] = Object.fromEntries(digests)
   }

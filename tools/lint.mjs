@@ -1,8 +1,8 @@
-// `npm run lint`: prettier's layout, eslint with types over src, bench and test, redocly over the generated
-// OpenAPI document, the types of the Kubernetes API over the manifests, and whether the generated WebAssembly
-// is that of its text. What was found good and has not
-// changed since is not looked at again, but with `--all`. The tools have a lock file of their own (see
-// tools/package.json) and are installed here when it changed.
+// `npm run lint` checks the layout (Prettier), the typed rules over src, bench and test (ESLint), the
+// generated OpenAPI document (Redocly), the manifests against the types of the Kubernetes API, and that the
+// generated WebAssembly belongs to its text. A run checks what changed since the last good one; `--all` checks
+// everything. The tools have a lock file of their own (see tools/package.json); this command installs them
+// when it changes.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { CODE_FILE, codeText, WAT } from './wat.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-/** Prints the document by the modules as the compiler made them: nothing is joined for it. */
+/** Prints the document from the compiled modules: the bundle is not needed. */
 const PRINT = "import { run } from './dist/src/server/cli/run.js'; await run(['openapi'])"
 const LOCK = 'tools/package-lock.json'
 const MANIFESTS = 'deploy/kubernetes'
@@ -41,7 +41,7 @@ const checks = [
 kept.write()
 process.exit(checks.every((isGood) => isGood) ? 0 : 1)
 
-/** Runs a check where a file has changed since it was good. */
+/** Runs a check unless its files are those of the last good run. */
 async function once(name, paths, check) {
   const digest = digestOf(...paths.flatMap((path) => [path, read(path)]))
   const isKnown = kept.isGood(name, '', digest)

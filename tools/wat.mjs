@@ -1,5 +1,5 @@
-// `node tools/wat.mjs`: makes src/workers/plain-numbers-code.ts of the WebAssembly text beside it. `npm run
-// lint` compares both.
+// `node tools/wat.mjs` generates src/workers/plain-numbers-code.ts from the WebAssembly text beside it.
+// `npm run lint` compares the two.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { install } from './install.mjs'
@@ -26,7 +26,7 @@ function textOf(bytes) {
   const lines = Array.from({ length: Math.ceil(bytes.length / LINE) }, (_, nth) =>
     bytes.subarray(nth * LINE, (nth + 1) * LINE).toString('hex'),
   )
-  return `// Generated from plain-numbers.wat by \`node tools/wat.mjs\`: edit that one.
+  return `// Generated from plain-numbers.wat by \`node tools/wat.mjs\`: edit the text.
 
 /** A module that exports its \`memory\` of 64 KiB, and \`run\`. */
 export const PLAIN_NUMBERS_CODE: Uint8Array = Buffer.from(

@@ -1,4 +1,4 @@
-// Generated from plain-numbers.wat by `node tools/wat.mjs`: edit that one.
+// Generated from plain-numbers.wat by `node tools/wat.mjs`: edit the text.
 
 /** A module that exports its `memory` of 64 KiB, and `run`. */
 export const PLAIN_NUMBERS_CODE: Uint8Array = Buffer.from(

@@ -1,6 +1,6 @@
-;; The WebAssembly of plain-numbers.ts. `node tools/wat.mjs` makes plain-numbers-code.ts of it.
+;; The WebAssembly of plain-numbers.ts. `node tools/wat.mjs` generates plain-numbers-code.ts from this file.
 ;;
-;; Sixteen bytes are looked at together. Each byte is of one class, a bit:
+;; The code checks sixteen bytes together. Each byte has one class:
 ;;
 ;;     1  a space or a line break
 ;;     2  ,
@@ -8,18 +8,17 @@
 ;;     8  .
 ;;    16  a digit
 ;;
-;; The low four bits of a byte tell its class once the byte is known to be one of `,-.0123456789` or a line
-;; break. A space, 0x20, is taken for a line break, 0x0a: no two of the bytes that are left have the same low
-;; bits. So three tables of sixteen lanes are indexed by the low bits:
+;; The low four bits of a byte tell its class once the byte is known to be one of `,-.0123456789`, a space or
+;; a line break. A space, 0x20, is treated as a line break, 0x0a; no two of the others have the same low bits.
+;; So the low bits are the index of three tables of sixteen lanes:
 ;;
-;;     low bits        0  1  2  3  4  5  6  7  8  9  a   b  c  d  e  f
-;;     byte            0  1  2  3  4  5  6  7  8  9  \n     ,  -  .
-;;     class          16 16 16 16 16 16 16 16 16 16  1   0  2  4  8  0
-;;     may stand      31 31 31 31 31 31 31 31 31 31  3   0 16  3 16  0
-;;     before it
+;;     low bits            0  1  2  3  4  5  6  7  8  9  a   b  c  d  e  f
+;;     byte                0  1  2  3  4  5  6  7  8  9  \n     ,  -  .
+;;     class              16 16 16 16 16 16 16 16 16 16  1   0  2  4  8  0
+;;     classes before it  31 31 31 31 31 31 31 31 31 31  3   0 16  3 16  0
 ;;
-;; A digit may stand behind each class (31), white space behind white space and commas (3), a comma and a point
-;; behind a digit (16), a minus behind white space and commas (3).
+;; The last table: a digit may follow each class (31); a minus and white space follow white space or a comma
+;; (3); a comma and a point follow a digit (16).
 (module
   (memory (export "memory") 1 1)
 
@@ -31,7 +30,7 @@
     (local $classes v128)
     (local $last v128)
     (local $before v128)
-    ;; What is read begins as if a comma stood before it.
+    ;; The first byte counts as if a comma stood before it.
     (local.set $last (v128.const i8x16 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2))
     (loop $step
       (if (i32.gt_u (i32.add (local.get $at) (i32.const 16)) (local.get $end))
@@ -63,12 +62,12 @@
             (v128.const i8x16 16 16 16 16 16 16 16 16 16 16 1 0 2 4 8 0)
             (local.get $low))))
 
-      ;; The step ends the run unless each lane is above 0 here.
+      ;; The run ends before this step unless each lane of the vector is above 0.
       (if
         (i32.eqz
           (i8x16.all_true
             (v128.andnot
-              ;; Above 0 where the class is, and where the class of the byte before it may stand there.
+              ;; Above 0 where the byte has a class, and the byte before it has an allowed one.
               (i8x16.min_u
                 (local.get $classes)
                 (v128.and
@@ -80,9 +79,9 @@
                   (i8x16.swizzle
                     (v128.const i8x16 31 31 31 31 31 31 31 31 31 31 3 0 16 3 16 0)
                     (local.get $low))))
-              ;; Behind the first digit of a number stands a point, and behind nothing else: lanes of which
-              ;; one side alone holds are at fault. The first digit is a digit behind white space, a comma or
-              ;; a minus (1 | 2 | 4 = 7).
+              ;; A point follows the first digit of a number, and follows nothing else: a lane is at fault
+              ;; when one of the two facts holds without the other. The first digit of a number follows
+              ;; white space, a comma or a minus (1 | 2 | 4 = 7).
               (v128.xor
                 (v128.and
                   (i8x16.eq

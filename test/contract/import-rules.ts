@@ -306,7 +306,7 @@ export function importCycles(files: readonly SourceFile[]): readonly string[] {
   return [...new Set(groups.filter((group) => group.length > 0).map((group) => group.join(' ↔ ')))]
 }
 
-/** Without the files that import none of the rest, again and again: only those that lead to a circle stay. */
+/** Leaves out files that import none of the others, until each file that stays leads to a circle. */
 function withoutEnds(
   imports: ReadonlyMap<string, readonly string[]>,
 ): ReadonlyMap<string, readonly string[]> {
