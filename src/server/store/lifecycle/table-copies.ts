@@ -2,10 +2,10 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { Queryable, Transaction } from '../base/open.ts'
 
-/** A table as a backup has it. */
+/** A table as a backup stores it. */
 export interface CopiedTable {
   readonly name: string
-  /** In the order of its copy. */
+  /** Columns in the order of the table's copy. */
   readonly columns: readonly string[]
 }
 
@@ -17,8 +17,8 @@ export interface CopiedSequence {
 }
 
 /**
- * Tables that are no data: the schema's own, what processes tell of themselves, and work in progress that is
- * begun anew.
+ * Tables without data to keep: the schema's own, the processes' reports of themselves, and work in progress
+ * that starts anew.
  */
 const LEFT_OUT = [
   'schema_migrations',
@@ -31,7 +31,7 @@ const LEFT_OUT = [
 ]
 const NAME = /^[a-z_][a-z0-9_]*$/
 
-/** Every table of ours that holds data, by name; partitions are in their parents. */
+/** Every table of Sluice that holds data, by name; partitions are part of their parents. */
 export async function tablesOf(sql: Queryable): Promise<readonly CopiedTable[]> {
   const rows = await sql<{ name: string; columns: string }[]>`
     SELECT c.relname::text AS name, string_agg(a.attname, ' ' ORDER BY a.attnum) AS columns
@@ -59,8 +59,8 @@ export async function monthsOfLedger(sql: Queryable): Promise<readonly string[]>
 }
 
 /**
- * All rows of a table in the text form of COPY, which every version of Postgres reads. Whoever breaks off
- * waits for the rest to go by.
+ * All rows of a table in the text form of COPY, which every version of Postgres reads. A reader that breaks
+ * off waits until the rest has passed.
  */
 export async function* readTable(
   tx: Transaction,
@@ -73,20 +73,21 @@ export async function* readTable(
   try {
     for await (const piece of stream.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
   } finally {
-    // No statement is taken while a copy runs, ROLLBACK neither. Whoever broke off tells why.
+    // Postgres takes no statement while a copy runs, not even ROLLBACK. The reader that broke off throws the
+    // reason.
     if (!stream.readableEnded) await finished(stream.resume()).catch(() => undefined)
-    // The library pauses its socket while we are slower and resumes it with the next read; behind the last
-    // piece there is none, and whatever is asked of the connection next would wait for ever.
+    // The library pauses its socket while the reader is slower and resumes it with the next read. After the
+    // last piece no read follows, and the next statement on the connection would wait without end.
     stream._read(0)
   }
 }
 
-/** Takes what `readTable` gave. What Postgres says of it comes with the next statement. */
+/** Takes the bytes of `readTable`. Errors of Postgres come with the next statement. */
 export function writeTable(tx: Transaction, { name, columns }: CopiedTable): Promise<Writable> {
   return tx.unsafe(`COPY ${safe(name)} (${columnsOf(columns)}) FROM STDIN`).writable()
 }
 
-/** In an order in which every row finds what it refers to. */
+/** Tables in an order in which every row finds the rows that it refers to. */
 export async function inOrderOfReference(
   sql: Queryable,
   tables: readonly CopiedTable[],
@@ -109,7 +110,7 @@ export async function inOrderOfReference(
   return ordered
 }
 
-/** Empties what the migrations have put in, and makes room for the months of the ledger. */
+/** Removes the rows that the migrations inserted, and makes the partitions of the ledger's months. */
 export async function makeReady(
   tx: Transaction,
   tables: readonly CopiedTable[],
@@ -124,7 +125,7 @@ export async function setSequences(tx: Transaction, sequences: readonly CopiedSe
     await tx`SELECT setval(${safe(name)}::regclass, ${value}::bigint, ${isCalled})`
 }
 
-/** Whether a database has nothing of anybody's in it. */
+/** Whether a database has no tables at all. */
 export async function isEmptyDatabase(sql: Queryable): Promise<boolean> {
   const [row] =
     await sql`SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S') LIMIT 1`
@@ -135,7 +136,7 @@ function columnsOf(columns: readonly string[]): string {
   return columns.map((column) => `"${safe(column)}"`).join(', ')
 }
 
-/** Names become text of statements: those of a manifest are somebody's file. */
+/** Names become part of statements, and a manifest may come from anywhere. */
 function safe(name: string): string {
   if (!NAME.test(name)) throw new TypeError(`not a name of ours: ${JSON.stringify(name)}`)
   return name

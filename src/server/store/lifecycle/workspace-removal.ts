@@ -12,12 +12,12 @@ import { fenceVideos } from '../videos/removal.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
 import { findWorkspace, lockWorkspace } from '../base/find-workspace.ts'
 
-/*
- * The end of a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to it ends in
- * one transaction, or, where bytes are to be removed, is left to the sweep. Locks are taken in the order in which others
- * take them: endpoints before their workspace, interns before keys and vaults, the directory
- * before files, files before the quota. What somebody is
- * just making in it either is found here, or finds the workspace gone.
+/**
+ * The end of a workspace. Its row stays, as do ledger and audit log, which name it; all else that belongs to
+ * it ends in one transaction, or, where bytes have to be removed, is left to the sweep. Locks are taken in
+ * the order of other transactions: endpoints before their workspace, interns before keys and vaults, the
+ * directory before files, files before the quota. Objects that another transaction is just making in the
+ * workspace are either found here, or find the workspace gone.
  */
 
 export interface RemovalInput {
@@ -26,14 +26,14 @@ export interface RemovalInput {
   readonly by: WorkspaceActor
 }
 
-/** @returns what to publish as hints. Failures: workspace_unknown, default_workspace_kept. */
+/** @returns invalidations to publish as hints. Failures: workspace_unknown, default_workspace_kept. */
 export async function removeWorkspace(
   tx: Transaction,
   { ref, mayBeDefault, by }: RemovalInput,
 ): Promise<Outcome<readonly Invalidation[]>> {
   const { organizationId, reference } = ref
-  // Of two deletions in one organization the second sees what the first has left, and which one is the
-  // default.
+  // The second of two deletions in one organization has to see what the first has left, and which workspace
+  // is the default.
   await tx`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   const found = await findWorkspace(tx, reference, organizationId)
   if (!found.ok) return found
@@ -69,7 +69,7 @@ async function oldestBeside(tx: Transaction, { id, organizationId }: Workspace):
 
 interface Ended {
   readonly events: AuditEvent[]
-  /** Fronts route to an endpoint of it. */
+  /** Fronts route to an endpoint of the workspace. */
   readonly hasLiveEndpoint: boolean
 }
 
@@ -83,11 +83,11 @@ async function endAll(tx: Transaction, workspace: Workspace, by: WorkspaceActor)
   await fenceVideos(tx, id)
   const mappings = await endMemberships(tx, workspace, by)
   const presets = await tx`DELETE FROM presets WHERE workspace_id = ${id}`
-  // What lies in storage can be opened no more, though it takes the sweep to remove it.
+  // Objects in storage cannot be unsealed any more from here on, though only the sweep removes them.
   await tx`DELETE FROM data_keys WHERE workspace_id = ${id}`
   const files = await abandonFiles(tx, id)
   await closeStorage(tx, id)
-  // Uploads that began meanwhile; those that others hold will meet the closed quota.
+  // Uploads that began meanwhile; uploads that other transactions have locked will meet the closed quota.
   await abandonFiles(tx, id, 'skip locked')
   const gone = workspaceEvent(by, {
     before: workspace,
@@ -107,8 +107,8 @@ interface End {
 }
 
 /**
- * They belong to the organization, which may validate them for another workspace. One that others hold finds
- * its workspace gone.
+ * Endpoints belong to the organization, which may validate them for another workspace. An endpoint that
+ * another transaction has locked finds its workspace gone.
  */
 async function endEndpoints({
   tx,
@@ -147,7 +147,7 @@ async function endKeys(end: End): Promise<readonly AuditEvent[]> {
   return rows.map(({ hash, ...before }) => eventOf(end, { objectKind: 'key', objectId: hash, before }))
 }
 
-/** With their keys and every secret in them. */
+/** Removes the vaults with their keys and every secret in them. */
 async function endVaults(end: End): Promise<readonly AuditEvent[]> {
   const { tx, workspace } = end
   await tx`SELECT 1 FROM vaults WHERE workspace_id = ${workspace.id} ORDER BY id FOR UPDATE`

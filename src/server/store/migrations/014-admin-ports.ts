@@ -6,7 +6,7 @@ export const adminPorts: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Null of a node of an older version, which does not tell.
+    // Null for a node of an older version, which does not report its port.
     await tx.unsafe('ALTER TABLE fronts ADD COLUMN admin_port integer')
   },
 }

@@ -6,8 +6,8 @@ export const keyScopes: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Null = all. A node of an older version does not know them: scopes are given once every node is of this
-    // one.
+    // Null = all. A node of an older version ignores scopes: they may be set once every node has this
+    // version.
     await tx.unsafe('ALTER TABLE api_keys ADD COLUMN scopes jsonb')
   },
 }

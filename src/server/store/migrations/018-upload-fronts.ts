@@ -6,8 +6,8 @@ export const uploadFronts: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Null of what no front uploads, and of nodes of an older version: such an upload waits for the end of
-    // its lease.
+    // Null for an upload without a front, and for nodes of an older version: such an upload ends with its
+    // lease.
     await tx.unsafe('ALTER TABLE files ADD COLUMN front_id uuid')
   },
 }

@@ -6,7 +6,8 @@ export const containerFronts: Migration = {
   oldestBinary: 7,
   tables: [],
   async up(tx) {
-    // Of the last write that claimed the path. Null as of uploads: such a claim waits for its end.
+    // The front of the last write that claimed the path. Null as for uploads: such a claim ends with its
+    // lease.
     await tx.unsafe('ALTER TABLE container_files ADD COLUMN front_id uuid')
   },
 }

@@ -10,11 +10,12 @@ export const countedBytes: Migration = {
   },
 }
 
-/*
- * The quota counts 4,096 bytes (COUNTED_BYTES_MIN) for an object at least, and as many for each folder of a container. Nodes
- * add and take the sizes of files, as those of older versions do; what is counted beyond sizes is kept by triggers, so that
- * the sum is right whichever node writes or removes a file. Every row of container_files stands for an object, an empty one
- * too; a folder is there while a row lies below it, be it at any depth.
+/**
+ * The quota counts at least 4,096 bytes (COUNTED_BYTES_MIN) for an object, and as many for each folder of a
+ * container. Nodes add and subtract the sizes of files, as nodes of older versions do; triggers keep the
+ * bytes beyond sizes, so that the sum is right whichever node writes or removes a file. Every row of
+ * container_files stands for an object, also an empty one; a folder exists while a row lies below it, at any
+ * depth.
  */
 
 const FOLDERS = `

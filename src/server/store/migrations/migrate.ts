@@ -45,7 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   countedBytes,
 ]
 
-/** Why this binary must not run on this database, in words for the operator. */
+/** The reason why this binary must not run on this database, in words for the operator. */
 export class SchemaRefused extends Error {}
 
 export interface SchemaState {
@@ -53,7 +53,7 @@ export interface SchemaState {
   readonly at: number
 }
 
-/** Any number; all migrators of a database must agree on it. */
+/** Key of the advisory lock. Any number; all migrators of a database must agree on it. */
 const LOCK_ID = 7_305_848_211
 /** Milliseconds that a migrator waits for another one. */
 const LOCK_MS_MAX = 300_000
@@ -66,8 +66,8 @@ interface Recorded {
 
 /**
  * Brings the database up to this binary. Each step commits with its record under a lock that all migrators
- * share, so that a crash leaves whole steps and two migrators take turns. Failures (thrown): SchemaRefused;
- * what Postgres says of a step, which is then undone.
+ * share, so that a crash leaves complete steps and two migrators run one after the other. Failures (thrown):
+ * SchemaRefused; the errors of Postgres for a step, which is then rolled back.
  */
 export async function migrate(
   url: string,
@@ -144,8 +144,8 @@ async function readRecords(sql: Queryable): Promise<readonly Recorded[]> {
 }
 
 /**
- * Tables of applied steps must be there, those of later ones must not: a restore that stopped half-way has it
- * otherwise.
+ * Tables of applied steps must exist, tables of later steps must not: a restore that stopped half-way
+ * violates this.
  */
 async function checkTables(sql: Queryable, migrations: readonly Migration[], at: number): Promise<void> {
   for (const migration of migrations) {

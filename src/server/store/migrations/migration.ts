@@ -2,12 +2,12 @@ import type { Transaction } from '../base/open.ts'
 
 /** One step of the schema, forward only. A step that has been released is never edited. */
 export interface Migration {
-  /** 1, 2, 3, …: no gaps. */
+  /** 1, 2, 3, …, without gaps. */
   readonly number: number
   readonly name: string
   /**
-   * The oldest binary that may run on the schema after this step, told by the newest migration it carries: a
-   * step that only adds leaves it low, so that nodes can be upgraded one by one.
+   * The oldest binary that may run on the schema after this step, named by the newest migration that it
+   * carries: a step that only adds leaves the number low, so that nodes can be upgraded one by one.
    */
   readonly oldestBinary: number
   /** Tables that exist from this step on; a schema without them is half-migrated or half-restored. */

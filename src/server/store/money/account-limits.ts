@@ -16,20 +16,20 @@ export interface AccountLimit {
   readonly updatedAt: Date
 }
 
-/** An account as a reader finds it today: what was counted in windows that have ended is 0. */
+/** An account as of today: counts of windows that have ended are 0. */
 export interface AccountNow extends Account {
   readonly limits: readonly AccountLimit[]
-  /** Of the last change of its limits. */
+  /** Epoch of the last change of its limits. */
   readonly limitsEpoch: number
 }
 
-/** Milliseconds between two looks at what fronts have reported. */
+/** Milliseconds between two looks at the epochs that fronts have reported. */
 const LOOK_MS = 10
 
 /**
- * Accounts with their limits, in one snapshot. Only the authority turns an account's day; a reader sees
- * through that.
- * @returns in the order of their ids; ids that do not exist are left out
+ * Accounts with their limits, in one snapshot. Only the authority moves an account to a new day; this read
+ * computes the new windows itself.
+ * @returns the accounts in the order of their ids; ids that do not exist are left out
  */
 export async function readAccounts(sql: Queryable, ids: readonly string[]): Promise<readonly AccountNow[]> {
   if (ids.length === 0) return []
@@ -52,7 +52,7 @@ export async function readAccounts(sql: Queryable, ids: readonly string[]): Prom
   return [...found.values()]
 }
 
-/** Sets the limit of an account, which the caller has locked; one that is there keeps its id. */
+/** Sets the limit of an account, which the caller has locked; an existing limit keeps its id. */
 export async function putLimit(
   tx: Transaction,
   accountId: string,
@@ -63,12 +63,12 @@ export async function putLimit(
     ON CONFLICT (account_id, span) DO UPDATE SET limit_nano = excluded.limit_nano, updated_at = clock_timestamp()`
 }
 
-/** What counts against a limit of that span: spent, and byok where it counts. Design §6. */
+/** Nano-USD that count against a limit of that span: spent, and byok where it counts. Design §6. */
 export function countedNano({ spent, byok, countsByok }: Account, span: Span): bigint {
   return spent[span] + (countsByok ? byok[span] : 0n)
 }
 
-/** Nothing that is lent can exceed the limit any more. C15. */
+/** Whether no lent money can exceed the limit any more. C15. */
 export function isWithin(
   account: Account,
   { span, limitNano }: Pick<AccountLimit, 'span' | 'limitNano'>,
@@ -77,9 +77,9 @@ export function isWithin(
 }
 
 /**
- * Tells fronts that the limits of an account, or what counts against them, have changed. The last of its
- * transaction, as `bump` is; the account was locked first.
- * @param kind whose cached records name the account
+ * Informs fronts that the limits of an account, or the sums that count against them, have changed. The last
+ * statement of its transaction, as `bump` is; the account was locked first.
+ * @param kind of the cached records that name the account
  */
 export async function bumpLimits(
   tx: Transaction,
@@ -92,8 +92,8 @@ export async function bumpLimits(
 }
 
 /**
- * Whether every live front has reported an epoch: until then some may spend by the limits of before it. Hints
- * arrive within milliseconds, so that whoever changed a limit can wait for them.
+ * Whether every live front has reported an epoch: until then some may spend by the limits of before. Hints
+ * arrive within milliseconds, so that a caller that changed a limit can wait for the fronts.
  */
 export async function isObeyed(sql: Queryable, epoch: number, waitMs = 0): Promise<boolean> {
   const endsAt = performance.now() + waitMs
@@ -110,7 +110,7 @@ type LimitedRow = AccountRow &
     readonly limits_epoch: string
   }
 
-/** All null without a limit. */
+/** Columns of a limit; all null without a limit. */
 interface LimitColumns {
   readonly limit_id: string | null
   readonly span: Span | null

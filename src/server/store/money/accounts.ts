@@ -1,12 +1,12 @@
 import type { AccountKind, Span } from '../../ports/money/money.ts'
 import type { Transaction } from '../base/open.ts'
 
-/** What purses draw on. Whole nano-USD. Design §6. */
+/** An account that fronts borrow from. Whole nano-USD. Design §6. */
 export interface Account {
   readonly id: string
   readonly ownerKind: AccountKind
   readonly organizationId: string
-  /** Its windows are those of this day, `YYYY-MM-DD`. */
+  /** The day of its windows, `YYYY-MM-DD`. */
   readonly day: string
   /** Calls by a workspace's own credentials count against its limits. */
   readonly countsByok: boolean
@@ -18,7 +18,8 @@ export interface Account {
 export type PerSpan = Readonly<Record<Span, bigint>>
 
 /**
- * Makes the account of a new owner, in the transaction that makes the owner: nobody ever finds it missing.
+ * Makes the account of a new owner, in the transaction that makes the owner, so that no reader finds it
+ * missing.
  */
 export async function bearAccount(
   tx: Transaction,
@@ -28,8 +29,8 @@ export async function bearAccount(
 }
 
 /**
- * Locks accounts until the transaction ends, and reads them. Every caller takes them in the order of their
- * ids: without it two refillers deadlock within a second. Design §6.
+ * Locks accounts until the transaction ends, and reads them. Every caller locks them in the order of their
+ * ids: without an order two borrowing fronts deadlock within a second. Design §6.
  * @returns the rows in the order of their ids; ids that do not exist are left out
  */
 export async function lockAccounts(tx: Transaction, ids: readonly string[]): Promise<readonly Account[]> {

@@ -17,13 +17,13 @@ export function openActivity(store: Store): Activity {
   return { list: (input) => reach(() => list(store.sql, input)) }
 }
 
-/** What sums may be grouped by. */
+/** Columns that sums may be grouped by. */
 export const ACTIVITY_GROUPS = ['day', 'key', 'workspace', 'model'] as const
 export type ActivityGroup = (typeof ACTIVITY_GROUPS)[number]
 
 export interface SumInput extends ActivityPeriod {
   readonly organizationId: string
-  /** Its id; left out: all. */
+  /** Id of the workspace; left out: all. */
   readonly workspaceId?: string
   readonly by: ActivityGroup
 }
@@ -31,7 +31,7 @@ export interface SumInput extends ActivityPeriod {
 /** One group: the day, a key's hash, a workspace's id or a model. */
 export interface ActivitySum extends ActivitySums {
   readonly id: string
-  /** Of a key or a workspace, be it deleted; the id for what has none. */
+  /** Name of a key or a workspace, also of a deleted one; the id of a group without a name. */
   readonly name: string
 }
 
@@ -42,7 +42,7 @@ export interface ActivityReport {
   readonly to: Day
 }
 
-/** Days newest first, everything else dearest first. Failure: store_unavailable. */
+/** Sums by group: days newest first, other groups most expensive first. Failure: store_unavailable. */
 export function sumActivity({ sql }: Store, input: SumInput): Promise<Outcome<ActivityReport>> {
   return reach(async () => {
     const period = await periodOf(sql, input)
@@ -83,7 +83,7 @@ const GROUPS = {
   model: { column: 'model', order: 'dearest' },
 } as const satisfies Record<ActivityGroup, unknown>
 
-/** By the calendar that windows follow. */
+/** The days of a report, by the calendar that windows follow. */
 async function periodOf(sql: Queryable, { from, to }: ActivityPeriod): Promise<Required<ActivityPeriod>> {
   const [row] = await sql<{ today: Day }[]>`SELECT utc_today()::text AS today`
   const today = row?.today ?? ''

@@ -33,9 +33,9 @@ import { findWorkspace } from '../base/find-workspace.ts'
 
 export interface BudgetDeps {
   readonly store: Store
-  /** Tells the fronts at once; the epoch tells them in any case. */
+  /** Informs the fronts at once; the epoch informs them in any case. */
   readonly hints: Pick<Hints, 'publish'>
-  /** Milliseconds. */
+  /** Milliseconds that a change waits for the fronts. */
   readonly obeyedWaitMs?: number
 }
 
@@ -73,7 +73,7 @@ export function openBudgets({
       if (!changed.ok) return changed
       const { change, place, limit } = changed.value
       await hints.publish(change)
-      // It stands, whatever becomes of this look.
+      // The budget is committed, whatever this look finds.
       const obeyed = await reach(async () => ok(await isObeyed(sql, change.n, obeyedWaitMs)))
       return ok<OneBudget>({
         budget: budgetOf(place, limit, obeyed.ok && obeyed.value),
@@ -144,8 +144,8 @@ async function remove(
 }
 
 /**
- * Before anything is read that decides: two changes cannot both pass a check that only one of them leaves
- * true.
+ * Locks the account before any row is read that decides: two changes cannot both pass a check that only one
+ * of them leaves true.
  */
 async function lock(tx: Transaction, ref: WorkspaceRef): Promise<Outcome<Place>> {
   const workspace = await findWorkspace(tx, ref.workspace, ref.organizationId)
@@ -170,7 +170,7 @@ async function read(sql: Queryable, workspaceId: string): Promise<AccountNow> {
   return account
 }
 
-/** What keeps a limit from its place among the others: lifetime > monthly > weekly > daily. C15. */
+/** The conflict of a limit with another one: lifetime > monthly > weekly > daily. C15. */
 function disorderOf(
   limits: readonly AccountLimit[],
   { span }: BudgetRef,
@@ -242,7 +242,7 @@ function budgetEvent(
   }
 }
 
-/** As the audit log tells it. */
+/** The budget as the audit log shows it. */
 function told({ countsByok }: AccountNow, { span, limitNano }: AccountLimit): object {
   return { reset_interval: span, limit_usd: usdOfNano(limitNano), include_byok_in_budgets: countsByok }
 }

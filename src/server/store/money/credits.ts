@@ -41,7 +41,7 @@ export function openCredits({
       if (!booked.ok) return booked
       const { entry, account, change } = booked.value
       if (change !== null) await hints.publish(change)
-      // It stands, whatever becomes of this look.
+      // The entry is committed, whatever this look finds.
       const obeyed = await reach(async () =>
         ok(await isObeyed(sql, change?.n ?? account.limitsEpoch, obeyedWaitMs)),
       )
@@ -66,7 +66,7 @@ export function listCredits(
 interface Booked {
   readonly entry: CreditEntry
   readonly account: AccountNow
-  /** Null: it was booked before. */
+  /** Null: the entry was booked before. */
   readonly change: Invalidation | null
 }
 
@@ -117,7 +117,10 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
 const CREDIT_NANO_MAX = nanoOfUsd(USD_MAX) ?? 0n
 const OPENING_NOTE = 'spent before the first top-up'
 
-/** What a first call of the same turn booked whose answer was not kept, as when its process died. C16. */
+/**
+ * The entry that a first call of the same claim booked without keeping its answer, for example when its
+ * process died. C16.
+ */
 async function bookedBy(tx: Transaction, { organizationId, claim }: CreditInput): Promise<CreditEntry | null> {
   if (claim === null) return null
   const [row] = await tx<CreditRow[]>`

@@ -32,7 +32,7 @@ export function openLender(store: Store, log: Log): Lender {
   }
 }
 
-/** Months of which a closing may write rows: of its entries, its open takes, and its leases. */
+/** Days whose months a closing may write rows of: those of its entries, its open takes, and its leases. */
 async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise<readonly Day[]> {
   const leases = await store.sql<
     { day: Day }[]
@@ -41,8 +41,8 @@ async function daysOf(store: Store, { journalId, rest, open }: Closing): Promise
 }
 
 /**
- * Without a row of `refills` nothing is lent: it goes when the journal ends, and a late opening must not
- * bring it back.
+ * Makes a journal known. Without a row of `refills` nothing is lent: the row is removed when the journal
+ * ends, and a late call must not bring it back.
  */
 async function enter(sql: Sql, { id, node, bootId }: JournalOwner): Promise<Day> {
   const [row] = await sql<{ today: Day }[]>`
@@ -54,7 +54,7 @@ async function enter(sql: Sql, { id, node, bootId }: JournalOwner): Promise<Day>
 }
 
 async function pulse(sql: Sql, accountIds: readonly string[]): Promise<Pulse> {
-  // A clock that was set back would leave instants of wanting in the future.
+  // The absolute value, since a clock that was set back would leave `wanted_at` in the future.
   const [row] = await sql<{ day: Day; wanted: string | null }[]>`
     SELECT greatest(utc_today(), max(day))::text AS day, string_agg(id, ',') FILTER (
       WHERE abs(extract(epoch FROM clock_timestamp() - wanted_at)) * 1000 < ${WANTED_MS}::int) AS wanted

@@ -9,16 +9,16 @@ import { holdTurn } from '../../base/retention-lease.ts'
 
 export interface AuditRetention {
   readonly store: Store
-  /** Whole months beside the current one; 0 = for ever. */
+  /** Whole months beside the current one; 0 = without end. */
   readonly keptMonths: number
   readonly log: Log
 }
 
 /**
  * Prunes the chains of organizations from their beginning, in whole months. Each run over a chain is an event
- * of it, which says up to which event and hash; `verifyAudit` goes on from there, and finds what was removed
- * beyond. A chain that is broken where it would be pruned stays as it is: what somebody did to it is still to
- * be found.
+ * of the chain, which records the number and hash of the last event that it removes; `verifyAudit` continues
+ * from there, and finds events that were removed beyond. A chain that is broken where it would be pruned
+ * stays as it is, so that the tampering can still be found.
  */
 export function auditChains({ store, keptMonths, log }: AuditRetention): PruneStep {
   return {
@@ -48,7 +48,7 @@ export function auditChains({ store, keptMonths, log }: AuditRetention): PruneSt
 
 interface Chain {
   readonly organizationId: string
-  /** The last event that is old. */
+  /** Number of the last event that is old. */
   readonly through: string
 }
 
@@ -100,7 +100,7 @@ interface Looked {
   readonly brokenAt: string | null
 }
 
-/** @returns null when the turn is another's */
+/** @returns null when another process has the lease */
 async function pruneSome(
   tx: Transaction,
   { organizationId, through }: Chain,
@@ -137,7 +137,10 @@ async function pruneSome(
 
 const GENESIS_HEX = '0'.repeat(64)
 
-/** In the chain itself, before the first of them is gone: with the hash that the last of them has. */
+/**
+ * Records the pruning in the chain itself, before its first event is removed: with the hash of the last event
+ * that goes.
+ */
 async function tell(tx: Transaction, { organizationId, through }: Chain): Promise<void> {
   const [row] = await tx<{ hash: Buffer }[]>`
     SELECT hash FROM audit WHERE organization_id = ${organizationId} AND n = ${through}::bigint

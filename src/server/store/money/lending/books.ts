@@ -4,11 +4,11 @@ import type { AccountKind, Day } from '../../../ports/money/money.ts'
 import { organizationAccount, workspaceAccount } from '../../../../schemas/money/accounts.ts'
 import { LedgerColumns, type LedgerKind, type LedgerRow } from './ledger-rows.ts'
 
-/** What happened to one account on one day, nano-USD. */
+/** Changes of one account on one day, nano-USD. */
 export interface Entry {
   spent: bigint
   byok: bigint
-  /** Paid from the lease of the day, or given back of it. */
+  /** Nano-USD paid from the lease of the day, or given back from it. */
   fromLease: bigint
 }
 
@@ -28,26 +28,27 @@ export interface ActivityRow {
 
 type Whose = Pick<OpenTake, 'day' | 'organizationId' | 'workspaceId' | 'keyHash' | 'model'>
 
-/** Settlements that differ in instant, request and figures alone: summed up before anything is counted. */
+/** Settlements that differ only in instant, request and figures: summed up before the accounts count them. */
 interface Group {
   readonly of: Settlement
   readonly isLate: boolean
-  /** Of their rows among the ledger's. */
+  /** Place of their common columns in the ledger's. */
   readonly place: number
   requests: number
   tokens: number
   milliseconds: number
-  /** Of their cost what a number still counts exactly, and the rest. */
+  /** Part of their cost that a number still counts exactly. */
   nano: number
+  /** The rest of their cost. */
   moreNano: bigint
 }
 
-/** Entries of the books, summed up per account and day, so that a batch changes each row once. */
+/** Entries of a batch, summed up per account and day, so that the batch changes each row once. */
 export class Books {
   readonly ledger = new LedgerColumns()
   readonly #entries = new Map<string, Map<Day, Entry>>()
   readonly #activity = new Map<string, ActivityRow>()
-  /** Not counted yet, by key and model: those of one pair are few. */
+  /** Groups that the accounts have not counted yet, by key and model: those of one pair are few. */
   readonly #groups = new Map<string, Map<string, Group[]>>()
 
   get entries(): ReadonlyMap<string, ReadonlyMap<Day, Entry>> {
@@ -64,7 +65,7 @@ export class Books {
     return [...this.#activity.values()]
   }
 
-  /** @param isLate its lease has ended, with the journal */
+  /** @param isLate the entry's lease has ended with its journal */
   add(entry: BookEntry, { isLate }: { readonly isLate: boolean } = IN_TIME): void {
     switch (entry.kind) {
       case 'settle':
@@ -77,7 +78,7 @@ export class Books {
     }
   }
 
-  /** Of an account, to be changed by the caller. */
+  /** The entry of an account, to be changed by the caller. */
   entryOf(accountId: string, day: Day): Entry {
     let days = this.#entries.get(accountId)
     if (days === undefined) this.#entries.set(accountId, (days = new Map()))
@@ -86,7 +87,7 @@ export class Books {
     return entry
   }
 
-  /** Of a reader's roll-up, to be changed by the caller. */
+  /** The activity row of a call, to be changed by the caller. */
   activityOf({ organizationId, day, workspaceId, keyHash, model }: Whose): ActivityRow {
     const modelText = plain(model)
     const name = `${organizationId} ${day} ${workspaceId} ${keyHash} ${modelText}`
@@ -178,7 +179,7 @@ export class Books {
 
 const IN_TIME = { isLate: false }
 
-/** Of two settlements of one key and model. */
+/** Whether a settlement of the same key and model belongs to a group. */
 function isAlike({ of, isLate }: Group, other: Settlement, isOtherLate: boolean): boolean {
   const [paid, otherPaid] = [of.paid, other.paid]
   return (
@@ -213,7 +214,7 @@ export function accountsOf({
   ]
 }
 
-/** @param call a settlement, or a take of which nothing is known but its bound */
+/** @param call a settlement, or a take of which only the bound is known */
 export function ledgerRow(
   call: Settlement | OpenTake,
   kind: LedgerKind,
@@ -239,7 +240,10 @@ export function ledgerRow(
   }
 }
 
-/** Postgres takes neither NUL nor half a surrogate pair: one such text would hold up the books for ever. */
+/**
+ * Replaces characters that Postgres refuses: NUL, and half of a surrogate pair. One such text would block the
+ * flush without end.
+ */
 export function plain(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }

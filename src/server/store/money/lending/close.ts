@@ -14,7 +14,7 @@ interface Standing {
 }
 
 /**
- * Ends a journal; of one that has ended only what is new comes into the books. Locks: the journal's row, its
+ * Ends a journal; for a journal that has ended, applies only new entries. Locks: the journal's row, its
  * refills row, then the accounts. Design §6.5.
  */
 export async function close(tx: Transaction, closing: Closing, log: Log): Promise<ClosingReport> {
@@ -30,7 +30,7 @@ export async function close(tx: Transaction, closing: Closing, log: Log): Promis
     await tx`UPDATE journals SET applied = ${to} WHERE id = ${journalId}`
     return { ...NOTHING, entries: fresh.length }
   }
-  // Nothing is lent to it from here on; a lend under way is over.
+  // Nothing is lent to the journal from here on; a lend under way is over.
   await tx`DELETE FROM refills WHERE journal_id = ${journalId}`
   await tx`UPDATE journals SET state = 'closed', closed_at = clock_timestamp(), applied = ${to} WHERE id = ${journalId}`
   const books = new Books()
@@ -57,7 +57,7 @@ const NOTHING: ClosingReport = {
   returnedNano: 0n,
 }
 
-/** Entries that are not in the books yet. Throws for a part that does not follow on what is. */
+/** Entries that are not applied yet. Throws for a part that does not follow the applied offset. */
 function freshOf(
   { journalId, rest }: Closing,
   journal: Standing | undefined,
@@ -70,7 +70,7 @@ function freshOf(
   )
 }
 
-/** What becomes of the money that a dead front held. */
+/** The settlement of the money that a dead front held. */
 class Ending {
   forfeits = 0
   forfeitedNano = 0n
@@ -83,10 +83,7 @@ class Ending {
     this.#nowMs = nowMs
   }
 
-  /**
-   * A call of which nobody knows what it cost is counted with its bound, but for credit: that is what was
-   * really spent.
-   */
+  /** Counts the bound of a call whose cost is unknown, except for credit, which counts only real spend. */
   forfeit(take: OpenTake): void {
     for (const { kind, accountId } of accountsOf(take)) {
       const amount = BigInt(take.amounts[kind])
@@ -97,8 +94,8 @@ class Ending {
     }
     const { workspace, key } = take.amounts
     const [, ofWorkspace, ofKey] = accountsOf(take)
-    // One row for what both count, and one for what only one of them does: own credentials may count in one
-    // alone.
+    // One row for the amount that both accounts count, and one for the rest that only one counts: own
+    // credentials may count in one account alone.
     this.#forfeited(take, Math.min(workspace, key), null)
     if (workspace !== key)
       this.#forfeited(
@@ -108,7 +105,10 @@ class Ending {
       )
   }
 
-  /** What is left of a lease returns, where it is known that nobody spent it, and to credit in any case. */
+  /**
+   * Returns the rest of a lease when the journal explains all spend, and for credit in any case; otherwise
+   * the rest is forfeited.
+   */
   end({
     lease: { accountId, day, lentNano },
     account,
@@ -153,7 +153,7 @@ class Ending {
   #forfeited(take: OpenTake, nano: number, accountId: string | null): void {
     if (nano === 0) return
     this.#books.ledger.push({ ...ledgerRow(take, 'forfeit', nano), account_id: accountId })
-    // The roll-up is of calls: what counts for one account alone stands in the ledger only.
+    // Activity counts calls: an amount of one account alone stands in the ledger only.
     if (accountId === null) this.#books.activityOf(take).forfeited += BigInt(nano)
     this.forfeits += 1
     this.forfeitedNano += BigInt(nano)

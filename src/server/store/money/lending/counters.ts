@@ -7,14 +7,17 @@ import { windowOf } from '../windows.ts'
 const NANO_PER_USD = 1_000_000_000n
 export const COUNTER_NANO_MAX = BigInt(COUNTER_USD_MAX) * NANO_PER_USD
 
-/** What counters change by, nano-USD. */
+/** Changes of counters, nano-USD. */
 export interface Change {
   readonly spent: bigint
   readonly byok: bigint
   readonly lent: bigint
 }
 
-/** An account with the windows of a day: those that ended begin again at nothing. Never back. Design §6.3. */
+/**
+ * An account with the windows of a day: windows that have ended begin again at 0. The day never goes back.
+ * Design §6.3.
+ */
 export function rolledTo(account: Account, day: Day): Account {
   if (day <= account.day) return account
   const keep = (counter: PerSpan): PerSpan =>
@@ -23,8 +26,8 @@ export function rolledTo(account: Account, day: Day): Account {
 }
 
 /**
- * An account after something that belongs to a day: it counts in the windows that this day lies in, and in no
- * later one.
+ * An account after a change that belongs to a day: the change counts in the windows that contain this day,
+ * and in no later one.
  */
 export function changedBy(account: Account, day: Day, { spent, byok, lent }: Change): Account {
   const rolled = rolledTo(account, day)
@@ -42,7 +45,7 @@ export function changedBy(account: Account, day: Day, { spent, byok, lent }: Cha
   }
 }
 
-/** Of a sum that is kept as a `bigint`. */
+/** Caps a sum that is kept as a `bigint`. */
 export function cappedNano(nano: bigint): bigint {
   return nano > COUNTER_NANO_MAX ? COUNTER_NANO_MAX : nano
 }
@@ -52,8 +55,8 @@ export function isSameWindow(span: Span, day: Day, other: Day): boolean {
 }
 
 /**
- * Writes rows that this transaction has locked. @param wanted ids that somebody was refused, while others
- * held some
+ * Writes rows that this transaction has locked. @param wanted ids of accounts whose money was refused while
+ * other fronts held some
  */
 export async function saveAccounts(
   tx: Transaction,
@@ -75,7 +78,7 @@ export async function saveAccounts(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Texts, since a number of JSON would not hold every `bigint`. */
+/** Values are texts, since a JSON number cannot hold every `bigint`. */
 function rowOf(
   { id, day, spent, byok, lent }: Account,
   wanted: boolean,
@@ -103,7 +106,7 @@ function perSpan(of: (span: Span) => bigint): PerSpan {
   return { daily: of('daily'), weekly: of('weekly'), monthly: of('monthly'), lifetime: of('lifetime') }
 }
 
-/** Spans of which an account has a limit, tightest window first. */
+/** Spans in which an account has a limit, the narrowest window first. */
 export function spansOf(limits: Readonly<Partial<Record<Span, bigint>>>): readonly Span[] {
   return SPANS.filter((span) => limits[span] !== undefined)
 }

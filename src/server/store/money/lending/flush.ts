@@ -6,7 +6,7 @@ import { Books } from './books.ts'
 import { leasesOf } from './leases.ts'
 import { post } from './post.ts'
 
-/** Puts a batch into the books once, however often it comes. Locks: the journal's row, then the accounts. */
+/** Applies a batch once, however often it comes. Locks: the journal's row, then the accounts. */
 export async function flush(
   tx: Transaction,
   { journalId, from, to, entries }: Flush,
@@ -23,7 +23,10 @@ export async function flush(
   return 'applied'
 }
 
-/** Of a batch that did not fit: it was applied before, or the journal has ended. */
+/**
+ * The result for a batch that does not follow the applied offset: it was applied before, or the journal has
+ * ended.
+ */
 async function standing(
   tx: Transaction,
   { journalId, from, to }: Omit<Flush, 'entries'>,

@@ -8,9 +8,9 @@ import { accountsOf, Books, plain } from './books.ts'
 import { post } from './post.ts'
 
 /**
- * Entries of a journal that was closed without them: what was forfeited becomes usage, or returns where it
- * was given back, so that counters of workspaces and keys do not grow by what a forfeit covers; credit, which
- * bears no forfeit, does.
+ * Applies entries of a journal that was closed without them. Forfeited amounts become usage, or return where
+ * they were given back, so that counters of workspaces and keys do not grow by amounts that a forfeit covers;
+ * credit, which bears no forfeit, grows.
  */
 export async function addLate(
   tx: Transaction,
@@ -26,8 +26,8 @@ export async function addLate(
 ): Promise<void> {
   const books = new Books()
   for (const entry of entries) books.add(entry, { isLate: true })
-  // Forfeits are read and changed under the locks of their accounts, as whoever forgives does: the other way
-  // round the two would wait for each other.
+  // Forfeits are read and changed under the locks of their accounts, as in forgiving: the opposite order
+  // would deadlock.
   const accounts = await lockAccounts(tx, books.accountIds)
   const forfeits = new Forfeits(books, await forfeitsOf(tx, journalId))
   for (const entry of entries) {
@@ -66,7 +66,7 @@ function coverUsage(forfeits: Forfeits, settle: Settlement): void {
   }
 }
 
-/** A row of the ledger that is still forfeited, in part or whole. */
+/** A row of the ledger that is still forfeited, in part or in full. */
 interface Forfeit {
   readonly part: string
   readonly place: string
@@ -84,7 +84,7 @@ interface Forfeit {
 type Call = Pick<OpenTake, 'requestId' | 'keyHash' | 'workspaceId' | 'day'>
 
 /**
- * Callers choose ids of requests, and may choose those of others: only together with the key does one name a
+ * Callers choose request ids, and may choose those of others: only together with the key does an id name a
  * call. C12.
  */
 function callName({ requestId, keyHash, workspaceId, day }: Call): string {
@@ -123,7 +123,7 @@ class Forfeits {
     return (this.#byName.get(`${accountId} ${day}`) ?? []).filter((row) => row.key_hash === null)
   }
 
-  /** @param accountIds for which these rows count @returns how much of `nano` they covered */
+  /** @param accountIds accounts that count these rows @returns the part of `nano` that the rows covered */
   release(rows: readonly Forfeit[], accountIds: readonly string[], nano: bigint): bigint {
     let left = nano
     for (const row of rows) {

@@ -8,7 +8,8 @@ export interface Lease {
 }
 
 /**
- * Leases of a journal. They change only under the lock of their account. @param accountIds null = all of them
+ * Leases of a journal; they change only under the lock of their account. @param accountIds null = all
+ * accounts
  */
 export async function leasesOf(
   tx: Transaction,
@@ -23,8 +24,8 @@ export async function leasesOf(
 }
 
 /**
- * What other fronts hold of accounts, by day. Holds of jobs are left out: they stay until their jobs end.
- * @param journalId null = of no front
+ * Leases of accounts at other fronts, by day. Holds of jobs are left out: they stay until their jobs end.
+ * @param journalId null = the leases of all fronts
  */
 export async function leasesElsewhere(
   tx: Transaction,
@@ -47,12 +48,12 @@ export async function addLeases(tx: Transaction, journalId: string, leases: read
     ON CONFLICT (journal_id, account_id, day) DO UPDATE SET lent_nano = leases.lent_nano + excluded.lent_nano`
 }
 
-/** What a job holds from its acceptance to its end, under an id of its own. */
+/** Money that a job holds from its acceptance to its end, under an id of its own. */
 export interface HoldLease extends Lease {
   readonly holdId: string
 }
 
-/** @param leases of new holds, each account once in each */
+/** @param leases of new holds, each account once in each hold */
 export async function addHolds(tx: Transaction, leases: readonly HoldLease[]): Promise<void> {
   if (leases.length === 0) return
   const rows = leases.map(({ holdId, accountId, day, lentNano }) => ({
@@ -67,7 +68,7 @@ export async function addHolds(tx: Transaction, leases: readonly HoldLease[]): P
       AS x(hold_id uuid, account_id text, day date, lent_nano bigint)`
 }
 
-/** @param leases with what is left of them; those with nothing go */
+/** @param leases with the rest of their money; leases with 0 are removed */
 export async function saveLeases(
   tx: Transaction,
   journalId: string,

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../base/open.ts'
 import type { Day } from '../../../ports/money/money.ts'
 
-/** Stands between two request ids. None holds it: one that did would shift the ids behind it. */
+/** Separator of request ids in one text. No id contains it: an id that did would shift the ids after it. */
 const BETWEEN = '\x1f'
 
 export type LedgerKind = 'usage' | 'estimated' | 'forfeit' | 'overrun'
@@ -25,15 +25,15 @@ export interface LedgerRow {
   readonly is_byok: boolean
 }
 
-/** What calls of one key and model have in common: told once for a batch. */
+/** Columns that calls of one key and model share: sent once for a batch. */
 export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'tokens' | 'milliseconds' | 'cost_nano'>
 
-/** What is a row's own. */
+/** Columns that differ in each row. */
 export type LedgerFigures = Omit<LedgerRow, keyof LedgerCalls>
 
 /**
- * Rows as columns, and what they have in common apart: an object a row would be copied by the collector while
- * its batch is under way.
+ * Rows as columns, with shared columns apart: one object for each row would be copied by the garbage
+ * collector while the batch is under way.
  */
 export class LedgerColumns {
   readonly calls: (LedgerCalls & { readonly place: number })[] = []
@@ -53,7 +53,7 @@ export class LedgerColumns {
     this.add(this.placeOf(row), row)
   }
 
-  /** @param place of what it has in common with others */
+  /** @param place of the shared columns */
   add(place: number, { at_ms, request_id, tokens, milliseconds, cost_nano }: LedgerFigures): void {
     this.places.push(place)
     this.instants.push(at_ms)
@@ -96,22 +96,20 @@ export class LedgerColumns {
     return place
   }
 
-  /** As `insertLedger` reads them. */
+  /** The request ids as `insertLedger` reads them. */
   get idsText(): string {
     return this.requestIds.join(BETWEEN)
   }
 }
 
-/**
- * Postgres takes four times as long for one object of JSON a row as for the row itself: it is told columns.
- */
+/** Sends columns: Postgres takes four times as long for one JSON object a row as for the row itself. */
 export async function insertLedger(
   tx: Transaction,
   journalId: string | null,
   rows: LedgerColumns,
 ): Promise<void> {
   if (rows.length === 0) return
-  // Nothing between two commas is NULL; so is what is missing at the end of a column.
+  // An empty text between two commas is NULL; so is a value that is missing at the end of a column.
   await tx`
     INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,
       tokens, milliseconds, cost_nano, is_byok, journal_id)

@@ -17,7 +17,8 @@ import { addLeases, leasesElsewhere, type Lease } from './leases.ts'
 export type Limits = Readonly<Partial<Record<Span, bigint>>>
 
 /**
- * Lends what can be lent. Locks: the journal's refills row, which keeps its end waiting, then the accounts.
+ * Lends money as far as limits allow. Locks: the journal's refills row, which delays the end of the journal,
+ * then the accounts.
  * @returns null when the journal has ended
  */
 export async function lend(tx: Transaction, ask: LendAsk): Promise<LendReply | null> {
@@ -39,7 +40,7 @@ export async function lend(tx: Transaction, ask: LendAsk): Promise<LendReply | n
   return reply
 }
 
-/** What a lend decides by. */
+/** The facts that a lend decides by. */
 export interface Scene {
   readonly today: Day
   readonly accounts: ReadonlyMap<string, Account>
@@ -50,7 +51,8 @@ export interface Scene {
 async function look(tx: Transaction, { journalId, accounts: asks }: LendAsk): Promise<Scene> {
   const ids = asks.map(({ accountId }) => accountId)
   const locked = await lockAccounts(tx, ids)
-  // Behind the locks: whoever changes a limit holds its account, and a wait for one may last past midnight.
+  // Read after the locks: a change of a limit locks its account, and a wait for the lock may last past
+  // midnight.
   const [limits, elsewhere, [calendar]] = await Promise.all([
     limitsOf(tx, ids),
     leasesElsewhere(tx, journalId, ids),
@@ -83,20 +85,23 @@ export async function limitsOf(
 
 interface Decision {
   readonly reply: LendReply
-  /** As they are afterwards. */
+  /** The accounts after the lend. */
   readonly accounts: readonly Account[]
-  /** Those whose holders are to give back what they do not use. */
+  /** Accounts whose holders should give back unused money. */
   readonly wanted: ReadonlySet<string>
 }
 
-/** One day for all, and each account by itself: what a refusal of one leaves unused of another goes back. */
+/**
+ * Decides one day for all accounts, and each account by itself: money that stays unused because another
+ * account refused goes back.
+ */
 export function decide(ask: LendAsk, scene: Scene): Decision {
   const day = latestOf([scene.today, ask.day, ...[...scene.accounts.values()].map((account) => account.day)])
   const accounts: Account[] = []
   const wanted = new Set<string>()
   const grants = ask.accounts.map((input): AccountGrant => {
     const account = scene.accounts.get(input.accountId)
-    // Its owner is gone, and nothing will be paid from it.
+    // The owner of the account is gone, and nothing will be paid from it.
     if (account === undefined)
       return {
         accountId: input.accountId,
@@ -128,8 +133,8 @@ export function decide(ask: LendAsk, scene: Scene): Decision {
 }
 
 /**
- * What is needed, or as much as was used in the last second where that is a small part of the rest: the last
- * of it is lent in small pieces, so that no front holds what another one is refused. Design §6.
+ * The amount of a grant: the need, or the use of the last second where that is a small part of the rest. The
+ * last money is lent in small amounts, so that no front holds what another one is refused. Design §6.
  * @param rest of the tightest span, nano-USD; negative when a limit was lowered
  */
 export function grantOf(
@@ -140,16 +145,13 @@ export function grantOf(
   if (rest <= 0n) return 0n
   const need = BigInt(needNano)
   const spare = leastOf([BigInt(useNano), rest / BigInt(2 * Math.max(1, liveFronts))])
-  // The front counts in numbers: a grant that one does not hold would be another amount in its lease than in
+  // The front counts in numbers: a grant that a number cannot hold exactly would differ between its lease and
   // its account.
   const lent = leastOf([need > spare ? need : spare, rest, BigInt(COST_NANO_MAX)])
   return lent >= leastOf([need, BigInt(leastNano)]) ? lent : 0n
 }
 
-/**
- * True when others hold money in every window that has too little of it: only then is there something to wait
- * for.
- */
+/** True when other fronts hold money in every window that has too little: only then can waiting help. */
 function mayComeBack({
   input,
   account,

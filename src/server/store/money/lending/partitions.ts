@@ -2,15 +2,15 @@ import postgres from 'postgres'
 import type { Day } from '../../../ports/money/money.ts'
 import type { Queryable, Store } from '../../base/open.ts'
 
-/** Months for which partitions stand ready beside the present one. */
+/** Months with partitions made in advance, beside the current one. */
 const MONTHS_AHEAD = 2
 const CHECK_VIOLATION = '23514'
-/** As the schema's `ledger_partition` holds it. */
+/** The advisory lock that the schema's `ledger_partition` takes. */
 const MAKING_LOCK = 7_305_848_212
 
 /**
- * Makes the ledger's partitions of this month and the next ones, where they are missing. @returns those that
- * were
+ * Makes the ledger's partitions of this month and the next ones, where they are missing. @returns number of
+ * new partitions
  */
 export async function ensurePartitions(store: Store): Promise<{ readonly partitions: number }> {
   const before = await countPartitions(store.sql)
@@ -20,8 +20,8 @@ export async function ensurePartitions(store: Store): Promise<{ readonly partiti
 }
 
 /**
- * Runs something that writes to the ledger; where the month of a day has no partition, makes it and runs it
- * again. In a transaction of its own: nobody waits for it.
+ * Runs a write to the ledger; where the month of a day has no partition, makes the partition and runs the
+ * write again. The partition has a transaction of its own, so that other writers do not wait.
  */
 export async function withPartitions<T>(
   store: Store,
@@ -34,8 +34,8 @@ export async function withPartitions<T>(
     if (!isPartitionMissing(problem)) throw problem
     const firsts = new Set([...(await days())].map((day) => `${day.slice(0, 7)}-01`))
     await store.sql.begin(async (tx) => {
-      // One that somebody has just made can be seen before this connection is told to forget that the month
-      // had none; it is told before he lets go of what he held while he made it.
+      // A partition that another transaction has just made may be visible before this connection is told to
+      // drop its cached plan without it. That message comes before the maker releases this lock.
       await tx`SELECT pg_advisory_xact_lock(${MAKING_LOCK})`
       await tx`SELECT ledger_partition(day::date) FROM unnest(string_to_array(${[...firsts].join(',')}, ',')) AS day`
     })
@@ -44,7 +44,8 @@ export async function withPartitions<T>(
 }
 
 /**
- * A check that fails has a name, and this has none; what the server says of it is in the server's language.
+ * A failed check has a constraint's name, and a missing partition has none; the message of the server depends
+ * on its language.
  */
 function isPartitionMissing(problem: unknown): boolean {
   return (

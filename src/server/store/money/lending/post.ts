@@ -7,19 +7,19 @@ import { saveLeases, type Lease } from './leases.ts'
 import { insertLedger } from './ledger-rows.ts'
 
 export interface Posting {
-  /** Null: of no front. Its leases are given whole, and are gone already. */
+  /** Null: no front's journal. Its leases are passed complete, and are removed already. */
   readonly journalId: string | null
   readonly books: Books
-  /** Locked; all that the books name. */
+  /** Locked accounts; all that the books name. */
   readonly accounts: readonly Account[]
-  /** Of the journal; one for each account and day. */
+  /** Leases of the journal; one for each account and day. */
   readonly leases: readonly Lease[]
   readonly log: Log
 }
 
 /**
- * Writes the books. Two transactions that touch the same row of `activity` wait for each other before they
- * come here: both hold its organization's account.
+ * Writes the books. Two transactions with the same row of `activity` wait for each other before they come
+ * here: both lock its organization's account.
  */
 export async function post(tx: Transaction, posting: Posting): Promise<void> {
   const { accounts, leases } = applied(posting)
@@ -32,7 +32,7 @@ export async function post(tx: Transaction, posting: Posting): Promise<void> {
   ])
 }
 
-/** The accounts, and the leases that changed, as they are afterwards. */
+/** The accounts after the batch, and the leases that changed. */
 function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Posting, 'accounts' | 'leases'> {
   const held = new Map(leases.map((lease) => [`${lease.accountId} ${lease.day}`, lease]))
   const changed: Lease[] = []
@@ -41,8 +41,8 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
     for (const [day, { spent, byok, fromLease }] of books.entries.get(account.id) ?? []) {
       const lease = held.get(`${account.id} ${day}`)
       const lentNano = lease?.lentNano ?? 0n
-      // Cannot be, as long as fronts give out only what they were lent. What was spent is counted in any
-      // case: books that refuse an entry would hold up all that come behind it.
+      // Impossible while fronts spend only money that they were lent. The spend is counted in any case: a
+      // refused entry would block all entries after it.
       const paid = fromLease <= lentNano ? fromLease : lentNano
       if (paid < fromLease)
         log.error('lease.exceeded', { journalId, accountId: account.id, day, fromLease, lentNano })

@@ -3,11 +3,11 @@ import { capped, CONTRIBUTIONS, factsOf, inWindow, MONTHS } from './sums.ts'
 
 const COMPARED = 'v.counter, v.expected::text AS expected, v.found::text AS found'
 
-/** Each has the columns subject, counter, expected and found, and a row for each that differ. */
+/** Queries with the columns subject, counter, expected and found, and a row for each difference. */
 const SPENT = SPANS.flatMap((span) =>
   (['spent', 'byok'] as const).map((what) => ({
     column: `${span}_${what}_nano`,
-    // What is left of dropped months is of no window but the one that never ends.
+    // The sums of dropped months belong to no window but the lifetime.
     sum: capped(
       `COALESCE(sum(c.${what}) FILTER (WHERE ${inWindow(span)}), 0)${span === 'lifetime' ? ` + COALESCE(max(p.${what}_nano), 0)` : ''}`,
     ),
@@ -59,7 +59,7 @@ const ACTIVITY = `
       AND f.model = e.model
   ${differing(ROLLED_UP)}`
 
-/** What nobody would find by its owner. */
+/** Rows whose owner is missing. */
 const ORPHANS = `
   SELECT concat_ws(' ', 'lease', l.journal_id, l.account_id, l.day) AS subject, 'account' AS counter, 'an account' AS expected, 'none' AS found
   FROM leases l WHERE NOT EXISTS (SELECT FROM accounts a WHERE a.id = l.account_id)
@@ -105,12 +105,12 @@ const SUMS = {
   months: `SELECT string_agg(first::text, ' ' ORDER BY first) FROM months`,
 } as const
 
-/** Rows of kind 0 are sums: their names stand under `counter`, their values under `found`. */
+/** Rows of kind 0 are sums: `counter` holds their names, `found` their values. */
 export type SumName = keyof typeof SUMS
 
 /**
  * One statement, so that the ledger is read once: rows with kind, subject, counter, expected, found, and
- * `total`, how many there are of the kind. @param countMax rows of one kind
+ * `total`, the number of rows of the kind. @param countMax rows of one kind
  */
 export function checkStatement(countMax: number): string {
   const sums = Object.entries(SUMS).map(
@@ -132,7 +132,7 @@ interface Column {
   readonly column: string
 }
 
-/** `e`: what the parts come to; `f`: what stands there. A side that has no such row has 0. */
+/** `e`: the sums of the parts; `f`: the stored values. A side without a row has 0. */
 function differing(columns: readonly Column[]): string {
   const pairs = columns.map(
     ({ column }) => `('${column}', COALESCE(e.${column}, 0), COALESCE(f.${column}, 0))`,

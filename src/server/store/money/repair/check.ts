@@ -3,35 +3,35 @@ import type { Store } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 import { checkStatement, type SumName } from './check-queries.ts'
 
-/** One thing that the books say otherwise than their parts. */
+/** One difference between a stored value and the sum of its parts. */
 export interface Difference {
-  /** Id of an account, or what else it is of: `activity …`, `lease …`, `ledger …`. */
+  /** Id of an account, or the name of another subject: `activity …`, `lease …`, `ledger …`. */
   readonly subject: string
   /** A column, such as `daily_spent_nano`. */
   readonly counter: string
-  /** What the ledger, the leases or the credits come to; null = nothing. */
+  /** The sum of the ledger, the leases or the credits; null = no sum. */
   readonly expected: string | null
-  /** What stands in its place. */
+  /** The stored value. */
   readonly found: string | null
 }
 
-/** Sums over all that was looked at. Whole nano-USD. */
+/** Sums over all rows that were checked. Whole nano-USD. */
 export interface LedgerSums {
   readonly rows: number
   readonly accounts: number
   readonly activityRows: number
   readonly leases: number
-  /** First days of the months that are still there, `YYYY-MM-DD`. */
+  /** First days of the months that are still stored, `YYYY-MM-DD`. */
   readonly months: readonly string[]
   readonly spentNano: bigint
   readonly byokNano: bigint
-  /** For calls that are known. */
+  /** Forfeits of known calls. */
   readonly forfeitedNano: bigint
-  /** To fronts, of all accounts together. */
+  /** Lent to fronts, over all accounts. */
   readonly lentNano: bigint
-  /** By open video jobs, likewise. */
+  /** Held by open video jobs, over all accounts. */
   readonly heldNano: bigint
-  /** In organizations' accounts, of months that were dropped. */
+  /** Sums of dropped months in accounts of organizations. */
   readonly prunedNano: bigint
 }
 
@@ -39,26 +39,25 @@ export interface LedgerCheck {
   readonly sums: LedgerSums
   /** The first DIFFERENCES_MAX of each kind, in the order of their subjects. */
   readonly differences: readonly Difference[]
-  /** All of them. */
+  /** Number of all differences. */
   readonly count: number
 }
 
-/** Differences of one kind that are told: a wrong rule makes one in every account. Decision. */
+/** Differences of one kind that are reported: a wrong rule makes one in every account. Decision. */
 export const DIFFERENCES_MAX = 100
 
 interface Told extends Difference {
-  /** 0: a sum. */
+  /** 0 for a sum. */
   readonly kind: number
   readonly counter: string
   readonly total: number
 }
 
 /**
- * Computes every counter and roll-up again, in one snapshot, so that it is exact while others write: what
- * accounts have spent in their current windows, from the ledger and what is left of its dropped months; what
- * is lent, from the leases; an organization's limit, from its credits; activity, for the months that are
- * there. Nothing is locked.
- * Failure: store_unavailable.
+ * Computes every counter and roll-up again, in one snapshot, so that the result is exact while others write:
+ * the spend of accounts in their current windows, from the ledger and the sums of its dropped months; lent
+ * money, from the leases; an organization's limit, from its credits; activity, for the stored months. Nothing
+ * is locked. Failure: store_unavailable.
  */
 export function checkLedger(store: Store): Promise<Outcome<LedgerCheck>> {
   return reach(() =>

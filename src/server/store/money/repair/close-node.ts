@@ -7,25 +7,25 @@ import type { Store } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 
 export interface NodeJournals {
-  /** It has had a journal, or has a front. */
+  /** The node has had a journal, or has a front. */
   readonly isKnown: boolean
-  /** Ids of journals that nobody has closed. */
+  /** Ids of journals that are still open. */
   readonly open: readonly string[]
   /** Fronts that sent a heartbeat within FRONT_LIVE_MS. */
   readonly liveFronts: number
-  /** Fronts that fell silent without taking their row away: they may be stopped, and not dead. */
+  /** Fronts that fell silent without removing their row: they may be stopped, and not dead. */
   readonly silentFronts: number
 }
 
 export interface ClosedNode {
   readonly journals: number
   readonly forfeits: number
-  /** Whole nano-USD, of all accounts together. */
+  /** Whole nano-USD, over all accounts. */
   readonly forfeitedNano: bigint
   readonly returnedNano: bigint
 }
 
-/** What is known of a node by its id. Failure: store_unavailable. */
+/** The facts about a node by its id. Failure: store_unavailable. */
 export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJournals>> {
   return reach(async () => {
     const open = await sql<
@@ -46,8 +46,8 @@ export function journalsOf({ sql }: Store, node: string): Promise<Outcome<NodeJo
 }
 
 /**
- * Ends the journals of a node that is gone with its disk: what its fronts held, and nobody can explain, is
- * forfeited. Once more does nothing. Failure: store_unavailable. Throws what the lender does.
+ * Ends the journals of a node that is gone with its disk: money that its fronts held without an explanation
+ * is forfeited. A second call does nothing. Failure: store_unavailable. Throws the lender's errors.
  */
 export async function closeNode(
   parts: { readonly store: Store; readonly lender: Lender },
@@ -81,7 +81,7 @@ interface Noted {
   readonly by: ChangedBy
 }
 
-/** Each organization is told what it forfeited, and nothing of the others. */
+/** Writes one audit event for each organization, with its own forfeits alone. */
 async function note(store: Store, { node, journals, by }: Noted): Promise<void> {
   await store.sql.begin(async (tx) => {
     const rows = await tx<{ organization_id: string; forfeits: number; amount: string }[]>`

@@ -4,19 +4,19 @@ import type { Store, Transaction } from '../../base/open.ts'
 import { capped, CONTRIBUTIONS, factsOf } from './sums.ts'
 
 /**
- * Milliseconds that the drop of a month waits for whoever reads the ledger, while all who write it wait
- * behind it. Decision.
+ * Milliseconds that the drop of a month waits for readers of the ledger, while all writers wait behind it.
+ * Decision.
  */
 const DROP_WAIT_MS = 500
 
-/** A month of the ledger. Its partition's name is of our own making, and becomes text of statements. */
+/** A month of the ledger. Sluice makes the name of its partition, which becomes part of statements. */
 export interface Month {
   readonly partition: string
-  /** Its first day, `YYYY-MM-DD`. */
+  /** The first day of the month, `YYYY-MM-DD`. */
   readonly first: string
 }
 
-/** First in each transaction; false: stop. */
+/** To be called first in each transaction; false: stop. */
 export type Hold = (tx: Transaction) => Promise<boolean>
 
 export interface Closing {
@@ -26,19 +26,19 @@ export interface Closing {
 }
 
 /**
- * Begins to add a month up, or goes on where somebody ended. From here on its own trigger says when a row of
- * it is written: the sums, made piece by piece, are those of one moment or they are begun anew.
- * @returns false when the month is gone, or the turn
+ * Begins to sum a month up, or continues an earlier run. From here on a trigger of the partition records
+ * writes to it: the sums, made piece by piece, are those of one moment, or they are begun anew.
+ * @returns false when the month is gone, or the lease
  */
 export function beginClosing({ store, month: { partition }, hold }: Closing): Promise<boolean> {
   return store.sql.begin(async (tx) => {
     await tx.unsafe(`SET LOCAL lock_timeout = ${DROP_WAIT_MS}`)
     if (!(await hold(tx)) || !(await isThere(tx, partition))) return false
-    // Waits for whoever writes to the month: what was written before, the sums below will see.
+    // Waits for transactions that write to the month, so that the sums below include their rows.
     await tx.unsafe(`
       CREATE OR REPLACE TRIGGER ledger_closing_touched AFTER INSERT OR UPDATE OR DELETE ON ${partition}
         FOR EACH ROW EXECUTE FUNCTION ledger_closing_touched()`)
-    // A month that was dropped otherwise, and came again with an entry that was late, is another one.
+    // A month that was dropped in another way, and made again by a late entry, is a different month.
     await tx`DELETE FROM ledger_closing WHERE partition = ${partition} AND relation <> to_regclass(${partition})::oid`
     await tx`
       INSERT INTO ledger_closing (partition, relation) VALUES (${partition}, to_regclass(${partition})::oid) ON CONFLICT (partition) DO NOTHING`
@@ -46,12 +46,12 @@ export function beginClosing({ store, month: { partition }, hold }: Closing): Pr
   })
 }
 
-/** `more`: there are blocks left. `gone`: the month, or the turn. */
+/** `more`: there are blocks left. `gone`: the month or the lease is gone. */
 export type Summed = 'more' | 'all' | 'gone'
 
 /**
- * Adds up the next blocks of a month. Each piece commits with how far it went: a crash loses none, and none
- * counts twice.
+ * Sums up the next blocks of a month. Each piece commits with its progress: a crash loses no piece, and no
+ * piece counts twice.
  */
 export function sumSome({ store, month: { partition }, hold }: Closing): Promise<Summed> {
   return store.sql.begin(async (tx) => {
@@ -60,7 +60,8 @@ export function sumSome({ store, month: { partition }, hold }: Closing): Promise
     const state = await stateOf(tx, partition)
     if (state === null) return 'gone'
     if (state.isStale) {
-      // Whoever found the month stale by then has not said so again: this waits until he is done.
+      // A transaction that found the month marked as stale has not marked it again: this statement waits
+      // until it ends.
       await tx.unsafe(`SET LOCAL lock_timeout = ${DROP_WAIT_MS}; LOCK TABLE ${partition} IN SHARE MODE`)
       await tx`DELETE FROM ledger_closing_sums WHERE partition = ${partition}`
       await tx`UPDATE ledger_closing SET next_block = 0, is_stale = false WHERE partition = ${partition}`
@@ -74,7 +75,7 @@ export function sumSome({ store, month: { partition }, hold }: Closing): Promise
   })
 }
 
-/** Adds what blocks of a month come to for accounts, and the rows of organizations, to the month's sums. */
+/** Adds the amounts of blocks by account, and the rows by organization, to the month's sums. */
 function sumStatement(partition: string, from: number, to: number): string {
   const rows = `(SELECT * FROM ${partition} WHERE ctid >= '(${from},0)'::tid AND ctid < '(${to},0)'::tid) AS part`
   return `
@@ -103,15 +104,15 @@ async function stateOf(tx: Transaction, partition: string): Promise<ClosingState
 }
 
 /**
- * Drops a month that was added up, with what it amounts to for each account carried over, and an event of
- * each organization that had rows in it.
- * @returns rows; null when it was written to since, an account is of a window that reaches into it, or it is
- * gone, or the turn
+ * Drops a month that was summed up, carries its sums over for each account, and writes an event for each
+ * organization that had rows in it.
+ * @returns number of rows; null when the month was written to since, an account is still in a window that
+ * reaches into the month, or the month or the lease is gone
  */
 export function drop({ store, month: { partition, first }, hold }: Closing): Promise<number | null> {
   return store.sql.begin(async (tx) => {
-    // Nobody writes to a month that has long ended; if somebody does, it is before this or into a partition
-    // that is new.
+    // No writer uses a month that ended long ago; a late one writes before this statement, or into a new
+    // partition.
     await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DROP_WAIT_MS}`)
     if (!(await hold(tx)) || !(await isThere(tx, partition))) return null
     await tx.unsafe(`LOCK TABLE ${partition} IN SHARE ROW EXCLUSIVE MODE`)
@@ -130,7 +131,7 @@ export function drop({ store, month: { partition, first }, hold }: Closing): Pro
     )
     const rows = await tell(tx, { partition, first })
     await tx`DELETE FROM ledger_closing WHERE partition = ${partition}`
-    // Last, since it waits for every reader of the ledger and lets none of its writers pass meanwhile.
+    // The last statement, since it waits for every reader of the ledger and blocks its writers meanwhile.
     await tx.unsafe(`DROP TABLE ${partition}`)
     return rows
   })
@@ -143,7 +144,7 @@ interface Dropped {
   readonly byok_nano: string
 }
 
-/** @returns rows of all */
+/** Writes the audit events. @returns number of rows of all organizations */
 async function tell(tx: Transaction, { partition, first }: Month): Promise<number> {
   const dropped = await tx<Dropped[]>`
     SELECT o.id AS "organizationId", s.rows::text, s.spent_nano::text, s.byok_nano::text
@@ -170,7 +171,7 @@ async function tell(tx: Transaction, { partition, first }: Month): Promise<numbe
 }
 
 async function isThere(tx: Transaction, partition: string): Promise<boolean> {
-  // A name of our own making, and nothing else, becomes text of a statement.
+  // Only a name that Sluice has made may become part of a statement.
   if (!/^ledger_\d{4}_\d{2}$/.test(partition)) return false
   const [row] = await tx<{ isThere: boolean }[]>`SELECT to_regclass(${partition}) IS NOT NULL AS "isThere"`
   return row?.isThere === true

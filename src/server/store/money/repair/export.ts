@@ -3,8 +3,9 @@ import { isId } from '../../base/ids.ts'
 import type { Store } from '../../base/open.ts'
 
 export interface ExportQuery {
-  /** First and last day, `YYYY-MM-DD`, both included. */
+  /** First day, `YYYY-MM-DD`, included. */
   readonly from?: string
+  /** Last day, `YYYY-MM-DD`, included. */
   readonly to?: string
   readonly organizationId?: string
 }
@@ -52,7 +53,7 @@ const LINE_END = '\r\n'
 
 /**
  * Writes rows of the ledger as CSV (RFC 4180, with a header line) as fast as `out` takes them: month after
- * month, in each as they were booked. Nothing is sorted and nothing is held. Throws what Postgres says, and
+ * month, in the order of booking. No rows are sorted or kept in memory. Throws the errors of Postgres, and
  * `EPIPE` of a reader that left.
  */
 export async function exportLedger(
@@ -62,7 +63,7 @@ export async function exportLedger(
 ): Promise<void> {
   const condition = conditionOf(query)
   await sql.begin('READ ONLY', async (tx) => {
-    // A reader may take as long as it likes; and rows of parallel workers would come in no order.
+    // The reader may take any time, and rows of parallel workers would come without an order.
     await tx.unsafe(
       'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL max_parallel_workers_per_gather = 0',
     )
@@ -83,7 +84,7 @@ async function* piecesOf(
   for await (const rows of batches) yield rows.map(({ line }) => line + LINE_END).join('')
 }
 
-/** Quotes where there is need, in the database: it is where the text is made. */
+/** Quotes a value where needed, in the database, which builds the text. */
 function quoted(column: string): string {
   return `CASE WHEN ${column} ~ '[",\\r\\n]' THEN '"' || replace(${column}, '"', '""') || '"' ELSE ${column} END`
 }
