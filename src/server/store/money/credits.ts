@@ -121,7 +121,10 @@ const OPENING_NOTE = 'spent before the first top-up'
  * The entry that a first call of the same claim booked without keeping its answer, for example when its
  * process died. C16.
  */
-async function bookedBy(tx: Transaction, { organizationId, claim }: CreditInput): Promise<CreditEntry | null> {
+async function bookedBy(
+  tx: Transaction,
+  { organizationId, claim }: CreditInput,
+): Promise<CreditEntry | null> {
   if (claim === null) return null
   const [row] = await tx<CreditRow[]>`
     SELECT * FROM credits WHERE organization_id = ${organizationId} AND turn_id = ${claim.id}

@@ -34,7 +34,7 @@ export function resetsAtMs(span: Span, day: Day): number | null {
   }
 }
 
-/** The latest of some days; their texts sort as they do. */
+/** The latest of several days; their texts sort like the days. */
 export function latestOf(days: readonly Day[]): Day {
   return days.reduce((latest, day) => (day > latest ? day : latest), '')
 }

@@ -2,7 +2,7 @@ import { HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
 import type { Store } from '../base/open.ts'
 
 export interface AdminPorts {
-  /** Of this node, and of those that have told theirs; last seen in the store. */
+  /** Admin ports of this node, and of nodes that have reported theirs; last seen in the store. */
   readonly ports: ReadonlySet<number>
   close(): Promise<void>
 }
@@ -10,16 +10,13 @@ export interface AdminPorts {
 /** Milliseconds that one look may take. */
 const LOOK_MS_MAX = 2_000
 
-/**
- * Follows at which ports the nodes of the installation are operated: callers of each one must reach none of
- * them.
- */
+/** Follows the admin ports of the nodes of the installation: no caller of any node may reach one of them. */
 export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_MS): AdminPorts {
   let ports: ReadonlySet<number> = new Set([own])
   let looking: Promise<void> | null = null
   const look = async (): Promise<void> => {
     try {
-      // Also of nodes that fell silent: who is cut off from the store may listen on.
+      // Silent nodes count too: a node that is cut off from the store may still listen.
       const rows = await store.within(
         LOOK_MS_MAX,
         (sql) => sql<{ admin_port: number }[]>`
@@ -27,7 +24,7 @@ export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_M
       )
       ports = new Set([own, ...rows.map(({ admin_port }) => admin_port)])
     } catch {
-      // What was known stays, and the heartbeat says that the store is away.
+      // The known ports stay, and the heartbeat reports that the store is away.
     }
   }
   const turn = (): void => {

@@ -12,11 +12,11 @@ export interface HeartbeatOptions {
   readonly feed: EpochFeed
   /** Name of the node, the same for all of its fronts. */
   readonly node: string
-  /** Where the node is operated; null = nowhere. */
+  /** Admin port of the node; null = none. */
   readonly adminPort?: number | null
   /** Connections that the whole node may hold at once. */
   readonly connections: number
-  /** Id of the root key that this front wraps with now; left out, it wraps nothing. */
+  /** Id of the root key that this front wraps with now; left out: the front wraps nothing. */
   readonly rootKeyId?: () => string
   readonly log: Log
   readonly everyMs?: number
@@ -24,20 +24,23 @@ export interface HeartbeatOptions {
 
 export interface Heartbeat extends FrontCount {
   readonly frontId: string
-  /** Reports at once what the feed knows now; false when the store did not take it. */
+  /** Reports at once what the feed knows now; false when the store did not take the report. */
   beat(): Promise<boolean>
-  /** The node has another number of children: tells the others at once, and counts them. */
+  /** Reports a new number of the node's connections at once, and counts the other fronts. */
   scaled(connections: number): Promise<void>
-  /** Takes the row away: this front counts no more. */
+  /** Removes the row: this front counts no more. */
   close(): Promise<void>
 }
 
 /** Milliseconds that one heartbeat may take. */
 const BEAT_MS_MAX = 2_000
-/** Heartbeats that a new front tries before it serves without one. */
+/** Heartbeats that a new front tries before it serves without a row. */
 const ENROL_TRIES = 3
 
-/** Makes this process known as a live front, reports the epoch that it has obeyed, and counts the others. */
+/**
+ * Makes this process known as a live front, reports the epoch that it has applied, and counts the other
+ * fronts.
+ */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const {
     frontId,
@@ -79,7 +82,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     }
   }
   const beat = async (): Promise<boolean> => {
-    // Of two at once the earlier one may be the last that the store takes, also behind the end of this front.
+    // Only one report at a time: of two, the earlier one might reach the store last, even after the end of
+    // this front.
     while (beating !== null) await beating
     if (isClosed) return false
     beating = report()
@@ -87,8 +91,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     beating = null
     return !isAway
   }
-  // `keys revoke --wait` waits for this: an epoch that moved is told at once, in the turn after it was
-  // obeyed.
+  // `keys revoke --wait` waits for this: a new epoch is reported at once, in the tick after it was applied.
   const catchUp = async (): Promise<void> => {
     if (isClosed || beating !== null || feed.epoch === reported) return
     const before = reported
@@ -122,8 +125,8 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
 }
 
 /**
- * Makes a front known before it serves: who revokes a key and waits must wait for it too. Gives up when the
- * store is away, where the front can load no key, or does not take its row, where nobody can revoke one
+ * Makes a front known before it serves, so that `keys revoke --wait` waits for it too. Gives up when the
+ * store is away, where the front can load no key, or does not take its row, where no key can be revoked
  * either.
  */
 export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
@@ -132,7 +135,7 @@ export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, '
   }
 }
 
-/** Takes a front's row away: it counts no more, and nobody waits for it. */
+/** Removes a front's row: the front counts no more, and no revocation waits for it. */
 export async function removeFront(store: Store, frontId: string): Promise<void> {
   await store.within(BEAT_MS_MAX, (sql) => sql`DELETE FROM fronts WHERE id = ${frontId}`)
 }
@@ -140,11 +143,11 @@ export async function removeFront(store: Store, frontId: string): Promise<void> 
 export interface FrontsAtEpoch {
   /** Live fronts that have not reported the epoch yet. */
   readonly behind: number
-  /** Fronts that fell silent without taking their row away: dead, or cut off from the store. */
+  /** Fronts that fell silent without removing their row: dead, or cut off from the store. */
   readonly silent: number
 }
 
-/** Who has obeyed everything up to `epoch`. */
+/** Fronts that have not applied every change up to `epoch`. */
 export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtEpoch> {
   const [row] = await sql<FrontsAtEpoch[]>`
     SELECT count(*) FILTER (WHERE is_live)::int AS behind, count(*) FILTER (WHERE NOT is_live)::int AS silent
@@ -153,7 +156,7 @@ export async function frontsAt(sql: Queryable, epoch: number): Promise<FrontsAtE
   return row ?? { behind: 0, silent: 0 }
 }
 
-/** Nodes with live fronts that wrap with another root key, or have not said with which. */
+/** Nodes with live fronts that wrap with another root key, or have not reported one. */
 export async function nodesOnOtherRootKey(sql: Queryable, rootKeyId: string): Promise<readonly string[]> {
   const rows = await sql<{ node: string }[]>`
     SELECT DISTINCT node FROM fronts

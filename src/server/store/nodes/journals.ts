@@ -1,32 +1,32 @@
 import { FRONT_LIVE_MS } from '../../../schemas/limits/limits.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** Where a journal stands in the books. */
+/** The state of a journal in Postgres. */
 export interface JournalState {
   readonly isOpen: boolean
-  /** Offset up to which it is in the books. */
+  /** Offset up to which the journal is applied. */
   readonly applied: number
 }
 
-/** Null: it was never made known. */
+/** Null: the journal was never made known. */
 export async function journalState(sql: Queryable, id: string): Promise<JournalState | null> {
   const [row] = await sql<{ is_open: boolean; applied: string }[]>`
     SELECT state = 'open' AS is_open, applied FROM journals WHERE id = ${id}`
   return row === undefined ? null : { isOpen: row.is_open, applied: Number(row.applied) }
 }
 
-/** A journal that nobody has closed. */
+/** A journal that is not closed. */
 export interface OpenJournal {
   readonly id: string
   readonly node: string
   readonly openedAt: Date
-  /** Its front sends heartbeats. */
+  /** The journal's front sends heartbeats. */
   readonly isFrontLive: boolean
-  /** Some front of its node does. */
+  /** A front of the journal's node sends heartbeats. */
   readonly isNodeLive: boolean
 }
 
-/** The oldest first. */
+/** Open journals, the oldest first. */
 export async function openJournals(sql: Queryable): Promise<readonly OpenJournal[]> {
   return sql<OpenJournal[]>`
     WITH live AS (SELECT id, node FROM fronts WHERE heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms')

@@ -11,16 +11,16 @@ export interface RunnerHeartbeatOptions {
 }
 
 export interface RunnerHeartbeat {
-  /** With this one; last seen in the store. */
+  /** Number of live runners with this one; last seen in the store. */
   readonly liveRunners: number
-  /** Takes the row away: this runner counts no more. */
+  /** Removes the row: this runner counts no more. */
   close(): Promise<void>
 }
 
 /** Milliseconds that one heartbeat may take. */
 const BEAT_MS_MAX = 2_000
 
-/** Makes this process known as a live runner, and counts the others. */
+/** Makes this process known as a live runner, and counts the other runners. */
 export function startRunnerHeartbeat({
   runnerId,
   store,
@@ -70,7 +70,7 @@ export function startRunnerHeartbeat({
   }
 }
 
-/** Removes the rows of runners that died without taking them away. @returns rows */
+/** Removes the rows of runners that died without removing them. @returns number of rows */
 export async function pruneRunners(sql: Queryable): Promise<number> {
   const { count } =
     await sql`DELETE FROM runners WHERE heartbeat_at < clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`

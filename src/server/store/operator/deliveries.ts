@@ -28,8 +28,8 @@ export function deliveriesIn(sql: Queryable, ids: readonly string[]): Fragment {
 }
 
 /**
- * Of a state but `delivered`, which most have, and with `dead` of the workspace too; else of the workspace,
- * of that state; else all.
+ * The index of a list. A state other than `delivered` is rarest and comes first, `dead` together with the
+ * workspace; then the workspace; then all states.
  */
 export function deliveryListing(
   sql: Queryable,
@@ -59,7 +59,7 @@ export function deliveryListing(
   }
 }
 
-/** What tells of the end of a job: a job has one. */
+/** The delivery about the end of a job: a job has one. */
 export function deliveriesOfJob(
   sql: Queryable,
   { id, state }: Pick<JobRow, 'id' | 'state'>,
@@ -67,7 +67,7 @@ export function deliveriesOfJob(
   return sql<DeliveryRecord[]>`${deliveryRows(sql)} WHERE d.idempotency_key = ${`${id}-${state}`}`
 }
 
-/** A condition goes on with WHERE. */
+/** A query of deliveries; conditions follow with WHERE. */
 function deliveryRows(sql: Queryable): Fragment {
   return sql`
     SELECT d.id, d.workspace_id AS "workspaceId", COALESCE(w.slug, '') AS "workspaceSlug", d.job_id AS "jobId", d.host, d.state,

@@ -28,14 +28,14 @@ export function jobRows(sql: Queryable, ids: readonly string[]): Fragment {
 }
 
 const OPEN = VIDEO_STATES.filter((state) => !isVideoEnding(state))
-/** As the index of providers says it. */
+/** The states as the index of providers names them. */
 const ENDED = VIDEO_ENDINGS.map((state) => `'${state}'`).join(', ')
 
 type Input = Pick<JobListInput, 'organizationId' | 'status' | 'provider'>
 
 /**
- * Of a status but `completed`, which most jobs have; else of the workspace, of the provider, of that status;
- * else all.
+ * The index of a list. A status other than `completed` is rarest and comes first; then the workspace, then
+ * the provider, then the status; then all.
  */
 export function jobListing(
   sql: Queryable,
@@ -67,7 +67,7 @@ export function jobListing(
 export interface JobRow {
   readonly id: string
   readonly workspace_id: string
-  /** Null of a workspace that nobody knows any more. */
+  /** Null for a workspace without a row. */
   readonly workspace_slug: string | null
   readonly model: string
   readonly provider: string
@@ -84,7 +84,7 @@ export interface JobRow {
   readonly delivery_state: DeliveryState | null
 }
 
-/** Of `jobTables`. */
+/** Columns of `jobTables`. */
 export function jobColumns(sql: Queryable): Fragment {
   return sql`
     j.id, j.workspace_id, w.slug AS workspace_slug, j.model, j.provider, j.state, j.submissions, j.polls, j.created_at, j.ended_at, j.error,
@@ -93,8 +93,8 @@ export function jobColumns(sql: Queryable): Fragment {
 }
 
 /**
- * A job has one end, and its delivery is known by it. Ids of jobs have a collation of their own, with which
- * the other's index would not be used.
+ * A job has one end, whose key identifies its delivery. Ids of jobs have a collation of their own, with which
+ * the index of deliveries would not be used.
  */
 export function jobTables(sql: Queryable): Fragment {
   return sql`

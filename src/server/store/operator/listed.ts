@@ -6,31 +6,31 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
 
-/** What an operator's list is looked up by. */
+/** The parts of the query of an operator's list. */
 export interface Listing {
   readonly table: 'video_jobs' | 'webhook_deliveries'
   /**
-   * Conditions, each of which is one range of an index that goes on with the order: together they are the
-   * rows of the first filter.
+   * Conditions that each are one range of an index, which continues with the order of the list: together they
+   * select the rows of the first filter.
    */
   readonly arms: readonly Fragment[]
-  /** Columns that the other filters look at, and those. */
+  /** The other filters, each with its column. */
   readonly rest: readonly { readonly column: string; readonly is: Fragment }[]
   /**
-   * What the index goes on with. A range of those of an organization ends with the birth: in the order of ids
-   * the planner would read all of the table.
+   * The columns after the range in the index. A range of an organization continues with the creation: in the
+   * order of ids the planner would read the whole table.
    */
   readonly order: 'born' | 'id'
 }
 
 interface ListedPage {
-  /** ADMIN_LISTED_MAX at most. */
+  /** Number of rows found, ADMIN_LISTED_MAX at most. */
   readonly count: number
   /** Newest first. */
   readonly ids: readonly string[]
 }
 
-/** Looks a list up, and reads its page, as of one moment. */
+/** Finds the rows of a list and reads its page in one snapshot. */
 export function readPage<T>(
   store: Store,
   read: (tx: Transaction) => Promise<Outcome<T>>,
@@ -38,14 +38,14 @@ export function readPage<T>(
   return store.sql.begin<Outcome<T>>('ISOLATION LEVEL REPEATABLE READ READ ONLY', read)
 }
 
-/** The wish of a list, but for what its filters are. */
+/** The common input of lists, without their own filters. */
 export interface ListInput extends PageInput {
   readonly organizationId: string
   readonly workspace?: string
 }
 
 export interface ListForm<Row> {
-  /** @param workspaceId null = of all */
+  /** @param workspaceId null = all workspaces */
   readonly listing: (tx: Transaction, workspaceId: string | null) => Listing
   /** In any order. */
   readonly rows: (tx: Transaction, ids: readonly string[]) => Promise<readonly Row[]>
@@ -70,11 +70,11 @@ export function readList<Row extends { readonly id: string }>(
 }
 
 /**
- * Ids of a page. What a list costs is what it reaches, however many rows there are: see `ADMIN_LISTED_MAX`.
+ * Ids of a page. The cost of a list depends on the rows that it reaches, however many rows there are: see
+ * `ADMIN_LISTED_MAX`.
  */
 async function listed(tx: Transaction, listing: Listing, { limit, offset }: PageInput): Promise<ListedPage> {
-  // Where the figures of the table are old the planner would fetch and sort all that a filter finds, be it
-  // millions.
+  // With outdated statistics the planner would fetch and sort all rows that a filter finds, even millions.
   await tx`SET LOCAL enable_sort = off`
   const [row] = await tx<{ count: number; ids: string | null }[]>`
     SELECT count(*)::int AS count, array_to_string((array_agg(id))[${offset + 1}::int:${offset + limit}::int], ',') AS ids FROM (${reached(tx, listing)}) found`
@@ -91,7 +91,8 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
     ...rest.map(({ column }) => column),
   ])
   const newest = order === 'born' ? sql`created_at DESC, id DESC` : sql`id DESC`
-  // Each in its own order, or the planner would not merge them. It reads no more of an arm than it needs.
+  // Each range has its own order, or the planner would not merge them. The planner reads no more of a range
+  // than needed.
   const [first, ...others] = arms.map(
     (arm) =>
       sql`(SELECT ${columns} FROM ${sql(table)} WHERE ${arm} ORDER BY ${newest} LIMIT ${ADMIN_LISTED_MAX})`,
@@ -104,7 +105,7 @@ export function reached(sql: Queryable, { table, arms, rest, order }: Listing): 
 }
 
 /**
- * In the order of the list, which no statement keeps: sorting would be its planner's reason to read all of a
+ * Sorts rows in the order of the list here: sorting in the statement would make the planner read a whole
  * table in order.
  */
 function inOrder<T extends { readonly id: string }>(rows: readonly T[], { ids }: ListedPage): readonly T[] {

@@ -15,11 +15,11 @@ export interface AdminOptions {
   readonly wake: VideoViews['wake']
   /** UUID or name of the organization that operates the installation; null = the oldest. */
   readonly operatorOrganization: string | null
-  /** Of this Sluice. */
+  /** Version of this Sluice. */
   readonly version: string
 }
 
-/** What operators see and repair of their organization. */
+/** Records that operators see and repair, of their own organization. */
 export function openAdmin({
   store,
   wake,
@@ -60,7 +60,7 @@ async function session(
   const found = await operatorOrganization(sql, operator)
   if (found.ok && found.value.id === organizationId)
     return ok({ organization: { id: found.value.id, name: found.value.name }, version })
-  // Whoever may change the setting reads it in the log; whoever asks is told nothing of who there is.
+  // The log has the reason for the operator who set it; the caller gets no hint about other organizations.
   return found.ok
     ? fail('operator_only')
     : fail('operator_only', { detail: UNSET, cause: found.failure.name })

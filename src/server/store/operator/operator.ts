@@ -7,8 +7,8 @@ import { reach } from '../base/translate.ts'
 
 /**
  * The organization that operates the installation.
- * @param reference its UUID or name as it is set; null = the oldest one
- * Failures: organization_unknown, reference_ambiguous.
+ * @param reference its UUID or name from the setting; null = the oldest one. Failures: organization_unknown,
+ * reference_ambiguous.
  */
 export async function operatorOrganization(
   sql: Queryable,
@@ -21,7 +21,7 @@ export async function operatorOrganization(
   return row === undefined ? fail('organization_unknown') : ok({ id: row.id, name: row.name })
 }
 
-/** Where the setting names none, or several, nobody is. */
+/** False for every organization when the setting names none, or several. */
 export async function isOperator(
   sql: Queryable,
   organizationId: string,
@@ -32,7 +32,7 @@ export async function isOperator(
   return found.ok && found.value.id === organizationId
 }
 
-/** @param reference as it is set; null = the oldest organization */
+/** @param reference from the setting; null = the oldest organization */
 export function openOperators({ sql }: Store, reference: string | null): Operators {
   return {
     targetOf: (askingId, namedId) =>
@@ -44,7 +44,7 @@ export function openOperators({ sql }: Store, reference: string | null): Operato
   }
 }
 
-/** Where there is one organization alone it decides for itself, whatever the setting names. C32. */
+/** The only organization of an installation may operate it, whatever the setting names. C32. */
 async function mayOperate(
   sql: Queryable,
   organizationId: string,

@@ -10,9 +10,9 @@ import { isOperator } from './operator.ts'
 import { lastSweep } from './sweeps.ts'
 
 /**
- * What the workspaces of an organization store.
- * @param operatorReference of the organization that operates the installation, as it is set
- * Failure: store_unavailable.
+ * The storage of an organization's workspaces.
+ * @param operatorReference the organization that operates the installation, from the setting. Failure:
+ * store_unavailable.
  */
 export function readStorage(
   store: Store,
@@ -35,7 +35,7 @@ interface StorageRow {
   readonly slug: string
   readonly name: string
   readonly files: number
-  /** Bigints of Postgres arrive as text. */
+  /** A bigint of Postgres arrives as text. */
   readonly used_bytes: string
   readonly container_bytes: string
   readonly quota_bytes: string
@@ -63,7 +63,7 @@ async function rowsOf(
     slug: row.slug,
     name: row.name,
     files: row.files,
-    // What the quota counts is files and container files together.
+    // The quota counts files and container files together.
     fileBytes: Number(BigInt(row.used_bytes) - BigInt(row.container_bytes)),
     containerBytes: Number(row.container_bytes),
     quotaBytes: Number(row.quota_bytes),

@@ -1,13 +1,13 @@
 import type { SweepRecord } from '../../ports/operator/admin.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** Who swept: the runner of a slot of a node, whichever process that is now. */
+/** The runner that swept: the slot of a node, whichever process that is now. */
 export interface Sweeper {
   readonly node: string
   readonly slot: number
 }
 
-/** Keeps the report of a runner's last sweep in the place of the one before. Throws what Postgres says. */
+/** Stores the report of a runner's last sweep in place of the previous one. Throws the errors of Postgres. */
 export async function keepSweep(
   sql: Queryable,
   { node, slot }: Sweeper,
@@ -18,7 +18,7 @@ export async function keepSweep(
     ON CONFLICT (node, slot) DO UPDATE SET ended_at = excluded.ended_at, report = excluded.report`
 }
 
-/** Of all runners. */
+/** The last sweep of all runners. */
 export async function lastSweep(sql: Queryable): Promise<SweepRecord | null> {
   const [row] = await sql<
     SweepRecord[]

@@ -23,13 +23,13 @@ import type {
 export interface PresetConfigsDeps {
   readonly rows: PresetRows
   readonly feed: EpochFeed
-  /** Milliseconds after the last good poll during which what is known is served. Design §3. */
+  /** Milliseconds after the last good poll during which cached presets are served. Design §3. */
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
 }
 
-/** Which preset a call uses, and the key by which fronts hear of it. */
+/** The preset that a call uses, and the id of its invalidations. */
 interface Wanted extends PresetUse {
   readonly workspaceId: string
   readonly id: string
@@ -40,14 +40,15 @@ interface Loaded {
   readonly answer: Outcome<PresetConfig>
 }
 
-/** Follows the presets that calls use: each is read at its first use, and after every change. */
+/** Caches the presets that calls use: each is read at its first use, and after every change. */
 export function createPresetConfigs(deps: PresetConfigsDeps): PresetConfigs & { close(): void } {
   return new LiveConfigs(deps)
 }
 
-/*
- * What may change is kept apart from what never does: heads and misses are forgotten at a change, versions only for room.
- * Misses have a place of their own, so that a caller who asks for many of them does not drive out what others use.
+/**
+ * Entries that may change are separate from those that never do: a change drops heads and misses, and only a
+ * lack of room drops versions. Misses have a cache of their own, so that a caller with many misses does not
+ * evict presets of others.
  */
 class LiveConfigs implements PresetConfigs {
   readonly #deps: PresetConfigsDeps
@@ -57,9 +58,9 @@ class LiveConfigs implements PresetConfigs {
     max: PRESET_VERSIONS_CACHED_MAX,
     maxSize: PRESET_CHARS_CACHED_MAX,
   })
-  /** By what is wanted, so that all who want one version at once ask once. */
+  /** Loads by preset and version, so that concurrent requests for one version share a load. */
   readonly #loads: LiveLoads<Loaded>
-  /** How many loads there are, by workspace. */
+  /** Number of loads by workspace. */
   readonly #loading = new Map<string, number>()
 
   constructor(deps: PresetConfigsDeps) {
@@ -74,7 +75,7 @@ class LiveConfigs implements PresetConfigs {
   ): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
     const id = `${workspaceId}/${slug}`
     const { feed, graceMs, now } = this.#deps
-    // Beyond the grace a preset may long be archived or rolled back: only the store can tell.
+    // After the grace a preset may long be archived or rolled back, and the store has to be asked.
     const known = now() - feed.lastGoodPollAtMs <= graceMs ? this.#known(id, version) : null
     return known ?? this.#load({ workspaceId, slug, version, id })
   }
@@ -164,7 +165,7 @@ function nameOfChange(change: Change): string | null {
     case 'everything':
       return EVERYTHING
     case 'key':
-    // Of a workspace that was deleted no key is left that could use its presets.
+    // No key is left that could use presets of a deleted workspace.
     case 'workspace':
     case 'organization':
     case 'catalogue':
@@ -176,7 +177,7 @@ function nameOfChange(change: Change): string | null {
   }
 }
 
-/** It is known of the preset that it is not there; else the store was away meanwhile. */
+/** True when the preset is known to be missing; otherwise the store was away meanwhile. */
 function isMiss(unknown: Outcome<never>): boolean {
   return !unknown.ok && unknown.failure.name === 'preset_unknown'
 }

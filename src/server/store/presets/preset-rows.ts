@@ -30,23 +30,25 @@ export interface VersionRow {
   readonly id: string
   readonly preset_id: string
   readonly version: number
-  /** JSON, as the next two. */
+  /** JSON text. */
   readonly config: string
+  /** JSON text: a string or null. */
   readonly system_prompt: string
   readonly source: PresetVersion['source']
+  /** JSON text of an array of names. */
   readonly ignored: string
   readonly creator_id: string
   readonly created_at: Date
 }
 
-/** A condition on `presets p`; null for what can name none, which the store would throw at. */
+/** A condition on `presets p`; null for a text that can name no preset, at which Postgres would throw. */
 export function presetNamed(sql: Queryable, { workspaceId, slug }: PresetRef) {
   return slug.includes('\0') || !isId(workspaceId)
     ? null
     : sql`p.workspace_id = ${workspaceId} AND p.slug = ${slug}`
 }
 
-/** Nobody else changes it before the commit. */
+/** Locks a preset until the commit. */
 export async function lockPreset(tx: Transaction, ref: PresetRef): Promise<PresetRow | null> {
   const named = presetNamed(tx, ref)
   if (named === null) return null
@@ -110,10 +112,7 @@ export function versionOf(row: VersionRow): PresetVersion {
   }
 }
 
-/**
- * What the audit log says of a change; of the texts of a version nothing, which can be large and a caller's
- * secret.
- */
+/** The audit event of a change, without the texts of a version, which can be large and a caller's secret. */
 export function presetEvent(by: PresetActor, before: PresetRow | null, after: PresetRow): AuditEvent {
   const { actor, requestId, operation, organizationId } = by
   return {

@@ -36,8 +36,8 @@ import { holdWorkspace } from '../base/find-workspace.ts'
 
 /**
  * Presets of workspaces. The lock on a preset's row gives its versions their numbers; the workspace is always
- * held before.
- * @param publish tells the fronts at once; without it they hear of it by their polls
+ * locked before.
+ * @param publish informs the fronts at once; without it their polls inform them
  */
 export function openPresets(store: Store, publish: Hints['publish']): Presets {
   const { sql } = store
@@ -73,7 +73,7 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
   }
 }
 
-/** What fronts load of presets that are used. */
+/** The rows that fronts load for calls. */
 export function openPresetRows(store: Store): PresetRows {
   return {
     load: (ref, version) => reach(async () => ok(await load(store.sql, ref, version))),
@@ -88,8 +88,8 @@ interface Written {
 }
 
 /**
- * Whoever waits for the lock of a preset until the store's patience ends has lost to another change of it.
- * C20.
+ * A change that waits for the lock of a preset longer than the store's lock timeout has lost to another
+ * change of it. C20.
  */
 async function losing<T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
   try {
@@ -126,15 +126,16 @@ async function put(tx: Transaction, { ref, input, by }: Put): Promise<Outcome<Wr
 }
 
 /**
- * Holds the workspace, and sees to it that the preset has a row; of a new one that row has no version yet.
+ * Locks the workspace, and ensures that the preset has a row; the row of a new preset has no version yet.
  * Failures: workspace_unknown, presets_full.
  */
 async function makeRoom(tx: Transaction, ref: PresetRef, by: PresetActor): Promise<Outcome<null>> {
-  // Rows go with their workspace alone: one that is found here is still there once the workspace is held.
+  // Rows of presets are removed only with their workspace: a row that is found here still exists once the
+  // workspace is locked.
   if ((await readPreset(tx, ref)) !== null)
     return (await holdWorkspace(tx, ref.workspaceId)) ? ok(null) : fail('workspace_unknown')
-  // Those who make one take turns, so that all of them count alike. Not a stronger lock behind that of
-  // `holdWorkspace`: two would wait for each other.
+  // Creations of presets in one workspace run one after another, so that all of them count alike. The lock
+  // must not follow the weaker lock of `holdWorkspace`: two transactions would deadlock.
   const { workspaceId, slug } = ref
   const [workspace] =
     await tx`SELECT 1 FROM workspaces WHERE id = ${workspaceId} AND deleted_at IS NULL FOR NO KEY UPDATE`
@@ -180,7 +181,7 @@ async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promis
   return written(tx, { by, before, after, designated })
 }
 
-/** Null: there is none, or its workspace is gone. */
+/** Null: there is no such preset, or its workspace is gone. */
 async function holdPreset(tx: Transaction, ref: PresetRef): Promise<PresetRow | null> {
   return (await holdWorkspace(tx, ref.workspaceId)) ? lockPreset(tx, ref) : null
 }
@@ -217,7 +218,8 @@ async function versionsOf(
   preset: PresetRow,
   { limit, offset }: PageInput,
 ): Promise<Page<PresetVersion>> {
-  // Numbers have no gaps: a page is a span of them, and what came since its preset was read is not counted.
+  // Numbers have no gaps, so a page is a range of them; versions that came after the preset was read are not
+  // counted.
   const last = Math.min(offset + limit, preset.latest_version)
   const rows = await sql<VersionRow[]>`${endedByBytes(sql, {
     rows: sql`
@@ -234,7 +236,7 @@ async function wholeOf(sql: Queryable, row: PresetRow): Promise<Preset> {
   return presetOf(row, designated)
 }
 
-/** Null for what is no number of a version of it. */
+/** Null for a number that no version of the preset has. */
 async function among(sql: Queryable, preset: PresetRow, version: number): Promise<PresetVersion | null> {
   const isOne = Number.isSafeInteger(version) && version >= 1 && version <= preset.latest_version
   return isOne ? readVersion(sql, preset.id, version) : null

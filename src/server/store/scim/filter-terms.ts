@@ -6,7 +6,7 @@ import type { FilterTerm, TermToSql } from './filter.ts'
 
 type Column = (sql: Queryable) => Fragment
 
-/** Text whose case does not count. */
+/** A text compared without case. */
 export function caseless(column: Column): TermToSql {
   return text(
     (sql) => sql`lower(${column(sql)})`,
@@ -18,7 +18,7 @@ export function exact(column: Column): TermToSql {
   return text(column, (sql, value) => sql`${value}::text`)
 }
 
-/** An id; what is none is nobody's. */
+/** An id; a text that is no id matches no row. */
 export function id(column: Column): TermToSql {
   const asText = text(
     (sql) => sql`${column(sql)}::text`,
@@ -26,7 +26,7 @@ export function id(column: Column): TermToSql {
   )
   return (sql, term) => {
     const { op, value } = term
-    // By the index of the column.
+    // Compares the column itself, so that its index is used.
     if (op === 'eq' && typeof value === 'string')
       return isId(value) ? sql`${column(sql)} = ${value}::uuid` : sql`FALSE`
     return asText(sql, term)
@@ -44,13 +44,14 @@ export function flag(column: Column): TermToSql {
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Compared to the millisecond, as resources show it. */
+/** An instant compared to the millisecond, as resources show it. */
 export function instant(column: Column): TermToSql {
   return (sql, { op, value }) => {
     if (op === 'pr') return sql`TRUE`
     if (typeof value !== 'string' || !INSTANT.test(value) || Number.isNaN(Date.parse(value))) return null
     const iso = new Date(value).toISOString()
-    // The store's calendar has no year 0, and takes none before and none of five digits in this form.
+    // Postgres' calendar has no year 0, and takes neither earlier years nor years of five digits in this
+    // form.
     if (!/^(?!0000)\d{4}-/.test(iso)) return null
     const [at, wanted] = [sql`date_trunc('milliseconds', ${column(sql)})`, sql`${iso}::timestamptz`]
     return ordered(sql, op, at, wanted)
@@ -80,8 +81,8 @@ function text(column: Column, wantedOf: (sql: Queryable, value: string) => Fragm
 }
 
 /**
- * What is missing differs from everything, and is neither more nor less. Bare comparisons, which an index can
- * meet: they may be null.
+ * A missing value differs from every value, and is neither more nor less. Comparisons are bare, so that an
+ * index can meet them: they may be null.
  */
 function ordered(sql: Queryable, op: FilterTerm['op'], at: Fragment, wanted: Fragment): Fragment | null {
   switch (op) {

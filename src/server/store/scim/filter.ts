@@ -12,7 +12,7 @@ export type Comparison = Extract<Filter, { readonly compValue: unknown }>
 export type Operator = Comparison['op'] | 'pr'
 export type Literal = Comparison['compValue']
 
-/** What a filter may ask of one attribute; where its SQL is null it does not hold. */
+/** A comparison of one attribute; where its SQL is null it does not hold. */
 export interface FilterTerm {
   readonly op: Operator
   /** Null for `pr` too. */
@@ -22,21 +22,21 @@ export interface FilterTerm {
 /** @returns null for an operator or a value that the attribute does not take */
 export type TermToSql = (sql: Queryable, term: FilterTerm) => Fragment | null
 
-/** An attribute that has several values. */
+/** An attribute with several values. */
 export interface Several {
   /** Wraps a condition on one value. */
   some(sql: Queryable, condition: Fragment): Fragment
   readonly of: ReadonlyMap<string, TermToSql>
 }
 
-/** By the attribute's name in lower case, without the resource's own schema. */
+/** Attributes by name in lower case, without the resource's own schema. */
 export interface FilterAttributes {
   readonly schema: string
   readonly single: ReadonlyMap<string, TermToSql>
   readonly several: ReadonlyMap<string, Several>
 }
 
-/** Turned into SQL as often as a statement needs it. */
+/** Builds the SQL of a condition for each statement that needs it. */
 export type Condition = (sql: Queryable) => Fragment
 
 /**
@@ -111,7 +111,7 @@ function walk(filter: Filter, find: FindTerm, pathed: FindPath): Outcome<Conditi
     case 'le':
       return find(filter.attrPath, { op: filter.op, value: filter.compValue })
     default:
-      // The parser takes any name that objects inherit for a joining word.
+      // The parser takes any name that objects inherit as a logical operator.
       return refuse(NOT_WELL_FORMED)
   }
 }
@@ -133,7 +133,7 @@ function wrapped({ some }: Several, inner: Outcome<Condition>): Outcome<Conditio
   return inner.ok ? ok((sql) => some(sql, inner.value(sql))) : inner
 }
 
-/** Asked once ahead, so that a refusal is no matter of statements. */
+/** Builds the term once in advance, so that a refusal comes before any statement. */
 function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condition> {
   const { op, value } = term
   if (typeof value === 'string' && value.includes('\0'))
@@ -146,7 +146,7 @@ function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condi
   return ok(isTest && op === 'eq' ? (sql) => sql`NOT coalesce(${made(sql)}, FALSE)` : made)
 }
 
-/** Makes fragments of nothing. */
+/** Builds fragments without a connection. */
 const PROBE = (() => ({})) as unknown as Queryable
 
 function unknownAttribute(path: string): Outcome<never> {

@@ -3,14 +3,12 @@ import type { Fragment } from '../base/guarded-row.ts'
 import { idList } from '../base/ids.ts'
 import type { Transaction } from '../base/open.ts'
 
-/*
- * What mappings grant: every active user of a group has one grant of each mapping of it, with that mapping's role. All of
- * this runs under `lockDirectory`, in the transaction of the change that it follows.
+/**
+ * Grants of mappings: every active user of a group has one grant of each mapping of the group, with that
+ * mapping's role. All functions run under `lockDirectory`, in the transaction of the change that they follow.
  */
 
-/**
- * Call it once they are members. Those that are inactive get nothing; those that have the grants keep them.
- */
+/** To be called once the users are members. Inactive users get no grant; existing grants stay. */
 export async function membersJoined(
   tx: Transaction,
   groupId: string,
@@ -21,7 +19,7 @@ export async function membersJoined(
     await grant(tx, tx`s.group_id = ${groupId} AND s.user_id IN ${idList(tx, ids)}`)
 }
 
-/** Call it once they are no members any more. */
+/** To be called once the users are no members any more. */
 export async function membersLeft(
   tx: Transaction,
   groupId: string,
@@ -35,30 +33,30 @@ export async function membersLeft(
   }
 }
 
-/** Call it once the user is active. */
+/** To be called once the user is active. */
 export async function userActivated(tx: Transaction, userId: string): Promise<void> {
   await grant(tx, tx`s.user_id = ${userId}`)
 }
 
-/** What was given by hand stays, though an inactive user is shown as nobody's member. */
+/** Manual grants stay, though an inactive user is shown as a member nowhere. */
 export async function userDeactivated(tx: Transaction, userId: string): Promise<void> {
   await tx`DELETE FROM member_grants WHERE user_id = ${userId} AND source = 'mapping'`
 }
 
-/** Call it before the user goes: of memberships, those by hand too, nothing is left. */
+/** To be called before the user is removed: all memberships are removed, with manual grants. */
 export async function userRemoved(tx: Transaction, userId: string): Promise<void> {
   await tx`DELETE FROM member_grants WHERE user_id = ${userId}`
   await tx`DELETE FROM scim_members WHERE user_id = ${userId}`
 }
 
-/** What went with a group. */
+/** Counts of rows that were removed with a group. */
 export interface GroupRemains {
   readonly mappings: number
   readonly grants: number
 }
 
 /**
- * Deletes a group: its members, its mappings and what they granted. Its row stays for the next sync to count.
+ * Deletes a group: its members, its mappings and their grants. Its row stays until the next sync counts it.
  */
 export async function groupRemoved(tx: Transaction, groupId: string): Promise<GroupRemains> {
   const grants = await tx`
@@ -69,7 +67,10 @@ export async function groupRemoved(tx: Transaction, groupId: string): Promise<Gr
   return { mappings: mappings.count, grants: grants.count }
 }
 
-/** Grants what is missing. @param of which members, as `s`, of which mappings, as `m` @returns how many */
+/**
+ * Adds missing grants. @param of condition on members as `s` and mappings as `m` @returns number of new
+ * grants
+ */
 export async function grant(tx: Transaction, of: Fragment): Promise<number> {
   const { count } = await tx`
     INSERT INTO member_grants (workspace_id, user_id, source, mapping_id, role)

@@ -28,11 +28,11 @@ export function mappingOf(row: MappingRow): GroupMapping {
 interface Told {
   readonly before: GroupMapping | null
   readonly after: GroupMapping | null
-  /** What came of its grants. */
+  /** Counts of the grants that changed. */
   readonly more?: object
 }
 
-/** What the audit log says of a change. */
+/** The audit event of a change. */
 export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: Told): AuditEvent {
   const mapping = after ?? before
   if (mapping === null) throw new Error('an event is of a mapping')

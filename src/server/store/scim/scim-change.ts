@@ -5,7 +5,7 @@ import { reach, violatedUnique } from '../base/translate.ts'
 import { lockDirectory } from './lock.ts'
 import { inTurn } from './turns.ts'
 
-/** A transaction under the directory's lock, of which nothing stays when it fails. */
+/** Runs a transaction under the directory's lock; a refused change is rolled back. */
 export async function change<T>(
   store: Store,
   by: DirectoryActor,
@@ -31,7 +31,7 @@ export async function change<T>(
   }
 }
 
-/** Rolls back what a refused change has done. */
+/** Rolls back a refused change. */
 class Refused extends Error {
   readonly failure: Failure
 

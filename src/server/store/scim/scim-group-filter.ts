@@ -3,14 +3,14 @@ import { isId } from '../base/ids.ts'
 import type { FilterAttributes, TermToSql } from './filter.ts'
 import { caseless, exact, id, instant } from './filter-terms.ts'
 
-/** A group may have so many members that only one of them, or any at all, is asked for. */
+/** A group may have so many members that a filter may only ask for one member, or for any at all. */
 const member: TermToSql = (sql, { op, value }) => {
   if (op === 'pr') return sql`TRUE`
   if (op !== 'eq' || typeof value !== 'string') return null
   return isId(value) ? sql`m.user_id = ${value}::uuid` : sql`FALSE`
 }
 
-/** What groups, as `g`, are filtered by. */
+/** Attributes that groups, as `g`, are filtered by. */
 export const GROUP_ATTRIBUTES: FilterAttributes = {
   schema: GROUP_SCHEMA,
   single: new Map([

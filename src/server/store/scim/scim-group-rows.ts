@@ -16,7 +16,7 @@ export interface GroupRow {
 }
 
 /**
- * Groups that are there, as `g`. The members become text in the store: as rows they would fill this process.
+ * Existing groups, as `g`. The store builds the text of the members: as rows they would fill this process.
  */
 export function groupRows(sql: Queryable, organizationId: string, hasMembers: boolean): Fragment {
   const members = hasMembers
@@ -49,11 +49,11 @@ interface Told {
   readonly after: Named | null
   readonly added?: ReadonlySet<string>
   readonly removed?: ReadonlySet<string>
-  /** What else came of it. */
+  /** Counts of mappings and grants that changed too. */
   readonly more?: object
 }
 
-/** What the audit log says of a change: of members the counts, and who the first were. */
+/** The audit event of a change: the number of members that changed, and the first of their ids. */
 export function groupEvent(
   by: DirectoryActor,
   { before, after, added = NOBODY, removed = NOBODY, more = {} }: Told,

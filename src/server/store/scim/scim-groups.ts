@@ -24,7 +24,7 @@ import { addMembers, moveMembers, type Moved } from './scim-members.ts'
 import { orderOf } from './scim-order.ts'
 import { inTurn } from './turns.ts'
 
-/** Groups of organizations as identity providers see them. */
+/** Groups of organizations, as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
   return {
     list: (organizationId, query, hasMembers) =>
@@ -97,10 +97,10 @@ async function list(
   return ok({ resources: rows.map(groupOf), totalResults })
 }
 
-/** Bytes of a member as a group shows it: its id, its address and a name. Decision. */
+/** Bytes of a member in a group: its id, its address and a name. Decision. */
 const LISTED_MEMBER_BYTES = 200
 
-/** How many groups a page has before it ends by bytes; one there always is. */
+/** Number of groups on a page that ends by bytes; at least one. */
 function groupsOfPage(sizes: readonly { readonly members: number }[]): number {
   let bytes = 0
   const end = sizes.findIndex(({ members }) => {

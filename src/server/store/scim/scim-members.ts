@@ -10,7 +10,7 @@ export interface GroupRef {
   readonly groupId: string
 }
 
-/** Who was no member before the change and is one now, and the other way round. */
+/** Users who became members by the change, and users who ceased to be. */
 export interface Moved {
   readonly added: Set<string>
   readonly removed: Set<string>
@@ -18,11 +18,11 @@ export interface Moved {
 
 interface Step {
   readonly step: Exclude<ScimGroupStep, { readonly kind: 'set' }>
-  /** Of the steps so far; this one is added. */
+  /** Changes of the steps so far; this step adds its own. */
   readonly moved: Moved
 }
 
-/** Takes one step of a change, whatever its length in a few statements. Failure: scim_member_unknown. */
+/** Applies one step of a change, in a few statements whatever its length. Failure: scim_member_unknown. */
 export async function moveMembers(
   tx: Transaction,
   ref: GroupRef,
@@ -42,7 +42,7 @@ export async function moveMembers(
   return ok(null)
 }
 
-/** @returns those that were none before. Failure: scim_member_unknown */
+/** @returns ids of users who were no members before. Failure: scim_member_unknown */
 export async function addMembers(
   tx: Transaction,
   { organizationId, groupId }: GroupRef,
@@ -69,7 +69,7 @@ async function removeThese(
   { groupId }: GroupRef,
   userIds: readonly string[],
 ): Promise<readonly string[]> {
-  // Nobody has an id that is none.
+  // A text that is no id belongs to no user.
   const ids = distinct(userIds).filter(isId)
   return ids.length === 0 ? [] : remove(tx, groupId, tx`user_id IN ${idList(tx, ids)}`)
 }
@@ -91,7 +91,7 @@ async function remove(tx: Transaction, groupId: string, of: Fragment): Promise<r
   return left
 }
 
-/** One text, where a row each would fill this process. */
+/** The ids as one text, since one row each would fill this process. */
 async function idsOf(tx: Transaction, moving: Fragment): Promise<readonly string[]> {
   const [row] = await tx<
     { ids: string | null }[]
@@ -99,7 +99,7 @@ async function idsOf(tx: Transaction, moving: Fragment): Promise<readonly string
   return row?.ids?.split(',') ?? []
 }
 
-/** The same id may be written in either case. */
+/** Ids in lower case and without repetitions: the same id may be written in either case. */
 function distinct(ids: readonly string[]): readonly string[] {
   return [...new Set(ids.map((id) => id.toLowerCase()))]
 }

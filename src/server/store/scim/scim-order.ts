@@ -33,8 +33,8 @@ const ORDERS = {
 }
 
 /**
- * The order of a list: what has no such attribute comes last, or first where it descends; the oldest first
- * else. RFC 7644 §3.4.2.3.
+ * The order of a list: resources without the attribute come last, or first in descending order; without
+ * `sortBy` the oldest come first. RFC 7644 §3.4.2.3.
  */
 export function orderOf(kind: keyof typeof ORDERS, { sortBy, isDescending }: ScimQuery): Outcome<Condition> {
   const { schema, by, last } = ORDERS[kind]

@@ -19,9 +19,9 @@ export interface ScimToken {
   readonly organizationId: string
   readonly name: string
   readonly label: string
-  /** By which the audit log names it. */
+  /** Hash of the token, by which the audit log names it. */
   readonly hash: string
-  /** Name of the system's user who made it; null where there was none. */
+  /** Name of the system's user who made the token; null where there was none. */
   readonly createdBy: string | null
   readonly createdAt: Date
   readonly expiresAt: Date | null
@@ -31,14 +31,14 @@ export type ScimTokenInput = Pick<ScimToken, 'organizationId' | 'name' | 'expire
 
 export interface CreatedScimToken {
   readonly token: ScimToken
-  /** The plain token: nowhere else, and never again. */
+  /** The plain token: Sluice keeps no copy and never shows it again. */
   readonly key: string
-  /** To be published as a hint: fronts may remember the hash as unknown. */
+  /** To be published as a hint, since fronts may have cached the hash as unknown. */
   readonly change: Invalidation
 }
 
 /**
- * Makes a token, and tells the audit log. Failures: organization_unknown, scim_tokens_full,
+ * Makes a token, and writes the audit log. Failures: organization_unknown, scim_tokens_full,
  * store_unavailable.
  */
 export function createScimToken(
@@ -66,7 +66,7 @@ export function createScimToken(
   )
 }
 
-/** Those that were not revoked, of one organization or of all; newest first. Failures: store_unavailable. */
+/** Tokens that were not revoked, of one organization or of all; newest first. Failures: store_unavailable. */
 export function listScimTokens(
   store: Store,
   organizationId: string | null,
@@ -81,9 +81,8 @@ export function listScimTokens(
 }
 
 /**
- * Ends a token for good, and tells the audit log. A second time changes nothing, but tells caches again.
- * @returns what to publish as a hint
- * Failures: scim_token_unknown, store_unavailable.
+ * Ends a token for good, and writes the audit log. A second call changes nothing, but informs caches again.
+ * @returns the invalidation to publish as a hint. Failures: scim_token_unknown, store_unavailable.
  */
 export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promise<Outcome<Invalidation>> {
   return reach(() =>
@@ -107,7 +106,10 @@ export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promis
   )
 }
 
-/** Whoever makes one waits for who makes another: the count is that of the commit. */
+/**
+ * Locks the organization, so that concurrent creations run one after another and the count is that of the
+ * commit.
+ */
 async function lockRoom(tx: Transaction, organizationId: string): Promise<Outcome<null>> {
   const [organization] = await tx`SELECT FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
   if (organization === undefined) return fail('organization_unknown')

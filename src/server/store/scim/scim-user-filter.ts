@@ -4,7 +4,7 @@ import type { Queryable } from '../base/open.ts'
 import type { FilterAttributes, Several, TermToSql } from './filter.ts'
 import { caseless, exact, flag, id, instant } from './filter-terms.ts'
 
-/** What users, as `u`, are filtered by. */
+/** Attributes that users, as `u`, are filtered by. */
 export const USER_ATTRIBUTES: FilterAttributes = {
   schema: USER_SCHEMA,
   single: new Map([
@@ -34,13 +34,13 @@ export const USER_ATTRIBUTES: FilterAttributes = {
   ]),
 }
 
-/** Those of a user that was made by hand too, which has one address at most. */
+/** Addresses of a user; a user that was made by hand has one address at most. */
 export function emailsOf(sql: Queryable): Fragment {
   return sql`CASE WHEN u.attributes ? 'emails' OR u.email IS NULL THEN u.attributes->'emails'
     ELSE jsonb_build_array(jsonb_build_object('value', u.email, 'primary', true)) END`
 }
 
-/** Attributes at a place of what is kept. */
+/** Filters on stored attributes at one place of the user's JSON. */
 function kept(
   names: readonly string[],
   place: readonly string[],

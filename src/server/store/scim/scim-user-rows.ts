@@ -57,7 +57,7 @@ export function isSameUser(before: ScimUser, input: ScimUserInput): boolean {
   )
 }
 
-/** What the audit log says of a change: of what else an identity provider sends the names alone. */
+/** The audit event of a change: of the other attributes that an identity provider sends, the names alone. */
 export function userEvent(by: DirectoryActor, before: ScimUser | null, after: ScimUser | null): AuditEvent {
   const user = after ?? before
   if (user === null) throw new Error('an event is of a user')

@@ -15,7 +15,7 @@ import { USER_ATTRIBUTES } from './scim-user-filter.ts'
 import { isSameUser, userEvent, userOf, userRows, type UserRow } from './scim-user-rows.ts'
 import { inTurn } from './turns.ts'
 
-/** Users of organizations as identity providers see them. */
+/** Users of organizations, as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {
   return {
     list: (organizationId, query) =>
@@ -103,7 +103,7 @@ async function write(tx: Transaction, { before, input, by }: Change): Promise<Sc
 }
 
 async function remove(tx: Transaction, user: ScimUser, by: DirectoryActor): Promise<void> {
-  // Its groups lose a member: whoever has read them has read something else.
+  // The user's groups lose a member, so their versions grow.
   await tx`
     UPDATE scim_groups SET version = version + 1, updated_at = clock_timestamp()
     WHERE deleted_at IS NULL AND id IN (SELECT group_id FROM scim_members WHERE user_id = ${user.id})`

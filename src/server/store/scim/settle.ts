@@ -3,15 +3,15 @@ import type { Transaction } from '../base/open.ts'
 import { grant } from './grants.ts'
 import type { MappingRow } from './mapping-rows.ts'
 
-/** Of no user: every id lies behind it. */
+/** An id before every id of a user. */
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Makes the grants of a mapping what its group says, for some of its users in the order of their ids: takes
- * away those of nobody, mends roles, and grants what is missing. What is right already is not written. Under
- * `lockDirectory`.
- * @param after of a user; those that follow are looked at
- * @returns the last that was looked at, or null when no more follow
+ * Makes the grants of a mapping match its group, for some users in the order of their ids: removes grants
+ * without a member, corrects roles, and adds missing grants. Grants that are right are not written. Runs
+ * under `lockDirectory`.
+ * @param after id of a user; the users after it are checked
+ * @returns id of the last user checked, or null when no more users follow
  */
 export async function settleSome(tx: Transaction, mapping: Settled, after: string): Promise<string | null> {
   const { id, group_id: groupId, workspace_id: workspaceId, role } = mapping

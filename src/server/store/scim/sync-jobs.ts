@@ -24,10 +24,11 @@ export const syncJobRows = guardedRows<SyncJob['status']>({
   claimable: ['queued', 'running'],
 })
 
-/** Asks for a sync; one that is still queued will see what is there now as well. */
+/** Requests a sync; a sync that is still queued will include the present state as well. */
 export async function startSync(tx: Transaction, by: DirectoryActor): Promise<Outcome<SyncJob>> {
   const id = newId()
-  // The one that is there is written, so that it is answered and cannot begin before.
+  // The statement writes an existing row too, so that the row is returned and the sync cannot begin before
+  // the commit.
   const [row] = await tx<SyncJobRow[]>`
     INSERT INTO scim_sync_jobs (id, organization_id) VALUES (${id}, ${by.organizationId})
     ON CONFLICT (organization_id) WHERE state = 'queued' DO UPDATE SET state = 'queued' RETURNING *`
@@ -46,7 +47,7 @@ export async function startSync(tx: Transaction, by: DirectoryActor): Promise<Ou
   return ok(syncJobOf(row))
 }
 
-/** Failure: sync_job_unknown, also of another organization's. */
+/** Failure: sync_job_unknown, also for a job of another organization. */
 export async function findSyncJob(
   sql: Queryable,
   organizationId: string,

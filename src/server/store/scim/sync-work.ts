@@ -76,7 +76,7 @@ interface Stepping {
 async function step(tx: Transaction, { held, place, leaseMs }: Stepping): Promise<SyncStep> {
   await lockDirectory(tx, held.organizationId)
   const claimed = { ...held, state: 'running' } as const
-  // Until the commit nobody else can take it over.
+  // Until the commit no other process can take the sync over.
   if (!(await syncJobRows.renew(tx, claimed, leaseMs))) return { kind: 'lost' }
   const group = await nextGroup(tx, held)
   if (group === null) {
@@ -106,8 +106,8 @@ interface NextGroup {
 }
 
 /**
- * The first behind the last that has something to be computed or to be purged. One that came later was right
- * from its birth.
+ * The next group with grants to compute or rows to purge. Groups that came after the start of the sync were
+ * right from their creation.
  */
 async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Promise<NextGroup | null> {
   const [row] = await tx<{ id: string; is_deleted: boolean }[]>`
@@ -119,8 +119,8 @@ async function nextGroup(tx: Transaction, { id, organizationId }: SyncClaim): Pr
 }
 
 /**
- * How many groups lie behind the last one up to this one, itself included where it is there; null = all that
- * follow.
+ * Number of groups after the last one up to this one, including this one if it exists; null = all following
+ * groups.
  */
 async function passed(
   tx: Transaction,
@@ -134,12 +134,12 @@ async function passed(
   return row?.count ?? 0
 }
 
-/** @returns the place to go on from; null when the group is done */
+/** @returns the place to continue from; null when the group is done */
 async function settle(tx: Transaction, groupId: string, place: SyncPlace | null): Promise<SyncPlace | null> {
   const mappings = await tx<
     Settled[]
   >`SELECT id, group_id, workspace_id, role FROM scim_mappings WHERE group_id = ${groupId} ORDER BY id`
-  // One that went meanwhile took its grants along.
+  // A mapping that was removed meanwhile took its grants along.
   const from = mappings.find(({ id }) => place === null || id >= place.mappingId)
   if (from === undefined) return null
   const after = await settleSome(tx, from, place?.mappingId === from.id ? place.afterUserId : BEFORE_ALL)

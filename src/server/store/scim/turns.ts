@@ -3,8 +3,8 @@ import { DIRECTORY_CALLS_WAITING_MAX } from '../../../schemas/scim/scim-resource
 import type { Store } from '../base/open.ts'
 
 /**
- * What an organization does one at a time in one process: what changes its directory, and what reads much of
- * it.
+ * Calls that one process runs one at a time for an organization: changes of its directory, and reads of large
+ * parts of it.
  */
 export type TurnKind = 'change' | 'read'
 
@@ -16,10 +16,10 @@ interface Line {
 const LINES = new WeakMap<Store, Map<string, Line>>()
 
 /**
- * Waits until the organization's earlier calls of that kind have ended, and only then takes a connection:
- * those who would wait for one lock, or read a whole directory at once, would hold all that this process has,
- * and nobody else be served.
- * Failure: store_unavailable, when too many wait already.
+ * Waits until the organization's earlier calls of that kind have ended, and only then takes a connection.
+ * Calls that waited for one lock, or that read a whole directory at once, would otherwise hold all
+ * connections of this process, and no other call would be served. Failure: store_unavailable, when too many
+ * calls wait already.
  */
 export async function inTurn<T>(
   store: Store,

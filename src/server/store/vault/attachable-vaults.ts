@@ -9,10 +9,7 @@ import { reach, violatedUnique } from '../base/translate.ts'
 import { insertVault } from './vaults.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
-/**
- * A vault that the interns of its workspace may have attached; its secrets are theirs behind those of their
- * own. B2.4.
- */
+/** A vault that interns of its workspace may attach; its secrets rank behind the intern's own. B2.4. */
 export interface AttachableVault {
   readonly id: string
   readonly organizationId: string
@@ -59,7 +56,7 @@ export function createAttachableVault(
   })
 }
 
-/** Oldest first. @param organizationId null = of all organizations. Failures: store_unavailable. */
+/** Oldest first. @param organizationId null = all organizations. Failures: store_unavailable. */
 export function listAttachableVaults(
   store: Store,
   organizationId: string | null,
@@ -76,15 +73,15 @@ export async function findAttachableVault(sql: Queryable, id: string): Promise<O
 }
 
 /**
- * Removes a vault with every secret in it. Interns keep its id: that it is gone must be seen by them. Fronts
- * keep nothing of such a vault, so that there is nothing to tell them.
- * Failures: vault_unknown, store_unavailable.
+ * Removes a vault with every secret in it. Interns keep its id, so that they see that the vault is gone.
+ * Fronts cache nothing of such a vault, so they get no invalidation. Failures: vault_unknown,
+ * store_unavailable.
  */
 export function deleteAttachableVault(store: Store, id: string, by: ChangedBy): Promise<Outcome<null>> {
   return reach(() =>
     store.sql.begin(async (tx) => {
       if (!isId(id)) return fail('vault_unknown')
-      // What is stored into it meanwhile waits for this, and then finds no vault.
+      // A concurrent write into the vault waits for this lock, and then finds no vault.
       const [locked] = await tx`SELECT 1 FROM vaults WHERE id = ${id} AND kind = 'attachable' FOR UPDATE`
       const found = locked === undefined ? fail('vault_unknown') : await findAttachableVault(tx, id)
       if (!found.ok) return found

@@ -20,7 +20,8 @@ export function openDataKeys(store: Store): DataKeys {
         INSERT INTO data_keys (id, workspace_id, purpose, root_key_id, wrapped)
         VALUES (${row.id}, ${row.workspaceId}, ${row.purpose}, ${row.rootKeyId}, ${Buffer.from(row.wrapped)})
         ON CONFLICT (workspace_id, purpose) WHERE is_current DO NOTHING`
-        // Whoever lost waited for the winner's commit in the statement above, and sees its row here.
+        // A process that lost the race waited for the winner's commit in the statement above, and sees its
+        // row here.
         const current = await currentOf(store.sql, row.workspaceId, row.purpose)
         if (current === null) throw new Error('the insert left no current key')
         return ok(current)

@@ -13,13 +13,10 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { storedColumns, storedOf, type StoredRow } from './secrets.ts'
 import { reach } from '../base/translate.ts'
 
-/**
- * Bytes of sealed values that one page holds, above which it ends; the first secret is always in it.
- * Decision.
- */
+/** Bytes of sealed values after which a page ends; the first secret is always part of it. Decision. */
 const PAGE_BYTES_MAX = 4_194_304
 
-/** Sealing keys of vaults and what they seal, replaced while fronts write and release. */
+/** Sealing keys of vaults and the secrets that they seal, replaced while fronts write and release. */
 export function openDataRotation(store: Store): DataRotationRows {
   return {
     now: () =>
@@ -42,7 +39,7 @@ export function openDataRotation(store: Store): DataRotationRows {
   }
 }
 
-/** Uses of sealing keys by all of the installation. */
+/** Uses of sealing keys in the whole installation. */
 export async function sealingKeyUse(sql: Queryable): Promise<SealingKeyUse> {
   const [row] = await sql<SealingKeyUse[]>`
     SELECT (SELECT count(DISTINCT vault_id) FROM vault_keys)::int AS vaults,
@@ -87,7 +84,7 @@ function keyOf({ id, vault_id: vaultId, root_key_id: rootKeyId, wrapped }: Seali
   return { id, vaultId, purpose: 'sealing', rootKeyId, wrapped }
 }
 
-/** As `lockVault`, of many: always in the order of their ids. */
+/** Does the same as `lockVault` for several vaults, always in the order of their ids. */
 async function lockVaults(tx: Transaction, vaultIds: readonly string[]): Promise<void> {
   await tx`SELECT 1 FROM vaults WHERE id IN ${tx([...new Set(vaultIds)])} ORDER BY id FOR NO KEY UPDATE`
 }
@@ -159,7 +156,8 @@ function onOldKeys(
 
 async function reseal(tx: Transaction, secrets: readonly ResealedSecret[]): Promise<number> {
   if (secrets.length === 0) return 0
-  // Whoever stores into these vaults waits for this, and a key that was replaced meanwhile is seen to be.
+  // Concurrent writes into these vaults wait for this lock, so that a key that was replaced meanwhile is
+  // noticed.
   await lockVaults(
     tx,
     secrets.map(({ from }) => from.vaultId),

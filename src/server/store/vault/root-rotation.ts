@@ -17,7 +17,7 @@ const OWNERS: Readonly<Record<WrappedKeyTable, { readonly column: string; readon
   data_keys: { column: 'workspace_id', table: 'workspaces' },
 }
 
-/** Keys of vaults and workspaces, wrapped anew while fronts read and add them. */
+/** Keys of vaults and workspaces, wrapped anew while fronts read and add keys. */
 export function openRootRotation(store: Store): RootRotationRows {
   return {
     page: (table, { rootKeyId, afterId, limit }) =>
@@ -34,7 +34,7 @@ export function openRootRotation(store: Store): RootRotationRows {
   }
 }
 
-/** Uses of root keys by all of the installation, most used first. */
+/** Uses of root keys in the whole installation, most used first. */
 export async function rootKeyUses(sql: Queryable): Promise<readonly RootKeyUse[]> {
   return sql<RootKeyUse[]>`
     SELECT root_key_id AS "rootKeyId", sum(is_vault)::int AS "vaultKeys", sum(1 - is_vault)::int AS "dataKeys"
@@ -42,12 +42,12 @@ export async function rootKeyUses(sql: Queryable): Promise<readonly RootKeyUse[]
     GROUP BY root_key_id ORDER BY count(*) DESC, root_key_id`
 }
 
-/** Key of the lock that whoever writes the file of root keys holds; any number that nothing else uses. */
+/** Key of the advisory lock for writing the file of root keys; any number without another use. */
 const ROOT_KEY_FILE_LOCK = 7_011_946
 
 /**
- * Runs alone among all that put a key into a file of root keys: two at once would lose one that is in use
- * already.
+ * Runs work exclusively among all processes that add a key to a file of root keys: two at once would lose a
+ * key that is in use already.
  */
 export function aloneWithRootKeys<T>(store: Store, work: () => T): Promise<T> {
   return store.sql
@@ -72,7 +72,8 @@ async function rewrap(
     wrapped: base64(wrapped),
   }))
   const owner = OWNERS[table]
-  // A row that somebody else holds is left to the next pass, so that two rotations never wait for each other.
+  // A row that another transaction has locked is left to the next pass, so that two rotations never wait for
+  // each other.
   const groups = await tx<Rewrapped[]>`
     WITH wanted AS MATERIALIZED (
       SELECT id, was_root, decode(was, 'base64') AS was, root, decode(wrapped, 'base64') AS wrapped
@@ -90,7 +91,7 @@ async function rewrap(
   return groups.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** What was changed of one organization. */
+/** The changes of one organization. */
 interface Rewrapped {
   readonly organizationId: string
   readonly was: string

@@ -3,7 +3,7 @@ import type { SecretBinding, SecretBindings } from '../../ports/vault/secret-row
 import type { Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 
-/** Names and hosts of secrets in the vaults of workspaces themselves. */
+/** Names and hosts of secrets in the workspaces' own vaults. */
 export function openSecretBindings({ sql }: Store): SecretBindings {
   return {
     among: (workspaceId, names) =>

@@ -11,9 +11,9 @@ import type { Transaction } from '../base/open.ts'
 import { lockIntern, lockVault, ownVault } from './vaults.ts'
 
 /**
- * Stores sealed secrets, all or none. Each row is written whole, so that what it is bound to is always what
- * stands beside it. @returns null when the vault's key or a source changed since it was sealed
- * Failures: intern_unknown, intern_in_transfer, vault_full, quota_exceeded.
+ * Stores sealed secrets, all or none. Each row is written in full, so that a value is always bound to the
+ * columns beside it. @returns null when the vault's key or a source changed since the sealing. Failures:
+ * intern_unknown, intern_in_transfer, vault_full, quota_exceeded.
  */
 export async function writeSecrets(
   tx: Transaction,
@@ -22,8 +22,8 @@ export async function writeSecrets(
 ): Promise<Outcome<readonly SecretMetadata[] | null>> {
   const { scope, vaultId, keyId, secrets, copyOf } = write
   const names = secrets.map(({ name }) => name)
-  // Sent together and run in this order: the vault stands still for the time of two round trips instead of
-  // eight.
+  // The statements are sent together and run in this order: the vault is locked for two round trips instead
+  // of eight.
   const [intern, currentId, areHeld, before, { at, others }] = await Promise.all([
     scope.internId === null ? null : lockIntern(tx, scope),
     lockVault(tx, vaultId),
@@ -78,7 +78,7 @@ function placeOf({ internId, attachableId }: VaultScope): Place {
   return internId === null ? 'workspace' : 'intern'
 }
 
-/** By whose vault it is; attachable ones are the command line's. */
+/** Operations by kind of vault; only the command line writes attachable vaults. */
 const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, string>>>> = {
   put: { workspace: 'vault.put_secret', intern: 'vault.put_intern_secret', attachable: 'cli.vault-put' },
   remove: {
@@ -88,7 +88,7 @@ const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, strin
   },
 }
 
-/** The command line reaches the vault of a workspace through one verb: its keys for providers. */
+/** The command line writes a workspace's vault through one verb: for its keys for providers. */
 function operationOf(what: 'put' | 'remove', { scope, by }: Pick<Change, 'scope' | 'by'>): string {
   const place = placeOf(scope)
   return place === 'workspace' && by.actor.kind === 'cli' ? 'cli.workspaces-set' : OPERATIONS[what][place]
@@ -112,7 +112,8 @@ export async function removeSecret(
 }
 
 /**
- * False when one of them was replaced or removed since it was read; else they stand still until the commit.
+ * Locks the sources of a copy until the commit. False when one of them was replaced or removed since it was
+ * read.
  */
 async function holdSources(tx: Transaction, sources: NonNullable<SecretWrite['copyOf']>): Promise<boolean> {
   const inOrder = [...sources].sort((one, other) => (one.name < other.name ? -1 : 1))
@@ -136,7 +137,7 @@ async function earlier(
   return new Map(rows.map((row) => [row.name, toldOf(row)]))
 }
 
-/** The present instant, and how many secrets the vault has beside these; 0 when none of these is new. */
+/** The current instant, and the number of the vault's other secrets; 0 when none of these names is new. */
 async function roomOf(
   tx: Transaction,
   vaultId: string,
@@ -150,7 +151,7 @@ async function roomOf(
   return row
 }
 
-/** Replaced whole, but for the time of its first store. */
+/** Writes the full row, and keeps the time of the first store. */
 async function upsert(
   tx: Transaction,
   { vaultId, keyId }: SecretWrite,
@@ -195,7 +196,7 @@ function eventOf({ scope, vaultId, by, operation, name, before, after }: Change)
     operation,
     outcome: 'changed',
     objectKind: 'secret',
-    // What an operator knows of it; which of the vaults with such a name it was stands beside it.
+    // The name that an operator knows; `vault_id` says which vault it belongs to.
     objectId: name,
     before: before === null ? null : { ...secretAnswer(before), ...place },
     after: after === null ? null : { ...secretAnswer(after), ...place },

@@ -30,8 +30,8 @@ import { removeSecret, writeSecrets } from './secret-writes.ts'
 
 /**
  * Vaults, their wrapped keys and sealed secrets.
- * @param publish tells the fronts at once that the credential of a private endpoint changed; null where none
- * is written
+ * @param publish informs the fronts at once when the credential of a private endpoint changes; null where no
+ * secret is written
  */
 export function openSecretRows(store: Store, publish: Hints['publish'] | null = null): SecretRows {
   const means = { store, publish }
@@ -55,7 +55,7 @@ export function openSecretRows(store: Store, publish: Hints['publish'] | null = 
   }
 }
 
-/** Columns of `secrets s` as they are told. The client reads no arrays, so they come as JSON. */
+/** Visible columns of `secrets s`. The client reads no arrays, so hosts come as JSON. */
 interface SecretRow {
   readonly name: string
   readonly hosts: readonly (string | null)[] | null
@@ -135,7 +135,7 @@ async function findEffective(
   const { sql } = store
   if (scope.internId !== null) {
     const intern = await internOf(sql, scope)
-    // What is effective cannot be told without the vault in between, so nothing is.
+    // Without the attached vault the effective secret is unknown.
     if (intern === null || isAttachedGone(intern)) return ok(null)
   }
   const [row] = await sql<StoredRow[]>`
@@ -184,7 +184,7 @@ export function storedOf(row: StoredRow): EffectiveRow {
   }
 }
 
-/** What only an edit by hand leaves there is no host of ours: nothing is equal to it. */
+/** An element that is no text comes from an edit by hand; the empty text matches no host. */
 function textsOf(hosts: readonly (string | null)[] | null): readonly string[] | null {
   return hosts === null ? null : hosts.map((host) => (typeof host === 'string' ? host : ''))
 }

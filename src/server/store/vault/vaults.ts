@@ -4,20 +4,20 @@ import type { VaultScope } from '../../ports/vault/vault.ts'
 import { isId, newId } from '../base/ids.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
 
-/** The workspace's own, an intern's own, or one that interns of the workspace may have attached. */
+/** A vault of the workspace, of an intern, or one that interns of the workspace may attach. */
 export type VaultKind = 'workspace' | 'intern' | 'attachable'
 
 export interface NewVault {
   readonly organizationId: string
   readonly workspaceId: string
   readonly kind: VaultKind
-  /** Of an attachable one, unique in its workspace; else null. */
+  /** Name of an attachable vault, unique in its workspace; null for other kinds. */
   readonly name: string | null
 }
 
 /**
- * Makes a vault without keys: they come with its first secret, so that this needs no root key. @returns its
- * id
+ * Makes a vault without keys: they are made with its first secret, so that this needs no root key. @returns
+ * the vault's id
  */
 export async function insertVault(
   tx: Transaction,
@@ -32,13 +32,13 @@ export async function insertVault(
 
 export interface InternSeen {
   readonly isInTransfer: boolean
-  /** Null = none is attached. */
+  /** Null = no vault is attached. */
   readonly attachedVaultId: string | null
-  /** One is attached, and it is there. */
+  /** A vault is attached, and it exists. */
   readonly hasAttached: boolean
 }
 
-/** @returns null for an intern that is not of this workspace, or unknown */
+/** @returns null for an intern that is unknown or of another workspace */
 export async function internOf(
   sql: Queryable,
   { workspaceId, organizationId, internId }: VaultScope,
@@ -58,14 +58,14 @@ export async function internOf(
   }
 }
 
-/** True when its effective secrets cannot be told: a vault was attached, and it is gone. B2.4. */
+/** True when the intern's effective secrets are unknown: a vault was attached, and it is gone. B2.4. */
 export function isAttachedGone({ attachedVaultId, hasAttached }: InternSeen): boolean {
   return attachedVaultId !== null && !hasAttached
 }
 
 /**
- * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). Of an
- * intern that `internOf` does not find there is none.
+ * The vaults of a scope by rank, the first of which counts: intern (1), attached (2), workspace (3). An
+ * intern that `internOf` does not find has none.
  */
 export function effectiveVaults(sql: Queryable, { workspaceId, internId }: VaultScope) {
   const own = sql`SELECT id AS vault_id, workspace_id, 3 AS rank FROM vaults WHERE workspace_id = ${workspaceId} AND kind = 'workspace'`
@@ -80,7 +80,7 @@ export function effectiveVaults(sql: Queryable, { workspaceId, internId }: Vault
     UNION ALL ${own}`
 }
 
-/** The vault of a scope alone, without those that an intern sees beside it. */
+/** The vault of a scope alone, without the other vaults that an intern sees. */
 export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }: VaultScope) {
   if (attachableId !== undefined) {
     return sql`SELECT id FROM vaults WHERE id = ${attachableId} AND workspace_id = ${workspaceId} AND kind = 'attachable'`
@@ -91,7 +91,7 @@ export function ownVault(sql: Queryable, { workspaceId, internId, attachableId }
 }
 
 /**
- * Failures: intern_unknown, vault_unknown (an attachable one). The vault of a workspace is made with its
+ * Failures: intern_unknown, vault_unknown (an attachable vault). The vault of a workspace is made with its
  * first secret.
  */
 export async function vaultForWriting(
@@ -167,15 +167,15 @@ interface VaultRow {
 }
 
 /**
- * @returns the current keys: whoever lost a race waited for the winner, and gets its keys
- * Failure: vault_unknown, for one that was removed meanwhile.
+ * @returns the current keys: a process that lost a race waited for the winner, and gets its keys. Failure:
+ * vault_unknown, for a vault that was removed meanwhile.
  */
 export async function addVaultKeys(
   tx: Transaction,
   vaultId: string,
   keys: readonly WrappedVaultKey[],
 ): Promise<Outcome<readonly WrappedVaultKey[]>> {
-  // It stays there until the keys are.
+  // Locks the vault until its keys are committed.
   const [vault] = await tx`SELECT 1 FROM vaults WHERE id = ${vaultId} FOR KEY SHARE`
   if (vault === undefined) return fail('vault_unknown')
   for (const { id, purpose, rootKeyId, wrapped } of keys) {
@@ -198,9 +198,10 @@ export async function addVaultKeys(
 }
 
 /**
- * Whoever writes secrets or keys of a vault holds its row, so that nothing is sealed with a key that was
- * replaced meanwhile. Locks are taken in this order: intern, vault, secrets, the head of the audit log.
- * @returns id of its current sealing key; null when there is none, or no such vault
+ * Locks a vault's row. Every write of secrets or keys takes this lock, so that no value is sealed with a key
+ * that was replaced meanwhile. Locks are taken in this order: intern, vault, secrets, the head of the audit
+ * log.
+ * @returns id of the vault's current sealing key; null when there is no key, or no such vault
  */
 export async function lockVault(tx: Transaction, vaultId: string): Promise<string | null> {
   const [, keys] = await Promise.all([
@@ -213,7 +214,7 @@ export async function lockVault(tx: Transaction, vaultId: string): Promise<strin
 }
 
 /**
- * Holds an intern, so that it is neither deleted nor moved before the commit. @returns null when there is
+ * Locks an intern, so that it is neither deleted nor moved before the commit. @returns null when there is
  * none
  */
 export async function lockIntern(

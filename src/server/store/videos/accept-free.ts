@@ -6,11 +6,11 @@ import { insertOf, recordsOf } from './job-records.ts'
 import { NONE_OPEN, withOneMore } from './open-counts.ts'
 
 /**
- * Accepts in one statement those of some jobs with which nothing is special: no account that pays has a
- * limit, the turn is theirs, the workspace is there, locked by nobody and has room. Of the others nothing is
- * written; `acceptAll` tells why. It waits for no account and no workspace. Who sets the first limit of an
- * account at this moment has it count from the next statement on, as if this one had come before.
- * @returns ids of those that are accepted
+ * Accepts in one statement the simple jobs among several: no paying account has a limit, the claim is the
+ * job's, and the workspace exists, is not locked by another transaction and has room. Nothing is written for
+ * other jobs; `acceptAll` decides them. The statement waits for no account and no workspace. A first limit of
+ * an account that is set at this moment counts from the next statement on, as if this one had come before.
+ * @returns ids of the accepted jobs
  */
 export async function acceptFree(
   sql: Sql,
@@ -23,7 +23,7 @@ export async function acceptFree(
   const fit = jobs.filter((job) => {
     const { workspaceId, once } = job.input
     const more = withOneMore(open.get(workspaceId) ?? NONE_OPEN, lengthOf(job))
-    // Of two under one turn only one may be made.
+    // Only one of two jobs under the same claim may be made.
     if (more === null || (once !== null && claims.has(once.claim.id))) return false
     if (once !== null) claims.add(once.claim.id)
     open.set(workspaceId, more)

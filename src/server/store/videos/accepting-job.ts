@@ -1,14 +1,14 @@
 import type { VideoAttached, VideoInput } from '../../ports/videos/videos.ts'
 import { newId, newVideoId } from '../base/ids.ts'
 
-/** A job that is to be accepted. Its ids stay, however often it is tried: so it is never made twice. */
+/** A job that is to be accepted. Its ids stay the same for every try, so that the job is never made twice. */
 export interface Accepting {
   readonly input: VideoInput
   readonly id: string
   readonly holdId: string
-  /** JSON, without what is attached. */
+  /** JSON of the request, without its attached parts. */
   readonly request: string
-  /** JSON; the empty string when there is nothing. */
+  /** JSON of the attached parts; the empty string when there are none. */
   readonly attached: string
 }
 
@@ -21,7 +21,7 @@ export function acceptingOf(input: VideoInput): Accepting {
   return { input, id: newVideoId(), holdId: newId(), request: JSON.stringify(request), attached }
 }
 
-/** Characters of what is asked for. */
+/** Characters of the request. */
 export function lengthOf({ request, attached }: Accepting): number {
   return request.length + attached.length
 }

@@ -16,24 +16,27 @@ import { acceptedView } from './views.ts'
 export type Verdict =
   | { readonly kind: 'accepted'; readonly view: VideoView }
   | { readonly kind: 'refused'; readonly refusal: Outcome<never> }
-  /** Others hold the money that it needs, and may give it back. */
+  /** Other holders have the money that the job needs, and may give it back. */
   | { readonly kind: 'short'; readonly refusal: Outcome<never> }
   /**
-   * Its workspace is gone, or somebody has it locked; or it is no free one. Another way of accepting it
-   * tells.
+   * The workspace is gone or locked by another transaction, or the job is no simple one. Another way of
+   * accepting decides it.
    */
   | { readonly kind: 'elsewhere' }
 
-/** Another has the turn of a job by now, or has answered it: nothing of the transaction may stay. */
+/**
+ * Another process has the claim of a job by now, or the claim is answered: the whole transaction must be
+ * rolled back.
+ */
 export class TurnLost extends Error {}
 
 export interface AcceptDeps {
   readonly counts: OpenCounts
-  /** Milliseconds from its acceptance until a job expires. */
+  /** Milliseconds from the acceptance of a job to its expiry. */
   readonly jobMs: number
   /**
-   * Whether it waits for a workspace that others have locked: a single job alone does. Who deletes a
-   * workspace may want another one next, and would wait for us in turn.
+   * Whether the transaction waits for a workspace that another one has locked; only a single job waits. The
+   * deletion of a workspace may lock another workspace next, and a batch that waits would deadlock with it.
    */
   readonly mayWait: boolean
 }

@@ -20,7 +20,7 @@ import { acceptedView } from './views.ts'
 export interface AcceptorOptions {
   readonly store: Store
   readonly views: Pick<VideoViews, 'putAll' | 'wake'>
-  /** Milliseconds from its acceptance until a job expires. */
+  /** Milliseconds from the acceptance of a job to its expiry. */
   readonly jobMs: number
   /** Monotonic milliseconds. */
   readonly now: () => number
@@ -31,17 +31,20 @@ interface Waiting {
   readonly job: Accepting
   readonly settle: (outcome: Outcome<VideoView>) => void
   readonly reject: (problem: unknown) => void
-  /** Once it was short of money that others hold: until when it is tried. */
+  /**
+   * Monotonic milliseconds until which a job is tried again that was short of money which others hold; null
+   * before.
+   */
   triedUntil: number | null
 }
 
 /**
- * `free`: without a limit, as it seems; those with which it is otherwise go on to `limited`. `alone`: one at
- * a time, which may wait for what others have locked.
+ * `free`: jobs that seem to have no limit; the others among them go on to `limited`. `alone`: one job at a
+ * time, which may wait for locks of other transactions.
  */
 type LaneKind = 'free' | 'limited' | 'alone'
 
-/** Jobs of one kind: those that come while a transaction runs go together with the next. */
+/** Jobs of one kind: jobs that come while a transaction runs share the next one. */
 interface Lane {
   readonly kind: LaneKind
   readonly waiting: Waiting[]
@@ -49,10 +52,10 @@ interface Lane {
 }
 
 /**
- * Accepts jobs in batches: a commit costs as much for many as for one. Those of keys without any limit go by
- * themselves, so that they never wait for the accounts of others; what a key's record says of that is looked
- * at again. One that would keep its batch waiting, or that may have spoiled it, is tried alone, beside the
- * others.
+ * Accepts jobs in batches: a commit costs as much for many as for one. Jobs of keys without any limit have
+ * batches of their own, so that they never wait for accounts of others; the limits in a key's record are
+ * checked again. A job that would make its batch wait, or that may have failed the batch, is tried alone,
+ * beside the others.
  */
 export class Acceptor {
   readonly #options: AcceptorOptions
@@ -146,7 +149,7 @@ export class Acceptor {
     })
   }
 
-  /** Both may fail unseen: the rows are there, and whoever looks for work finds them. */
+  /** Both may fail unseen: the rows exist, and runners that look for work find them. */
   #tell(jobs: readonly Accepting[]): void {
     if (jobs.length === 0) return
     const { views } = this.#options
@@ -156,7 +159,7 @@ export class Acceptor {
       views.wake({ kind: 'jobs', provider })
   }
 
-  /** Unless the job is there already, whose own hold may be what leaves too little. */
+  /** Refuses a job unless it exists already: its own hold may be the reason that too little is left. */
   #refuse({ job, settle, reject }: Waiting, refusal: Outcome<never>): void {
     if (job.input.once === null) return settle(refusal)
     void reach(() => madeBefore(this.#options.store.sql, job)).then(
@@ -173,8 +176,8 @@ export class Acceptor {
   }
 
   /**
-   * After a transaction that has failed, or of which nobody knows: what spoils it for all is found by trying
-   * each by itself.
+   * Handles a transaction that failed, or whose result is unknown: trying each job alone finds the one that
+   * fails.
    */
   async #mend(kind: LaneKind, batch: readonly Waiting[], problem: unknown): Promise<void> {
     if (isAway(problem)) {
@@ -206,9 +209,9 @@ function isNone(made: Outcome<VideoView>): boolean {
 }
 
 /**
- * The job that an earlier try made whose answer was lost, or another front under the same key, which took the
- * turn over.
- * Failures: idempotency_mismatch; idempotency_running where the other one has not made it yet.
+ * The job that an earlier try made without an answer, or that another front made under the same key after
+ * taking the claim over. Failures: idempotency_mismatch; idempotency_running where the other front has not
+ * made the job yet.
  */
 async function madeBefore(
   sql: Sql,
@@ -219,7 +222,7 @@ async function madeBefore(
     WHERE id = ${id} OR (turn_id = ${once?.claim.id ?? null} AND created_at > clock_timestamp() - ${IDEMPOTENCY_KEPT_MS} * interval '1 ms')
     ORDER BY created_at DESC LIMIT 1`
   if (row === undefined) return fail('idempotency_running', { retryAfterS: 1 })
-  // What the first answer told, though it may be further by now. C16.
+  // The first answer is repeated, even when the job has progressed. C16.
   return row.body_sha256 === (once?.bodySha256 ?? null)
     ? ok(acceptedView(row.id, workspaceId))
     : fail('idempotency_mismatch')

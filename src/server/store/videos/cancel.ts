@@ -16,7 +16,7 @@ export interface CancelDeps {
 }
 
 /**
- * The ending of `VideoJobs.cancel`: in any open state, whoever works on the job, who then writes nothing any
+ * The ending of `VideoJobs.cancel`: in any open state, and under any runner, which then writes nothing any
  * more.
  */
 export function openVideoCancel({ store, views, context }: CancelDeps): VideoJobs['cancel'] {
@@ -28,7 +28,7 @@ export function openVideoCancel({ store, views, context }: CancelDeps): VideoJob
       if (before === null) return fail('video_unknown')
       const ended = isVideoEnding(before.state) ? null : await ends.end(cancellation(id))
       if (ended === null) {
-        // Whoever is told so must not be shown an open job afterwards: the view may be behind.
+        // After this failure the caller must not see an open job: the view may be behind the row.
         const now = isVideoEnding(before.state) ? before : await look(store.sql, workspaceId, id)
         if (now !== null) await views.put(viewOf(now))
         return fail('video_ended')

@@ -4,17 +4,17 @@ import type { Queryable } from '../base/open.ts'
 import { claimedOf, OPEN_STATES, videoRows, type ReadRow } from './rows.ts'
 
 /**
- * Due jobs of one provider that a claim looks at beside those that it may take: above it workspaces show
- * fewer each. Decision.
+ * Due jobs of one provider that a claim reads beside those that it may take: beyond that each workspace shows
+ * fewer. Decision.
  */
 const SEEN_MAX = 5_000
 /** Due jobs of a workspace and provider that are counted. Decision. */
 const COUNTED_MAX = 300
 
 /**
- * Takes due jobs: of each provider in turns among the workspaces that have some, and of each workspace the
- * longest due, so that nobody's many jobs keep those of others waiting. What another process is taking at the
- * moment is passed over.
+ * Claims due jobs, alternating between the workspaces of each provider, and for each workspace those due the
+ * longest, so that the many jobs of one workspace do not delay others. Jobs that another process is just
+ * claiming are skipped.
  */
 export async function claim(
   sql: Queryable,
@@ -35,7 +35,7 @@ interface Input {
 }
 
 function chosen(sql: Queryable, inputs: readonly Input[]): Fragment {
-  // Twice as many as there is room for: another process may be taking the first ones.
+  // Reads twice as many jobs as there is room for, since another process may be claiming the first ones.
   return sql`
     WITH RECURSIVE wish AS (SELECT * FROM json_to_recordset(${JSON.stringify(inputs)}::text::json) AS w(provider text, room integer)),
     ${ownersOf(sql)},
@@ -55,7 +55,10 @@ function chosen(sql: Queryable, inputs: readonly Input[]): Fragment {
       ORDER BY r.nth LIMIT w.room FOR UPDATE OF j SKIP LOCKED) AS h`
 }
 
-/** `owner`: workspaces with open jobs of each `wish`, by jumps along the index: those of one may be many. */
+/**
+ * `owner`: workspaces with open jobs of each `wish`, found by jumps along the index, since one workspace may
+ * have many jobs.
+ */
 function ownersOf(sql: Queryable): Fragment {
   const open = sql.unsafe(`state IN (${OPEN_STATES})`)
   return sql`
@@ -68,7 +71,7 @@ function ownersOf(sql: Queryable): Fragment {
         ORDER BY workspace_id LIMIT 1) AS f)`
 }
 
-/** Providers that have due jobs, each with how many: of one workspace COUNTED_MAX at most. */
+/** Providers with due jobs, each with their number, COUNTED_MAX at most for a workspace. */
 export async function countDue(sql: Queryable): Promise<ReadonlyMap<string, number>> {
   const open = sql.unsafe(`state IN (${OPEN_STATES})`)
   const rows = await sql<{ provider: string; count: number }[]>`

@@ -2,15 +2,13 @@ import type { SealedObject } from '../../ports/files/files.ts'
 import type { Queryable } from '../base/open.ts'
 import { OPEN_STATES } from './rows.ts'
 
-/** An object of a job, before the `-` its id. */
+/** Id of a job's object: the id of the job before the `-`. */
 const CLIP_OBJECT = /^(vid_[0-9a-f]{32})-/
 
-/**
- * Which of the objects are clips, or may become ones: those of open jobs lie in storage before a row says so.
- */
+/** Objects that are clips, or may become clips: clips of open jobs lie in storage before a row names them. */
 export async function clipsAmong(sql: Queryable, objectIds: readonly string[]): Promise<readonly string[]> {
   const mayBe = objectIds.map((id) => ({ id, jobId: CLIP_OBJECT.exec(id)?.[1] ?? null }))
-  // One statement: between two a job could end, and its clips would be neither.
+  // One statement, since a job could end between two, and its clips would then be in neither.
   const rows = await sql<{ id: string }[]>`
     SELECT x.id FROM json_to_recordset(${JSON.stringify(mayBe)}::text::json) AS x(id text, "jobId" text)
     WHERE EXISTS (SELECT FROM video_clips c WHERE c.object_id = x.id)

@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Ends of jobs in shared transactions: those that come while one runs go together into the next one. All of
- * an organization lock its account, so that one transaction for each would make a queue of them.
+ * Ends jobs in shared transactions: ends that come while a transaction runs share the next one. All ends of
+ * an organization lock its account, so that single transactions would queue behind each other.
  */
 export class EndBatches {
   readonly #store: Store
@@ -26,8 +26,8 @@ export class EndBatches {
   }
 
   /**
-   * @returns null when the job is another's, or has ended. Rejects when the store cannot be reached: then it
-   * may have ended.
+   * @returns null when another process has the job, or the job has ended. Rejects when the store cannot be
+   * reached: the job may then have ended.
    */
   end(input: EndInput): Promise<EndedRow | null> {
     return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export class EndBatches {
     this.#isRunning = false
   }
 
-  /** The oldest, each job once: a second end of it comes behind. */
+  /** The oldest inputs, each job once: a second end of a job comes in a later batch. */
   #next(): readonly Waiting[] {
     const batch = new Map<string, Waiting>()
     const later: Waiting[] = []
@@ -67,14 +67,14 @@ export class EndBatches {
       )
       for (const { input, resolve } of batch) resolve(rows.get(input.id) ?? null)
     } catch (problem) {
-      // One that cannot be booked must not keep the others from it.
+      // An end that cannot be written must not keep the others from being written.
       if (batch.length > 1 && !isAway(problem)) for (const one of batch) await this.#book([one])
       else for (const { reject } of batch) reject(problem)
     }
   }
 }
 
-/** One transaction. */
+/** Ends jobs in one transaction. */
 export function book(
   store: Store,
   inputs: readonly EndInput[],

@@ -10,23 +10,23 @@ import { insertDeliveries } from '../webhooks/outbox.ts'
 import { OPEN_STATES, type VideoRow } from './rows.ts'
 import { settle, type SettledRow, type Settling } from './settling.ts'
 
-/** How one job is to end. */
+/** The end of one job. */
 export interface EndInput {
   readonly id: string
-  /** Of the claim; null: whoever has it. */
+  /** Attempt of the claim; null: any attempt. */
   readonly attempt: number | null
-  /** Null: as the row says. */
+  /** Number of polls; null: the row's number. */
   readonly polls: number | null
   readonly state: VideoEnding
   readonly error: string | null
   readonly clips: readonly StoredClip[]
-  /** What becomes of its money, by the state that it is in until now. */
+  /** The settlement of the job's money, by its state before the end. */
   readonly settling: (was: OpenVideoState) => Settling
 }
 
 export interface EndContext {
   readonly log: Log
-  /** Where callers reach the service; null: nobody is told of an end. */
+  /** The public origin of the service; null: no webhook reports an end. */
   readonly origin: string | null
   readonly clipsKeptMs: number
 }
@@ -34,11 +34,10 @@ export interface EndContext {
 export type EndedRow = SettledRow & VideoRow & { readonly was: OpenVideoState }
 
 /**
- * Ends jobs, each with all that follows from it. Locks: the jobs in the order of their ids, and at last the
- * accounts.
- * @param wishes of different jobs
- * @returns those that ended now: what is another's by now, or has ended, is left out, and nothing is booked
- * for it
+ * Ends jobs with all consequences. Locks: the jobs in the order of their ids, and last the accounts.
+ * @param inputs of different jobs
+ * @returns jobs that ended now: jobs that another process has by now, or that have ended, are left out, and
+ * nothing is booked for them
  */
 export async function endJobs(
   tx: Transaction,

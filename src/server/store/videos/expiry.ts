@@ -1,7 +1,10 @@
 import { VIDEO_CLIPS_MAX } from '../../../schemas/videos/video-limits.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** Clips whose time is over lose their rows, the oldest first. @returns their objects, whose bytes go next */
+/**
+ * Removes rows of clips whose time is over, the oldest first. @returns their objects, whose bytes are removed
+ * next
+ */
 export async function expireClips(sql: Queryable, countMax: number): Promise<readonly string[]> {
   const jobsMax = Math.max(1, Math.floor(countMax / VIDEO_CLIPS_MAX))
   const rows = await sql<{ object_id: string }[]>`

@@ -10,32 +10,35 @@ import { leasesElsewhere, type Lease } from '../money/lending/leases.ts'
 import type { Transaction } from '../base/open.ts'
 import { latestOf } from '../money/windows.ts'
 
-/*
- * What a job holds from its acceptance to its end: its cost, of each of its accounts that has a limit, or of none. A hold
- * is lent as fronts are lent money, but exactly, and stays until the job ends. Design §6, §7.
+/**
+ * The hold of a job from its acceptance to its end: its cost, on each of its accounts with a limit, or on
+ * none. A hold is lent as money is lent to fronts, but in the exact amount, and stays until the job ends.
+ * Design §6, §7.
  */
 
 type HoldInput = Pick<VideoInput, 'key' | 'workspaceId' | 'target' | 'costNano' | 'isUnpriced'>
 
 export type HoldDecision =
   | { readonly kind: 'held'; readonly day: Day; readonly leases: readonly Lease[] }
-  /** `isFinal`: waiting for others to give back is of no use. */
+  /** `isFinal`: waiting for other holders is of no use. */
   | { readonly kind: 'refused'; readonly isFinal: boolean; readonly refusing: readonly RefusingLimit[] }
-  /** Accounts whose limit counts a job whose cost nobody can tell. C40. */
+  /** Accounts whose limit counts a job without a price. C40. */
   | { readonly kind: 'unbounded'; readonly accounts: readonly AccountKind[] }
 
-/** Accounts of one batch, locked, with what decides about them; they change with each decision. */
+/**
+ * Locked accounts of one batch, with the facts that decide about them; each decision changes the accounts.
+ */
 export interface HoldScene {
   readonly today: Day
   readonly accounts: ReadonlyMap<string, Account>
   readonly limits: ReadonlyMap<string, Limits>
-  /** What fronts hold. */
+  /** Leases of fronts. */
   readonly lent: readonly Lease[]
 }
 
 /**
- * Which accounts of these jobs have a limit that counts them. Nothing is locked: who sets an account's first
- * limit at this moment has it count from the next batch on, as if this one had come before.
+ * Accounts of these jobs that have a limit which counts them. Nothing is locked: a first limit that is set at
+ * this moment counts from the next batch on, as if this one had come before.
  */
 export async function limitedAccounts(
   tx: Transaction,
@@ -57,10 +60,11 @@ export async function limitedAccounts(
   return [...new Set(needed.map(({ id }) => id))]
 }
 
-/** Locks accounts until the commit: last of all that a transaction locks. */
+/** Locks accounts until the commit, as the last locks of the transaction. */
 export async function lookAtHolds(tx: Transaction, ids: readonly string[]): Promise<HoldScene> {
   const locked = await lockAccounts(tx, ids)
-  // Behind the locks: whoever changes a limit holds its account, and a wait for one may last past midnight.
+  // Read after the locks: a change of a limit locks its account, and a wait for the lock may last past
+  // midnight.
   const [limits, lent, [calendar]] = await Promise.all([
     limitsOf(tx, ids),
     leasesElsewhere(tx, null, ids),
@@ -75,9 +79,11 @@ export async function lookAtHolds(tx: Transaction, ids: readonly string[]): Prom
   }
 }
 
-/** Decides about the jobs of a batch, one after another: what one holds the next one finds lent. */
+/**
+ * Decides about the jobs of a batch, one after another: the hold of a job counts as lent for the next job.
+ */
 export class Holding {
-  /** Accounts that somebody was refused, while fronts held some of them. */
+  /** Accounts whose money was refused while fronts held some of it. */
   readonly wanted = new Set<string>()
   readonly #scene: HoldScene
   readonly #now: Map<string, Account>
@@ -88,7 +94,7 @@ export class Holding {
     this.#now = new Map(scene.accounts)
   }
 
-  /** Accounts to be written, as they are now. */
+  /** Accounts that changed and have to be written. */
   get changed(): readonly Account[] {
     return [...this.#now.values()].filter(({ id }) => this.#changed.has(id) || this.wanted.has(id))
   }
@@ -122,7 +128,7 @@ export class Holding {
     })
   }
 
-  /** Limits that nothing which comes back can make wide enough are told alone. */
+  /** When limits refuse that no returned money can satisfy, only those are reported. */
   #refuse(short: readonly Short[]): HoldDecision {
     const hopeless = short.filter(
       ({ account, limits, nano, span }) => nano > (limits[span] ?? 0n) - countedNano(account, span),
@@ -175,8 +181,8 @@ function accountsOf({
 }
 
 /**
- * What a workspace pays itself is no credit's, and counts elsewhere where that is wanted; what is free counts
- * nowhere. B2.9, B2.10.
+ * Whether a job counts for an account. Costs that a workspace pays itself never count against credit, and
+ * count elsewhere where the account says so; a free job counts nowhere. B2.9, B2.10.
  */
 function counts(
   { target, costNano, isUnpriced }: HoldInput,

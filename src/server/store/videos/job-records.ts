@@ -6,13 +6,14 @@ import { lengthOf, type Accepting } from './accepting-job.ts'
 import { acceptedView } from './views.ts'
 
 export interface NewJob extends Accepting {
-  /** Null: that of the calendar. */
+  /** Null: the day of the calendar. */
   readonly day: Day | null
 }
 
-/** New jobs as a relation, for INSERT_COLUMNS; and the answers that are to be kept. */
+/** New jobs as a relation, for the INSERT of `insertOf`, with the answers to be kept. */
 export function recordsOf(sql: Queryable, jobs: readonly NewJob[]) {
-  // Texts of JSON hold no line break of their own: so the large ones are not written as JSON a second time.
+  // JSON texts contain no line breaks, so the large ones are joined by line breaks instead of being written
+  // as JSON a second time.
   return sql`
     SELECT x.*, r.request, nullif(r.attached, '') AS attached
     FROM json_to_recordset(${JSON.stringify(jobs.map(recordOf))}::text::json) AS x(nth int, id text, organization_id uuid, workspace_id uuid,
@@ -34,7 +35,9 @@ function lines(sql: Queryable, texts: readonly string[]) {
   return sql`string_to_array(${texts.join('\n')}, chr(10))`
 }
 
-/** The beginning of an INSERT from records `x` that have the `default_callback_url` of their workspaces. */
+/**
+ * The first part of an INSERT from records `x`, which have the `default_callback_url` of their workspaces.
+ */
 export function insertOf(sql: Queryable, jobMs: number) {
   return sql`
     INSERT INTO video_jobs (id, organization_id, workspace_id, key_hash, key_account_id, request_id, session_id, model, provider, endpoint,
@@ -47,7 +50,7 @@ export function insertOf(sql: Queryable, jobMs: number) {
       clock_timestamp() + ${jobMs}::float8 * interval '1 ms'`
 }
 
-/** Columns, but for the request. */
+/** Columns of a record, without the request. */
 function recordOf(job: NewJob, index: number) {
   const { id, holdId, day, input } = job
   const { key, target, once, callbackUrl, sessionId } = input

@@ -6,13 +6,13 @@ import {
 } from '../../../schemas/videos/video-limits.ts'
 import type { Queryable } from '../base/open.ts'
 
-/** Open jobs of a workspace, and the characters of what they ask for. */
+/** Open jobs of a workspace, and the characters of their requests. */
 export interface Open {
   readonly count: number
   readonly chars: number
 }
 
-/** With one more; null when there is no room for it. */
+/** The counts with one more job; null when there is no room for it. */
 export function withOneMore({ count, chars }: Open, more: number): Open | null {
   const hasRoom = count < VIDEO_JOBS_OPEN_MAX && (chars === 0 || chars + more <= VIDEO_OPEN_CHARS_MAX)
   return hasRoom ? { count: count + 1, chars: chars + more } : null
@@ -21,9 +21,9 @@ export function withOneMore({ count, chars }: Open, more: number): Open | null {
 export const NONE_OPEN: Open = { count: 0, chars: 0 }
 
 /**
- * How many open jobs workspaces have. A count is believed for VIDEO_OPEN_COUNTED_MS, with what this front
- * accepted since: a workspace has more than it may only by what other fronts accept in that time. Who is at a
- * limit is counted anew.
+ * Numbers of open jobs by workspace. A count is valid for VIDEO_OPEN_COUNTED_MS, and includes the jobs that
+ * this front accepted since: a workspace exceeds its limit only by jobs that other fronts accept in that
+ * time. A workspace near its limit is counted anew.
  */
 export class OpenCounts {
   readonly #counts = new Map<string, Open & { readonly at: number }>()
@@ -43,12 +43,12 @@ export class OpenCounts {
       if (known === undefined || isNearFull(known) || now - known.at >= VIDEO_OPEN_COUNTED_MS) stale.push(id)
       else found.set(id, known)
     }
-    // What is counted anew may push out what was known.
+    // New counts may evict known ones.
     if (stale.length > 0) for (const [id, open] of await this.#count(sql, stale, now)) found.set(id, open)
     return found
   }
 
-  /** One more was accepted, and committed. */
+  /** Adds a job that was accepted and committed. */
   add(workspaceId: string, chars: number): void {
     const known = this.#counts.get(workspaceId)
     if (known !== undefined)
@@ -67,10 +67,10 @@ export class OpenCounts {
   }
 }
 
-/** Jobs of a few megabytes may not fit any more: jobs that have ended meanwhile make room. */
+/** Near the limit a large request may not fit, and jobs that have ended meanwhile make room. */
 function isNearFull({ count, chars }: Open): boolean {
   return count >= VIDEO_JOBS_OPEN_MAX || chars >= VIDEO_OPEN_CHARS_MAX - NEAR_CHARS
 }
 
-/** More than any one request has. */
+/** Characters, more than any one request has. */
 const NEAR_CHARS = 8_388_608

@@ -6,14 +6,14 @@ import { openVideoReads } from './reads.ts'
 export interface VideoJobsOptions extends Pick<AcceptorOptions, 'jobMs' | 'now'> {
   readonly store: Store
   readonly views: VideoViews
-  /** Ends a job, and tells of it. */
+  /** Ends a job and informs runners. */
   readonly cancel: VideoJobs['cancel']
   readonly after?: AcceptorOptions['after']
 }
 
 /**
- * Video jobs of one front: accepted in batches, read by their live views, cancelled by who ends jobs. Design
- * §7.
+ * Video jobs of one front: accepted in batches, read by their live views, cancelled by `openVideoCancel`.
+ * Design §7.
  */
 export function openVideoJobs(options: VideoJobsOptions): VideoJobs {
   const acceptor = new Acceptor({ after: (ms, run) => void setTimeout(run, ms), ...options })

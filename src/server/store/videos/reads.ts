@@ -21,15 +21,15 @@ export interface ReadDeps {
 
 type VideoReads = Pick<VideoJobs, 'get' | 'list' | 'output' | 'previous'>
 
-/*
- * Pollers see no step back, and no 404 after a 202:
- * - The row is there before the 202, and moves forward only. Each view is put after the commit of what it tells, and never
- *   over one that is further: so a row is never behind any view of its job.
- * - A view may be behind the row. Who has seen the row is told so by this store alone, which puts what it read before it
- *   answers: from then on no view is behind that.
- * - Without Redis that put fails, and rows are read. When Redis is back, with what it had or with nothing, views of open
- *   jobs are not believed until those who made newer ones, this store's among them, have had time to put them. What ended
- *   stays as it is.
+/**
+ * Reads of video jobs. Pollers see no step back, and no 404 after a 202:
+ * - The row exists before the 202, and moves forward only. Each view is put after the commit of its change,
+ *   and never over a view that is further along: so a row is never behind a view of its job.
+ * - A view may be behind the row. A caller sees the row only through this store, which puts the view of the
+ *   row before it returns: from then on no view is behind that row.
+ * - Without Redis that put fails, and rows are read. When Redis is back, with old views or with none, views
+ *   of open jobs are not used until the writers of newer views, including this store, have had time to put
+ *   them. Views of ended jobs stay valid.
  */
 export function openVideoReads(deps: ReadDeps): VideoReads {
   return {
@@ -45,7 +45,7 @@ async function get(
   workspaceId: string,
   id: string,
 ): Promise<Outcome<VideoView>> {
-  // What is no id of ours reaches neither store.
+  // A text that cannot be a job's id reaches neither Redis nor Postgres.
   if (!isVideoId(id)) return fail('video_unknown')
   const kept = await views.get(id)
   if (kept !== null) return kept.workspaceId === workspaceId ? ok(kept) : fail('video_unknown')

@@ -6,9 +6,9 @@ import { book } from './end-batches.ts'
 import { OPEN_STATES } from './rows.ts'
 
 /**
- * What goes with a workspace in the transaction that deletes it. Its open jobs are out of everybody's hands,
- * and ended by `endDeletedVideos`: of many the money takes longer than a deletion may. Its clips lose their
- * rows, and the sweep removes the bytes.
+ * Removes the videos of a workspace in the transaction that deletes the workspace. No process can claim its
+ * open jobs any more, and `endDeletedVideos` ends them: settling the money of many takes longer than a
+ * deletion may. Its clips lose their rows, and the sweep removes the bytes.
  */
 export async function fenceVideos(tx: Transaction, workspaceId: string): Promise<void> {
   const open = tx.unsafe(`state IN (${OPEN_STATES})`)
@@ -22,13 +22,13 @@ export async function fenceVideos(tx: Transaction, workspaceId: string): Promise
 }
 
 /**
- * Ends open jobs of deleted workspaces; several at once do no harm. @returns how many. Throws what Postgres
- * says.
+ * Ends open jobs of deleted workspaces; several runs at once do no harm. @returns number of jobs. Throws the
+ * errors of Postgres.
  */
 export async function endDeletedVideos(store: Store, log: Log): Promise<number> {
   for (let ended = 0; ;) {
     const ids = await openOfDeleted(store)
-    // Nobody is told: receivers ended with the workspace.
+    // No webhook is sent: the receivers ended with the workspace.
     const rows =
       ids.length === 0 ? [] : await book(store, ids.map(cancellation), { log, origin: null, clipsKeptMs: 0 })
     ended += rows.length

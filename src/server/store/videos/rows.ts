@@ -3,11 +3,11 @@ import type { ClaimedVideo, VideoMade } from '../../ports/videos/video-work.ts'
 import type { VideoAttached, VideoRequest } from '../../ports/videos/videos.ts'
 import { guardedRows } from '../base/guarded-row.ts'
 
-/** States of the jobs that go on, as text of a statement: the condition of the partial indexes. */
+/** States of open jobs, as text of a statement: the condition of the partial indexes. */
 export const OPEN_STATES = `'accepted', 'submitting', 'running', 'storing'`
 
 /**
- * Columns of `VideoRow`. `attached` is not among them: a runner that held thousands of it would run out of
+ * Columns of `VideoRow`. `attached` is left out: a runner that held thousands of those would run out of
  * memory.
  */
 const ROW_COLUMNS = [
@@ -45,7 +45,9 @@ const ROW_COLUMNS = [
   'ended_at',
 ] as const satisfies readonly (keyof VideoRow)[]
 
-/** Nobody takes a job over while a call may still bring it to the provider. Design §7. */
+/**
+ * `busyUntil`: no process takes a job over while a call may still bring the job to the provider. Design §7.
+ */
 export const videoRows = guardedRows<VideoState>({
   table: 'video_jobs',
   claimable: ['accepted', 'submitting', 'running', 'storing'],
@@ -93,7 +95,7 @@ export interface VideoRow {
   readonly ended_at: Date | null
 }
 
-/** One that was read at an instant of Postgres' clock. */
+/** A row with the instant of Postgres' clock at which it was read. */
 export type ReadRow = VideoRow & { readonly read_at: Date; readonly has_attached: boolean }
 
 /** @param row of an open job */

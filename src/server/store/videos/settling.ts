@@ -9,7 +9,7 @@ import { post } from '../money/lending/post.ts'
 import type { Transaction } from '../base/open.ts'
 import type { VideoRow } from './rows.ts'
 
-/** Of a job that this transaction has ended. */
+/** Columns of a job that this transaction has ended. */
 export type SettledRow = Pick<
   VideoRow,
   | 'organization_id'
@@ -26,12 +26,15 @@ export type SettledRow = Pick<
 > & { readonly hold_day: Day; readonly ended_at: Date }
 
 /**
- * `charged`: its cost is spent. `lost`: nobody pays, though the provider may ask for it: an `overrun`, which
- * counts for nobody. `free`: no trace.
+ * `charged`: the cost is spent. `lost`: no account pays, though the provider may charge for the job: an
+ * `overrun`, which counts for no account. `free`: nothing is booked.
  */
 export type Settling = 'charged' | 'lost' | 'free'
 
-/** Of a job that is given up: once it went out a provider may have made it, and ask for its price. */
+/**
+ * The settlement of a job that is given up: once it was submitted, the provider may have made it and charge
+ * for it.
+ */
 export function unfinished(was: OpenVideoState): Settling {
   return was === 'accepted' ? 'free' : 'lost'
 }
@@ -40,9 +43,9 @@ const OPERATION = 'video.create'
 const MS_PER_S = 1_000
 
 /**
- * Books the ends of jobs: what was held of each returns, and the cost of those that were made counts in the
- * window of their acceptance. Once each, since a job's row ends once. Locks the accounts; nothing is locked
- * after them.
+ * Books the ends of jobs: each hold returns, and the cost of completed jobs counts in the window of their
+ * acceptance. Each job is booked once, since its row ends once. Locks the accounts; nothing is locked after
+ * them.
  */
 export async function settle(
   tx: Transaction,
@@ -62,9 +65,9 @@ export async function settle(
 }
 
 /**
- * The leases of holds, which go. They are of jobs whose rows this transaction has, so that nobody else
- * changes them, and whoever counts leases under an account's lock sees them until the commit that also
- * changes the account.
+ * Removes the leases of holds. This transaction has locked the rows of their jobs, so that no other
+ * transaction changes them; a transaction that counts leases under an account's lock sees them until the
+ * commit that also changes the account.
  */
 async function takeHolds(tx: Transaction, holdIds: readonly string[]): Promise<readonly Lease[]> {
   const rows = await tx<{ account_id: string; day: Day; lent_nano: string }[]>`
@@ -76,7 +79,7 @@ async function takeHolds(tx: Transaction, holdIds: readonly string[]): Promise<r
 
 function book(books: Books, row: SettledRow, settling: Settling): void {
   switch (settling) {
-    // All of a hold returns to its accounts before: none of the cost is left to be taken from it.
+    // The hold has returned to its accounts already, so that no part of the cost is taken from it.
     case 'charged':
       return books.add({ ...entryOf(row), paid: NONE })
     case 'lost':

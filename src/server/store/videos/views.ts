@@ -1,7 +1,7 @@
 import { videoStatusOf, type VideoState } from '../../../schemas/videos/video-jobs.ts'
 import type { VideoView } from '../../ports/videos/videos.ts'
 
-/** Columns of `video_jobs` that a view is made of. */
+/** Columns of `video_jobs` that make a view. */
 export interface VideoViewRow {
   readonly id: string
   readonly workspace_id: string
@@ -14,7 +14,7 @@ export interface VideoViewRow {
   readonly is_unpriced: boolean
 }
 
-/** Their names, for a SELECT or RETURNING of one row's table. */
+/** Names of the columns, for a SELECT or RETURNING of one table. */
 export const VIEW_COLUMNS = [
   'id',
   'workspace_id',
@@ -43,7 +43,7 @@ export function viewOf(row: VideoViewRow): VideoView {
   }
 }
 
-/** Of a job that was just accepted: what its first answer told, whatever became of it since. */
+/** The view of a job at its acceptance: the first answer, whatever happened to the job since. */
 export function acceptedView(id: string, workspaceId: string): VideoView {
   return { id, workspaceId, status: 'pending', generationId: null, error: null, outputs: 0, usage: null }
 }

@@ -18,7 +18,7 @@ import { claimedOf, NOTHING_ATTACHED, OPEN_STATES, videoRows, type ReadRow } fro
 import { unfinished } from './settling.ts'
 import { VIEW_COLUMNS, viewOf, type VideoViewRow } from './views.ts'
 
-/** What the runner does with rows of jobs, in Postgres. */
+/** The work of the runner on rows of jobs, in Postgres. */
 export function openVideoWork(store: Store, context: EndContext): VideoWork {
   const ends = new EndBatches(store, context)
   return {
@@ -85,7 +85,7 @@ export function openVideoWork(store: Store, context: EndContext): VideoWork {
   }
 }
 
-/** A statement locks its rows until its end, and ends of jobs wait for that. */
+/** Parts of a list of claims: a statement locks its rows until its end, and ends of jobs wait for that. */
 function inParts<T>(claims: readonly T[]): readonly (readonly T[])[] {
   const parts = Math.ceil(claims.length / VIDEO_RENEWED_AT_ONCE)
   return Array.from({ length: parts }, (_, nth) =>
@@ -101,7 +101,10 @@ function claimed(row: ReadRow | null): ClaimedVideo | null {
   return row === null ? null : claimedOf(row)
 }
 
-/** The call is over for which the lease was so long: a runner that dies now is not waited for until then. */
+/**
+ * Shortens the lease after the call that needed a longer one: the job of a runner that dies now is free again
+ * earlier.
+ */
 function leaseAnew(sql: Queryable): Fragment {
   return sql`lease_until = clock_timestamp() + ${VIDEO_LEASE_MS} * interval '1 ms'`
 }
@@ -127,7 +130,7 @@ async function submitted(
   }
 }
 
-/** By the index that keeps them apart: one account of a provider gives an id once. */
+/** Uses the unique index of upstream ids: one account of a provider gives an id once. */
 async function owned(
   sql: Queryable,
   { id, workspaceId, target }: ClaimedVideo,

@@ -1,7 +1,7 @@
 import type { ClaimedDelivery, DeliveryResult } from '../../ports/webhooks/webhooks.ts'
 import type { Store } from '../base/open.ts'
 
-/** An attempt, and what is to become of its delivery. */
+/** An attempt, and the next state of its delivery. */
 interface Booking {
   readonly id: string
   readonly attempt: number
@@ -23,8 +23,8 @@ interface Waiting {
 const BATCH_MAX = 500
 
 /**
- * Books attempts, those that come while a statement runs together in the next: however many answers arrive at
- * once, each is on disk after two commits at most, and what a death in between repeats stays little.
+ * Books attempts; attempts that come while a statement runs share the next one. However many responses arrive
+ * at once, each is on disk after two commits at most, so that a crash repeats few.
  */
 export class Bookings {
   readonly #store: Store
@@ -35,7 +35,7 @@ export class Bookings {
     this.#store = store
   }
 
-  /** As `Deliveries.book`. */
+  /** Does what `Deliveries.book` says. */
   book(claim: ClaimedDelivery, result: DeliveryResult, dueInMs: number | null): Promise<boolean> {
     return new Promise((settle, fail) => {
       this.#waiting.push({ booking: bookingOf(claim, result, dueInMs), settle, fail })
@@ -81,8 +81,8 @@ function bookingOf(
 }
 
 /**
- * The attempt moves on: what is told twice, since nobody knew whether it was heard, is written once. @returns
- * ids that were ours
+ * Writes a batch. The attempt grows, so that a booking that is repeated because its answer was lost is
+ * written once. @returns ids of deliveries that this runner still had
  */
 async function write({ sql }: Store, bookings: readonly Booking[]): Promise<ReadonlySet<string>> {
   const rows = await sql<{ id: string }[]>`

@@ -2,25 +2,28 @@ import type { ClaimedDelivery, DeliveryInput } from '../../ports/webhooks/webhoo
 import { WEBHOOK_PLACES_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { Sql } from '../base/open.ts'
 
-/** A receiver and a workspace that waits for it; claims go through them in this order, and round. */
+/**
+ * A receiver and a workspace with waiting deliveries for it; claims go through the places in this order, and
+ * then begin again.
+ */
 export interface Place {
   readonly host: string
   readonly workspaceId: string
 }
 
-/** Before every other. */
+/** A place before every other. */
 export const FIRST_PLACE: Place = { host: '', workspaceId: '00000000-0000-0000-0000-000000000000' }
 
 export interface ClaimedPage {
   readonly claims: readonly ClaimedDelivery[]
-  /** Where to go on; null when there is no place behind. */
+  /** The place to continue from; null when no place follows. */
   readonly next: Place | null
 }
 
 /**
- * Takes due deliveries of up to `placesMax` places behind `after`. Each place's oldest ones are found by the
- * index, so that ten thousand of one receiver cost no more than those that are taken; they go first by their
- * turn at their receiver, then by that of their workspace.
+ * Claims due deliveries of up to `placesMax` places after `after`. The index finds the oldest ones of each
+ * place, so that ten thousand deliveries for one receiver cost no more than those that are taken. Deliveries
+ * alternate first between workspaces at a receiver, then between the receivers of a workspace.
  */
 export async function claimPage(
   sql: Sql,
@@ -29,7 +32,7 @@ export async function claimPage(
   placesMax = WEBHOOK_PLACES_MAX,
 ): Promise<ClaimedPage> {
   const { countMax, perHostMax, perWorkspaceMax, busy, leaseMs } = input
-  // Time is that of the statement: with a clock that goes on the index could not be used.
+  // The clock of the statement: with a clock that moves the index could not be used.
   const rows = await sql<PageRow[]>`
     WITH RECURSIVE place AS (
       (SELECT host, workspace_id, 1 AS n FROM webhook_deliveries
@@ -74,7 +77,7 @@ export async function claimPage(
   }
 }
 
-/** How many are under way for a row's host or workspace. */
+/** Number of attempts under way for a row's host or workspace. */
 function counted(sql: Sql, busy: ReadonlyMap<string, number>, column = 'host') {
   return sql`coalesce((${sql.json(Object.fromEntries(busy))}::jsonb ->> ${sql(column)}::text)::int, 0)`
 }

@@ -6,7 +6,9 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { enableUrlsOf } from './disabled.ts'
 
-/** A delivery as operators see it. Of its URL they see the host: the rest may be a caller's secret. */
+/**
+ * A delivery as operators see it. Operators see only the host of its URL: the rest may be a caller's secret.
+ */
 export interface SeenDelivery {
   readonly id: string
   readonly workspaceId: string
@@ -17,13 +19,13 @@ export interface SeenDelivery {
   readonly lastStatus: number | null
   readonly lastReason: WebhookReason | null
   readonly createdAt: Date
-  /** When the next attempt is due; null of one that has ended. */
+  /** Instant at which the next attempt is due; null for a delivery that has ended. */
   readonly dueAt: Date | null
   readonly endedAt: Date | null
 }
 
 export interface DeliveryQuery {
-  /** Null = of all. */
+  /** Null = all workspaces. */
   readonly workspaceId: string | null
   readonly state: DeliveryState | null
   readonly limit: number
@@ -47,8 +49,8 @@ export function listDeliveries(
 }
 
 /**
- * Which deliveries are to be made again: one, whatever became of it, or all dead letters. Null and what is
- * left out may be anything.
+ * Deliveries to be made again: a single one in any ended state, or all dead letters. Fields that are null or
+ * left out match every row.
  */
 export type ReplayInput = { readonly organizationId?: string } & (
   | { readonly id: string }
@@ -61,7 +63,7 @@ export interface Replayed {
   readonly hasMore: boolean
 }
 
-/** Who replays, and by which operation. */
+/** The caller of a replay, and its operation. */
 export interface ReplayActor extends ChangedBy {
   readonly operation: string
 }
@@ -70,10 +72,9 @@ export interface ReplayActor extends ChangedBy {
 const BATCH_ROWS = 1_000
 
 /**
- * Makes deliveries due at once, with all their attempts before them and the same id and body as ever. Their
- * URLs are tried again, those that answered 410 too. Those that wait, and those of deleted workspaces, stay
- * as they are.
- * Failure: store_unavailable
+ * Makes deliveries due at once, with all their attempts before them and the same id and body. Their URLs are
+ * tried again, including URLs that answered 410. Deliveries that wait, and those of deleted workspaces, stay
+ * unchanged. Failure: store_unavailable
  */
 export function replayDeliveries(
   store: Store,

@@ -9,19 +9,20 @@ import { Bookings } from './bookings.ts'
 import { claimPage, FIRST_PLACE, type Place } from './claims.ts'
 import { pruneWebhooks } from './prune.ts'
 
-/** Pages that one claim looks at: what is behind them comes with the next. Decision. */
+/** Pages that one claim reads: later pages come with the next claim. Decision. */
 const PAGES_MAX = 10
 
 export interface DeliveriesOptions {
   readonly store: Store
-  /** Places of a page; tests pass fewer. */
+  /** Places on a page; tests pass fewer. */
   readonly placesMax?: number
 }
 
 /** Rows of the outbox, for a runner. Design §3, §7. */
 export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliveries {
   const bookings = new Bookings(store)
-  // Where the last claim ended: the next one goes on behind it, so that no place is passed over for long.
+  // The place where the last claim ended: the next claim continues after it, so that no place is left out for
+  // long.
   let after: Place | null = null
   return {
     async claim(input) {
@@ -30,7 +31,8 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
       for (let page = 0; page < PAGES_MAX && claims.length < input.countMax; page++) {
         const found = await claimPage(store.sql, after ?? FIRST_PLACE, less(input, claims), placesMax).catch(
           (problem: unknown) => {
-            // What was claimed before is ours, and would lie until its lease is over.
+            // Deliveries that were claimed before belong to this runner, and would wait until their lease is
+            // over.
             if (claims.length === 0) throw problem
             return null
           },
@@ -57,7 +59,7 @@ export function openDeliveries({ store, placesMax }: DeliveriesOptions): Deliver
   }
 }
 
-/** What is left of a wish once some are claimed. */
+/** The rest of an input after some deliveries are claimed. */
 function less(input: DeliveryInput, claims: readonly ClaimedDelivery[]): DeliveryInput {
   const hosts = new Map(input.busy.hosts)
   const workspaces = new Map(input.busy.workspaces)
@@ -68,7 +70,7 @@ function less(input: DeliveryInput, claims: readonly ClaimedDelivery[]): Deliver
   return { ...input, countMax: input.countMax - claims.length, busy: { hosts, workspaces } }
 }
 
-/** How many wait, and how many were given up. */
+/** Numbers of waiting deliveries and of dead letters. */
 export async function countDeliveries(sql: Queryable): Promise<DeliveryCounts> {
   const [row] = await sql<DeliveryCounts[]>`
     SELECT (SELECT count(*)::int FROM webhook_deliveries WHERE state = 'waiting') AS waiting,

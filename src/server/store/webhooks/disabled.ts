@@ -1,6 +1,6 @@
 import type { Transaction } from '../base/open.ts'
 
-/** The URLs of these deliveries are tried again, though they answered 410. C17. */
+/** Lets the URLs of these deliveries be tried again, though they answered 410. C17. */
 export async function enableUrlsOf(tx: Transaction, ids: readonly string[]): Promise<void> {
   await tx`
     DELETE FROM webhook_disabled x USING webhook_deliveries d

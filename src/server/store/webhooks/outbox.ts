@@ -3,8 +3,8 @@ import { newId } from '../base/ids.ts'
 import type { Transaction } from '../base/open.ts'
 
 /**
- * Writes what is to be told, in the transaction of what it tells of; a runner that is woken after the commit
- * finds it. A delivery whose key is there already is left as it is. C17.
+ * Writes deliveries in the transaction of the change that they report; a runner that is woken after the
+ * commit finds them. A delivery whose key exists stays unchanged. C17.
  */
 export async function insertDeliveries(tx: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return
@@ -21,8 +21,8 @@ export async function insertDeliveries(tx: Transaction, deliveries: readonly New
 }
 
 /**
- * What receivers are told apart by: a name, whatever its port, since nobody gets more of us by listening on
- * many. An address that is none has a place too: its delivery fails where it is seen.
+ * The host that distinguishes receivers: a name without its port, so that a receiver with many ports gets no
+ * more than its share. A malformed URL has the empty host: its delivery fails when it is attempted.
  */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''

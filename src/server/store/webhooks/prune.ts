@@ -2,10 +2,10 @@ import type { Queryable } from '../base/open.ts'
 
 /** Rows that one statement removes, so that it never holds many locks for long. */
 const BATCH_ROWS = 5_000
-/** Tables that are of a workspace, and end with it. */
+/** Tables whose rows belong to a workspace and end with it. */
 const OWNED = ['webhook_deliveries', 'webhook_secrets', 'webhook_disabled']
 
-/** Removes all that belongs to deleted workspaces, and secrets that sign no more. @returns rows */
+/** Removes rows of deleted workspaces, and secrets whose time is over. @returns number of rows */
 export async function pruneWebhooks(sql: Queryable): Promise<number> {
   let removed = 0
   for (const table of OWNED) removed += await pruneOfDeleted(sql, table)

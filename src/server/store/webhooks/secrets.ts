@@ -15,7 +15,7 @@ export function openWebhookSecretRows(store: Store): WebhookSecretRows {
       reach(() =>
         store.sql.begin(async (tx) => {
           if (!(await holdWorkspace(tx, secret.workspaceId))) return fail('workspace_unknown')
-          // Whoever loses waits for the winner's commit here, and sees its row below.
+          // A process that lost the race waits for the winner's commit here, and sees its row below.
           await insert(tx, secret)
           return ok(await signing(tx, secret.workspaceId))
         }),
@@ -61,7 +61,7 @@ async function replace(
   return ok(after)
 }
 
-/** What may be seen of a secret. */
+/** The facts of a secret that the audit log may hold. */
 function seen({ id, signsUntil }: SealedWebhookSecret): {
   readonly id: string
   readonly signs_until: string | null

@@ -6,11 +6,14 @@ import type { ChangedBy } from '../../ports/vault/vault.ts'
 interface Told {
   readonly before: Intern | null
   readonly after: Intern | null
-  /** Names of the secrets that went with it. */
+  /** Names of the secrets that were removed with the intern. */
   readonly secrets?: readonly string[]
 }
 
-/** A change of an intern. Long texts are told by their digests: a row of the log is kept for ever. */
+/**
+ * The audit event of a change of an intern. Long texts appear as digests, since rows of the log are kept for
+ * long.
+ */
 export function internEvent(by: ChangedBy, operation: string, { before, after, secrets }: Told): AuditEvent {
   const intern = after ?? before
   if (intern === null) throw new Error('an event is of an intern')
@@ -27,7 +30,7 @@ export function internEvent(by: ChangedBy, operation: string, { before, after, s
   }
 }
 
-/** A key that ended with its intern. */
+/** The audit event of a key that ended with its intern. */
 export function keyEndedEvent(
   by: ChangedBy,
   intern: Intern,

@@ -8,9 +8,10 @@ export interface InternOwner {
 }
 
 /**
- * Keeps an intern until the transaction ends: its removal waits, and then ends the keys that were made
+ * Locks an intern until the transaction ends: its removal waits, and then ends the keys that were made
  * meanwhile.
- * @param organizationId null = whichever it belongs to @returns null for what is none, or somebody else's
+ * @param organizationId null = any organization @returns null for an intern that is unknown or of another
+ * organization
  */
 export async function holdIntern(
   tx: Transaction,

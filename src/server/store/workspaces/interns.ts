@@ -23,7 +23,7 @@ import { reach } from '../base/translate.ts'
 import { insertVault } from '../vault/vaults.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 
-/** @param publish tells the fronts at once what a removal ended; without it they hear of it by their polls */
+/** @param publish informs the fronts at once about a removal; without it their polls inform them */
 export function openInterns(store: Store, publish: Hints['publish']): Interns {
   return {
     create: (input, by) =>
@@ -47,7 +47,7 @@ export function openInterns(store: Store, publish: Hints['publish']): Interns {
 
 interface Removed {
   readonly intern: Intern
-  /** Of its keys: nobody keeps anything of its vault. */
+  /** Invalidations of the intern's keys; fronts cache nothing of its vault. */
   readonly invalidations: readonly Invalidation[]
 }
 
@@ -128,7 +128,7 @@ async function remove(tx: Transaction, { organizationId, id, by }: Change): Prom
   const found = await find(tx, organizationId, id, 'locked')
   if (!found.ok) return found
   const { intern, mayWriteVault } = found.value
-  // Its secrets would go with it.
+  // The intern's secrets would be removed with it.
   if (!mayWriteVault) return fail('vault_writes_disabled')
   const keys = await tx<{ hash: string; name: string }[]>`
     UPDATE api_keys SET revoked_at = now() WHERE intern_id = ${id} AND revoked_at IS NULL RETURNING hash, name`
@@ -148,7 +148,7 @@ async function remove(tx: Transaction, { organizationId, id, by }: Change): Prom
   return ok({ intern, invalidations })
 }
 
-/** The workspace that is named, when interns may be in it. Failures: workspace_unknown, programme_closed. */
+/** The named workspace, if interns are allowed in it. Failures: workspace_unknown, programme_closed. */
 async function openWorkspace(
   sql: Queryable,
   { workspace, organizationId }: Pick<NewIntern, 'workspace' | 'organizationId'>,
@@ -157,7 +157,7 @@ async function openWorkspace(
   return found.ok && !found.value.isInProgramme ? fail('programme_closed') : found
 }
 
-/** It stays there until the transaction ends. */
+/** Locks the vault until the transaction ends. @returns false when the workspace has no such vault */
 async function mayAttach(tx: Transaction, vaultId: string | null, workspaceId: string): Promise<boolean> {
   if (vaultId === null) return true
   if (!isId(vaultId)) return false

@@ -28,19 +28,19 @@ export interface MembershipRef {
 
 export interface MembershipInput {
   readonly workspace: { readonly id: string; readonly organizationId: string }
-  /** Name of the user; one that is not known is made. */
+  /** Name of the user; an unknown user is made. */
   readonly userName: string
   readonly role: MemberRole
 }
 
-/** Active ones, by user name; the strongest role of all sources counts. */
+/** Active members, by user name, with the strongest role of all sources. */
 export async function listMembers(
   sql: Queryable,
   workspaceId: string,
   { limit, offset }: PageInput,
 ): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
-    // Grants are gathered of the page alone: a group may have brought 100,000 members.
+    // Grants are gathered for the page alone: a group may have brought 100,000 members.
     sql<MemberRow[]>`
       WITH page AS (
         SELECT u.id, u.user_name, u.display_name, u.email FROM users u
@@ -59,7 +59,7 @@ export async function listMembers(
   return { rows: rows.map(memberOf), totalCount: counted?.count ?? 0 }
 }
 
-/** Makes the user when there is none of this name; one that is there stays as it is. */
+/** Makes the user when there is none of this name; an existing user stays unchanged. */
 export async function ensureUser(tx: Transaction, input: NewUser): Promise<User> {
   const { organizationId, userName, displayName = null, email = null } = input
   await tx`
@@ -92,8 +92,8 @@ export async function findUser(
 }
 
 /**
- * Grants a role by hand, or changes it, under the directory's lock. @returns the role that was given before;
- * null = none
+ * Adds or changes a manual grant, under the directory's lock. @returns the role of the grant before; null =
+ * none
  */
 export async function grantByHand(
   tx: Transaction,
@@ -108,9 +108,7 @@ export async function grantByHand(
   return before?.role ?? null
 }
 
-/**
- * Takes away what was given by hand; what mappings grant stays. @returns the role that it was; null = none
- */
+/** Removes a manual grant; grants of mappings stay. @returns the role of the grant; null = none */
 export async function revokeByHand(
   tx: Transaction,
   { workspaceId, userId }: MembershipRef,
@@ -121,8 +119,8 @@ export async function revokeByHand(
 }
 
 /**
- * Makes somebody a member by hand; the same a second time changes nothing, and is not audited.
- * Failures: workspace_unknown (it was deleted meanwhile), store_unavailable.
+ * Makes a user a member by a manual grant; the same grant again changes nothing, and is not audited.
+ * Failures: workspace_unknown (the workspace was deleted meanwhile), store_unavailable.
  */
 export function addMember(store: Store, input: MembershipInput, by: ChangedBy): Promise<Outcome<User>> {
   return reach(() =>
@@ -142,7 +140,7 @@ export function addMember(store: Store, input: MembershipInput, by: ChangedBy): 
   )
 }
 
-/** Takes away what was given by hand. Failures: user_unknown (or no member by hand), store_unavailable. */
+/** Removes a manual grant. Failures: user_unknown (or a user without a manual grant), store_unavailable. */
 export function removeMember(
   store: Store,
   input: Omit<MembershipInput, 'role'>,

@@ -18,14 +18,13 @@ export interface Organization {
 
 export interface NewOrganization {
   readonly organization: Organization
-  /** Its workspace `default`, born with it. */
+  /** The organization's workspace `default`, made with it. */
   readonly workspace: Workspace
 }
 
 /**
  * Makes an organization with its account and its workspace `default`.
- * @param by null: it is not audited, as of a node's first start
- * Failures: store_unavailable.
+ * @param by null: without an audit event, as at a node's first start. Failures: store_unavailable.
  */
 export function createOrganization(
   store: Store,
@@ -71,8 +70,8 @@ export function listOrganizations(store: Store): Promise<Outcome<readonly Organi
 }
 
 /**
- * Finds an organization by UUID or name; without a reference the only one there is.
- * Failures: organization_unknown, reference_ambiguous.
+ * Finds an organization by UUID or name; without a reference, the only organization. Failures:
+ * organization_unknown, reference_ambiguous.
  */
 export async function findOrganization(
   sql: Queryable,
@@ -88,10 +87,10 @@ export async function findOrganization(
   return rows.length > 1 ? ambiguous(rows) : ok(organizationOf(row))
 }
 
-/** Organizations that a message about several names. Decision. */
+/** Organizations that the message about an ambiguous reference names. Decision. */
 const TOLD_MAX = 5
 
-/** For the command line and the operator's settings alone, as their names are. */
+/** For the command line and the operator's settings alone, since the message names organizations. */
 function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
   const told = rows
     .slice(0, TOLD_MAX)

@@ -20,13 +20,13 @@ import type { Store, Transaction } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 import { workspaceEvent, workspaceOf, workspaceRows, type WorkspaceRow } from '../base/workspace-rows.ts'
 
-/** What an operator decides of a workspace; what is left out stays. */
+/** Settings of a workspace that an operator decides; settings that are left out stay. */
 export type WorkspaceSettings = Pick<WorkspaceChanges, 'isInProgramme' | 'mayWriteVault'>
 
 /**
  * Makes a workspace with its account.
- * @param by null: it is not audited, as of a node's first start
- * Failures: slug_taken, quota_exceeded, store_unavailable.
+ * @param by null: without an audit event, as at a node's first start. Failures: slug_taken, quota_exceeded,
+ * store_unavailable.
  */
 export function createWorkspace(
   store: Store,
@@ -49,9 +49,9 @@ export function createWorkspace(
 }
 
 /**
- * Changes what an operator decides of a workspace.
- * @returns the workspace, and what to publish as a hint
- * Failures: workspace_unknown, store_unavailable.
+ * Changes the settings of a workspace that an operator decides.
+ * @returns the workspace, and the invalidation to publish as a hint. Failures: workspace_unknown,
+ * store_unavailable.
  */
 export function setWorkspace(
   store: Store,
@@ -89,8 +89,8 @@ export function updateWorkspace(
       const updatedAt = await write(tx, after)
       const workspace = { ...after, updatedAt }
       await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
-      // By the account too where the rule changed: until every front has heard of it some count by the old
-      // one.
+      // A change of `countsByok` also marks the account: until every front has applied it, some count by the
+      // old rule.
       const told = { kind: 'workspace', id: before.id } as const
       const change = isRecounted ? await bumpLimits(tx, accountId, told) : await bump(tx, told.kind, told.id)
       return ok({ workspace, change })
@@ -98,7 +98,7 @@ export function updateWorkspace(
   )
 }
 
-/** Oldest first. @param organizationId null = of all organizations. Failures: store_unavailable. */
+/** Oldest first. @param organizationId null = all organizations. Failures: store_unavailable. */
 export function listWorkspaces(
   store: Store,
   organizationId: string | null,

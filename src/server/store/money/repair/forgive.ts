@@ -6,7 +6,7 @@ import type { Queryable, Store, Transaction } from '../../base/open.ts'
 import { reach } from '../../base/translate.ts'
 import { CONTRIBUTIONS, factsOf, inWindow } from './sums.ts'
 
-/** Which forfeits: each part given narrows it. */
+/** Conditions on forfeits; each given field narrows the selection. */
 export interface ForfeitQuery {
   readonly journalId?: string
   readonly requestId?: string
@@ -14,10 +14,7 @@ export interface ForfeitQuery {
   readonly before?: string
 }
 
-/**
- * What a dead front held for a call of which nobody knows the end, or, with an account, for calls that nobody
- * knows of.
- */
+/** Money of a dead front for a call whose end is unknown, or, with an account, for calls that are unknown. */
 export interface Forfeit {
   readonly day: string
   readonly at: Date
@@ -30,13 +27,13 @@ export interface Forfeit {
   readonly model: string | null
   /** Whole nano-USD. */
   readonly costNano: bigint
-  /** Of it, what became usage or was forgiven. */
+  /** The part that became usage or was forgiven. */
   readonly releasedNano: bigint
 }
 
 export interface Forgiven {
   readonly forfeits: number
-  /** Whole nano-USD, as forfeits count it: what lumps of several accounts stand for is in it once each. */
+  /** Whole nano-USD, as forfeits count it: an amount of several accounts is counted once for each. */
   readonly amountNano: bigint
 }
 
@@ -70,8 +67,8 @@ export function listForfeits(
 }
 
 /**
- * Lets forfeits go: what they counted in windows that go on is free again, at once. Once more does nothing.
- * Failure: store_unavailable.
+ * Forgives forfeits: the amounts that they counted in current windows are free again, at once. A second call
+ * does nothing. Failure: store_unavailable.
  */
 export function forgive(
   store: Store,
@@ -82,7 +79,7 @@ export function forgive(
     ok(
       await store.sql.begin(async (tx) => {
         await lockOwners(tx, query)
-        // With the columns of the ledger, so that what they counted is said by the one text that says it.
+        // The table has the ledger's columns, so that CONTRIBUTIONS can say what the forfeits counted for.
         await tx`CREATE TEMP TABLE forgiven (LIKE ledger INCLUDING DEFAULTS) ON COMMIT DROP`
         await tx`
       WITH picked AS (
@@ -101,16 +98,17 @@ export function forgive(
 }
 
 /**
- * Forfeits are read and changed under the locks of the accounts that they count for, as the lender does:
- * first of all those, in their order. One that comes after this look is of another owner, or waits for these
- * locks.
+ * Forfeits are read and changed under the locks of the accounts that they count for, as in the lender. This
+ * locks all accounts first, in their order. A forfeit that is written after this look belongs to another
+ * owner, or waits for these locks.
  */
 async function lockOwners(tx: Transaction, query: ForfeitQuery): Promise<void> {
   await tx`
     CREATE TEMP TABLE owners ON COMMIT DROP AS
     SELECT DISTINCT organization_id, workspace_id, key_hash, account_id FROM ledger
     WHERE kind = 'forfeit' AND released_nano < cost_nano ${inputsOf(tx, query)}`
-  // Those of organizations too, though nothing changes in them: who writes roll-ups of one holds its account.
+  // Accounts of organizations are locked too, though they do not change: a writer of an organization's
+  // activity holds its account.
   await tx`
     SELECT FROM accounts WHERE id IN (
       SELECT 'o' || organization_id FROM owners UNION SELECT 'w' || workspace_id FROM owners UNION SELECT account_id FROM owners
@@ -122,7 +120,7 @@ function sameOwner(sql: Queryable) {
   return sql`(l.organization_id, l.workspace_id, l.key_hash, l.account_id) IS NOT DISTINCT FROM (o.organization_id, o.workspace_id, o.key_hash, o.account_id)`
 }
 
-/** From the roll-ups, and from the accounts. */
+/** Subtracts the forgiven amounts from activity and from the accounts. */
 async function takeBack(tx: Transaction): Promise<void> {
   await tx`
     UPDATE activity a SET forfeited_nano = a.forfeited_nano - f.amount
@@ -131,7 +129,7 @@ async function takeBack(tx: Transaction): Promise<void> {
       FROM forgiven WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, COALESCE(model, '')) AS f
     WHERE a.organization_id = f.organization_id AND a.day = f.day AND a.workspace_id = f.workspace_id AND a.key_hash = f.key_hash AND a.model = f.model`
   const contributions = `WITH facts AS MATERIALIZED (${factsOf('forgiven')}) ${CONTRIBUTIONS}`
-  // A window that has ended stays as it was: nothing counts against it any more.
+  // A window that has ended stays unchanged: no limit counts it any more.
   const sets = SPANS.map((span) => `${span}_spent_nano = a.${span}_spent_nano - f.${span}`)
   const sums = SPANS.map((span) => `COALESCE(sum(c.spent) FILTER (WHERE ${inWindow(span)}), 0) AS ${span}`)
   await tx.unsafe(`

@@ -9,7 +9,8 @@ import { beginClosing, drop, sumSome, type Closing, type Hold, type Month } from
 import { inWindow, MONTHS } from './sums.ts'
 
 /**
- * Times that the sums of a month are begun anew in one run, when somebody writes to it meanwhile. Decision.
+ * Times that the sums of a month are begun anew in one run, when another transaction writes to it meanwhile.
+ * Decision.
  */
 const CLOSED_ANEW_MAX = 3
 
@@ -17,8 +18,8 @@ export interface PrunedMonths {
   readonly months: number
   readonly rows: number
   /**
-   * Months that are due, and stay while journals of dead nodes, money lent in them, or jobs that began in
-   * them, may still change them.
+   * Due months that stay while journals of dead nodes, money lent in them, or jobs that began in them may
+   * still change them.
    */
   readonly held: number
 }
@@ -30,12 +31,11 @@ interface DueMonth extends Month {
 }
 
 /**
- * Drops whole months of the ledger that are older than the current one and so many before it. What they
- * amount to for each account is added to `ledger_pruned` in the transaction that drops, so that `checkLedger`
- * goes on being exact; roll-ups stay. Months of current windows stay, whatever is asked. Several at once do
- * no harm.
- * @param keptMonths 0 = for ever Throws what Postgres says: a reader that holds the ledger too long leaves
- * the month to the next turn.
+ * Drops whole months of the ledger that are older than the current one and `keptMonths` before it. The sums
+ * of each account are added to `ledger_pruned` in the transaction that drops, so that `checkLedger` stays
+ * exact; activity stays. Months of current windows stay in any case. Several runs at once do no harm.
+ * @param keptMonths 0 = without end. Throws the errors of Postgres: a reader that holds the ledger too long
+ * leaves the month to the next run.
  */
 export async function pruneLedger(store: Store, keptMonths: number): Promise<PrunedMonths> {
   const done = { ...NONE }
@@ -47,7 +47,7 @@ export async function pruneLedger(store: Store, keptMonths: number): Promise<Pru
   return done
 }
 
-/** The same in the runner's turn, with rests between the steps. */
+/** Does the same as `pruneLedger` under the runner's lease, with rests between the steps. */
 export function ledgerMonths({
   store,
   keptMonths,
@@ -88,7 +88,7 @@ export function ledgerMonths({
   }
 }
 
-/** Each step is a short transaction, and tells what it came to. */
+/** Each step is a short transaction, and yields its counts. */
 async function* pruneMonths(
   store: Store,
   keptMonths: number,
@@ -127,9 +127,9 @@ async function* pruneMonth(closing: Closing): AsyncGenerator<PrunedMonths, void,
 }
 
 /**
- * Oldest first. An entry of the books may still come from a journal that was open in the month and whose
- * front is dead, and from a job that is open since then, held or without a limit: its cost counts in the
- * window of its acceptance.
+ * Due months, oldest first. A ledger row may still come from a journal that was open in the month and whose
+ * front is dead, and from a job that is open since then, with a hold or without a limit: its cost counts in
+ * the window of its acceptance.
  */
 async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly DueMonth[]> {
   return sql<DueMonth[]>`
@@ -145,9 +145,9 @@ async function monthsDue({ sql }: Store, keptMonths: number): Promise<readonly D
 }
 
 /**
- * An account that nobody has used since still shows the windows of that month: it is turned to the present
- * ones, as its next use would.
- * @param after the last one that was turned @returns the last of these; null when there are no more
+ * Moves accounts that were not used since the month to the current windows, as their next use would.
+ * @param after id of the last account of the previous batch @returns id of the last account of this batch;
+ * null when there are no more
  */
 async function turnAccounts(store: Store, { first }: Month, after: string): Promise<string | null> {
   const sets = SPANS.filter((span) => span !== 'lifetime').flatMap((span) =>

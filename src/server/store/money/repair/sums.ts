@@ -1,7 +1,7 @@
 import type { Span } from '../../../ports/money/money.ts'
 import { COUNTER_NANO_MAX } from '../lending/counters.ts'
 
-/** Which rows of a table with a day fall into the windows that an account's row is of. `a`: the account. */
+/** Conditions by which a row with a day lies in the window of an account's row. `a`: the account. */
 const IN_WINDOW: Readonly<Record<Span, string>> = {
   daily: 'c.day = a.day',
   // Weeks begin on Monday, C15.
@@ -15,17 +15,17 @@ export function inWindow(span: Span): string {
   return IN_WINDOW[span]
 }
 
-/** A sum as a counter holds it. */
+/** Caps a sum as counters do. */
 export function capped(sum: string): string {
   return `least(${sum}, ${COUNTER_NANO_MAX})`
 }
 
-/** What a row is for roll-ups and accounts. */
+/** Rows that activity and accounts count as usage. */
 const IS_USAGE = `kind IN ('usage', 'estimated')`
 
 /**
- * A query of how many rows and nano-USD a day has of a key and model. @param source the ledger, or a table
- * with its columns
+ * A query for the rows and nano-USD of each day, key and model. @param source the ledger, or a table with its
+ * columns
  */
 export function factsOf(source: string): string {
   return `
@@ -41,10 +41,11 @@ export function factsOf(source: string): string {
 }
 
 /**
- * What `facts` count for whom, with the columns account_id, day, spent, byok: the one place that says it, for
- * the check, for forgiving and for what is left of dropped months. Usage counts for organization, workspace
- * and key; a forfeit for workspace and key, and one that names an account for that alone: of no call that is
- * known, or of one whose credentials count in one of both. An overrun counts for nobody. Design §6.
+ * The accounts that `facts` count for, with the columns account_id, day, spent, byok. This text is the only
+ * definition, for the check, for forgiving and for dropped months. Usage counts for organization, workspace
+ * and key. A forfeit counts for workspace and key; a forfeit that names an account counts for that account
+ * alone: it belongs to no known call, or to a call whose credentials count in only one of the two. An overrun
+ * counts for no account. Design §6.
  */
 export const CONTRIBUTIONS = `
   SELECT 'o' || organization_id AS account_id, day, paid AS spent, byok FROM facts WHERE account_id IS NULL
@@ -55,7 +56,7 @@ export const CONTRIBUTIONS = `
   UNION ALL
   SELECT account_id, day, forfeited, 0 FROM facts WHERE account_id IS NOT NULL`
 
-/** The months of the ledger that have a partition: what is older is in `ledger_pruned`. */
+/** The months of the ledger that have a partition; older months are in `ledger_pruned`. */
 export const MONTHS = `
   SELECT c.relname::text AS partition, to_date(right(c.relname, 7), 'YYYY_MM') AS first,
     (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month')::date AS next
