@@ -25,7 +25,11 @@ interface Opened {
 }
 
 /** As somebody opens it who was sent the file, and as a run leaves it: through JSON. */
-async function open(t: Test, results: ResultsFile, options: BrowserContextOptions = {}): Promise<Opened> {
+async function open(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  results: ResultsFile,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
   const folder = t.testdir({ 'report.html': renderReport(JSON.parse(JSON.stringify(results))) })
   const address = pathToFileURL(`${folder}/report.html`).href
   const context = await present(browser).newContext(options)
@@ -42,6 +46,12 @@ async function open(t: Test, results: ResultsFile, options: BrowserContextOption
   return { page, requests, errors, address }
 }
 
+/** One page for all that only look at it: to open and draw it is most of what a test here takes. */
+let looked: Promise<Opened> | null = null
+function lookedAt(): Promise<Opened> {
+  return (looked ??= open(t, fullResults()))
+}
+
 const cellsOf = async (rows: Locator): Promise<readonly (readonly string[])[]> =>
   Promise.all((await rows.all()).map((row) => row.locator('th, td').allTextContents()))
 const flat = (text: string): string => text.replaceAll(/\s+/g, ' ')
@@ -50,7 +60,7 @@ t.test(
   'a page asks nobody for anything and has no error, whatever stands in the results',
   { skip },
   async (t) => {
-    const { page, requests, errors, address } = await open(t, fullResults())
+    const { page, requests, errors, address } = await lookedAt()
     await page.waitForSelector('.plot canvas')
     t.same(requests, [address])
     t.same(errors, [])
@@ -78,7 +88,7 @@ t.test(
 )
 
 t.test('machine, versions, command and load stand on top', { skip }, async (t) => {
-  const { page } = await open(t, fullResults())
+  const { page } = await lookedAt()
   const text = flat(await page.locator('header').innerText())
   const told = [
     'npm run bench -- --repeats 5',
@@ -96,7 +106,7 @@ t.test(
   { skip },
   async (t) => {
     const results = fullResults()
-    const { page } = await open(t, results)
+    const { page } = await lookedAt()
     for (const [at, scenario] of results.scenarios.entries()) {
       const part = page.locator('main > section').nth(at + 1)
       const text = flat((await part.textContent()) ?? '')
@@ -130,7 +140,7 @@ t.test(
   'figures are written with their spread, limits of the generator are marked, and what was not taken is a dash',
   { skip },
   async (t) => {
-    const { page } = await open(t, fullResults())
+    const { page } = await lookedAt()
     const row = (name: string, subject: string) =>
       page
         .locator('.rows tbody tr', { hasText: name })
@@ -149,7 +159,7 @@ t.test(
   { skip },
   async (t) => {
     const results = fullResults()
-    const { page } = await open(t, results)
+    const { page } = await lookedAt()
     await page.waitForSelector('.plot canvas')
     const curves = results.scenarios.flatMap((scenario) => scenario.curves)
     const drawn = curves.filter(({ lines }) => lines.length > 0)
@@ -178,7 +188,7 @@ t.test(
 )
 
 t.test('latency is drawn on a logarithmic scale, memory from zero on', { skip }, async (t) => {
-  const { page } = await open(t, fullResults())
+  const { page } = await lookedAt()
   t.same(await page.locator('.plot').evaluateAll((all) => all.map((one) => one.getAttribute('data-scale'))), [
     'log',
     'log',
