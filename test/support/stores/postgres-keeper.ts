@@ -28,7 +28,7 @@ const SETTINGS = {
   min_wal_size: '32MB',
   max_wal_size: '128MB',
   autovacuum: 'off',
-  max_connections: '200',
+  max_connections: '400',
 }
 /**
  * Decision: a cluster of tests lies in memory where the system lends that much of it. A copy of the template
