@@ -59,6 +59,9 @@ const COMMON = {
   logLevel: 'warning',
 }
 
+/** Compiled modules by the names under which a node finds them in `dist/bundle`. */
+export const PROGRAMS = Object.fromEntries(ENTRIES.map((path) => [nameOf(path), path]))
+
 export async function bundle() {
   // esbuild's default is the folder in which it was loaded, which a tool may have left for its tree's root.
   const absWorkingDir = process.cwd()
@@ -74,7 +77,7 @@ export async function bundle() {
   await build({
     ...COMMON,
     absWorkingDir,
-    entryPoints: Object.fromEntries(ENTRIES.map((path) => [nameOf(path), path])),
+    entryPoints: PROGRAMS,
     outdir: OUT,
     external: EXTERNAL,
     banner: REQUIRE,

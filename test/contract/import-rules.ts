@@ -50,14 +50,46 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   main: 'all',
 }
 
+/** What each folder of the table holds, for ARCHITECTURE.md. */
+const HOLDS: Readonly<Record<string, string>> = {
+  schemas: 'shapes of the wire, limits, failures, pure rules',
+  ports: 'interfaces that operations use and drivers implement',
+  operations: 'one declarative object for each call of the API',
+  runner: 'jobs, deliveries, sweeps and retention',
+  caches: 'the one rule of what a front caches of the store',
+  access: 'whose key it is, and what the key may do',
+  structures: 'semaphores, queues and lists that know nothing of what they hold',
+  limits: 'rates, and the shares of an organization in a front',
+  money: 'what a front reserves, borrows, charges and flushes',
+  store: 'Postgres',
+  redis: 'Redis: rates, hints, live views, wake-ups',
+  catalogue: 'providers, models and prices, from files',
+  journal: 'the log of money on the local disk',
+  storage: 'objects on disk or S3',
+  files: 'one file on its way in or out',
+  upstream: 'protocols of providers',
+  egress: 'the one gate to the outside',
+  vault: 'root keys, data keys, sealed values and their release',
+  workers: 'CPU-heavy tasks, in threads',
+  http: 'listener, stages of a request, bodies, replies, OpenAPI',
+  observe: 'log, metrics, traces',
+  config: 'settings, read once',
+  dashboard: "the operator's page, for browsers",
+  supervisor: 'processes, embedded services, reload, admin port',
+  cli: 'one file for each verb',
+  main: 'wiring: builds drivers and hands them over',
+}
+
 /** The table as ARCHITECTURE.md shows it; tools/decisions.mjs writes it there. */
 export function importTable(): string {
   const told = (names: readonly string[] | 'all'): string => {
     if (names === 'all') return 'everything'
     return names.length === 0 ? 'nothing' : names.map((name) => `\`${name}\``).join(', ')
   }
-  const rows = Object.entries(MAY_IMPORT).map(([folder, names]) => `| \`${folder}\` | ${told(names)} |`)
-  return ['| Folder | May import |', '| --- | --- |', ...rows].join('\n')
+  const rows = Object.entries(MAY_IMPORT).map(
+    ([folder, names]) => `| \`${folder}\` | ${HOLDS[folder] ?? ''} | ${told(names)} |`,
+  )
+  return ['| Folder | What it holds | May import |', '| --- | --- | --- |', ...rows].join('\n')
 }
 
 /** The subjects of the product: a subfolder of a layer bears the name of one. */

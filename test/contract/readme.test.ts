@@ -108,6 +108,9 @@ const INSIDE = [
   .map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') }))
   .filter(({ text }) => !text.startsWith('<!-- Generated'))
 
+/** Folders of the example that CONTRIBUTING.md has its reader make. */
+const MADE_BY_READERS = /\/operations\/ping$/
+
 t.test('each file that a page for developers names is there, as it stands or below src/server', async (t) => {
   const missing = INSIDE.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w./<>-])(?:[\w-]+\/)+[\w.-]+\.(?:ts|tsx|mjs)\b/g)]
@@ -115,6 +118,21 @@ t.test('each file that a page for developers names is there, as it stands or bel
       .map(([name]) => `${path}: ${name}`),
   )
   t.same(missing, [])
+})
+
+t.test('each folder of the code that a page for developers names is there', async (t) => {
+  const isThere = (name: string): boolean =>
+    ['', 'src/', 'src/server/'].some(
+      (root) => existsSync(`${ROOT}${root}${name}`) || existsSync(`${ROOT}${root}${name}.ts`),
+    )
+  const named = INSIDE.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:[\w-]+\/)+[\w-]+)\/?`/g)].map(([, name = '']) => ({ path, name })),
+  ).filter(({ name }) => isThere(name.slice(0, name.indexOf('/'))))
+  t.ok(named.length > 80, `${named.length} folders`)
+  t.same(
+    named.filter(({ name }) => !isThere(name) && !MADE_BY_READERS.test(name)),
+    [],
+  )
 })
 
 t.test(

@@ -66,6 +66,8 @@ export interface StandInput {
    * one.
    */
   readonly catalogue?: object | ((mockOrigin: string) => object)
+  /** In place of `bin/sluice`. */
+  readonly program?: string
 }
 
 /** Starts provider and node; `stop` ends both and removes the data. */
@@ -89,7 +91,7 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
     join(folder, 'catalog.json'),
     JSON.stringify(own ?? standCatalogue(request.provider ?? mockOrigin, request.price ?? '0.00000002')),
   )
-  const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice'), 'serve'], {
+  const server = spawnServer(process.execPath, [request.program ?? join(ROOT, 'bin/sluice'), 'serve'], {
     // As if npm had started it: it then drains when the run is ended by force.
     env: { npm_lifecycle_event: 'prove', ...settings },
     cwd: ROOT,
