@@ -9,7 +9,7 @@ import { keepRecord, progress } from './keep-record.ts'
 import { sampleOf } from './measure.ts'
 import { OPERATIONS_OPTIONS_TEXT, readOperationsOptions } from './operations/options.ts'
 import { requestsOf, type Preparation } from './operations/preparation.ts'
-import { PREPARATIONS } from './operations/preparations.ts'
+import { preparationOf } from './operations/preparations.ts'
 import { startWorld, type World } from './operations/world.ts'
 import { optionsOrExit } from './options.ts'
 import { checkRecord, resultRow, type ResultRow } from './record.ts'
@@ -68,8 +68,7 @@ try {
 }
 
 async function rowOf(operation: AnyOperation, of: World): Promise<ResultRow> {
-  const preparation = PREPARATIONS[operation.id]
-  if (preparation === undefined) throw new Error(`${operation.id} has no preparation in bench/operations`)
+  const preparation = preparationOf(operation)
   const { requests, requestsMax } = await loadOf(operation, { preparation, world: of })
   const before = treeCpuS(of.stand.pid)
   const result = await runLoad({

@@ -36,13 +36,10 @@ async function newMapping(world: World, name: string): Promise<string> {
 const PATCH = ['urn:ietf:params:scim:api:messages:2.0:PatchOp']
 const TWO_NAMES = ['One', 'Two']
 
-const example = again(() => [{}])
 const withUser = again(({ place }) => [{ params: { id: place.userId } }])
 const withGroup = again(({ place }) => [{ params: { id: place.groupId } }])
 
 const USERS: Readonly<Record<string, Preparation>> = {
-  'scim.list_users': example,
-  'scim.search_users': example,
   'scim.get_user': withUser,
   'scim.create_user': fresh(200, (_, nth) => ({
     body: { userName: `bench-${nth}@example.com`, displayName: 'Bench', active: true },
@@ -67,8 +64,6 @@ const USERS: Readonly<Record<string, Preparation>> = {
 }
 
 const GROUPS: Readonly<Record<string, Preparation>> = {
-  'scim.list_scim_groups': example,
-  'scim.search_groups': example,
   'scim.get_group': withGroup,
   'scim.create_group': fresh(200, (_, nth) => ({ body: { displayName: `Bench ${nth}`, members: [] } })),
   'scim.replace_group': again(async (world) => {
@@ -95,8 +90,6 @@ const GROUPS: Readonly<Record<string, Preparation>> = {
 }
 
 const MAPPINGS: Readonly<Record<string, Preparation>> = {
-  'scim.list_mappings': example,
-  'scim.list_groups': example,
   'scim.create_mapping': fresh(60, async (world, nth) => ({
     body: {
       role: 'member',
@@ -112,7 +105,6 @@ const MAPPINGS: Readonly<Record<string, Preparation>> = {
   'scim.delete_mapping': fresh(40, async (world, nth) => ({
     params: { id: await newMapping(world, `Unmapped ${nth}`) },
   })),
-  'scim.start_sync': example,
   'scim.get_sync': again(({ place }) => [{ params: { id: place.syncId } }]),
 }
 
@@ -120,12 +112,4 @@ export const DIRECTORY: Readonly<Record<string, Preparation>> = {
   ...USERS,
   ...GROUPS,
   ...MAPPINGS,
-  'scim.get_config': example,
-  'scim.list_resource_types': example,
-  'scim.get_resource_type': example,
-  'scim.list_schemas': example,
-  'scim.get_schema': example,
-  'scim.refuse_me': example,
-  'scim.refuse_bulk': example,
-  'scim.refuse_search': example,
 }

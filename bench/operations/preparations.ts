@@ -2,6 +2,7 @@
  * The preparation of each operation by its id. An operation without an entry has no row, and a test fails.
  */
 import { FAILURES } from '../../src/schemas/failures.ts'
+import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { plantDelivery } from '../../test/prove/keys/isolation/owners.ts'
 import { STAND_MODEL } from '../../test/support/nodes/stand.ts'
 import { DIRECTORY } from './preparations-directory.ts'
@@ -9,8 +10,6 @@ import { ENDPOINTS } from './preparations-endpoints.ts'
 import { again, fresh, type Preparation } from './preparation.ts'
 import { OPEN_VIDEO_MODEL, type World } from './world.ts'
 
-/** The operation's example unchanged. */
-const example = again(() => [{}])
 const refused = again(({ place }) => [{ params: { intern_id: place.internId } }], {
   status: FAILURES.not_supported.status[0],
 })
@@ -37,15 +36,6 @@ const MODELS: Readonly<Record<string, Preparation>> = {
       },
     },
   ]),
-  'models.get': example,
-  'models.list': example,
-  'models.count': example,
-  'models.list_for_user': example,
-  'models.endpoints': example,
-  'models.retrieve': example,
-  'models.retrieve_by_author': example,
-  'embeddings.list_models': example,
-  'video.list_models': example,
 }
 
 const VIDEO_BODY = {
@@ -58,7 +48,6 @@ const VIDEO_BODY = {
 const VIDEOS: Readonly<Record<string, Preparation>> = {
   // The jobs stay open, and a runner keeps trying them.
   'video.create': again(() => [{ body: VIDEO_BODY }], { most: 500 }),
-  'video.list': example,
   'video.get': withVideo,
   'video.get_content': withVideo,
   'video.cancel': fresh(60, async (world) => {
@@ -82,7 +71,6 @@ function savePreset(world: World, slug: string, temperature: number): Promise<un
 const saved = again(() => [{ params: { slug: 'bench-saved' } }])
 
 const PRESETS: Readonly<Record<string, Preparation>> = {
-  'presets.list': example,
   'presets.get': withPreset,
   'presets.list_versions': withPreset,
   'presets.get_version': again(({ place }) => [{ params: { slug: place.presetSlug, version: '1' } }]),
@@ -115,7 +103,6 @@ async function uploaded(world: World): Promise<string> {
 
 const FILES: Readonly<Record<string, Preparation>> = {
   'files.upload': again(() => [{}], { most: 2_000 }),
-  'files.list': example,
   'files.get': withFile,
   // Promoted files can be read back.
   'files.content': again(async (world) => [{ params: { file_id: await uploaded(world) } }]),
@@ -147,8 +134,6 @@ async function newIntern(world: World, name: string): Promise<string> {
 }
 
 const KEYS: Readonly<Record<string, Preparation>> = {
-  'keys.get_current': example,
-  'keys.list': example,
   'keys.create': again(() => [{ body: { name: 'bench' } }], { most: 2_000 }),
   'keys.get': withKey,
   'keys.update': again(async (world) => {
@@ -158,7 +143,6 @@ const KEYS: Readonly<Record<string, Preparation>> = {
   'keys.delete': fresh(100, async (world) => ({ params: { hash: await newKey(world) } })),
   'keys.rotate': fresh(60, async (world) => ({ params: { hash: await newKey(world) } })),
   'interns.create': fresh(200, (_, nth) => ({ body: { name: `Bench ${nth}`, provision: false } })),
-  'interns.list': example,
   'interns.get': withIntern,
   'interns.update': again(({ place }) =>
     ['One', 'Two'].map((name) => ({ params: { intern_id: place.internId }, body: { name } })),
@@ -173,7 +157,6 @@ const KEYS: Readonly<Record<string, Preparation>> = {
 const SECRET_BODY = { hosts: ['api.example.com'], value: 'a value that nobody reads back' }
 
 const VAULT: Readonly<Record<string, Preparation>> = {
-  'vault.list_secrets': example,
   'vault.put_secret': again(() => [{ params: { name: 'bench_secret' } }]),
   'vault.delete_secret': fresh(100, async (world, nth) => {
     const name = `bench_leaving_${nth}`
@@ -222,13 +205,7 @@ const MONEY: Readonly<Record<string, Preparation>> = {
     })
     return { params: { workspace_ref: workspace, interval: 'monthly' } }
   }),
-  'caps.get': example,
   'caps.update': again(() => [200, 300].map((workspaces) => ({ body: { workspaces } }))),
-  'credits.get': example,
-  'credits.add': example,
-  'activity.list': example,
-  'audit.list': example,
-  'workspaces.list': example,
   'workspaces.create': fresh(100, (_, nth) => ({
     body: { name: `Bench ${nth}`, slug: `bench-made-${nth}` },
   })),
@@ -243,18 +220,14 @@ const MONEY: Readonly<Record<string, Preparation>> = {
 }
 
 const ADMIN: Readonly<Record<string, Preparation>> = {
-  'admin.get_session': example,
-  'admin.list_jobs': example,
   'admin.get_job': withVideo,
   'admin.get_job_content': withVideo,
-  'admin.list_webhooks': example,
   'admin.replay_webhook': fresh(60, async ({ stand, place }) => ({
     params: { id: await plantDelivery(stand, place.workspaceId) },
   })),
-  'admin.replay_dead_webhooks': example,
-  'admin.get_storage': example,
 }
 
+/** By the id of an operation. */
 export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   ...MODELS,
   ...VIDEOS,
@@ -266,4 +239,11 @@ export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   ...MONEY,
   ...DIRECTORY,
   ...ADMIN,
+}
+
+/** The operation's example unchanged. */
+const EXAMPLE = again(() => [{}])
+
+export function preparationOf({ id }: Pick<AnyOperation, 'id'>): Preparation {
+  return PREPARATIONS[id] ?? EXAMPLE
 }

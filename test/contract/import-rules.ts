@@ -39,6 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     'structures',
     'operations/define',
     'operations/index',
+    'operations/tags',
   ],
   // It implements the port `Observer`, whose types it takes.
   observe: ['schemas', 'ports'],
@@ -445,7 +446,7 @@ function packageOf(specifier: string): string | null {
 }
 
 /** What belongs to every resource. */
-const EVERYBODYS = ['define', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map(
+const EVERYBODYS = ['define', 'tags', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map(
   (name) => `${SERVER}operations/${name}.ts`,
 )
 

@@ -108,9 +108,6 @@ const INSIDE = [
   .map((path) => ({ path, text: readFileSync(`${ROOT}${path}`, 'utf8') }))
   .filter(({ text }) => !text.startsWith('<!-- Generated'))
 
-/** Folders of the example that CONTRIBUTING.md has its reader make. */
-const MADE_BY_READERS = /\/operations\/ping$/
-
 t.test('each file that a page for developers names is there, as it stands or below src/server', async (t) => {
   const missing = INSIDE.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w./<>-])(?:[\w-]+\/)+[\w.-]+\.(?:ts|tsx|mjs)\b/g)]
@@ -130,7 +127,7 @@ t.test('each folder of the code that a page for developers names is there', asyn
   ).filter(({ name }) => isThere(name.slice(0, name.indexOf('/'))))
   t.ok(named.length > 80, `${named.length} folders`)
   t.same(
-    named.filter(({ name }) => !isThere(name) && !MADE_BY_READERS.test(name)),
+    named.filter(({ name }) => !isThere(name)),
     [],
   )
 })

@@ -14,6 +14,7 @@ import type { Ports } from '../ports/ports.ts'
 import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
+import type { TagName } from './tags.ts'
 
 /** Headers that an operation may declare as inputs, in lower case. */
 export type HeaderName =
@@ -48,7 +49,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
    * be empty. C29.
    */
   readonly isAtRoot?: true
-  readonly tag: string
+  /** A new tag has its text in `operations/tags.ts`. */
+  readonly tag: TagName
   readonly summary: string
   /** Sentences after the summary, for operations whose inputs have rules; facts come from `schemas`. */
   readonly description?: string

@@ -1,14 +1,18 @@
 import t from 'tap'
 import { requestsOf } from '../../../bench/operations/preparation.ts'
-import { PREPARATIONS } from '../../../bench/operations/preparations.ts'
+import { preparationOf, PREPARATIONS } from '../../../bench/operations/preparations.ts'
 import { readOperationsOptions } from '../../../bench/operations/options.ts'
 import { startWorld } from '../../../bench/operations/world.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 
 t.setTimeout(600_000)
 
-t.test('every operation has a preparation, and none is for one that is gone', async (t) => {
-  t.same(Object.keys(PREPARATIONS).sort(), OPERATIONS.map(({ id }) => id).sort())
+t.test('no preparation is for an operation that is gone', async (t) => {
+  const ids = OPERATIONS.map(({ id }) => id)
+  t.same(
+    Object.keys(PREPARATIONS).filter((id) => !ids.includes(id)),
+    [],
+  )
 })
 
 t.test('an operation that there is not is refused', async (t) => {
@@ -19,8 +23,7 @@ t.test('each of them answers as it should, the second time too', async (t) => {
   const world = await startWorld()
   t.teardown(() => world.stop())
   for (const operation of OPERATIONS) {
-    const preparation = PREPARATIONS[operation.id]
-    if (preparation === undefined) continue
+    const preparation = preparationOf(operation)
     const few = preparation.fresh === null ? preparation : { ...preparation, fresh: 2 }
     const expected = preparation.status ?? operation.success.status
     try {

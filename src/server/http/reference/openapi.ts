@@ -23,7 +23,7 @@ import {
   IDEMPOTENCY_FAILURES,
 } from './openapi-failures.ts'
 import { parameterDescription } from './openapi-parameters.ts'
-import { TAGS } from './openapi-tags.ts'
+import { TAGS, type TagText } from '../../operations/tags.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 import { listedBy, statusLine } from '../reply/reply.ts'
 import { METHODS_OF_ANY } from '../call/route-table.ts'
@@ -233,10 +233,13 @@ function remarksOf(headers: Readonly<Record<string, string>> = {}): Json {
   )
 }
 
+/** Operations of tests may have tags without a text. */
+const TAG_TEXTS: Readonly<Record<string, TagText>> = TAGS
+
 function tagsOf(operations: readonly AnyOperation[]): readonly Json[] {
   const names = new Set(operations.map((operation) => operation.tag))
   return [...names].map((name) => {
-    const tag = TAGS[name]
+    const tag = TAG_TEXTS[name]
     if (tag === undefined) return { name, description: name }
     return {
       name,

@@ -5,9 +5,11 @@ import { defineOperation } from '../define.ts'
 import { activate, ACTIVATION_FAILURES } from './activation.ts'
 import { actorOf, answer, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
 
+const ID = 'private_endpoints.activate'
+
 /** Makes a validated draft routable in its workspace. Source: §4.10, B1.10, §7, decision C28. */
 export const activatePrivateEndpoint = defineOperation({
-  id: 'private_endpoints.activate',
+  id: ID,
   method: 'post',
   path: '/private-endpoints/{id}/activate',
   tag: 'private-endpoints',
@@ -21,10 +23,7 @@ export const activatePrivateEndpoint = defineOperation({
   failures: ACTIVATION_FAILURES,
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const activated = await activate(
-      { ref: refOf(call), by: actorOf(call, 'private_endpoints.activate'), call },
-      ports,
-    )
+    const activated = await activate({ ref: refOf(call), by: actorOf(call, ID), call }, ports)
     return activated.ok ? ok(answer(summaryOf(activated.value, ports))) : activated
   },
 })

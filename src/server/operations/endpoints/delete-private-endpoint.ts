@@ -8,9 +8,11 @@ import {
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 
+const ID = 'private_endpoints.delete'
+
 /** Deletes a private endpoint; an active one answers no call from then on. Source: B2.6. */
 export const deletePrivateEndpoint = defineOperation({
-  id: 'private_endpoints.delete',
+  id: ID,
   method: 'delete',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -26,11 +28,7 @@ export const deletePrivateEndpoint = defineOperation({
   async run(call, ports) {
     const ref = refOf(call)
     const isDraftOnly = call.query.draft_only === true
-    const removed = await ports.privateEndpoints.remove(
-      ref,
-      isDraftOnly,
-      actorOf(call, 'private_endpoints.delete'),
-    )
+    const removed = await ports.privateEndpoints.remove(ref, isDraftOnly, actorOf(call, ID))
     return removed.ok ? ok(answer({ id: ref.id.toLowerCase() })) : removed
   },
 })

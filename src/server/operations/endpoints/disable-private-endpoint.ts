@@ -4,9 +4,11 @@ import { EndpointParams, EndpointSummaryAnswer } from '../../../schemas/endpoint
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
 
+const ID = 'private_endpoints.disable'
+
 /** Takes an active endpoint out of routing on every front. Source: B2.6. */
 export const disablePrivateEndpoint = defineOperation({
-  id: 'private_endpoints.disable',
+  id: ID,
   method: 'post',
   path: '/private-endpoints/{id}/disable',
   tag: 'private-endpoints',
@@ -20,10 +22,7 @@ export const disablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_active'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.disable(
-      refOf(call),
-      actorOf(call, 'private_endpoints.disable'),
-    )
+    const changed = await ports.privateEndpoints.disable(refOf(call), actorOf(call, ID))
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

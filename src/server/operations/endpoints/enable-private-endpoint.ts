@@ -4,9 +4,11 @@ import { EndpointParams, EndpointSummaryAnswer } from '../../../schemas/endpoint
 import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, summaryOf } from './endpoint-answers.ts'
 
+const ID = 'private_endpoints.enable'
+
 /** Makes a disabled endpoint routable again. Source: B2.6. */
 export const enablePrivateEndpoint = defineOperation({
-  id: 'private_endpoints.enable',
+  id: ID,
   method: 'post',
   path: '/private-endpoints/{id}/enable',
   tag: 'private-endpoints',
@@ -20,10 +22,7 @@ export const enablePrivateEndpoint = defineOperation({
   failures: [...ENDPOINT_FAILURES, 'endpoint_not_disabled', 'workspace_endpoints_full', 'workspace_unknown'],
   example: { params: EXAMPLE_PARAMS },
   async run(call, ports) {
-    const changed = await ports.privateEndpoints.enable(
-      refOf(call),
-      actorOf(call, 'private_endpoints.enable'),
-    )
+    const changed = await ports.privateEndpoints.enable(refOf(call), actorOf(call, ID))
     return changed.ok ? ok(answer(summaryOf(changed.value, ports))) : changed
   },
 })

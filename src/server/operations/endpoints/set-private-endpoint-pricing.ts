@@ -9,6 +9,8 @@ import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { countable } from './endpoint-fields.ts'
 
+const ID = 'private_endpoints.set_pricing'
+
 interface Inputs {
   readonly params: typeof EndpointParams
   readonly body: 'set_private_endpoint_pricing'
@@ -16,7 +18,7 @@ interface Inputs {
 
 /** Sets the price of the endpoint's calls; validations stay. Source: B2.6. */
 export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPricingBody>({
-  id: 'private_endpoints.set_pricing',
+  id: ID,
   method: 'put',
   path: '/private-endpoints/{id}/pricing',
   tag: 'private-endpoints',
@@ -33,11 +35,7 @@ export const setPrivateEndpointPricing = defineOperation<Inputs, SetEndpointPric
     const { pricing } = call.body
     const priced = countable(pricing)
     if (!priced.ok) return priced
-    const changed = await ports.privateEndpoints.setPricing(
-      refOf(call),
-      pricing,
-      actorOf(call, 'private_endpoints.set_pricing'),
-    )
+    const changed = await ports.privateEndpoints.setPricing(refOf(call), pricing, actorOf(call, ID))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

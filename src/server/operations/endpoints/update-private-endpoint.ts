@@ -11,6 +11,8 @@ import { defineOperation } from '../define.ts'
 import { actorOf, answer, ENDPOINT_FAILURES, EXAMPLE_PARAMS, refOf, wholeOf } from './endpoint-answers.ts'
 import { baseUrlOf, countable } from './endpoint-fields.ts'
 
+const ID = 'private_endpoints.update'
+
 interface Inputs {
   readonly params: typeof EndpointParams
   readonly body: 'update_private_endpoint'
@@ -18,7 +20,7 @@ interface Inputs {
 
 /** Changes a draft, which ends its validation. Source: B2.6. */
 export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>({
-  id: 'private_endpoints.update',
+  id: ID,
   method: 'patch',
   path: '/private-endpoints/{id}',
   tag: 'private-endpoints',
@@ -35,11 +37,7 @@ export const updatePrivateEndpoint = defineOperation<Inputs, UpdateEndpointBody>
   async run(call, ports) {
     const changes = changesOf(call.body, ports)
     if (!changes.ok) return changes
-    const changed = await ports.privateEndpoints.update(
-      refOf(call),
-      changes.value,
-      actorOf(call, 'private_endpoints.update'),
-    )
+    const changed = await ports.privateEndpoints.update(refOf(call), changes.value, actorOf(call, ID))
     return changed.ok ? ok(answer(wholeOf(changed.value, ports))) : changed
   },
 })

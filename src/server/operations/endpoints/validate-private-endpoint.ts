@@ -9,6 +9,8 @@ import { defineOperation } from '../define.ts'
 import { actorOf, answer, EXAMPLE_PARAMS, refOf } from './endpoint-answers.ts'
 import { validate, VALIDATION_FAILURES } from './validation.ts'
 
+const ID = 'private_endpoints.validate'
+
 interface Inputs {
   readonly params: typeof EndpointParams
   readonly body: 'validate_private_endpoint'
@@ -16,7 +18,7 @@ interface Inputs {
 
 /** Sends a real minimal request to the upstream and stores the result. Source: B2.6. */
 export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointBody>({
-  id: 'private_endpoints.validate',
+  id: ID,
   method: 'post',
   path: '/private-endpoints/{id}/validate',
   tag: 'private-endpoints',
@@ -33,7 +35,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   failures: VALIDATION_FAILURES,
   example: { params: EXAMPLE_PARAMS, body: { workspace_id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8da' } },
   async run(call, ports) {
-    const by = actorOf(call, 'private_endpoints.validate')
+    const by = actorOf(call, ID)
     const validated = await validate(
       { ref: refOf(call), workspaceId: call.body.workspace_id.toLowerCase(), by, call },
       ports,

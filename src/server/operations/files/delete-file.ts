@@ -11,9 +11,11 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { HOST_FAILURES, hostOf } from './hosts.ts'
 
+const ID = 'files.delete'
+
 /** Deletes a file and frees its quota. Source: B2.7. */
 export const deleteFile = defineOperation({
-  id: 'files.delete',
+  id: ID,
   method: 'delete',
   path: '/files/{file_id}',
   tag: 'files',
@@ -27,7 +29,7 @@ export const deleteFile = defineOperation({
   failures: ['file_unknown', ...HOST_FAILURES],
   example: { params: { file_id: 'file_019a5b0c4e21b1c2d3e4f5a6b7c8d9e0' } },
   async run(call, ports) {
-    const host = await hostOf('files.delete', call, ports)
+    const host = await hostOf(ID, call, ports)
     if (!host.ok) return host
     const { file_id: id } = call.params
     const removed = await host.value.remove(id, call.signal)

@@ -5,13 +5,15 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { actorOf, expiryFrom, KEY_FAILURES, keyAnswer, limitOf, wrongMember } from './key-answers.ts'
 
+const ID = 'keys.create'
+
 interface Inputs {
   readonly body: 'create_key'
 }
 
 /** Creates a key; only this reply shows it. Source: B2.10, decisions C6, C9, C16. */
 export const createKey = defineOperation<Inputs, CreateKeyBody>({
-  id: 'keys.create',
+  id: ID,
   method: 'post',
   path: '/keys',
   tag: 'keys',
@@ -57,7 +59,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
         externalUser: body.external?.user ?? null,
         expiresAt: expiresAt.value,
       },
-      actorOf(call, 'keys.create'),
+      actorOf(call, ID),
     )
     return made.ok
       ? ok({ kind: 'json', value: { data: keyAnswer(made.value.apiKey), key: made.value.key } })

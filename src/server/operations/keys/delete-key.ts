@@ -4,9 +4,11 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
 import { actorOf, EXAMPLE_HASH, KEY_FAILURES, KEY_STATUSES_LISTED, refOf } from './key-answers.ts'
 
+const ID = 'keys.delete'
+
 /** Deletes a key. Source: B2.10. */
 export const deleteKey = defineOperation({
-  id: 'keys.delete',
+  id: ID,
   method: 'delete',
   path: '/keys/{hash}',
   tag: 'keys',
@@ -22,7 +24,7 @@ export const deleteKey = defineOperation({
   failures: ['api_key_unknown', ...KEY_FAILURES],
   example: { params: { hash: EXAMPLE_HASH } },
   async run(call, ports) {
-    const removed = await ports.apiKeys.remove(refOf(call), actorOf(call, 'keys.delete'))
+    const removed = await ports.apiKeys.remove(refOf(call), actorOf(call, ID))
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },
 })

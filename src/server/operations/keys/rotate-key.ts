@@ -14,6 +14,8 @@ import {
   refOf,
 } from './key-answers.ts'
 
+const ID = 'keys.rotate'
+
 interface Inputs {
   readonly params: typeof KeyParams
   readonly body: 'rotate_key'
@@ -21,7 +23,7 @@ interface Inputs {
 
 /** Replaces a key by a new one; the old key stays valid for a while. An extension of Sluice; decisions C6, C16. */
 export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
-  id: 'keys.rotate',
+  id: ID,
   method: 'post',
   path: '/keys/{hash}/rotate',
   tag: 'keys',
@@ -41,7 +43,7 @@ export const rotateKey = defineOperation<Inputs, RotateKeyBody>({
   async run(call, ports) {
     const request = inputOf(call.body)
     if (!request.ok) return request
-    const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call, 'keys.rotate'))
+    const rotated = await ports.apiKeys.rotate(refOf(call), request.value, actorOf(call, ID))
     if (!rotated.ok) return rotated
     const { apiKey, key, previous } = rotated.value
     return ok({

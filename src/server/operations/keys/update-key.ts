@@ -15,6 +15,8 @@ import {
   refOf,
 } from './key-answers.ts'
 
+const ID = 'keys.update'
+
 interface Inputs {
   readonly params: typeof KeyParams
   readonly body: 'update_key'
@@ -22,7 +24,7 @@ interface Inputs {
 
 /** Changes a key; every front applies the change. Source: B2.10, decision C3. */
 export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
-  id: 'keys.update',
+  id: ID,
   method: 'patch',
   path: '/keys/{hash}',
   tag: 'keys',
@@ -40,11 +42,7 @@ export const updateKey = defineOperation<Inputs, UpdateKeyBody>({
   async run(call, ports) {
     const refused = await internRefusal(call, ports)
     if (refused !== null) return refused
-    const updated = await ports.apiKeys.update(
-      refOf(call),
-      changesOf(call.body),
-      actorOf(call, 'keys.update'),
-    )
+    const updated = await ports.apiKeys.update(refOf(call), changesOf(call.body), actorOf(call, ID))
     return updated.ok ? ok({ kind: 'json', value: { data: keyAnswer(updated.value) } }) : updated
   },
 })

@@ -7,6 +7,8 @@ import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { creditTotals } from './credit-answers.ts'
 
+const ID = 'credits.add'
+
 interface Inputs {
   readonly query: typeof OrganizationQuery
   readonly body: 'credit'
@@ -14,7 +16,7 @@ interface Inputs {
 
 /** Books a top-up of the organization's credit, or a correction. Source: an extension of Sluice; C14, C16. */
 export const addCredit = defineOperation<Inputs, CreditBody>({
-  id: 'credits.add',
+  id: ID,
   method: 'post',
   path: '/credits',
   tag: 'credits',
@@ -48,7 +50,7 @@ export const addCredit = defineOperation<Inputs, CreditBody>({
     const target = await ports.operators.targetOf(call.key.organizationId, named.value)
     if (!target.ok) return target
     const request = { organizationId: target.value, amountNano: amount.value, note, claim: call.claim }
-    const booked = await ports.credits.add(request, { ...changedBy(call), operation: 'credits.add' })
+    const booked = await ports.credits.add(request, { ...changedBy(call), operation: ID })
     if (!booked.ok) return booked
     const { entry, state } = booked.value
     const rendered = {

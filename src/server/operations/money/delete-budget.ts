@@ -4,12 +4,14 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetRefOf } from './budget-answers.ts'
 
+const ID = 'budgets.delete'
+
 /**
  * Deletes a budget and succeeds also where there is none; its window's spend stays counted. Source: B2.9,
  * C15.
  */
 export const deleteBudget = defineOperation({
-  id: 'budgets.delete',
+  id: ID,
   method: 'delete',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
@@ -26,7 +28,7 @@ export const deleteBudget = defineOperation({
   async run(call, ports) {
     const removed = await ports.budgets.remove(budgetRefOf(call), {
       ...changedBy(call),
-      operation: 'budgets.delete',
+      operation: ID,
     })
     return removed.ok ? ok({ kind: 'json', value: { deleted: true } }) : removed
   },

@@ -5,6 +5,8 @@ import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import { changedBy, defineOperation } from '../define.ts'
 import { BUDGET_EXAMPLE, BUDGET_FAILURES, budgetAnswer, budgetRefOf } from './budget-answers.ts'
 
+const ID = 'budgets.put'
+
 interface Inputs {
   readonly params: typeof BudgetParams
   readonly body: 'budget'
@@ -12,7 +14,7 @@ interface Inputs {
 
 /** Creates or changes the budget of a workspace on one interval. Source: B2.9, decision C15. */
 export const putBudget = defineOperation<Inputs, BudgetBody>({
-  id: 'budgets.put',
+  id: ID,
   method: 'put',
   path: '/workspaces/{workspace_ref}/budgets/{interval}',
   tag: 'budgets',
@@ -35,7 +37,7 @@ export const putBudget = defineOperation<Inputs, BudgetBody>({
     const request = { limitNano, ...(countsByok !== undefined && { countsByok }) }
     const changed = await ports.budgets.put(budgetRefOf(call), request, {
       ...changedBy(call),
-      operation: 'budgets.put',
+      operation: ID,
     })
     return changed.ok ? ok(budgetAnswer(changed.value)) : changed
   },

@@ -5,6 +5,8 @@ import { changedBy, defineOperation } from '../define.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { CAPS_STATUSES, capsAnswer } from './caps-answers.ts'
 
+const ID = 'caps.update'
+
 interface Inputs {
   readonly query: typeof OrganizationQuery
   readonly body: 'caps'
@@ -12,7 +14,7 @@ interface Inputs {
 
 /** Sets the caps of an organization. Source: an extension of Sluice; C32, C33. */
 export const updateCaps = defineOperation<Inputs, CapsBody>({
-  id: 'caps.update',
+  id: ID,
   method: 'patch',
   path: '/caps',
   tag: 'workspaces',
@@ -43,7 +45,7 @@ export const updateCaps = defineOperation<Inputs, CapsBody>({
     }
     const changed = await ports.caps.update(target.value, changes, {
       ...changedBy(call),
-      operation: 'caps.update',
+      operation: ID,
     })
     return changed.ok ? ok({ kind: 'json', value: { data: capsAnswer(changed.value) } }) : changed
   },

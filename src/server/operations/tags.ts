@@ -1,5 +1,11 @@
+export interface TagText {
+  readonly text: string
+  /** The page of the guides, as its path below `/docs/guides`. */
+  readonly guide: string
+}
+
 /** Tags of operations: their subject, and the guide about it. */
-export const TAGS: Readonly<Record<string, { readonly text: string; readonly guide: string }>> = {
+export const TAGS = {
   embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'models' },
   videos: {
     text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
@@ -40,4 +46,6 @@ export const TAGS: Readonly<Record<string, { readonly text: string; readonly gui
   egress: { text: 'Requests to hosts of your choice, with secrets put in on the way.', guide: 'egress' },
   scim: { text: 'The SCIM 2.0 service, by which identity providers keep users and groups.', guide: 'scim' },
   models: { text: 'What can be called, by whom it is provided, and what it costs.', guide: 'models' },
-}
+} as const satisfies Readonly<Record<string, TagText>>
+
+export type TagName = keyof typeof TAGS
