@@ -12,6 +12,7 @@ export const DASHBOARD_PATH = '/dashboard/'
 
 /** Path of the reference, on the public port alone. */
 export const DOCS_PATH = '/docs'
+/** Path of the OpenAPI document, on the public port alone. */
 export const OPENAPI_PATH = '/openapi.json'
 
 /** Path of the guides, on both ports. */

@@ -7,7 +7,9 @@ type Lexical = ShortJobTypes['embed_lexical']
 const WORD = { seed: 0x811c9dc5, weight: 1 }
 const BIGRAM = { seed: 0x9e3779b9, weight: 0.7 }
 const GRAM = { seed: 0x85ebca6b, weight: 0.35 }
+/** UTF-16 units of the shortest part of a word that counts. */
 const GRAM_CHARS_MIN = 3
+/** UTF-16 units of the longest part of a word that counts. */
 const GRAM_CHARS_MAX = 5
 
 /**

@@ -18,7 +18,10 @@ const NINE = 0x39
 const LOWER_U = 0x75
 const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 const ESCAPE_BYTES = 6
-/** Most strings are names and short texts: for them a call of `indexOf` costs more than a loop. */
+/**
+ * Bytes of a string that are checked one by one before a call of `indexOf`: most strings are names and short
+ * texts, for which the call costs more than a loop.
+ */
 const SHORT_STRING_BYTES = 32
 
 /** A number with at most so many digits before its point, exponent added, is below 10³⁰⁸ and finite. */

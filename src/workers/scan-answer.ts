@@ -63,7 +63,9 @@ const FAILED = -1
 
 /** Numbers are finite: 64 digits and an exponent of two digits cannot exceed a double. */
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)$/
+/** Bytes of a literal that the pass checks; a parser checks longer ones. */
 const LITERAL_BYTES_MAX = 64
+/** Bytes of a string that are checked one by one before the search for its end. */
 const SHORT_STRING_BYTES = 32
 /** Bytes of a string that is not a vector; regular answers have no longer ones. */
 const STRING_BYTES_MAX = 4_096

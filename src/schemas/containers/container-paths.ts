@@ -8,7 +8,7 @@ import {
 } from '../files/file-limits.ts'
 
 const FILE_ID_PREFIX = 'cfile_'
-/** `sess_…`, `gen_…`, or an id that a caller chose. C22. */
+/** The form of a container id: `sess_…`, `gen_…`, or an id that a caller chose. C22. */
 export const CONTAINER_ID_PATTERN = `^(?:(?:sess|gen)_[A-Za-z0-9_-]{1,${CONTAINER_ID_PART_CHARS_MAX}}|[A-Za-z0-9_-]{1,${CONTAINER_ID_CHARS_MAX}})$`
 const CONTAINER_ID = new RegExp(CONTAINER_ID_PATTERN)
 

@@ -10,6 +10,7 @@ const EXPECTED = 'an exact DNS hostname such as api.example.com, in its ASCII fo
 
 /** A last label that makes a URL read the whole host as an IPv4 address. WHATWG URL, "ends in a number". */
 const NUMBER_LABEL = /^(?:[0-9]+|0x[0-9a-f]*)$/
+/** A label of a hostname in lower case. */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 interface Rule {

@@ -20,6 +20,7 @@ export type ApiKeyKind = Exclude<KeyKind, 'scim'>
 const KEY_BYTES = 32
 /** Characters of the random part in base64url. Contract C9. */
 const KEY_CHARS = 43
+/** Characters of a label from each end of the random part. */
 const LABEL_CHARS = 3
 const KEY_SHAPE = new RegExp(`^(?:${Object.values(KEY_PREFIXES).join('|')})[A-Za-z0-9_-]{${KEY_CHARS}}$`)
 

@@ -1,10 +1,11 @@
 import { CLIP_SECONDS_MAX, CLIP_SECONDS_MIN, CLIP_SIDE_MAX } from './clip-limits.ts'
 
 /**
- * The formats that `sluice/clip-1` renders: the catalogue advertises them, validation admits them and the
+ * Resolutions that `sluice/clip-1` renders: the catalogue advertises them, validation admits them and the
  * renderer asserts them.
  */
 export const CLIP_RESOLUTIONS = ['360p', '480p', '720p'] as const
+/** Aspect ratios that `sluice/clip-1` renders. */
 export const CLIP_ASPECT_RATIOS = ['16:9', '9:16', '1:1'] as const
 
 export type ClipResolution = (typeof CLIP_RESOLUTIONS)[number]

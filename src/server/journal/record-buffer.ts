@@ -10,6 +10,7 @@ export const KIND = { head: 1, take: 2, settle: 3, release: 4, giveBack: 5, seal
 export const FRAME_BYTES = 8
 /** Turns a length into its check: a flipped bit shows, and a run of zeros is not a record. */
 export const LENGTH_MASK = 0xa5c3
+/** Bytes of a record's body, whose length has two bytes. */
 export const BODY_BYTES_MAX = 0xffff
 
 const FIRST_BYTES = 256 * 1_024

@@ -10,6 +10,7 @@ import { codeOf, reachDisk } from './disk-failure.ts'
 const SPARE_SHARE = 1 / 100
 /** Separates the owner, a UUID, from the rest of the file's name. */
 const OF_OWNER = '.'
+/** The name of a file with an owner; the first group is the owner. */
 const OWNED = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\./
 
 /** Removes files whatever the disk's clock says. */

@@ -13,7 +13,9 @@ const LINES_MAX = 3
 const PAGES_MAX = 8
 /** Pixels of the shorter side for each pixel of a glyph. */
 const SIDE_PER_DOT = 120
+/** Brightness of white in the range of video. */
 const WHITE = 235
+/** Brightness of black in the range of video. */
 const BLACK = 16
 
 /** Null when there is nothing to draw. */

@@ -126,10 +126,13 @@ function header({ width, height }: Timing, duration: number): Uint8Array {
 
 /** 1 as a number of 16 bits before the point and 16 after. */
 const ONE = 0x10000
+/** Volume 1, with 8 bits before the point and 8 after, in the upper half. */
 const FULL_VOLUME = 0x01000000
 /** `und`, packed. */
 const UNDETERMINED_LANGUAGE = 0x55c40000
+/** Number of the next track: the movie has one. */
 const NEXT_TRACK = 2
+/** The unit matrix: no rotation. */
 const UNTURNED = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x40000000] as const
 
 function words(numbers: readonly number[]): Uint8Array {

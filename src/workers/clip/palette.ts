@@ -7,7 +7,7 @@ export interface Palette {
   readonly v: Uint8Array
 }
 
-/** A power of two: a mask brings an index into the ring. */
+/** Colors of the ring: a power of two, so that a mask brings an index into the ring. */
 export const PALETTE_COLOURS = 1_024
 export const PALETTE_MASK = PALETTE_COLOURS - 1
 

@@ -6,6 +6,7 @@ import { unfilter } from './png-rows.ts'
 const SIGNATURE_BYTES = 8
 /** Length, type and checksum of a chunk. */
 const CHUNK_EXTRA_BYTES = 12
+/** Bytes of the contents of `IHDR`. */
 const IHDR_BYTES = 13
 
 /**

@@ -43,8 +43,11 @@ export class IntruderScan {
   }
 }
 
-/** Bytes below which pieces are joined first: a scan of each small piece would cost more than its bytes. */
+/**
+ * Bytes from which a piece is scanned by itself: a scan of each smaller piece would cost more than its bytes.
+ */
 const JOINED_BYTES_MAX = 512
+/** Bytes of small pieces that are joined before they are scanned. */
 const JOINING_BYTES = 4_096
 
 /** Searches the bytes before the beginning and after the end of a file's format. */

@@ -7,8 +7,11 @@ const WHAT = 'a PDF document'
 const DAMAGED = 'a PDF document that is damaged or cut short'
 /** Bytes before the header that readers tolerate. Contract C36. */
 const JUNK_BYTES_MAX = 1_024
+/** Bytes of a byte order mark. */
 const MARK_BYTES = 3
+/** Bytes of `%PDF-` and a digit. */
 const HEADER_BYTES = 6
+/** A byte order mark, tolerated bytes, and the header. */
 const HEADER = /^(?:\xef\xbb\xbf)?[^]{0,1024}?(?=%PDF-\d)/
 /** A byte order mark and white space alone: such a file is never plain text. */
 const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
@@ -16,6 +19,7 @@ const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
 const TRAILER = Buffer.from('trailer')
 /** A mark that begins a further update. */
 const OBJECT = Buffer.from(' obj')
+/** The marks that the scan searches. */
 const MARKS = [TRAILER, Buffer.from('startxref'), Buffer.from('%%EOF'), OBJECT]
 /** The number of a mark by its first byte, from 1; no two marks begin alike. */
 const MARK_OF = new Uint8Array(256)

@@ -35,8 +35,9 @@ export type Match =
 
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
-/** Paths of the wider API that clients may try, and the paths that Sluice serves instead. C29. */
+/** Paths of the wider API that clients may try. C29. */
 const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
+/** Paths that Sluice serves instead of NOT_SERVED. C29. */
 const SERVED_INSTEAD = `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 
 /** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */

@@ -31,8 +31,11 @@ const JSON_TYPE = 'application/json'
 const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
 /** Seconds until a client retries after a 5xx that only the operator can end. Decision. */
 const LASTING_S = 60
+/** Status of a reply to a client that has the current content. */
 const NOT_MODIFIED = 304
+/** The lowest status of a failure on the server's side. */
 const OURS_FROM: number = FAILURES.internal.status[0]
+/** Status of a failure because of load, after which clients wait a second. */
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** A success whose whole answer is made at once. */

@@ -1,21 +1,28 @@
 import { TailWindow } from '../windows.ts'
 
-/** `PK`, 5, 6: the record at the end of every zip, with a comment after it of at most 65,535 bytes. */
+/** `PK`, 5, 6: the mark of the record at the end of every zip. */
 const END_MARK = 'PK\x05\x06'
+/** Bytes of that record without its comment, which has at most 65,535 bytes. */
 const END_BYTES = 22
+/** The mark of a line of the directory. */
 const LINE_MARK = 'PK\x01\x02'
 /** The mark right before that record when sizes need 64 bits; it points to these sizes. */
 const WIDE_MARK = 'PK\x06\x07'
+/** Bytes of the locator with WIDE_MARK. */
 const WIDE_BYTES = 20
 /** The bytes at the end in which zip readers search for that record. */
 const TAIL_BYTES = END_BYTES + 0xffff
 /** The first bytes of an archive: the mark of an entry, or the end mark of an empty archive. */
 const START_MARKS = ['PK\x03\x04', END_MARK].map((mark) => Buffer.from(mark, 'latin1'))
-/** `stream` with its line end; a mark follows. */
+/** `stream` with its line end, before the first mark of an attachment. */
 const STREAM_START = /stream(?:\r\n|\n|\r)$/
+/** Bytes of the longest match of STREAM_START. */
 const STREAM_START_BYTES = 8
+/** Bytes that are kept of a chunk: the start of a stream and the mark after it may lie across two chunks. */
 const BORDER_BYTES = STREAM_START_BYTES + 4
+/** `endstream` after white space. */
 const STREAM_END = /^[\0\t\n\f\r ]{0,8}endstream/
+/** Bytes of the longest match of STREAM_END. */
 const STREAM_END_BYTES = 17
 /**
  * The number of entries of archives in streams that are examined, from the first: with more, a PDF cannot be

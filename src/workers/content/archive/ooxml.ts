@@ -51,6 +51,7 @@ const MAIN_PARTS: ReadonlyMap<string, MimeType> = new Map([
 ])
 /** Matches main parts, sheets of macros and projects of macros, but not an embedded workbook with macros. */
 const MACROS = /macroenabled(?:template)?\.main(?:\+xml)?$|vbaproject|macrosheet\+xml$/
+/** Matches the main parts of templates, slide shows and add-ins. */
 const TEMPLATE = /(?:template|slideshow|addin)\.main\+xml$/
 /** Entries that make a document a program or a package of another kind as well. */
 const PROGRAMS = ['META-INF/MANIFEST.MF', 'AndroidManifest.xml', '.phar/stub.php', 'mimetype'].map((name) =>

@@ -91,6 +91,7 @@ const SLASH = 0x2f
 
 /** A 32-bit field with this value is in a zip64 field instead. */
 export const IN_ZIP64 = 0xffffffff
+/** Id of the zip64 field among the extra fields. */
 const ZIP64_FIELD = 1
 
 /** The zip64 field contains, in this order, each value that is all ones in the record. */

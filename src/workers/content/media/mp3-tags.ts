@@ -9,7 +9,9 @@ export interface Tag {
 
 /** The header of an APE tag, the longest of the four. */
 const HEAD_BYTES = 32
+/** Bytes of an ID3v2 header. */
 const ID3_HEAD_BYTES = 10
+/** Bytes of an ID3v1 tag. */
 const ID3V1_BYTES = 128
 const ID3V1_MORE_BYTES = 227
 const IS_APE_HEADER = 0x20000000
@@ -18,7 +20,9 @@ const LYRICS_BEGIN = Buffer.from('LYRICSBEGIN')
 /** The ends of the text in the two versions of Lyrics3; six digits before the second end give the length. */
 const LYRICS_ENDS = ['LYRICSEND', 'LYRICS200'].map((mark) => Buffer.from(mark))
 const LYRICS = Buffer.from('LYRICS')
+/** Bytes of either end. */
 const LYRICS_END_BYTES = 9
+/** Bytes of a Lyrics3 tag: its six digits, the beginning and the end. */
 const LYRICS_BYTES_MAX = 1_000_015
 
 /**

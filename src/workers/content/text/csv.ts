@@ -100,9 +100,13 @@ const CLOSED = 3
 const RETURN = 4
 /** After a CR that ends an empty line. */
 const EMPTY_RETURN = 5
+/** Numbers from here on are actions. */
 const FIRST_ACTION = 6
+/** Action at the end of a field. */
 const DELIMIT = 6
+/** Action at the end of a record. */
 const RECORD = 7
+/** Action at a byte that CSV does not allow. */
 const FAIL = 8
 
 const QUOTE = 0x22
