@@ -54,7 +54,7 @@ function nearness(wanted: string, known: string, most: number): number {
 }
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours between two texts; `most` + 1 as soon as there
+ * Insertions, deletions, replacements and swaps of neighbors between two texts; `most` + 1 as soon as there
  * are more. Compares only positions that are at most `most` apart: the cost grows with the length, not with
  * its square.
  */

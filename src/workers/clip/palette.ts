@@ -8,26 +8,26 @@ export interface Palette {
 }
 
 /** Colors of the ring: a power of two, so that a mask brings an index into the ring. */
-export const PALETTE_COLOURS = 1_024
-export const PALETTE_MASK = PALETTE_COLOURS - 1
+export const PALETTE_COLORS = 1_024
+export const PALETTE_MASK = PALETTE_COLORS - 1
 
 /** Stops of the ring: enough for variety, and few enough for calm. */
 const STOPS = 4
 
-type Colour = readonly [red: number, green: number, blue: number]
+type Color = readonly [red: number, green: number, blue: number]
 
 export function newPalette(random: () => number): Palette {
   const hue = random()
   const stops = Array.from({ length: STOPS }, (_, nth) =>
-    colour(hue + nth * 0.13 + random() * 0.1, 0.45 + random() * 0.4, 0.16 + 0.5 * random()),
+    color(hue + nth * 0.13 + random() * 0.1, 0.45 + random() * 0.4, 0.16 + 0.5 * random()),
   )
   const palette = {
-    y: new Uint8Array(PALETTE_COLOURS),
-    u: new Uint8Array(PALETTE_COLOURS),
-    v: new Uint8Array(PALETTE_COLOURS),
+    y: new Uint8Array(PALETTE_COLORS),
+    u: new Uint8Array(PALETTE_COLORS),
+    v: new Uint8Array(PALETTE_COLORS),
   }
-  for (let at = 0; at < PALETTE_COLOURS; at++) {
-    const [red, green, blue] = between(stops, (at * STOPS) / PALETTE_COLOURS)
+  for (let at = 0; at < PALETTE_COLORS; at++) {
+    const [red, green, blue] = between(stops, (at * STOPS) / PALETTE_COLORS)
     palette.y[at] = yOf(red, green, blue)
     palette.u[at] = uOf(red, green, blue)
     palette.v[at] = vOf(red, green, blue)
@@ -35,7 +35,7 @@ export function newPalette(random: () => number): Palette {
   return palette
 }
 
-function between(stops: readonly Colour[], at: number): Colour {
+function between(stops: readonly Color[], at: number): Color {
   const [from, to] = [stops[Math.floor(at) % STOPS], stops[(Math.floor(at) + 1) % STOPS]]
   if (from === undefined || to === undefined) throw new RangeError('a ring has no end')
   const share = (1 - Math.cos((at % 1) * Math.PI)) / 2
@@ -44,7 +44,7 @@ function between(stops: readonly Colour[], at: number): Colour {
 }
 
 /** Hue, saturation and lightness of 0 to 1; a hue wraps. */
-export function colour(hue: number, saturation: number, lightness: number): Colour {
+export function color(hue: number, saturation: number, lightness: number): Color {
   const reach = saturation * Math.min(lightness, 1 - lightness)
   const part = (offset: number): number => {
     const turn = (offset + hue * 12) % 12

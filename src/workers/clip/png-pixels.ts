@@ -3,7 +3,7 @@ import { ImageFault, type ImageSize } from './image.ts'
 export interface PngHead extends ImageSize {
   /** Bits of a sample. */
   readonly depth: number
-  readonly colourType: number
+  readonly colorType: number
   readonly isInterlaced: boolean
 }
 
@@ -30,21 +30,21 @@ const OPAQUE = 255
  * palette) stays opaque.
  */
 export function newPixels(
-  { depth, colourType }: PngHead,
+  { depth, colorType }: PngHead,
   palette: Uint8Array | null,
   covers: Uint8Array | null,
 ): Pixels {
-  const kind = KINDS[colourType]
+  const kind = KINDS[colorType]
   if (kind?.depths.includes(depth) !== true) throw new ImageFault('has colours that PNG does not know')
   const bits = kind.samples * depth
-  if (colourType === PALETTE) {
+  if (colorType === PALETTE) {
     if (palette === null) throw new ImageFault('has no palette')
     return { bits, put: putPalette(sampler(depth), palette, covers) }
   }
   const sample = sampler(depth)
   const scale = depth < 8 ? OPAQUE / ((1 << depth) - 1) : 1
-  if (kind.samples <= 2) return { bits, put: putGrey(sample, kind.samples, scale) }
-  return { bits, put: putColour(sample, kind.samples) }
+  if (kind.samples <= 2) return { bits, put: putGray(sample, kind.samples, scale) }
+  return { bits, put: putColor(sample, kind.samples) }
 }
 
 type Sample = (row: Uint8Array, nth: number) => number
@@ -57,7 +57,7 @@ function sampler(depth: number): Sample {
   return (row, nth) => ((row[Math.floor(nth / perByte)] ?? 0) >> (8 - depth * ((nth % perByte) + 1))) & mask
 }
 
-function putGrey(sample: Sample, samples: number, scale: number): Pixels['put'] {
+function putGray(sample: Sample, samples: number, scale: number): Pixels['put'] {
   return (row, column, { rgba, at }) => {
     const grey = sample(row, column * samples) * scale
     rgba.fill(grey, at, at + 3)
@@ -65,7 +65,7 @@ function putGrey(sample: Sample, samples: number, scale: number): Pixels['put'] 
   }
 }
 
-function putColour(sample: Sample, samples: number): Pixels['put'] {
+function putColor(sample: Sample, samples: number): Pixels['put'] {
   return (row, column, { rgba, at }) => {
     const from = column * samples
     rgba[at] = sample(row, from)

@@ -66,14 +66,14 @@ function headOf(bytes: Uint8Array): PngHead {
   const [first] = chunksOf(bytes)
   if (first?.type !== 'IHDR' || first.data.length !== IHDR_BYTES) throw new ImageFault('has no header')
   const view = viewOf(first.data)
-  const [depth, colourType, packing, filtering, interlacing] = first.data.subarray(8)
-  if (depth === undefined || colourType === undefined || packing !== 0 || filtering !== 0)
+  const [depth, colorType, packing, filtering, interlacing] = first.data.subarray(8)
+  if (depth === undefined || colorType === undefined || packing !== 0 || filtering !== 0)
     throw new ImageFault('has a header that PNG does not know')
   return {
     width: view.getUint32(0),
     height: view.getUint32(4),
     depth,
-    colourType,
+    colorType,
     isInterlaced: interlacing === 1,
   }
 }

@@ -1,5 +1,5 @@
 import { uOf, vOf, yOf, type Frame } from './frame.ts'
-import { colour, newPalette, PALETTE_MASK, type Palette } from './palette.ts'
+import { color, newPalette, PALETTE_MASK, type Palette } from './palette.ts'
 
 /** A moving abstract picture: waves through a ring of colors, and discs that circle in front of them. */
 export interface Scene {
@@ -20,8 +20,8 @@ interface Wave {
 
 /** A disc on an ellipse around a point; lengths are shares of the picture's shorter side. */
 interface Disc {
-  readonly centreX: number
-  readonly centreY: number
+  readonly centerX: number
+  readonly centerY: number
   readonly reach: number
   readonly radius: number
   readonly phase: number
@@ -59,10 +59,10 @@ function newWave(random: () => number): Wave {
 }
 
 function newDisc(random: () => number): Disc {
-  const [red, green, blue] = colour(random(), 0.7, 0.45 + 0.35 * random())
+  const [red, green, blue] = color(random(), 0.7, 0.45 + 0.35 * random())
   return {
-    centreX: 0.15 + 0.7 * random(),
-    centreY: 0.15 + 0.7 * random(),
+    centerX: 0.15 + 0.7 * random(),
+    centerY: 0.15 + 0.7 * random(),
     reach: 0.1 + 0.3 * random(),
     radius: 0.04 + 0.09 * random(),
     phase: random(),
@@ -130,8 +130,8 @@ function drawDisc(frame: Frame, disc: Disc, at: number): void {
   const { width, height } = frame
   const side = Math.min(width, height)
   const angle = 2 * Math.PI * (disc.phase + disc.speed * at)
-  const x = Math.round(disc.centreX * width + Math.cos(angle) * disc.reach * side)
-  const y = Math.round(disc.centreY * height + Math.sin(angle) * disc.reach * side)
+  const x = Math.round(disc.centerX * width + Math.cos(angle) * disc.reach * side)
+  const y = Math.round(disc.centerY * height + Math.sin(angle) * disc.reach * side)
   const radius = Math.round(disc.radius * side)
   fillDisc(frame.y, { width, height, x, y, radius }, disc.y)
   const half = { width: width / 2, height: height / 2, x: x >> 1, y: y >> 1, radius: radius >> 1 }

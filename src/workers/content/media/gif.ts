@@ -31,13 +31,13 @@ function opensScript(first: number, second: number): boolean {
 
 function* screen(feed: ByteFeed): Generator<void, boolean> {
   if (!(yield* more(feed, 7))) return false
-  const colours = colourBytes(feed.u8(4))
+  const colors = colorBytes(feed.u8(4))
   feed.at += 7
-  return yield* skip(feed, colours)
+  return yield* skip(feed, colors)
 }
 
 /** Bytes of the color table that a packed field announces. */
-function colourBytes(packed: number): number {
+function colorBytes(packed: number): number {
   return (packed & 0x80) === 0 ? 0 : 3 * 2 ** ((packed & 7) + 1)
 }
 
@@ -55,7 +55,7 @@ function* blocks(feed: ByteFeed): Generator<void, boolean> {
       hasImage = true
       if (!feed.has(1 + IMAGE_HEAD_BYTES) && !(yield* more(feed, 1 + IMAGE_HEAD_BYTES))) return false
       if (feed.u16le(5) === 0 || feed.u16le(7) === 0) return false
-      const left = feed.jump(1 + IMAGE_HEAD_BYTES + colourBytes(feed.u8(9)))
+      const left = feed.jump(1 + IMAGE_HEAD_BYTES + colorBytes(feed.u8(9)))
       if (left > 0 && !(yield* skip(feed, left))) return false
       if (!feed.has(1) && !(yield* more(feed, 1))) return false
       if (!isCodeSize(feed.u8())) return false
