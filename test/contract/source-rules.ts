@@ -90,44 +90,18 @@ export function unfinished(files: readonly SourceFile[]): readonly string[] {
   )
 }
 
-/** Folders whose comments keep to plain English; the list goes when every folder of `src` stands in it. */
-export const PLAIN_COMMENT_FOLDERS: readonly string[] = [
-  'src/schemas',
-  'src/server/access',
-  'src/server/caches',
-  'src/server/catalogue',
-  'src/server/cli',
-  'src/server/config',
-  'src/server/egress',
-  'src/server/http',
-  'src/server/journal',
-  'src/server/limits',
-  'src/server/observe',
-  'src/server/operations',
-  'src/server/storage',
-  'src/server/structures',
-  'src/server/supervisor',
-  'src/server/upstream',
-  'src/workers',
-]
-
 const PRONOUNS = /\b(?:nobody|somebody|whoever)\b/i
 /** A sentence that opens so has no subject at its head, or leans on the comment before it. */
 const OPENINGS = /(?:^|[.:;!?)]\s+)(?:What is no|Of an? |Likewise\.|As above)/
 
 /** Comments that need two readings: pronouns for processes and callers, and sentences without a subject. */
-export function unclearComments(
-  files: readonly SourceFile[],
-  folders: readonly string[] = PLAIN_COMMENT_FOLDERS,
-): readonly string[] {
-  return files
-    .filter(({ path }) => folders.some((folder) => path.startsWith(`${folder}/`)))
-    .flatMap((file) =>
-      file.comments
-        .map((comment) => ({ line: comment.line, words: wordsOf(comment.text) }))
-        .filter(({ words }) => PRONOUNS.test(words) || OPENINGS.test(words))
-        .map(({ line, words }) => `${file.path}:${line} ${words}`),
-    )
+export function unclearComments(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap((file) =>
+    file.comments
+      .map((comment) => ({ line: comment.line, words: wordsOf(comment.text) }))
+      .filter(({ words }) => PRONOUNS.test(words) || OPENINGS.test(words))
+      .map(({ line, words }) => `${file.path}:${line} ${words}`),
+  )
 }
 
 /** The comment's words on one line, without the signs that make them a comment. */

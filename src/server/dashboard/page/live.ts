@@ -10,8 +10,8 @@ const BACK_OFF_MS = [500, 1_000, 2_000, 4_000, 8_000] as const
 /** Characters of one event; above it the stream is no stream of ours. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024
 /**
- * Milliseconds after which a page that nobody sees leaves the live view: it costs the node nothing from then
- * on. Decision.
+ * Milliseconds after which a hidden page leaves the live view: the page costs the node nothing from then on.
+ * Decision.
  */
 const DASHBOARD_HIDDEN_MS = 30_000
 

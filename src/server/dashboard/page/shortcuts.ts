@@ -4,7 +4,7 @@ import { hashOf, type Page } from './page.ts'
 /** Between `g` and the letter of a page, in milliseconds. */
 const PAIR_MS = 1_000
 
-/** `g n` leads to the page whose letter is `n`, unless somebody types into a field or a dialog is open. */
+/** `g n` leads to the page whose letter is `n`, unless the focus is in a field or a dialog is open. */
 export function useShortcuts(pages: readonly Page[]): void {
   useEffect(() => {
     let leadAt = -Infinity

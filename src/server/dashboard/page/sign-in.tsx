@@ -14,7 +14,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 export interface SignInProps {
-  /** Why somebody is here again. */
+  /** The reason that the sign-in page shows again. */
   readonly message: string | null
   /** Rejects when the key is refused. */
   signIn(key: string): Promise<void>

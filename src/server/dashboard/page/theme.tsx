@@ -8,7 +8,7 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const
 
-/** Dark or light, as the system says unless somebody has said otherwise. */
+/** Dark or light, as the system prefers unless the person has chosen. */
 export function ThemeSwitch(): ComponentChild {
   const [theme, setTheme] = useState<string>(document.documentElement.dataset['theme'] ?? 'auto')
   useLayoutEffect(() => {

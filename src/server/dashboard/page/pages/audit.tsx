@@ -70,7 +70,7 @@ function Audit(context: PageContext): ComponentChild {
   )
 }
 
-/** The log is read from its end: how much there is of it nobody has counted. */
+/** The log is read from its end: its length is not counted. */
 function Steps({
   before,
   next,

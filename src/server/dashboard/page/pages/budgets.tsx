@@ -194,8 +194,8 @@ const leftOf = ({ spent_usd: spent, limit_usd: limit }: Pick<Budget, 'spent_usd'
 type Force = 'now' | 'overdrawn' | 'pending'
 
 /**
- * How far a limit is obeyed. Where nobody holds any of one that is overdrawn, nothing more is spent: that the
- * API calls it pending means only that it has to begin anew, or be raised.
+ * How far a limit applies. When an overdrawn limit has no borrowed money left, no more money is spent: the
+ * API's `pending` then means only that the limit must start anew or be raised.
  */
 export function forceOf(budget: Pick<Budget, 'effective' | 'lent_usd' | 'spent_usd' | 'limit_usd'>): Force {
   if (budget.effective === 'now') return 'now'

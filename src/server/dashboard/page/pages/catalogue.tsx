@@ -135,7 +135,7 @@ function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column
   ]
 }
 
-/** What nobody serves any more has no price, which is another thing than being free. */
+/** A model that is no longer served has no price, which differs from being free. */
 function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, videos: VideoPrices): string {
   const price = architecture.output_modalities.includes('video')
     ? (videos.get(id) ?? '')

@@ -227,7 +227,7 @@ interface DeedsProps {
   onClose(): void
 }
 
-/** The dialog of what somebody is about to do to a key. */
+/** The dialog for a change of a key. */
 function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): ComponentChild {
   const { api, say } = context
   const done = (text: string) => (): void => (say(text), onDone())

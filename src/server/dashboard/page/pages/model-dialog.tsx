@@ -17,7 +17,7 @@ type Endpoints = Static<typeof ModelEndpointsAnswer>['data']
 interface ModelDialogProps {
   readonly context: PageContext
   readonly id: string
-  /** Of a model that makes videos: these are priced by the model. */
+  /** Price of a model that makes videos: the model sets the price. */
   readonly videoPrice: string | undefined
   onClose(): void
 }

@@ -104,8 +104,8 @@ function Findings({ latest: { findings } }: Latest): ComponentChild {
 }
 
 /**
- * The same for a finding as long as only its figures change: what somebody is about to click must not be made
- * anew under the pointer.
+ * Keeps the key of a finding while only its figures change: an element must not be recreated under the
+ * pointer.
  */
 function keysOf(findings: LiveView['findings']): readonly string[] {
   const counts = new Map<string, number>()

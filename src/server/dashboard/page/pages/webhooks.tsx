@@ -26,10 +26,7 @@ export const webhooksPage: Page = {
 
 type Shown = DeliveryState | 'all'
 
-/**
- * In the order of the choice: what somebody has to look at is first, and shown unless something else is
- * chosen.
- */
+/** In the order of the choice: the deliveries that need attention come first, and are shown by default. */
 const TITLES: Readonly<Record<Shown, string>> = {
   dead: 'Dead letters',
   waiting: 'Waiting',

@@ -11,7 +11,7 @@ interface FieldProps {
   readonly error?: string | undefined
   readonly isRequired?: boolean
   readonly isDisabled?: boolean
-  /** It is where somebody begins. */
+  /** The field has the focus when the page opens. */
   readonly hasFocus?: boolean
 }
 

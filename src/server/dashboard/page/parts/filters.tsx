@@ -15,7 +15,7 @@ export interface SearchFieldProps {
   readonly maxLength?: number
 }
 
-/** A field that searches once somebody stops typing. What is set elsewhere appears in it. */
+/** A field that searches when typing pauses. The field shows a value that is set elsewhere. */
 export function SearchField({ value, onSearch, ...field }: SearchFieldProps): ComponentChild {
   const [text, setText] = useState(value)
   const told = useRef(value)
@@ -27,7 +27,7 @@ export function SearchField({ value, onSearch, ...field }: SearchFieldProps): Co
   useEffect(() => {
     if (text === told.current) return undefined
     const timer = setTimeout(() => {
-      // As it comes back: the space behind a word stays in the field of somebody who goes on typing.
+      // As the value comes back: the space behind a word stays in the field while typing goes on.
       told.current = text.trim()
       onSearch(told.current)
     }, TYPING_MS)

@@ -11,8 +11,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads when shown, when an input changes and when asked to again. What is no longer wanted is aborted, and
- * so is all that is under way when the page is left.
+ * Loads when shown, when an input changes and on request. Obsolete loads are aborted, and so are all loads in
+ * progress when the page is left.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
