@@ -51,15 +51,15 @@ export async function openFilePorts(config: Config, deps: FileDeps): Promise<Fil
   const { store, sessions, egress, catalogue, rootKeys, releases } = deps
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
   const storage = await openStorage(config, deps.frontId)
-  const patience = { now: () => performance.now(), random: Math.random }
+  const backoff = { now: () => performance.now(), random: Math.random }
   const connections = openStore({
     ...store.options,
     poolMax: FILE_POOL_MAX,
     applicationName: `${store.options.applicationName}-files`,
   })
   const lane = openWriteLane(store, connections)
-  const files = openFiles({ store, lane, ...patience, frontId: deps.frontId })
-  const idempotency = openIdempotency({ store, ...patience })
+  const files = openFiles({ store, lane, ...backoff, frontId: deps.frontId })
+  const idempotency = openIdempotency({ store, ...backoff })
   const uses = openContainerUses(store)
   const intake = createIntake({ sessions, failureOf: storage.failureOf })
   const unsealing = createUnsealing({ sessions, failureOf: storage.failureOf })

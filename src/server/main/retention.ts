@@ -48,10 +48,10 @@ export function startRetention(
   { store, log, meters }: RetentionDeps & { readonly meters: RetentionMeters },
 ): () => Promise<void> {
   const steps = retentionSteps(config, { store, log })
-  const turns = openRetentionLeases(store)
+  const leases = openRetentionLeases(store)
   const ending = new AbortController()
   const parts = {
-    turns,
+    leases,
     steps,
     log,
     meters,

@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import { LEND_ACCOUNTS_MAX, LEND_REPEAT_MS, MONEY_WAITING_MAX } from '../../schemas/money/money-limits.ts'
-import type { AccountAsk, LendAsk, Lender, LendReply } from '../ports/money/lending.ts'
+import type { AccountNeed, LendInput, Lender, LendReply } from '../ports/money/lending.ts'
 import type { Hold } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
@@ -99,7 +99,7 @@ export class Borrowing {
     })
   }
 
-  async #send(ask: LendAsk): Promise<void> {
+  async #send(ask: LendInput): Promise<void> {
     const {
       lender,
       timers,
@@ -153,7 +153,7 @@ export class Borrowing {
    * The amounts that waiting calls need beyond the balances. Accounts that the authority found empty a moment
    * ago are left out.
    */
-  #gather(): readonly AccountAsk[] {
+  #gather(): readonly AccountNeed[] {
     const now = this.#options.context.now()
     const needs = new Map<Balance, { needNano: number; leastNano: number }>()
     for (const waiter of this.#waiters) {
@@ -171,7 +171,7 @@ export class Borrowing {
         }
       }
     }
-    const asks: AccountAsk[] = []
+    const asks: AccountNeed[] = []
     for (const [balance, { needNano, leastNano }] of needs) {
       const { accountId, balanceNano } = balance
       if (needNano <= balanceNano) continue
@@ -187,7 +187,7 @@ export class Borrowing {
     return asks
   }
 
-  #changesOf(ask: LendAsk): ReadonlyMap<string, number> {
+  #changesOf(ask: LendInput): ReadonlyMap<string, number> {
     const { balances } = this.#options.context
     return new Map(
       ask.accounts.map(({ accountId }) => [accountId, balances.byAccount(accountId)?.changes ?? 0]),

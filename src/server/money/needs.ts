@@ -1,13 +1,13 @@
 import type { Outcome } from '../../schemas/failures.ts'
 import { fail, ok } from '../../schemas/failures.ts'
-import type { AccountKind, HoldAsk } from '../ports/money/money.ts'
+import type { AccountKind, HoldInput } from '../ports/money/money.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import { workspaceOf } from './reservation.ts'
 
 /** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
-export function balancesOf(ask: HoldAsk, balances: Balances, now: number): Outcome<readonly Balance[]> {
+export function balancesOf(ask: HoldInput, balances: Balances, now: number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
   const { paidNano, anyNano } = ask.bound

@@ -1,7 +1,7 @@
 import { chargedNano } from '../../schemas/money/costs.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
 import type { Journal } from '../ports/money/journal.ts'
-import type { AccountKind, CallCost, Day, Hold, HoldAsk } from '../ports/money/money.ts'
+import type { AccountKind, CallCost, Day, Hold, HoldInput } from '../ports/money/money.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
@@ -31,7 +31,7 @@ export interface MoneyCounts {
 
 /** A call and the money that it needs of each account. A reservation that was taken is the call's hold. */
 export class Reservation implements Hold {
-  readonly ask: HoldAsk
+  readonly ask: HoldInput
   /** The most that the call may cost, as each account counts it; 0 where the most is unknown. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   /** Balances of the accounts with a finite limit that the call needs money of. */
@@ -43,7 +43,7 @@ export class Reservation implements Hold {
   #isOpen = false
   #isWritten = false
 
-  constructor(context: MoneyContext, ask: HoldAsk, balances: readonly Balance[]) {
+  constructor(context: MoneyContext, ask: HoldInput, balances: readonly Balance[]) {
     this.#context = context
     this.ask = ask
     this.balances = balances
@@ -209,7 +209,7 @@ const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: fal
 function amountsOf({
   key: { money },
   bound: { paidNano, anyNano },
-}: HoldAsk): Readonly<Record<AccountKind, number>> {
+}: HoldInput): Readonly<Record<AccountKind, number>> {
   const paid = paidNano ?? 0
   const any = anyNano ?? 0
   // Credit is the operator's money: costs that a workspace pays itself never count.
@@ -220,6 +220,6 @@ function amountsOf({
   }
 }
 
-export function workspaceOf({ key }: Pick<HoldAsk, 'key'>): string {
+export function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
   return key.workspaceId ?? key.defaultWorkspaceId
 }

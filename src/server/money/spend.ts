@@ -2,7 +2,7 @@ import { fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
 import type { JournalOwner, Lender } from '../ports/money/lending.ts'
-import type { Hold, HoldAsk, MoneyReading, MoneyRefuser, Spend } from '../ports/money/money.ts'
+import type { Hold, HoldInput, MoneyReading, MoneyRefuser, Spend } from '../ports/money/money.ts'
 import type { Log } from '../ports/observe.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import { JournalFlush } from './journal-flush.ts'
@@ -88,7 +88,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     this.#journalFlush.start()
   }
 
-  hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>> {
+  hold(ask: HoldInput): Outcome<Hold> | Promise<Outcome<Hold>> {
     if (this.#stopped !== null) return this.#counted(this.#stopped)
     // Money that is lent to calls whose take cannot be written would go back and forth, with a record each
     // way that stays in memory.

@@ -10,7 +10,7 @@ export interface RateGrant {
   readonly resetAfterMs: number
 }
 
-export interface RateAsk {
+export interface RateInput {
   /** Hash of the API key, or the name of another owner of tokens. */
   readonly key: string
   readonly limitRpm: number
@@ -32,7 +32,7 @@ export interface RateAsk {
  * lease decides then.
  */
 export interface RateAuthority {
-  lend(ask: RateAsk): Promise<RateGrant>
+  lend(ask: RateInput): Promise<RateGrant>
   /** False while Redis is known to be away (breaker open), so that no call needs to wait to find out. */
   readonly isReachable: boolean
   /** Monotonic milliseconds of the last answer to any request of this process. */

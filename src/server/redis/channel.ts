@@ -15,7 +15,7 @@ const RESUBSCRIBE_MS = 1_000
 export function openChannel(state: State, name: string): Channel {
   const listeners = new Set<(text: string) => void>()
   const subscriber = state.duplicate()
-  // A repeated subscription is harmless. It is the heartbeat of a connection that sends nothing else and
+  // A repeated subscription is harmless. The repetition is the heartbeat of a connection that sends nothing else and
   // would never notice that the peer went silent.
   const beat = (): void => {
     if (subscriber.status !== 'ready') return

@@ -29,7 +29,7 @@ export function openState(options: StateOptions): State {
 }
 
 /**
- * The connection to Redis. It connects by itself, without end. While Redis is away commands are refused at
+ * The connection to Redis, which connects by itself, without end. While Redis is away commands are refused at
  * once instead of queued, so that nothing piles up and no caller waits to find out.
  */
 export class State {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
-import type { RateAsk, RateAuthority, RateGrant } from '../ports/rates.ts'
+import type { RateInput, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
 
 /**
@@ -40,7 +40,7 @@ const STEP_SHA = createHash('sha1').update(STEP).digest('hex')
 const MINUTE_US = 60_000_000
 
 interface Waiting {
-  readonly ask: RateAsk
+  readonly ask: RateInput
   resolve(grant: RateGrant): void
   reject(cause: unknown): void
 }
@@ -125,7 +125,7 @@ function argsOf({
   burst = burstOf(limitRpm),
   want,
   giveBack,
-}: RateAsk): [string, ...number[]] {
+}: RateInput): [string, ...number[]] {
   const interval = MINUTE_US / limitRpm
   return [`sluice:rate:{${key}}`, interval, interval * burst, want, giveBack]
 }

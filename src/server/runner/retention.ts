@@ -12,7 +12,7 @@ import type {
 } from '../ports/operator/retention.ts'
 
 export interface PruneDeps {
-  readonly turns: RetentionLeases
+  readonly leases: RetentionLeases
   readonly steps: readonly PruneStep[]
   readonly log: Log
   readonly meters: Pick<RetentionMeters, 'pruned'>
@@ -40,11 +40,11 @@ export interface PruneReport {
  * @returns null when another process has the lease, or no run is due. Rejects when the store is away.
  */
 export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
-  const { turns, steps, isEnding } = deps
-  const turn = await turns.begin()
-  if (turn === null) return null
+  const { leases, steps, isEnding } = deps
+  const lease = await leases.begin()
+  if (lease === null) return null
   const run: Run = { ...deps, rows: {}, failed: [], isLost: false }
-  let open = steps.map((step) => ({ kind: step.kind, batches: step.run(turn) }))
+  let open = steps.map((step) => ({ kind: step.kind, batches: step.run(lease) }))
   while (open.length > 0 && !isEnding() && !run.isLost) {
     const left: Pruning[] = []
     for (const pruning of open)
@@ -52,7 +52,7 @@ export async function prune(deps: PruneDeps): Promise<PruneReport | null> {
     open = left
   }
   // A run that ends early leaves the rest to the process that looks next.
-  if (!run.isLost) await turns.end(turn, open.length > 0 ? 0 : PRUNE_EVERY_MS)
+  if (!run.isLost) await leases.end(lease, open.length > 0 ? 0 : PRUNE_EVERY_MS)
   return { rows: run.rows, failed: run.failed, isWhole: open.length === 0 && !run.isLost }
 }
 

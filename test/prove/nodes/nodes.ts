@@ -151,10 +151,10 @@ async function revoked(
     await pause(LOOK_MS)
     behind = await statuses()
   }
-  const isObeyed = `${before} ${behind}` === '200,200 401,401'
+  const isApplied = `${before} ${behind}` === '200,200 401,401'
   proof.check(
     'a key works at both nodes, and is refused at both once it is deleted at one',
-    isObeyed,
+    isApplied,
     `${before}; ${behind}`,
   )
 }

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { TokenLease } from '../../../src/server/limits/token-lease.ts'
-import type { RateAsk, RateGrant } from '../../../src/server/ports/rates.ts'
+import type { RateInput, RateGrant } from '../../../src/server/ports/rates.ts'
 
 /** An authority that answers when the test says, and a purse of 60 requests a minute with it. */
 function open() {
-  const asks: { ask: RateAsk; reject(cause: Error): void }[] = []
+  const asks: { ask: RateInput; reject(cause: Error): void }[] = []
   const clock = { now: 0, isReachable: true, lastAnswerAt: 0 }
   const purse = new TokenLease(
     {

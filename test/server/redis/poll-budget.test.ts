@@ -4,7 +4,7 @@ import {
   VIDEO_POLL_BURST_MS,
   VIDEO_POLL_LAG_MS,
 } from '../../../src/schemas/videos/video-limits.ts'
-import type { RateAsk, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
+import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import { openState } from '../../../src/server/redis/open.ts'
 import { openPollBudget } from '../../../src/server/redis/poll-budget.ts'
 import { openRateAuthority } from '../../../src/server/redis/rates.ts'
@@ -17,7 +17,7 @@ t.setTimeout(600_000)
 function budgetOf({
   lend,
   liveRunners = 1,
-}: { readonly lend?: (ask: RateAsk) => Promise<RateGrant>; readonly liveRunners?: number } = {}) {
+}: { readonly lend?: (ask: RateInput) => Promise<RateGrant>; readonly liveRunners?: number } = {}) {
   const clock = { now: 0 }
   const authority: RateAuthority = {
     isReachable: lend !== undefined,
@@ -28,7 +28,7 @@ function budgetOf({
 }
 
 t.test('Redis is asked for the polls of the whole installation, with a burst of their own', async (t) => {
-  const asks: RateAsk[] = []
+  const asks: RateInput[] = []
   const { budget } = budgetOf({
     async lend(ask) {
       asks.push(ask)

@@ -32,14 +32,14 @@ function stand(
   const ended: number[] = []
   const counted: Record<string, number> = {}
   const log = keptLog()
-  const turn: RetentionLease = { id: 'all', attempt: 1 }
+  const lease: RetentionLease = { id: 'all', attempt: 1 }
   const steps = Object.entries(kinds).map(([kind, batches]): PruneStep => ({
     kind: kind as RetentionKind,
     keptFor: null,
     due: () => Promise.resolve(0),
     oldest: () => Promise.resolve(null),
     async *run(given) {
-      t.equal(given, turn)
+      t.equal(given, lease)
       for (const batch of batches) {
         await Promise.resolve()
         told.push(kind)
@@ -55,8 +55,8 @@ function stand(
     log,
     now: () => now,
     isEnding: () => false,
-    turns: {
-      begin: () => Promise.resolve(turn),
+    leases: {
+      begin: () => Promise.resolve(lease),
       hasten: () => Promise.resolve(),
       end: (_, dueInMs) => Promise.resolve(void ended.push(dueInMs)),
     },
@@ -69,7 +69,7 @@ function stand(
 
 const REST = PRUNE_REST_TIMES * 10
 
-t.test('kinds take turns batch by batch, with a rest after each that grows with it', async (t) => {
+t.test('kinds alternate batch by batch, with a rest after each that grows with it', async (t) => {
   const { deps, told, ended, counted } = stand({ jobs: [5, 7], webhooks: [1] })
   t.same(await prune(deps), { rows: { jobs: 12, webhooks: 1 }, failed: [], isWhole: true })
   t.same(told, ['jobs', REST, 'webhooks', REST, 'jobs', REST])
@@ -91,7 +91,7 @@ t.test('what fails is told and keeps no other kind', async (t) => {
   t.same(ended, [PRUNE_EVERY_MS])
 })
 
-t.test('who is to end stops after a batch and leaves the turn to the next at once', async (t) => {
+t.test('who is to end stops after a batch and leaves the lease to the next at once', async (t) => {
   let isEnding = false
   const { deps, told, ended } = stand(
     { jobs: [5, 7], webhooks: [1] },
@@ -102,14 +102,14 @@ t.test('who is to end stops after a batch and leaves the turn to the next at onc
   t.same(ended, [0])
 })
 
-t.test("a turn that is another's by now is not given back, and nothing follows", async (t) => {
+t.test("a lease that is another's by now is not given back, and nothing follows", async (t) => {
   const { deps, told, ended } = stand({ jobs: [], webhooks: [1] }, { end: 'lost' })
   t.match(await prune(deps), { rows: {}, isWhole: false })
   t.same([told, ended], [[], []])
 })
 
-t.test('without a turn nothing happens', async (t) => {
+t.test('without a lease nothing happens', async (t) => {
   const { deps, told } = stand({ jobs: [5] })
-  t.equal(await prune({ ...deps, turns: { ...deps.turns, begin: () => Promise.resolve(null) } }), null)
+  t.equal(await prune({ ...deps, leases: { ...deps.leases, begin: () => Promise.resolve(null) } }), null)
   t.same(told, [])
 })

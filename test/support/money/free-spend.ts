@@ -1,4 +1,4 @@
-import type { CallCost, HoldAsk, Spend } from '../../../src/server/ports/money/money.ts'
+import type { CallCost, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
 export const FREE_SPEND: Spend = {
@@ -6,7 +6,7 @@ export const FREE_SPEND: Spend = {
 }
 
 /** What became of a hold. */
-export type Held = { readonly ask: HoldAsk; end: 'open' | 'released' | CallCost }
+export type Held = { readonly ask: HoldInput; end: 'open' | 'released' | CallCost }
 
 /** The same, with what was asked and how it ended, in order. */
 export function keptSpend(): Spend & { readonly holds: readonly Held[] } {

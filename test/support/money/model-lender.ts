@@ -8,7 +8,7 @@ import type {
   ClosingReport,
   Flush,
   FlushResult,
-  LendAsk,
+  LendInput,
   Lender,
   LendReply,
   LimitState,
@@ -33,7 +33,7 @@ export class ModelLender {
   today: Day
   /** Requests that it was sent, by name. */
   readonly asked = { open: 0, lend: 0, pulse: 0, flush: 0, close: 0 }
-  readonly asks: LendAsk[] = []
+  readonly asks: LendInput[] = []
   readonly limits = new Map<string, Limits>()
   /** What broke the invariant; must stay empty. */
   readonly violations: string[] = []
@@ -134,7 +134,7 @@ export class ModelLender {
     }
   }
 
-  #lend(ask: LendAsk): LendReply | null {
+  #lend(ask: LendInput): LendReply | null {
     const journal = this.#journalOf(ask.journalId)
     if (journal.isClosed) return null
     if (journal.sequence === ask.sequence && journal.reply !== null) return journal.reply

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../../src/server/ports/money/journal.ts'
-import type { BookEntry, LendAsk, Lender, OpenTake } from '../../../src/server/ports/money/lending.ts'
+import type { BookEntry, LendInput, Lender, OpenTake } from '../../../src/server/ports/money/lending.ts'
 import type { AccountKind, Day, Span } from '../../../src/server/ports/money/money.ts'
 import type { Log } from '../../../src/server/ports/observe.ts'
 import { organizationAccount, workspaceAccount } from '../../../src/schemas/money/accounts.ts'
@@ -66,7 +66,7 @@ export class TestJournal {
     return this
   }
 
-  ask(accounts: Readonly<Record<string, number>>, more: Partial<LendAsk> = {}): LendAsk {
+  ask(accounts: Readonly<Record<string, number>>, more: Partial<LendInput> = {}): LendInput {
     const asks = Object.entries(accounts).map(([accountId, nano]) => ({
       accountId,
       needNano: nano,
@@ -83,7 +83,7 @@ export class TestJournal {
     }
   }
 
-  async lend(accounts: Readonly<Record<string, number>>, more: Partial<LendAsk> = {}) {
+  async lend(accounts: Readonly<Record<string, number>>, more: Partial<LendInput> = {}) {
     const reply = await this.#lender.lend(this.ask(accounts, more))
     if (reply === null) throw new Error('the journal has ended')
     return reply

@@ -1,7 +1,7 @@
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import type { Admitted } from '../../../src/server/limits/replies.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
-import type { RateAsk, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
+import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import { NO_LIMITS } from '../money/key-money.ts'
 
 /** Events in the order of a clock that only they move. */
@@ -119,7 +119,7 @@ export class ModelRedis {
     }
   }
 
-  #step({ key, limitRpm, want, giveBack }: RateAsk): RateGrant {
+  #step({ key, limitRpm, want, giveBack }: RateInput): RateGrant {
     const { now } = this.#simulation
     const burst = Math.max(1, limitRpm / 10)
     const perMs = limitRpm / 60_000

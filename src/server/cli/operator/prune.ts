@@ -32,10 +32,10 @@ async function pruneNow({ store }: DatabaseHandle, options: Options): Promise<vo
       steps,
       new Map(await Promise.all(steps.map(async (step) => [step.kind, await step.due()] as const))),
     )
-  const turns = openRetentionLeases(store)
-  await turns.hasten()
+  const leases = openRetentionLeases(store)
+  await leases.hasten()
   const report = await prune({
-    turns,
+    leases,
     steps,
     log: stderrLog,
     meters: { pruned: () => undefined },

@@ -1,7 +1,7 @@
 import type { AccountKind, Day, Span } from './money.ts'
 
 /** One account that a front needs money of. Whole nano-USD. */
-export interface AccountAsk {
+export interface AccountNeed {
   readonly accountId: string
   /** Nano-USD that all waiting calls need beyond the front's balance; at least 1. */
   readonly needNano: number
@@ -15,7 +15,7 @@ export interface AccountAsk {
  * One request for money, for all accounts that are short at the end of an event-loop tick. A front has one
  * request under way at a time, and repeats it until it is answered: the authority answers a sequence once.
  */
-export interface LendAsk {
+export interface LendInput {
   readonly journalId: string
   /** 1, 2, 3, … */
   readonly sequence: number
@@ -25,7 +25,7 @@ export interface LendAsk {
    */
   readonly day: Day
   readonly liveFronts: number
-  readonly accounts: readonly AccountAsk[]
+  readonly accounts: readonly AccountNeed[]
 }
 
 /** A finite limit of an account, after the grant. Whole nano-USD. */
@@ -154,7 +154,7 @@ export interface Lender {
   /** Makes the journal known to Postgres. @returns the day of the calendar */
   open(owner: JournalOwner): Promise<Day>
   /** Null: the journal was closed. */
-  lend(ask: LendAsk): Promise<LendReply | null>
+  lend(ask: LendInput): Promise<LendReply | null>
   pulse(accountIds: readonly string[]): Promise<Pulse>
   flush(flush: Flush): Promise<FlushResult>
   close(closing: Closing): Promise<ClosingReport>

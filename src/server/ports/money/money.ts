@@ -53,7 +53,7 @@ export interface Hold {
   release(): void
 }
 
-export interface HoldAsk {
+export interface HoldInput {
   readonly key: KeyRecord
   readonly bound: CostBound
   readonly facts: CallFacts
@@ -69,7 +69,7 @@ export interface HoldAsk {
  * draining, client_gone.
  */
 export interface Spend {
-  hold(ask: HoldAsk): Outcome<Hold> | Promise<Outcome<Hold>>
+  hold(ask: HoldInput): Outcome<Hold> | Promise<Outcome<Hold>>
 }
 
 /** The reason of a refusal. */

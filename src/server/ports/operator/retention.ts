@@ -24,7 +24,7 @@ export interface PruneStep {
    * yields the number of its rows; a run that breaks off leaves the rest to the next run. Rejects when the
    * store is away or another transaction holds a lock for too long.
    */
-  run(turn: RetentionLease): AsyncGenerator<number, PruneEnd, void>
+  run(lease: RetentionLease): AsyncGenerator<number, PruneEnd, void>
   /** Counts the rows that would be removed now, by reading them all. */
   due(): Promise<number>
   /** Instant of the oldest row that is kept, whether or not it is due; null when there is none. */
@@ -36,7 +36,7 @@ export interface RetentionLeases {
   /** @returns null when another process prunes, or has pruned a short time ago */
   begin(): Promise<RetentionLease | null>
   /** Gives the lease back; the next run is due in so many milliseconds. */
-  end(turn: RetentionLease, dueInMs: number): Promise<void>
+  end(lease: RetentionLease, dueInMs: number): Promise<void>
   /** Makes the next run due now, unless a process holds the lease. */
   hasten(): Promise<void>
 }

@@ -105,7 +105,7 @@ class Chain {
   #n: number
   #hash: Buffer
   /** Number of the last event that the chain's own events record as pruned. */
-  #told = 0
+  #prunedThrough = 0
   #fault: AuditFault | null = null
 
   constructor(head: Head) {
@@ -121,18 +121,18 @@ class Chain {
     if (n !== this.#n) return this.#blame(n < this.#n ? 'edited' : 'missing')
     this.#hash = createHash('sha256').update(this.#hash).update(row.text).digest()
     if (!this.#hash.equals(row.hash) || !isAsItSays(row)) return this.#blame('edited')
-    if (row.operation === AUDIT_PRUNE) this.#hear(row)
+    if (row.operation === AUDIT_PRUNE) this.#takePruning(row)
   }
 
   /**
    * Takes over what a pruning event records. An attacker who removes more rows cannot make the chain record
    * them as pruned.
    */
-  #hear({ text }: ChainRow): void {
+  #takePruning({ text }: ChainRow): void {
     const { after } = JSON.parse(text) as { readonly after: { readonly through_n?: unknown } | null }
     // An attacker who writes a chain anew may write any value here.
     if (typeof after?.through_n !== 'number') return this.#blame('edited')
-    this.#told = Math.max(this.#told, after.through_n)
+    this.#prunedThrough = Math.max(this.#prunedThrough, after.through_n)
   }
 
   /**
@@ -141,8 +141,8 @@ class Chain {
    */
   end(): AuditFault | null {
     if (this.#fault !== null) return this.#fault
-    if (Number(this.#head.pruned_n) > this.#told) {
-      this.#n = this.#told + 1
+    if (Number(this.#head.pruned_n) > this.#prunedThrough) {
+      this.#n = this.#prunedThrough + 1
       this.#blame('missing')
       return this.#fault
     }

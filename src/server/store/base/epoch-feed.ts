@@ -46,7 +46,7 @@ class Feed implements RunningEpochFeed {
   /** The last poll was not good. */
   #isAway = false
   /** The outage is logged: one outage has one log line. */
-  #isTold = false
+  #isLogged = false
   #polling: Promise<void> | null = null
   #isClosed = false
 
@@ -57,7 +57,7 @@ class Feed implements RunningEpochFeed {
       applicationName: `${store.options.applicationName}-epoch`,
     })
     this.#log = log
-    this.#leaveHints = hints?.subscribe((change) => this.#hear(change)) ?? (() => {})
+    this.#leaveHints = hints?.subscribe((change) => this.#takeHint(change)) ?? (() => {})
     this.#timer = setInterval(() => void this.#pollOnce(), pollMs)
     this.#timer.unref()
     void this.#pollOnce()
@@ -95,9 +95,9 @@ class Feed implements RunningEpochFeed {
    * installations on one Redis), so the number itself is believed only from the store. The store is asked at
    * once: another revocation may lie between.
    */
-  #hear(change: Invalidation): void {
+  #takeHint(change: Invalidation): void {
     if (this.#isClosed) return
-    this.#tell(change)
+    this.#notify(change)
     if (change.n <= this.#epoch) return
     // A poll under way may have read before this change committed.
     if (this.#polling === null) void this.#pollOnce()
@@ -128,26 +128,26 @@ class Feed implements RunningEpochFeed {
       // A single slow poll means a busy machine, for example while a front starts; the overdue time begins to
       // count with the second one.
       const isOutage = this.#isAway || !(problem instanceof StoreSlow)
-      if (!this.#isClosed && !this.#isTold && isOutage) {
+      if (!this.#isClosed && !this.#isLogged && isOutage) {
         this.#log.warn('epoch.away', { cause: problem })
-        this.#isTold = true
+        this.#isLogged = true
       }
       this.#isAway = true
       return
     }
     if (this.#isClosed) return
-    if (this.#isTold)
+    if (this.#isLogged)
       this.#log.info('epoch.back', {
         awayMs: Date.now() - Math.max(this.#lastGoodPollAtMs, this.#openedAtMs),
       })
     this.#isAway = false
-    this.#isTold = false
-    this.#obey(seen, rows)
+    this.#isLogged = false
+    this.#apply(seen, rows)
     // The wall clock, since grace is counted across a sleep of the machine too.
     this.#lastGoodPollAtMs = Date.now()
   }
 
-  #obey(seen: number, rows: readonly PolledRow[]): void {
+  #apply(seen: number, rows: readonly PolledRow[]): void {
     const epoch = Number(rows[0]?.epoch ?? 0)
     const changes = rows.flatMap(({ n, kind, id }) =>
       n === null || kind === null || id === null ? [] : [{ n: Number(n), kind, id }],
@@ -158,12 +158,12 @@ class Feed implements RunningEpochFeed {
       changes.length === epoch - seen &&
       changes.length <= INVALIDATIONS_READ_MAX
     // Not complete: the first poll, rows pruned meanwhile, too many rows, or a database that was set back.
-    if (!isWhole) this.#tell({ kind: 'everything' })
-    else for (const change of changes) this.#tell(change)
+    if (!isWhole) this.#notify({ kind: 'everything' })
+    else for (const change of changes) this.#notify(change)
     this.#epoch = epoch
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

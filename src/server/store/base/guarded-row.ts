@@ -133,7 +133,7 @@ function batchesOf<S extends string>({
     kept === undefined ? sql`` : sql`, ${sql(kept)} = COALESCE(held.kept, t.${sql(kept)})`
   /** `held`: rows of the claims that this process still holds. */
   const heldOf = (sql: Queryable, claims: readonly Counted[]) => sql`
-    x AS MATERIALIZED (SELECT * FROM json_to_recordset(${told(claims)}::text::json)
+    x AS MATERIALIZED (SELECT * FROM json_to_recordset(${jsonOf(claims)}::text::json)
       AS x(id text, attempt integer, kept integer)),
     held AS MATERIALIZED (
       SELECT t.id, x.kept FROM ${sql(table)} t JOIN x ON x.id = t.id AND x.attempt = t.attempt WHERE ${isOpen(sql)} ORDER BY t.id FOR UPDATE OF t)`
@@ -173,7 +173,7 @@ function batchesOf<S extends string>({
 
 type Returned = Readonly<Record<string, unknown>>
 
-function told(claims: readonly Counted[]): string {
+function jsonOf(claims: readonly Counted[]): string {
   return JSON.stringify(claims.map(({ id, attempt, kept }) => ({ id, attempt, kept })))
 }
 

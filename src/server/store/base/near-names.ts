@@ -9,8 +9,8 @@ type Refused = ReturnType<typeof fail>
  * A failure that repeats the unknown name and offers similar names. C39. @param names that the caller may see
  * anyway
  */
-export function unknownName(name: FailureName, asked: string, names: readonly string[]): Refused {
-  return fail(name, { detail: `You asked for ${shown(asked)}.${hintOf(nearest(asked, names))}` })
+export function unknownName(failure: FailureName, unknown: string, names: readonly string[]): Refused {
+  return fail(failure, { detail: `You asked for ${shown(unknown)}.${hintOf(nearest(unknown, names))}` })
 }
 
 /**

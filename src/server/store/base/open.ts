@@ -72,7 +72,7 @@ export class Store {
     })
     try {
       const answer = Promise.resolve(run(this.#current))
-      this.#hearOf(answer)
+      this.#noteAnswer(answer)
       return await Promise.race([answer, late])
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()
@@ -107,14 +107,14 @@ export class Store {
     return Object.assign(sql, {
       begin: (...given: readonly unknown[]): Promise<unknown> => {
         const outcome = begin(...given)
-        this.#hearOf(outcome)
+        this.#noteAnswer(outcome)
         return outcome
       },
     })
   }
 
   /** Any answer counts, however late, and a refusal too: the server that answers is reachable. */
-  #hearOf(answer: Promise<unknown>): void {
+  #noteAnswer(answer: Promise<unknown>): void {
     answer.then(
       () => {
         this.#answeredAt = performance.now()

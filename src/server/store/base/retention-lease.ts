@@ -3,7 +3,10 @@ import type { RetentionLease, RetentionLeases } from '../../ports/operator/reten
 import { guardedRows } from './guarded-row.ts'
 import type { Store, Transaction } from './open.ts'
 
-const turnRows = guardedRows<'resting' | 'running'>({ table: 'retention', claimable: ['resting', 'running'] })
+const leaseRows = guardedRows<'resting' | 'running'>({
+  table: 'retention',
+  claimable: ['resting', 'running'],
+})
 /** Id of the only row. */
 const ALL = 'all'
 
@@ -11,13 +14,13 @@ const ALL = 'all'
 export function openRetentionLeases({ sql }: Store): RetentionLeases {
   return {
     async begin() {
-      const claim = await turnRows.claim(sql, ALL, PRUNE_LEASE_MS)
-      return claim === null ? null : turnRows.advance(sql, claim, 'running')
+      const claim = await leaseRows.claim(sql, ALL, PRUNE_LEASE_MS)
+      return claim === null ? null : leaseRows.advance(sql, claim, 'running')
     },
-    async end(turn, dueInMs) {
+    async end(lease, dueInMs) {
       await sql.begin(async (tx) => {
-        const resting = await turnRows.advance(tx, { ...turn, state: 'running' }, 'resting')
-        if (resting !== null) await turnRows.release(tx, resting, dueInMs)
+        const resting = await leaseRows.advance(tx, { ...lease, state: 'running' }, 'resting')
+        if (resting !== null) await leaseRows.release(tx, resting, dueInMs)
       })
     },
     async hasten() {
@@ -30,6 +33,6 @@ export function openRetentionLeases({ sql }: Store): RetentionLeases {
  * To be called first in the transaction of each batch: until its commit no other process can take the lease.
  * @returns false when another process has the lease
  */
-export function holdTurn(tx: Transaction, turn: RetentionLease): Promise<boolean> {
-  return turnRows.renew(tx, { ...turn, state: 'running' }, PRUNE_LEASE_MS)
+export function renewLease(tx: Transaction, lease: RetentionLease): Promise<boolean> {
+  return leaseRows.renew(tx, { ...lease, state: 'running' }, PRUNE_LEASE_MS)
 }

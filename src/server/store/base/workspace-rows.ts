@@ -48,7 +48,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
   }
 }
 
-interface Told {
+interface AuditedChange {
   readonly before: Workspace | null
   readonly after: Workspace | null
   /** Facts of objects that the change removed too. */
@@ -56,7 +56,7 @@ interface Told {
 }
 
 /** The audit event of a change. */
-export function workspaceEvent(by: WorkspaceActor, { before, after, more = {} }: Told): AuditEvent {
+export function workspaceEvent(by: WorkspaceActor, { before, after, more = {} }: AuditedChange): AuditEvent {
   const workspace = after ?? before
   if (workspace === null) throw new Error('an event is of a workspace')
   return {
@@ -66,12 +66,12 @@ export function workspaceEvent(by: WorkspaceActor, { before, after, more = {} }:
     outcome: 'changed',
     objectKind: 'workspace',
     objectId: workspace.id,
-    before: before === null ? null : { ...told(before), ...more },
-    after: after === null ? null : told(after),
+    before: before === null ? null : { ...toAudit(before), ...more },
+    after: after === null ? null : toAudit(after),
   }
 }
 
-function told(workspace: Workspace): object {
+function toAudit(workspace: Workspace): object {
   return {
     name: workspace.name,
     slug: workspace.slug,

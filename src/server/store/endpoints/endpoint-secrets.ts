@@ -20,14 +20,14 @@ export async function changingSecrets<T>(
   change: SecretChange,
   work: (tx: Transaction) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  let told: Invalidation | null = null
+  let invalidation: Invalidation | null = null
   const done = await store.sql.begin<Outcome<T>>(async (tx) => {
     const isUsed = isProviderKey(change) || (await isUsedByEndpoint(tx, change))
     const outcome = await work(tx)
-    if (isUsed && outcome.ok) told = await bump(tx, 'vault', change.scope.workspaceId)
+    if (isUsed && outcome.ok) invalidation = await bump(tx, 'vault', change.scope.workspaceId)
     return outcome
   })
-  if (told !== null) await publish?.(told)
+  if (invalidation !== null) await publish?.(invalidation)
   return done
 }
 

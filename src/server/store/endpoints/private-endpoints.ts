@@ -186,16 +186,16 @@ class EndpointStore implements PrivateEndpoints {
     const isGone = set['deleted_at'] !== undefined
     await appendAudit(tx, endpointEvent(by, before, isGone ? null : after))
     const isLive = before.status === 'active' || after.status === 'active'
-    const told =
+    const change =
       isLive && after.workspace_id !== null ? await bump(tx, 'private_endpoint', after.workspace_id) : null
-    return ok({ endpoint: endpointOf(after), told })
+    return ok({ endpoint: endpointOf(after), change })
   }
 
   async #transact(work: (tx: Transaction) => Promise<Outcome<Written>>): Promise<Outcome<PrivateEndpoint>> {
     const written = await this.#begin(work)
     if (!written.ok) return written
-    const { endpoint, told } = written.value
-    if (told !== null) await this.#hints.publish(told)
+    const { endpoint, change } = written.value
+    if (change !== null) await this.#hints.publish(change)
     return ok(endpoint)
   }
 
@@ -207,7 +207,7 @@ class EndpointStore implements PrivateEndpoints {
 interface Written {
   readonly endpoint: PrivateEndpoint
   /** The invalidation for the fronts; null for an endpoint that fronts do not cache. */
-  readonly told: Invalidation | null
+  readonly change: Invalidation | null
 }
 
 /**

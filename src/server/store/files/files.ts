@@ -85,16 +85,16 @@ class FileStore implements Files {
   }
 
   async begin(input: UploadInput): Promise<Outcome<Begun>> {
-    const patience = new Backoff(this.#options)
+    const backoff = new Backoff(this.#options)
     const waiter = this.#waiters.waiter(input)
     try {
-      return await this.#begin(input, patience, waiter)
+      return await this.#begin(input, backoff, waiter)
     } finally {
       waiter.leave()
     }
   }
 
-  async #begin(input: UploadInput, patience: Backoff, waiter: Waiter): Promise<Outcome<Begun>> {
+  async #begin(input: UploadInput, backoff: Backoff, waiter: Waiter): Promise<Outcome<Begun>> {
     for (;;) {
       const tried = await tryBegin(this.#lane, input, {
         quotaBytes: this.#quotaBytes,
@@ -112,7 +112,7 @@ class FileStore implements Files {
         : this.#quotaWaitMs
       const mayChange = isRunning || found.mayFit
       if (mayChange && waitMs > 0 && !waiter.enter()) return fail('busy', { retryAfterS: 1 })
-      if (mayChange && (await patience.wait(waitMs, input.signal))) continue
+      if (mayChange && (await backoff.wait(waitMs, input.signal))) continue
       if (input.signal?.aborted === true) return { ok: false, failure: endedBy(input.signal) }
       return isRunning ? fail('idempotency_running', { retryAfterS: 5 }) : full(found.quotaBytes)
     }
@@ -122,7 +122,7 @@ class FileStore implements Files {
     const own = this.#uploads.get(upload.id)
     if (own === undefined) return fail('upload_lost')
     if (bytes <= own.reservedBytes) return ok(null)
-    const patience = new Backoff(this.#options)
+    const backoff = new Backoff(this.#options)
     for (;;) {
       const taken = await this.#reserveUpTo(own, bytes)
       if (!taken.ok) return taken
@@ -130,7 +130,7 @@ class FileStore implements Files {
       const chance = await this.#chanceOf(own, countedBytes(bytes) - own.reservedBytes)
       if (!chance.ok) return chance
       const { mayFit, isYoungest, quotaBytes } = chance.value
-      if (mayFit && (await patience.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
+      if (mayFit && (await backoff.wait(this.#quotaWaitMs * (isYoungest ? 1 : 2), signal))) continue
       if (signal?.aborted === true) return { ok: false, failure: endedBy(signal) }
       // Uploads that gave way or settled before the look above may have left room.
       const last = await this.#reserveUpTo(own, bytes)
@@ -171,7 +171,7 @@ class FileStore implements Files {
   }
 
   async claimPath(upload: PendingFile, to: ClaimInput): Promise<Outcome<PathClaim>> {
-    const patience = new Backoff(this.#options)
+    const backoff = new Backoff(this.#options)
     const waiter = this.#waiters.waiter({ workspaceId: upload.workspaceId, idempotency: null })
     const waitMs = this.#options.containerWaitMs ?? CONTAINER_WAIT_MS_MAX
     try {
@@ -192,7 +192,7 @@ class FileStore implements Files {
           if (!extended.ok) return extended
           continue
         }
-        if (waiter.enter() && (await patience.wait(waitMs, to.signal))) continue
+        if (waiter.enter() && (await backoff.wait(waitMs, to.signal))) continue
         return to.signal?.aborted === true
           ? { ok: false, failure: endedBy(to.signal) }
           : fail('busy', { retryAfterS: 1 })

@@ -18,7 +18,7 @@ import { bump } from '../base/epoch.ts'
 import { keyEvent } from './key-audit.ts'
 import { holdIntern } from '../workspaces/intern-owners.ts'
 import { bearKey } from './key-births.ts'
-import { findLocked, lookAt, type Told } from './key-locks.ts'
+import { findLocked, lookAt, type KeyResult } from './key-locks.ts'
 import { setKeyLimit, tellOfLimits } from './key-limits.ts'
 import { rotateKey } from './key-rotation.ts'
 import { findKey, managedKeysOf, placedKeys, type PlacedRow } from './key-rows.ts'
@@ -36,8 +36,10 @@ export interface ApiKeyDeps {
 
 /** API keys as rows of the store. */
 export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyDeps): ApiKeys {
-  const change = async <T>(work: (tx: Transaction) => Promise<Outcome<Told<T>>>): Promise<Outcome<T>> => {
-    const done = await reach(() => store.sql.begin<Outcome<Told<T>>>(work))
+  const change = async <T>(
+    work: (tx: Transaction) => Promise<Outcome<KeyResult<T>>>,
+  ): Promise<Outcome<T>> => {
+    const done = await reach(() => store.sql.begin<Outcome<KeyResult<T>>>(work))
     if (!done.ok) return done
     await Promise.all(done.value.changes.map(publish))
     return ok(done.value.value)
@@ -74,7 +76,7 @@ async function list(sql: Queryable, input: KeyPageInput): Promise<Outcome<readon
 
 type Birth = NewApiKey & { readonly rateLimitRpm: number | null; readonly caps: Caps | undefined }
 
-async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outcome<Told<MadeKey>>> {
+async function create(tx: Transaction, input: Birth, by: KeyActor): Promise<Outcome<KeyResult<MadeKey>>> {
   const {
     kind,
     name,
@@ -134,7 +136,10 @@ interface Update {
   readonly by: KeyActor
 }
 
-async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Outcome<Told<ManagedKey>>> {
+async function update(
+  tx: Transaction,
+  { ref, changes, by }: Update,
+): Promise<Outcome<KeyResult<ManagedKey>>> {
   const found = await findLocked(tx, ref)
   if (found === null) return UNKNOWN
   const { accountId, key: before } = found
@@ -156,13 +161,16 @@ async function update(tx: Transaction, { ref, changes, by }: Update): Promise<Ou
   if (areLimits) await setKeyLimit(tx, accountId, { limitNano, limitReset, countsByok })
   const after = await lookAt(tx, ref.hash)
   await appendAudit(tx, keyEvent(by, { before, after }))
-  const told = areLimits ? await tellOfLimits(tx, accountId) : []
+  const invalidations = areLimits ? await tellOfLimits(tx, accountId) : []
   // An expired key is not among the keys that use the account, but it is the key that was changed.
-  const isTold = told.some(({ id }) => id === ref.hash)
-  return ok({ value: after, changes: isTold ? told : [...told, await bump(tx, 'key', ref.hash)] })
+  const isIncluded = invalidations.some(({ id }) => id === ref.hash)
+  return ok({
+    value: after,
+    changes: isIncluded ? invalidations : [...invalidations, await bump(tx, 'key', ref.hash)],
+  })
 }
 
-async function remove(tx: Transaction, ref: KeyRef, by: KeyActor): Promise<Outcome<Told<null>>> {
+async function remove(tx: Transaction, ref: KeyRef, by: KeyActor): Promise<Outcome<KeyResult<null>>> {
   const before = await findKey(tx, ref)
   if (before === null) return UNKNOWN
   const { count } =

@@ -141,7 +141,7 @@ export async function endKey(tx: Transaction, hash: string): Promise<Invalidatio
 async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<readonly KeyRecord[]> {
   // The hashes are one text, so that any number of them is one prepared statement; the client cannot send
   // arrays without their types.
-  const asked = hashes.join(',')
+  const hashList = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
       wa.counts_byok AS workspace_counts_byok, coalesce(ka.counts_byok, false) AS key_counts_byok,
@@ -151,10 +151,10 @@ async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<read
     FROM (
       SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, scopes,
         account_id
-      FROM api_keys WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+      FROM api_keys WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
       UNION ALL
       SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id
-      FROM scim_tokens WHERE hash = ANY(string_to_array(${asked}, ',')) AND revoked_at IS NULL
+      FROM scim_tokens WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
     ) k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
     JOIN workspaces w ON w.id = COALESCE(k.workspace_id, d.id) AND w.deleted_at IS NULL

@@ -22,8 +22,8 @@ export function keyEvent(by: KeyActor, { before, after }: KeyChange): AuditEvent
     outcome: 'changed',
     objectKind: 'key',
     objectId: hash,
-    before: before === null ? null : told(before),
-    after: after === null ? null : told(after),
+    before: before === null ? null : toAudit(before),
+    after: after === null ? null : toAudit(after),
   }
 }
 
@@ -38,11 +38,11 @@ export function rotationEvent(
 ): AuditEvent {
   return {
     ...keyEvent(by, { before, after }),
-    after: { ...told(after), successor: { hash: successor.hash, ...told(successor) } },
+    after: { ...toAudit(after), successor: { hash: successor.hash, ...toAudit(successor) } },
   }
 }
 
-function told(key: ManagedKey): object {
+function toAudit(key: ManagedKey): object {
   return {
     kind: key.kind,
     name: key.name,

@@ -5,7 +5,7 @@ import { findKey, findKeyRow } from './key-rows.ts'
 import type { Transaction } from '../base/open.ts'
 
 /** The result of a change, and the invalidations for the fronts. */
-export interface Told<T> {
+export interface KeyResult<T> {
   readonly value: T
   readonly changes: readonly Invalidation[]
 }

@@ -6,12 +6,12 @@ import { holdRoom } from '../base/caps.ts'
 import { bump } from '../base/epoch.ts'
 import { rotationEvent } from './key-audit.ts'
 import { bearSuccessor } from './key-births.ts'
-import { findLocked, lookAt, type Told } from './key-locks.ts'
+import { findLocked, lookAt, type KeyResult } from './key-locks.ts'
 import { findKeyRow, type KeyRow } from './key-rows.ts'
 import type { Transaction } from '../base/open.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
 
-export interface RotationAsk {
+export interface RotationInput {
   readonly ref: KeyRef
   readonly input: Rotation
   readonly by: KeyActor
@@ -24,8 +24,8 @@ export interface RotationAsk {
  */
 export async function rotateKey(
   tx: Transaction,
-  { ref, input, by, caps }: RotationAsk,
-): Promise<Outcome<Told<RotatedKey>>> {
+  { ref, input, by, caps }: RotationInput,
+): Promise<Outcome<KeyResult<RotatedKey>>> {
   // The removal of a workspace locks the workspace before its interns, and the interns before their keys. A
   // rotation must keep that order.
   const seen = await findKeyRow(tx, ref)

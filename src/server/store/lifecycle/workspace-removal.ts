@@ -51,10 +51,10 @@ export async function removeWorkspace(
     events.push(workspaceEvent(by, { before: heir, after: { ...heir, isDefault: true } }))
   }
   await appendAudit(tx, ...events)
-  const told = [await bump(tx, 'workspace', id)]
-  if (hasLiveEndpoint) told.push(await bump(tx, 'private_endpoint', id))
-  if (heir !== null) told.push(await bump(tx, 'organization', organizationId))
-  return ok(told)
+  const invalidations = [await bump(tx, 'workspace', id)]
+  if (hasLiveEndpoint) invalidations.push(await bump(tx, 'private_endpoint', id))
+  if (heir !== null) invalidations.push(await bump(tx, 'organization', organizationId))
+  return ok(invalidations)
 }
 
 const ONLY_ONE = 'It is the only one, which cannot be deleted.'

@@ -95,7 +95,7 @@ export async function bumpLimits(
  * Whether every live front has reported an epoch: until then some may spend by the limits of before. Hints
  * arrive within milliseconds, so that a caller that changed a limit can wait for the fronts.
  */
-export async function isObeyed(sql: Queryable, epoch: number, waitMs = 0): Promise<boolean> {
+export async function isApplied(sql: Queryable, epoch: number, waitMs = 0): Promise<boolean> {
   const endsAt = performance.now() + waitMs
   for (;;) {
     if ((await frontsAt(sql, epoch)).behind === 0) return true

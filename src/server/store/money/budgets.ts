@@ -17,7 +17,7 @@ import { SPANS } from '../../ports/money/money.ts'
 import {
   bumpLimits,
   countedNano,
-  isObeyed,
+  isApplied,
   isWithin,
   putLimit,
   readAccounts,
@@ -36,14 +36,14 @@ export interface BudgetDeps {
   /** Informs the fronts at once; the epoch informs them in any case. */
   readonly hints: Pick<Hints, 'publish'>
   /** Milliseconds that a change waits for the fronts. */
-  readonly obeyedWaitMs?: number
+  readonly appliedWaitMs?: number
 }
 
 /** Budgets are limits of their workspace's account. */
 export function openBudgets({
   store,
   hints,
-  obeyedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
+  appliedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
 }: BudgetDeps): Budgets {
   const { sql } = store
   return {
@@ -52,8 +52,8 @@ export function openBudgets({
         const place = await find(sql, ref)
         if (!place.ok) return place
         const { account } = place.value
-        const isTold = await isObeyed(sql, account.limitsEpoch)
-        const budgets = inOrder(account.limits).map((limit) => budgetOf(place.value, limit, isTold))
+        const areApplied = await isApplied(sql, account.limitsEpoch)
+        const budgets = inOrder(account.limits).map((limit) => budgetOf(place.value, limit, areApplied))
         return ok({ budgets, countsByok: account.countsByok })
       }),
     get: (ref) =>
@@ -64,7 +64,7 @@ export function openBudgets({
         const limit = account.limits.find(({ span }) => span === ref.span)
         if (limit === undefined) return fail('budget_unknown')
         return ok({
-          budget: budgetOf(place.value, limit, await isObeyed(sql, account.limitsEpoch)),
+          budget: budgetOf(place.value, limit, await isApplied(sql, account.limitsEpoch)),
           countsByok: account.countsByok,
         })
       }),
@@ -74,7 +74,7 @@ export function openBudgets({
       const { change, place, limit } = changed.value
       await hints.publish(change)
       // The budget is committed, whatever this look finds.
-      const obeyed = await reach(async () => ok(await isObeyed(sql, change.n, obeyedWaitMs)))
+      const obeyed = await reach(async () => ok(await isApplied(sql, change.n, appliedWaitMs)))
       return ok<OneBudget>({
         budget: budgetOf(place, limit, obeyed.ok && obeyed.value),
         countsByok: place.account.countsByok,
@@ -116,7 +116,10 @@ async function put(
   const after = await read(tx, workspaceId)
   const limit = after.limits.find(({ span }) => span === ref.span)
   if (limit === undefined) throw new Error('the limit is not there')
-  const change = { before: before === undefined ? null : told(account, before), after: told(after, limit) }
+  const change = {
+    before: before === undefined ? null : toAudit(account, before),
+    after: toAudit(after, limit),
+  }
   await appendAudit(tx, budgetEvent(by, place.value, { ...change, budgetId: limit.id }))
   return ok({
     place: { workspaceId, account: after },
@@ -138,7 +141,7 @@ async function remove(
   await tx`DELETE FROM account_limits WHERE account_id = ${account.id} AND span = ${ref.span}`
   await appendAudit(
     tx,
-    budgetEvent(by, place.value, { before: told(account, limit), after: null, budgetId: limit.id }),
+    budgetEvent(by, place.value, { before: toAudit(account, limit), after: null, budgetId: limit.id }),
   )
   return ok(await bumpLimits(tx, account.id, { kind: 'workspace', id: workspaceId }))
 }
@@ -202,7 +205,7 @@ function inOrder(limits: readonly AccountLimit[]): readonly AccountLimit[] {
   return limits.toSorted((one, other) => SPANS.indexOf(one.span) - SPANS.indexOf(other.span))
 }
 
-function budgetOf({ workspaceId, account }: Place, limit: AccountLimit, isObeyedByAll: boolean): Budget {
+function budgetOf({ workspaceId, account }: Place, limit: AccountLimit, isAppliedByAll: boolean): Budget {
   const { span } = limit
   const resetsAt = resetsAtMs(span, account.day)
   return {
@@ -213,7 +216,7 @@ function budgetOf({ workspaceId, account }: Place, limit: AccountLimit, isObeyed
     spentNano: countedNano(account, span),
     lentNano: account.lent[span],
     resetsAt: resetsAt === null ? null : new Date(resetsAt),
-    isEffective: isObeyedByAll && isWithin(account, limit),
+    isEffective: isAppliedByAll && isWithin(account, limit),
     createdAt: limit.createdAt,
     updatedAt: limit.updatedAt,
   }
@@ -243,6 +246,6 @@ function budgetEvent(
 }
 
 /** The budget as the audit log shows it. */
-function told({ countsByok }: AccountNow, { span, limitNano }: AccountLimit): object {
+function toAudit({ countsByok }: AccountNow, { span, limitNano }: AccountLimit): object {
   return { reset_interval: span, limit_usd: usdOfNano(limitNano), include_byok_in_budgets: countsByok }
 }

@@ -9,7 +9,7 @@ import type { CreditEntry, Credits, CreditState, CreditInput } from '../../ports
 import type { Invalidation } from '../../ports/keys/keys.ts'
 import {
   bumpLimits,
-  isObeyed,
+  isApplied,
   isWithin,
   putLimit,
   readAccounts,
@@ -27,14 +27,14 @@ import { reach } from '../base/translate.ts'
 export function openCredits({
   store,
   hints,
-  obeyedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
+  appliedWaitMs = LIMITS_APPLIED_WAIT_MS_MAX,
 }: BudgetDeps): Credits {
   const { sql } = store
   return {
     get: (organizationId) =>
       reach(async () => {
         const account = await read(sql, organizationId)
-        return ok(stateOf(account, await isObeyed(sql, account.limitsEpoch)))
+        return ok(stateOf(account, await isApplied(sql, account.limitsEpoch)))
       }),
     async add(input, by) {
       const booked = await reach(() => sql.begin((tx) => add(tx, input, by)))
@@ -43,7 +43,7 @@ export function openCredits({
       if (change !== null) await hints.publish(change)
       // The entry is committed, whatever this look finds.
       const obeyed = await reach(async () =>
-        ok(await isObeyed(sql, change?.n ?? account.limitsEpoch, obeyedWaitMs)),
+        ok(await isApplied(sql, change?.n ?? account.limitsEpoch, appliedWaitMs)),
       )
       return ok({ entry, state: stateOf(account, obeyed.ok && obeyed.value) })
     },
@@ -91,7 +91,7 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
   const entry = await book(tx, { ...booking, kind: amountNano > 0n ? 'top_up' : 'correction' })
   await putLimit(tx, account.id, { span: 'lifetime', limitNano: totalNano })
   const after = await read(tx, organizationId)
-  const told = {
+  const entryFields = {
     kind: entry.kind,
     amount_usd: usdOfNano(amountNano),
     note: entry.note,
@@ -105,7 +105,7 @@ async function add(tx: Transaction, input: CreditInput, by: LimitActor): Promise
     objectKind: 'credit',
     objectId: entry.id,
     before: limit === undefined ? null : { total_credits: usdOfNano(limit.limitNano) },
-    after: told,
+    after: entryFields,
   })
   return ok({
     entry,
@@ -156,14 +156,14 @@ function limitOf({ limits }: AccountNow): AccountLimit | undefined {
   return limits.find(({ span }) => span === 'lifetime')
 }
 
-function stateOf(account: AccountNow, isObeyedByAll: boolean): CreditState {
+function stateOf(account: AccountNow, isAppliedByAll: boolean): CreditState {
   const limit = limitOf(account)
   return {
     creditNano: limit?.limitNano ?? 0n,
     usedNano: account.spent.lifetime,
     lentNano: account.lent.lifetime,
     isUnlimited: limit === undefined,
-    isEffective: isObeyedByAll && (limit === undefined || isWithin(account, limit)),
+    isEffective: isAppliedByAll && (limit === undefined || isWithin(account, limit)),
   }
 }
 

@@ -124,12 +124,12 @@ export function presetEvent(by: PresetActor, before: PresetRow | null, after: Pr
     outcome: 'changed',
     objectKind: 'preset',
     objectId: after.id,
-    before: before === null ? null : told(before),
-    after: told(after),
+    before: before === null ? null : toAudit(before),
+    after: toAudit(after),
   }
 }
 
-function told(row: PresetRow): object {
+function toAudit(row: PresetRow): object {
   return {
     slug: row.slug,
     status: row.status,

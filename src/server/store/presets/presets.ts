@@ -44,8 +44,8 @@ export function openPresets(store: Store, publish: Hints['publish']): Presets {
   const change = async (work: (tx: Transaction) => Promise<Outcome<Written>>): Promise<Outcome<Preset>> => {
     const written = await reach(() => losing(() => store.sql.begin<Outcome<Written>>(work)))
     if (!written.ok) return written
-    const { preset, told } = written.value
-    if (told !== null) await publish(told)
+    const { preset, invalidation } = written.value
+    if (invalidation !== null) await publish(invalidation)
     return ok(preset)
   }
   return {
@@ -84,7 +84,7 @@ export function openPresetRows(store: Store): PresetRows {
 interface Written {
   readonly preset: Preset
   /** Null: nothing was changed. */
-  readonly told: Invalidation | null
+  readonly invalidation: Invalidation | null
 }
 
 /**
@@ -162,7 +162,8 @@ async function designate(tx: Transaction, { ref, version, by }: Designation): Pr
   const designated = await among(tx, before, version)
   if (designated === null) return fail('preset_version_unknown')
   if (before.status === 'archived') return fail('preset_archived')
-  if (before.designated_version === version) return ok({ preset: presetOf(before, designated), told: null })
+  if (before.designated_version === version)
+    return ok({ preset: presetOf(before, designated), invalidation: null })
   const [after] = await tx<PresetRow[]>`
     UPDATE presets SET designated_version = ${version}, updated_at = clock_timestamp() WHERE id = ${before.id} RETURNING *`
   if (after === undefined) throw new Error('a locked row is gone')
@@ -173,7 +174,7 @@ async function archive(tx: Transaction, ref: PresetRef, by: PresetActor): Promis
   const before = await holdPreset(tx, ref)
   if (before === null) return presetUnknown(tx, ref)
   const { designated } = await wholeOf(tx, before)
-  if (before.status === 'archived') return ok({ preset: presetOf(before, designated), told: null })
+  if (before.status === 'archived') return ok({ preset: presetOf(before, designated), invalidation: null })
   const [after] = await tx<PresetRow[]>`
     UPDATE presets SET status = 'archived', status_updated_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE id = ${before.id} RETURNING *`
@@ -195,8 +196,8 @@ interface Done {
 
 async function written(tx: Transaction, { by, before, after, designated }: Done): Promise<Outcome<Written>> {
   await appendAudit(tx, presetEvent(by, before, after))
-  const told = await bump(tx, 'preset', `${after.workspace_id}/${after.slug}`)
-  return ok({ preset: presetOf(after, designated), told })
+  const invalidation = await bump(tx, 'preset', `${after.workspace_id}/${after.slug}`)
+  return ok({ preset: presetOf(after, designated), invalidation })
 }
 
 async function pageOf(
@@ -253,10 +254,10 @@ interface LoadRow {
 async function load(sql: Queryable, ref: PresetRef, version: number | null): Promise<LoadedPreset | null> {
   const named = presetNamed(sql, ref)
   if (named === null) return null
-  const wished = version === null ? sql`p.designated_version` : sql`${version}::bigint`
+  const wanted = version === null ? sql`p.designated_version` : sql`${version}::bigint`
   const [row] = await sql<LoadRow[]>`
     SELECT p.id, p.status, p.designated_version, p.latest_version, v.config
-    FROM presets p LEFT JOIN preset_versions v ON v.preset_id = p.id AND v.version = ${wished} WHERE ${named}`
+    FROM presets p LEFT JOIN preset_versions v ON v.preset_id = p.id AND v.version = ${wanted} WHERE ${named}`
   if (row === undefined) return null
   const { id, status, designated_version: designated, latest_version: latest, config } = row
   return { head: { id, isArchived: status === 'archived', designated, latest }, config }

@@ -140,9 +140,9 @@ function termOf(toSql: TermToSql, path: string, term: FilterTerm): Outcome<Condi
     return refuse('A value of it has the character U+0000.')
   const isTest = op !== 'pr' && value === null
   if (isTest && op !== 'eq' && op !== 'ne') return unfit(path, op)
-  const asked: FilterTerm = isTest ? { op: 'pr', value: null } : term
-  if (toSql(PROBE, asked) === null) return unfit(path, op)
-  const made = (sql: Queryable): Fragment => toSql(sql, asked) ?? sql`FALSE`
+  const tested: FilterTerm = isTest ? { op: 'pr', value: null } : term
+  if (toSql(PROBE, tested) === null) return unfit(path, op)
+  const made = (sql: Queryable): Fragment => toSql(sql, tested) ?? sql`FALSE`
   return ok(isTest && op === 'eq' ? (sql) => sql`NOT coalesce(${made(sql)}, FALSE)` : made)
 }
 

@@ -25,7 +25,7 @@ export function mappingOf(row: MappingRow): GroupMapping {
   }
 }
 
-interface Told {
+interface AuditedChange {
   readonly before: GroupMapping | null
   readonly after: GroupMapping | null
   /** Counts of the grants that changed. */
@@ -33,7 +33,7 @@ interface Told {
 }
 
 /** The audit event of a change. */
-export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: Told): AuditEvent {
+export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: AuditedChange): AuditEvent {
   const mapping = after ?? before
   if (mapping === null) throw new Error('an event is of a mapping')
   return {
@@ -45,11 +45,11 @@ export function mappingEvent(by: WorkspaceActor, { before, after, more = {} }: T
     outcome: 'changed',
     objectKind: 'group_mapping',
     objectId: mapping.id,
-    before: before === null ? null : { ...told(before), ...(after === null ? more : {}) },
-    after: after === null ? null : { ...told(after), ...more },
+    before: before === null ? null : { ...toAudit(before), ...(after === null ? more : {}) },
+    after: after === null ? null : { ...toAudit(after), ...more },
   }
 }
 
-function told({ groupId, workspaceId, role }: GroupMapping): object {
+function toAudit({ groupId, workspaceId, role }: GroupMapping): object {
   return { scim_group_id: groupId, workspace_id: workspaceId, role }
 }

@@ -44,7 +44,7 @@ export function groupOf(row: GroupRow): ScimGroup {
 
 type Named = Pick<ScimGroup, 'id' | 'displayName' | 'externalId'>
 
-interface Told {
+interface AuditedChange {
   readonly before: Named | null
   readonly after: Named | null
   readonly added?: ReadonlySet<string>
@@ -56,7 +56,7 @@ interface Told {
 /** The audit event of a change: the number of members that changed, and the first of their ids. */
 export function groupEvent(
   by: DirectoryActor,
-  { before, after, added = NOBODY, removed = NOBODY, more = {} }: Told,
+  { before, after, added = NOBODY, removed = NOBODY, more = {} }: AuditedChange,
 ): AuditEvent {
   const group = after ?? before
   if (group === null) throw new Error('an event is of a group')
@@ -70,8 +70,8 @@ export function groupEvent(
     outcome: 'changed',
     objectKind: 'scim_group',
     objectId: group.id,
-    before: before === null ? null : { ...told(before), ...(after === null && members) },
-    after: after === null ? null : { ...told(after), ...members },
+    before: before === null ? null : { ...toAudit(before), ...(after === null && members) },
+    after: after === null ? null : { ...toAudit(after), ...members },
   }
 }
 
@@ -85,6 +85,6 @@ function moved(word: 'added' | 'removed', ids: ReadonlySet<string>): object {
   }
 }
 
-function told({ displayName, externalId }: Named): object {
+function toAudit({ displayName, externalId }: Named): object {
   return { display_name: displayName, external_id: externalId }
 }

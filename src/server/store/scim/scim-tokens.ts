@@ -59,7 +59,10 @@ export function createScimToken(
       const token = tokenOf(row)
       await appendAudit(
         tx,
-        eventOf({ ...by, operation: 'cli.scim-tokens-create' }, { token, before: null, after: told(token) }),
+        eventOf(
+          { ...by, operation: 'cli.scim-tokens-create' },
+          { token, before: null, after: toAudit(token) },
+        ),
       )
       return ok({ token, key, change: await bump(tx, 'key', hash) })
     }),
@@ -97,7 +100,7 @@ export function revokeScimToken(store: Store, id: string, by: ChangedBy): Promis
           tx,
           eventOf(
             { ...by, operation: 'cli.scim-tokens-revoke' },
-            { token, before: told(token), after: null },
+            { token, before: toAudit(token), after: null },
           ),
         )
       }
@@ -143,7 +146,7 @@ function eventOf(
   }
 }
 
-function told({ name, hash, expiresAt }: ScimToken): object {
+function toAudit({ name, hash, expiresAt }: ScimToken): object {
   return { name, hash, expires_at: expiresAt?.toISOString() ?? null }
 }
 

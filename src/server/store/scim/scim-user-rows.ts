@@ -71,9 +71,11 @@ export function userEvent(by: DirectoryActor, before: ScimUser | null, after: Sc
     outcome: 'changed',
     objectKind: 'user',
     objectId: user.id,
-    before: before === null ? null : told(before),
+    before: before === null ? null : toAudit(before),
     after:
-      after === null ? null : { ...told(after), ...(changed.length > 0 && { changed_attributes: changed }) },
+      after === null
+        ? null
+        : { ...toAudit(after), ...(changed.length > 0 && { changed_attributes: changed }) },
   }
 }
 
@@ -85,6 +87,6 @@ function changedNames(before: ScimUser['attributes'], after: ScimUser['attribute
     .slice(0, SCIM_AUDITED_NAMES_MAX)
 }
 
-function told({ userName, externalId, displayName, isActive }: ScimUser): object {
+function toAudit({ userName, externalId, displayName, isActive }: ScimUser): object {
   return { user_name: userName, external_id: externalId, display_name: displayName, active: isActive }
 }

@@ -131,10 +131,10 @@ async function earlier(
   vaultId: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, SecretMetadata>> {
-  const rows = await tx<ToldRow[]>`
+  const rows = await tx<MetadataRow[]>`
     SELECT name, array_to_json(hosts) AS hosts, fingerprint, created_at FROM secrets
     WHERE vault_id = ${vaultId} AND name IN ${tx(names)}`
-  return new Map(rows.map((row) => [row.name, toldOf(row)]))
+  return new Map(rows.map((row) => [row.name, metadataOf(row)]))
 }
 
 /** The current instant, and the number of the vault's other secrets; 0 when none of these names is new. */
@@ -165,14 +165,14 @@ async function upsert(
       version = excluded.version, key_id = excluded.key_id, sealed = excluded.sealed, updated_at = excluded.updated_at`
 }
 
-interface ToldRow {
+interface MetadataRow {
   readonly name: string
   readonly hosts: readonly string[] | null
   readonly fingerprint: string | null
   readonly created_at: Date
 }
 
-function toldOf({ name, hosts, fingerprint, created_at: createdAt }: ToldRow): SecretMetadata {
+function metadataOf({ name, hosts, fingerprint, created_at: createdAt }: MetadataRow): SecretMetadata {
   return { name, hosts, fingerprint, createdAt }
 }
 

@@ -42,9 +42,9 @@ export interface AcceptDeps {
 }
 
 /**
- * Accepts jobs in one transaction: rows, holds and kept answers. One that is refused keeps no other from
- * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; of the rows of
- * claims none that another holds for long.
+ * Accepts jobs in one transaction: rows, holds and kept answers. A refused job does not keep the others from
+ * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; rows of claims are
+ * locked too, but never for long by others.
  * @returns verdicts in the order of the jobs
  */
 export async function acceptAll(

@@ -117,7 +117,7 @@ export class Acceptor {
     } catch (problem) {
       return this.#mend(kind, batch, problem)
     }
-    this.#tell(batch.filter((_waiting, nth) => verdicts[nth]?.kind === 'accepted').map(({ job }) => job))
+    this.#publish(batch.filter((_waiting, nth) => verdicts[nth]?.kind === 'accepted').map(({ job }) => job))
     for (const [nth, waiting] of batch.entries()) {
       const verdict = verdicts[nth]
       switch (verdict?.kind) {
@@ -150,7 +150,7 @@ export class Acceptor {
   }
 
   /** Both may fail unseen: the rows exist, and runners that look for work find them. */
-  #tell(jobs: readonly Accepting[]): void {
+  #publish(jobs: readonly Accepting[]): void {
     if (jobs.length === 0) return
     const { views } = this.#options
     for (const job of jobs) this.#counts.add(job.input.workspaceId, lengthOf(job))

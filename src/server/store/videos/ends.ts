@@ -70,7 +70,7 @@ async function endRows(
   inputs: readonly EndInput[],
   { clipsKeptMs }: EndContext,
 ): Promise<readonly EndedRow[]> {
-  const told = inputs.map(({ id, attempt, polls, state, error, clips }) => ({
+  const rows = inputs.map(({ id, attempt, polls, state, error, clips }) => ({
     id,
     attempt,
     polls,
@@ -79,7 +79,7 @@ async function endRows(
     outputs: clips.length,
   }))
   return tx<EndedRow[]>`
-    WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json)
+    WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::text::json)
       AS x(id text, attempt integer, polls integer, state text, error text, outputs integer)),
     held AS MATERIALIZED (
       SELECT j.id, j.state AS was, x.polls, x.state, x.error, x.outputs FROM video_jobs j JOIN x ON x.id = j.id

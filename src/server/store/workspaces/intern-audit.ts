@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Intern } from '../../ports/workspaces/interns.ts'
 import type { ChangedBy } from '../../ports/vault/vault.ts'
 
-interface Told {
+interface AuditedChange {
   readonly before: Intern | null
   readonly after: Intern | null
   /** Names of the secrets that were removed with the intern. */
@@ -14,7 +14,11 @@ interface Told {
  * The audit event of a change of an intern. Long texts appear as digests, since rows of the log are kept for
  * long.
  */
-export function internEvent(by: ChangedBy, operation: string, { before, after, secrets }: Told): AuditEvent {
+export function internEvent(
+  by: ChangedBy,
+  operation: string,
+  { before, after, secrets }: AuditedChange,
+): AuditEvent {
   const intern = after ?? before
   if (intern === null) throw new Error('an event is of an intern')
   return {
@@ -25,8 +29,8 @@ export function internEvent(by: ChangedBy, operation: string, { before, after, s
     outcome: 'changed',
     objectKind: 'intern',
     objectId: intern.id,
-    before: before === null ? null : { ...told(before), ...(secrets !== undefined && { secrets }) },
-    after: after === null ? null : told(after),
+    before: before === null ? null : { ...toAudit(before), ...(secrets !== undefined && { secrets }) },
+    after: after === null ? null : toAudit(after),
   }
 }
 
@@ -45,7 +49,7 @@ export function keyEndedEvent(
   }
 }
 
-function told({ name, status, vaultId, attachedVaultId, description, instructions }: Intern): object {
+function toAudit({ name, status, vaultId, attachedVaultId, description, instructions }: Intern): object {
   return {
     name,
     status,

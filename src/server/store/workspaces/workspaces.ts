@@ -91,8 +91,10 @@ export function updateWorkspace(
       await appendAudit(tx, workspaceEvent(by, { before, after: workspace }))
       // A change of `countsByok` also marks the account: until every front has applied it, some count by the
       // old rule.
-      const told = { kind: 'workspace', id: before.id } as const
-      const change = isRecounted ? await bumpLimits(tx, accountId, told) : await bump(tx, told.kind, told.id)
+      const owner = { kind: 'workspace', id: before.id } as const
+      const change = isRecounted
+        ? await bumpLimits(tx, accountId, owner)
+        : await bump(tx, owner.kind, owner.id)
       return ok({ workspace, change })
     }),
   )

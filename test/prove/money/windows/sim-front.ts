@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AccountAsk, BookEntry, Lender, OpenTake } from '../../../../src/server/ports/money/lending.ts'
+import type { AccountNeed, BookEntry, Lender, OpenTake } from '../../../../src/server/ports/money/lending.ts'
 import type { AccountKind, Day } from '../../../../src/server/ports/money/money.ts'
 import { openTake, settlement, TestJournal, type Owners } from '../../../support/money/money.ts'
 import type { Oracle } from './oracle.ts'
@@ -164,7 +164,7 @@ export class SimFront {
   }
 
   async #lend(): Promise<void> {
-    const accounts: AccountAsk[] = [...this.#needs].slice(0, ASKS_MAX).map(([accountId, need]) => ({
+    const accounts: AccountNeed[] = [...this.#needs].slice(0, ASKS_MAX).map(([accountId, need]) => ({
       accountId,
       ...need,
       useNano: this.#options.random(20 * BOUND_NANO_MAX),

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
 import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings/embeddings.ts'
-import type { CallCost, Hold, HoldAsk, Spend } from '../../../../src/server/ports/money/money.ts'
+import type { CallCost, Hold, HoldInput, Spend } from '../../../../src/server/ports/money/money.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
@@ -17,7 +17,7 @@ const TOKEN = 1_000
 const BOUND = (13 + 16) * TOKEN
 
 interface Recorded {
-  readonly ask: HoldAsk
+  readonly ask: HoldInput
   /** Every end that it was told. */
   readonly ends: ('released' | CallCost)[]
 }
@@ -315,10 +315,10 @@ t.test(
 )
 
 t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
-  let asked: (ask: HoldAsk) => void = () => undefined
+  let asked: (ask: HoldInput) => void = () => undefined
   let wrote: (isWritten: boolean) => void = () => undefined
   const ends: ('released' | CallCost)[] = []
-  const isAsked = new Promise<HoldAsk>((resolve) => void (asked = resolve))
+  const isAsked = new Promise<HoldInput>((resolve) => void (asked = resolve))
   const spend: Spend = {
     hold(ask) {
       asked(ask)

@@ -377,7 +377,7 @@ t.test('a limit is pending while a live front has not reported it', async (t) =>
   const budgets = openBudgets({
     store,
     hints: { publish: (change) => Promise.resolve(void published.push(change)) },
-    obeyedWaitMs: 20,
+    appliedWaitMs: 20,
   })
   const ref = { organizationId, workspace: 'default', span: 'daily' } as const
   t.equal(

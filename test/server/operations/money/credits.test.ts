@@ -206,7 +206,7 @@ t.test(
     const credits = openCredits({
       store,
       hints: { publish: (change) => Promise.resolve(void published.push(change)) },
-      obeyedWaitMs: 20,
+      appliedWaitMs: 20,
     })
     const added = must(
       await credits.add(

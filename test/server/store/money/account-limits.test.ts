@@ -3,7 +3,7 @@ import { workspaceAccount } from '../../../../src/schemas/money/accounts.ts'
 import {
   bumpLimits,
   countedNano,
-  isObeyed,
+  isApplied,
   isWithin,
   readAccounts,
   type AccountNow,
@@ -107,11 +107,11 @@ t.test('a change of limits is obeyed when every live front has reported its epoc
   const change = await store.sql.begin((tx) => bumpLimits(tx, id, { kind: 'workspace', id: 'w' }))
   t.match(change, { kind: 'workspace', id: 'w' })
   t.equal((await read(store, id)).limitsEpoch, change.n)
-  t.equal(await isObeyed(store.sql, change.n), true, 'no front lives')
+  t.equal(await isApplied(store.sql, change.n), true, 'no front lives')
   const front = newId()
   await store.sql`INSERT INTO fronts (id, node, connections, epoch, heartbeat_at) VALUES (${front}, 'n', 1, ${change.n - 1}, clock_timestamp())`
-  t.equal(await isObeyed(store.sql, change.n), false)
-  const waiting = isObeyed(store.sql, change.n, 60_000)
+  t.equal(await isApplied(store.sql, change.n), false)
+  const waiting = isApplied(store.sql, change.n, 60_000)
   await store.sql`UPDATE fronts SET epoch = ${change.n} WHERE id = ${front}`
   t.equal(await waiting, true)
 })

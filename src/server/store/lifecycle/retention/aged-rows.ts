@@ -3,7 +3,7 @@ import { PRUNED_AT_ONCE } from '../../../../schemas/operator/retention-limits.ts
 import type { KeptFor, PruneStep, RetentionLease } from '../../../ports/operator/retention.ts'
 import type { Store, Transaction } from '../../base/open.ts'
 import { OPEN_STATES } from '../../videos/rows.ts'
-import { holdTurn } from '../../base/retention-lease.ts'
+import { renewLease } from '../../base/retention-lease.ts'
 
 /**
  * Rows of one table that are removed when they are old. The texts are parts of statements, about the table as
@@ -80,9 +80,9 @@ export function agedRows(store: Store, rows: AgedRows, keptFor: KeptByAge): Prun
   return {
     kind: rows.kind,
     keptFor,
-    async *run(turn) {
+    async *run(lease) {
       for (let after: Place | null = null; keptMs !== null;) {
-        const batch = await pruneSome(store, rows, { turn, keptMs, after })
+        const batch = await pruneSome(store, rows, { lease, keptMs, after })
         if (batch === null) return 'lost'
         yield batch.rows
         if (batch.last === null) break
@@ -118,16 +118,20 @@ interface Batch {
 }
 
 interface BatchInput {
-  readonly turn: RetentionLease
+  readonly lease: RetentionLease
   readonly keptMs: number
   readonly after: Place | null
 }
 
 /** @returns null when another process has the lease */
-function pruneSome(store: Store, rows: AgedRows, { turn, keptMs, after }: BatchInput): Promise<Batch | null> {
+function pruneSome(
+  store: Store,
+  rows: AgedRows,
+  { lease, keptMs, after }: BatchInput,
+): Promise<Batch | null> {
   return store.sql.begin(async (tx) => {
     await workGently(tx)
-    if (!(await holdTurn(tx, turn))) return null
+    if (!(await renewLease(tx, lease))) return null
     const [row] = await tx.unsafe<{ rows: number; looked: number; at: string | null; id: string | null }[]>(
       batchStatement(rows, after !== null),
       [keptMs, PRUNED_AT_ONCE, ...(after === null ? [] : [after.at, after.id])],

@@ -5,7 +5,7 @@ import { appendAudit } from '../../base/append-audit.ts'
 import { AUDIT_PRUNE } from '../../audit/audit-log.ts'
 import type { Queryable, Store, Transaction } from '../../base/open.ts'
 import { BEFORE_ALL } from '../../scim/settle.ts'
-import { holdTurn } from '../../base/retention-lease.ts'
+import { renewLease } from '../../base/retention-lease.ts'
 
 export interface AuditRetention {
   readonly store: Store
@@ -24,14 +24,14 @@ export function auditChains({ store, keptMonths, log }: AuditRetention): PruneSt
   return {
     kind: 'audit',
     keptFor: keptMonths < 1 ? null : { count: keptMonths, unit: 'months' },
-    async *run(turn) {
+    async *run(lease) {
       if (keptMonths < 1) return 'done'
       for (
         let chain = await nextChain(store, keptMonths, BEFORE_ALL);
         chain !== null;
         chain = await nextChain(store, keptMonths, chain.organizationId)
       ) {
-        const end = yield* pruneChain({ store, log }, chain, turn)
+        const end = yield* pruneChain({ store, log }, chain, lease)
         if (end === 'lost') return 'lost'
       }
       return 'done'
@@ -73,10 +73,10 @@ async function nextChain({ sql }: Store, keptMonths: number, after: string): Pro
 async function* pruneChain(
   { store, log }: Pick<AuditRetention, 'store' | 'log'>,
   chain: Chain,
-  turn: RetentionLease,
+  lease: RetentionLease,
 ): AsyncGenerator<number, 'done' | 'lost', void> {
-  for (let isTold = false; ; isTold = true) {
-    const batch = await store.sql.begin((tx) => pruneSome(tx, chain, { turn, isTold }))
+  for (let isRecorded = false; ; isRecorded = true) {
+    const batch = await store.sql.begin((tx) => pruneSome(tx, chain, { lease, isRecorded }))
     if (batch === null) return 'lost'
     if (batch.brokenAt !== null) {
       log.error('retention.audit_broken', { organizationId: chain.organizationId, n: Number(batch.brokenAt) })
@@ -104,12 +104,12 @@ interface Looked {
 async function pruneSome(
   tx: Transaction,
   { organizationId, through }: Chain,
-  { turn, isTold }: { readonly turn: RetentionLease; readonly isTold: boolean },
+  { lease, isRecorded }: { readonly lease: RetentionLease; readonly isRecorded: boolean },
 ): Promise<Batch | null> {
   await tx.unsafe(
     'SET LOCAL synchronous_commit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off',
   )
-  if (!(await holdTurn(tx, turn))) return null
+  if (!(await renewLease(tx, lease))) return null
   const [looked] = await tx<Looked[]>`
     WITH mark AS MATERIALIZED (
       SELECT COALESCE(max(n), 0) AS n, COALESCE(max(encode(hash, 'hex')), ${GENESIS_HEX}) AS hash FROM audit_pruned WHERE organization_id = ${organizationId}),
@@ -131,7 +131,7 @@ async function pruneSome(
   await tx`
     INSERT INTO audit_pruned (organization_id, n, hash) VALUES (${organizationId}, ${last}::bigint, ${hash})
     ON CONFLICT (organization_id) DO UPDATE SET n = excluded.n, hash = excluded.hash`
-  if (!isTold) await tell(tx, { organizationId, through })
+  if (!isRecorded) await recordPruning(tx, { organizationId, through })
   return { rows, brokenAt: null }
 }
 
@@ -141,7 +141,7 @@ const GENESIS_HEX = '0'.repeat(64)
  * Records the pruning in the chain itself, before its first event is removed: with the hash of the last event
  * that goes.
  */
-async function tell(tx: Transaction, { organizationId, through }: Chain): Promise<void> {
+async function recordPruning(tx: Transaction, { organizationId, through }: Chain): Promise<void> {
   const [row] = await tx<{ hash: Buffer }[]>`
     SELECT hash FROM audit WHERE organization_id = ${organizationId} AND n = ${through}::bigint
     UNION ALL SELECT hash FROM audit_pruned WHERE organization_id = ${organizationId} AND n = ${through}::bigint`

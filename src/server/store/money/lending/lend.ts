@@ -1,8 +1,8 @@
 import { COST_NANO_MAX } from '../../../../schemas/money/money-limits.ts'
 import type {
-  AccountAsk,
+  AccountNeed,
   AccountGrant,
-  LendAsk,
+  LendInput,
   LendReply,
   LimitState,
 } from '../../../ports/money/lending.ts'
@@ -21,7 +21,7 @@ export type Limits = Readonly<Partial<Record<Span, bigint>>>
  * then the accounts.
  * @returns null when the journal has ended
  */
-export async function lend(tx: Transaction, ask: LendAsk): Promise<LendReply | null> {
+export async function lend(tx: Transaction, ask: LendInput): Promise<LendReply | null> {
   const [refill] = await tx<{ sequence: string; reply: string }[]>`
     SELECT sequence, reply FROM refills WHERE journal_id = ${ask.journalId} FOR UPDATE`
   if (refill === undefined) return null
@@ -48,7 +48,7 @@ export interface Scene {
   readonly elsewhere: readonly Lease[]
 }
 
-async function look(tx: Transaction, { journalId, accounts: asks }: LendAsk): Promise<Scene> {
+async function look(tx: Transaction, { journalId, accounts: asks }: LendInput): Promise<Scene> {
   const ids = asks.map(({ accountId }) => accountId)
   const locked = await lockAccounts(tx, ids)
   // Read after the locks: a change of a limit locks its account, and a wait for the lock may last past
@@ -95,7 +95,7 @@ interface Decision {
  * Decides one day for all accounts, and each account by itself: money that stays unused because another
  * account refused goes back.
  */
-export function decide(ask: LendAsk, scene: Scene): Decision {
+export function decide(ask: LendInput, scene: Scene): Decision {
   const day = latestOf([scene.today, ask.day, ...[...scene.accounts.values()].map((account) => account.day)])
   const accounts: Account[] = []
   const wanted = new Set<string>()
@@ -138,7 +138,7 @@ export function decide(ask: LendAsk, scene: Scene): Decision {
  * @param rest of the tightest span, nano-USD; negative when a limit was lowered
  */
 export function grantOf(
-  { needNano, leastNano, useNano }: AccountAsk,
+  { needNano, leastNano, useNano }: AccountNeed,
   rest: bigint,
   liveFronts: number,
 ): bigint {
@@ -158,7 +158,7 @@ function mayComeBack({
   limits,
   leases,
 }: {
-  readonly input: AccountAsk
+  readonly input: AccountNeed
   readonly account: Account
   readonly limits: Limits
   readonly leases: readonly Lease[]

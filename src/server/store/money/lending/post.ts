@@ -60,7 +60,7 @@ function applied({ journalId, books, accounts, leases, log }: Posting): Pick<Pos
 
 async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promise<void> {
   if (rows.length === 0) return
-  const told = rows.map((row) => ({
+  const columns = rows.map((row) => ({
     ...row,
     spent: String(cappedNano(row.spent)),
     byok: String(cappedNano(row.byok)),
@@ -70,7 +70,7 @@ async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promi
   await tx`
     INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,
       requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
-    SELECT * FROM json_to_recordset(${JSON.stringify(told)}::text::json) AS x(organization_id uuid, day date, workspace_id uuid,
+    SELECT * FROM json_to_recordset(${JSON.stringify(columns)}::text::json) AS x(organization_id uuid, day date, workspace_id uuid,
       key_hash text, model text, requests bigint, tokens bigint, milliseconds bigint, spent bigint, byok bigint, forfeited bigint)
     ON CONFLICT (organization_id, day, workspace_id, key_hash, model) DO UPDATE SET
       requests = activity.requests + excluded.requests, tokens = activity.tokens + excluded.tokens,

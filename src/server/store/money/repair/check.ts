@@ -46,7 +46,7 @@ export interface LedgerCheck {
 /** Differences of one kind that are reported: a wrong rule makes one in every account. Decision. */
 export const DIFFERENCES_MAX = 100
 
-interface Told extends Difference {
+interface CheckRow extends Difference {
   /** 0 for a sum. */
   readonly kind: number
   readonly counter: string
@@ -63,19 +63,19 @@ export function checkLedger(store: Store): Promise<Outcome<LedgerCheck>> {
   return reach(() =>
     store.sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
       await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'`)
-      const told = await tx.unsafe<Told[]>(checkStatement(DIFFERENCES_MAX))
-      const totals = new Map(told.map(({ kind, total }) => [kind, kind === 0 ? 0 : total]))
-      const differences = told
+      const rows = await tx.unsafe<CheckRow[]>(checkStatement(DIFFERENCES_MAX))
+      const totals = new Map(rows.map(({ kind, total }) => [kind, kind === 0 ? 0 : total]))
+      const differences = rows
         .filter(({ kind }) => kind > 0)
         .map(({ subject, counter, expected, found }) => ({ subject, counter, expected, found }))
       const count = [...totals.values()].reduce((sum, total) => sum + total, 0)
-      return ok({ sums: sumsOf(told.filter(({ kind }) => kind === 0)), differences, count })
+      return ok({ sums: sumsOf(rows.filter(({ kind }) => kind === 0)), differences, count })
     }),
   )
 }
 
-function sumsOf(told: readonly Told[]): LedgerSums {
-  const texts = new Map(told.map(({ counter, found }) => [counter, found]))
+function sumsOf(rows: readonly CheckRow[]): LedgerSums {
+  const texts = new Map(rows.map(({ counter, found }) => [counter, found]))
   const nano = (name: SumName): bigint => BigInt(texts.get(name) ?? 0)
   return {
     rows: Number(nano('rows')),

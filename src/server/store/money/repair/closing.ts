@@ -129,7 +129,7 @@ export function drop({ store, month: { partition, first }, hold }: Closing): Pro
         spent_nano = ${capped('p.spent_nano + excluded.spent_nano')}, byok_nano = ${capped('p.byok_nano + excluded.byok_nano')}`,
       [partition],
     )
-    const rows = await tell(tx, { partition, first })
+    const rows = await auditDrop(tx, { partition, first })
     await tx`DELETE FROM ledger_closing WHERE partition = ${partition}`
     // The last statement, since it waits for every reader of the ledger and blocks its writers meanwhile.
     await tx.unsafe(`DROP TABLE ${partition}`)
@@ -145,7 +145,7 @@ interface Dropped {
 }
 
 /** Writes the audit events. @returns number of rows of all organizations */
-async function tell(tx: Transaction, { partition, first }: Month): Promise<number> {
+async function auditDrop(tx: Transaction, { partition, first }: Month): Promise<number> {
   const dropped = await tx<Dropped[]>`
     SELECT o.id AS "organizationId", s.rows::text, s.spent_nano::text, s.byok_nano::text
     FROM ledger_closing_sums s JOIN organizations o ON 'o' || o.id = s.account_id WHERE s.partition = ${partition} AND s.rows > 0`

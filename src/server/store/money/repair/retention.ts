@@ -4,7 +4,7 @@ import { SPANS } from '../../../ports/money/money.ts'
 import type { Log } from '../../../ports/observe.ts'
 import type { PruneEnd, PruneStep } from '../../../ports/operator/retention.ts'
 import type { Store } from '../../base/open.ts'
-import { holdTurn } from '../../base/retention-lease.ts'
+import { renewLease } from '../../base/retention-lease.ts'
 import { beginClosing, drop, sumSome, type Closing, type Hold, type Month } from './closing.ts'
 import { inWindow, MONTHS } from './sums.ts'
 
@@ -60,9 +60,9 @@ export function ledgerMonths({
   return {
     kind: 'ledger',
     keptFor: keptMonths < 1 ? null : { count: keptMonths, unit: 'months' },
-    async *run(turn) {
+    async *run(lease) {
       let held = 0
-      const steps = pruneMonths(store, keptMonths, (tx) => holdTurn(tx, turn))
+      const steps = pruneMonths(store, keptMonths, (tx) => renewLease(tx, lease))
       for (;;) {
         const step = await steps.next()
         if (step.done === true) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { PRUNE_EVERY_MS, PRUNE_LEASE_MS } from '../../../../../src/schemas/operator/retention-limits.ts'
-import { holdTurn, openRetentionLeases } from '../../../../../src/server/store/base/retention-lease.ts'
+import { renewLease, openRetentionLeases } from '../../../../../src/server/store/base/retention-lease.ts'
 import { openTestStore } from '../../../../support/stores/postgres.ts'
 
 t.test('of many that look at once one gets the turn, and nobody else until it ends', async (t) => {
@@ -33,7 +33,7 @@ t.test(
     const turns = openRetentionLeases(store)
     const killed = await turns.begin()
     if (killed === null) throw new Error('it is due')
-    t.ok(await store.sql.begin((tx) => holdTurn(tx, killed)))
+    t.ok(await store.sql.begin((tx) => renewLease(tx, killed)))
     const pass = (ms: number) =>
       store.sql`UPDATE retention SET lease_until = lease_until - ${ms} * interval '1 ms'`
     await pass(PRUNE_LEASE_MS - 30_000)
@@ -41,9 +41,9 @@ t.test(
     await pass(30_001)
     const next = await turns.begin()
     if (next === null) throw new Error('the lease is over')
-    t.notOk(await store.sql.begin((tx) => holdTurn(tx, killed)))
+    t.notOk(await store.sql.begin((tx) => renewLease(tx, killed)))
     await turns.end(killed, 0)
     t.equal(await turns.begin(), null, 'who lost it ends it for nobody')
-    t.ok(await store.sql.begin((tx) => holdTurn(tx, next)))
+    t.ok(await store.sql.begin((tx) => renewLease(tx, next)))
   },
 )
