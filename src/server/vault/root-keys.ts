@@ -39,8 +39,11 @@ export class RootKeyInvalid extends Error {}
 
 /** Name of the key file in the data directory, used when no root key is given. */
 export const ROOT_KEY_FILE = 'root-key'
+/** Bytes of a root key. */
 const KEY_BYTES = 32
+/** Hex digits of a root key's id. */
 const ID_CHARS = 16
+/** Text whose HMAC under a root key gives the key's id. */
 const ID_LABEL = 'sluice root key id'
 
 /**

@@ -48,6 +48,7 @@ export const AUDIT_PRUNE = 'system.audit-prune'
 
 /** The hash before the first row of a chain. */
 const GENESIS = Buffer.alloc(32)
+/** Rows that one read of a cursor brings. */
 const ROWS_AT_ONCE = 500
 
 /** Reads every row of an organization, or of all, in the order of its chain. Failure: store_unavailable. */

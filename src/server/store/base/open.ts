@@ -24,6 +24,7 @@ export interface StoreOptions {
 
 /** Milliseconds, longer than a wait for a lock: connections that all wait for a lock are alive. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
+/** Seconds that a try to connect may take. */
 const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect; the library's own pause grows to 20. */
 const RECONNECT_S_MAX = 0.5

@@ -7,6 +7,7 @@ import { StoreSlow } from './open.ts'
  * timeouts.
  */
 const AWAY_STATES = /^(08|53|57|55P03|25P03|28|3D)/
+/** Codes of the library and the system for a server that cannot be reached. */
 const AWAY_CODES = new Set([
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
@@ -25,7 +26,9 @@ const AWAY_CODES = new Set([
 ])
 /** Classes for user, password and database: waiting does not correct an address. */
 const WRONG_ADDRESS_STATES = /^(28|3D)/
+/** SQLSTATE of a violated unique constraint. */
 const UNIQUE_VIOLATION = '23505'
+/** SQLSTATE of a lock that another transaction held for longer than the lock timeout. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** True when the store cannot be reached, or cannot answer now; any other error is a bug. */

@@ -74,9 +74,9 @@ export function openBudgets({
       const { change, place, limit } = changed.value
       await hints.publish(change)
       // The budget is committed, whatever this look finds.
-      const obeyed = await reach(async () => ok(await isApplied(sql, change.n, appliedWaitMs)))
+      const applied = await reach(async () => ok(await isApplied(sql, change.n, appliedWaitMs)))
       return ok<OneBudget>({
-        budget: budgetOf(place, limit, obeyed.ok && obeyed.value),
+        budget: budgetOf(place, limit, applied.ok && applied.value),
         countsByok: place.account.countsByok,
       })
     },

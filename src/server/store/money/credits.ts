@@ -42,10 +42,10 @@ export function openCredits({
       const { entry, account, change } = booked.value
       if (change !== null) await hints.publish(change)
       // The entry is committed, whatever this look finds.
-      const obeyed = await reach(async () =>
+      const applied = await reach(async () =>
         ok(await isApplied(sql, change?.n ?? account.limitsEpoch, appliedWaitMs)),
       )
-      return ok({ entry, state: stateOf(account, obeyed.ok && obeyed.value) })
+      return ok({ entry, state: stateOf(account, applied.ok && applied.value) })
     },
   }
 }

@@ -4,6 +4,7 @@ import type { Queryable, Store } from '../../base/open.ts'
 
 /** Months with partitions made in advance, beside the current one. */
 const MONTHS_AHEAD = 2
+/** SQLSTATE of a violated check, also for a row without a partition. */
 const CHECK_VIOLATION = '23514'
 /** The advisory lock that the schema's `ledger_partition` takes. */
 const MAKING_LOCK = 7_305_848_212
