@@ -81,24 +81,24 @@ export async function findOrganization(
     reference === null ? sql`true` : isId(reference) ? sql`id = ${reference}` : sql`name = ${reference}`
   const rows = await sql<
     OrganizationRow[]
-  >`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT ${NAMED_MAX + 1}`
+  >`SELECT id, name, created_at FROM organizations WHERE ${where} ORDER BY id LIMIT ${AMBIGUOUS_NAMED_MAX + 1}`
   const [row] = rows
   if (row === undefined) return organizationUnknown(sql, reference)
   return rows.length > 1 ? ambiguous(rows) : ok(organizationOf(row))
 }
 
 /** Organizations that the message about an ambiguous reference names. Decision. */
-const NAMED_MAX = 5
+const AMBIGUOUS_NAMED_MAX = 5
 
 /** For the command line and the operator's settings alone, since the message names organizations. */
 function ambiguous(rows: readonly OrganizationRow[]): ReturnType<typeof fail> {
   const names = rows
-    .slice(0, NAMED_MAX)
+    .slice(0, AMBIGUOUS_NAMED_MAX)
     .map(({ id, name }) => `${id} (${name})`)
     .join(', ')
   return fail('reference_ambiguous', {
     fields: AMBIGUOUS,
-    detail: `They are ${names}${rows.length > NAMED_MAX ? ' and more' : ''}.`,
+    detail: `They are ${names}${rows.length > AMBIGUOUS_NAMED_MAX ? ' and more' : ''}.`,
   })
 }
 
