@@ -15,7 +15,8 @@ type Path = readonly string[]
  * Jobs that wait for a thread. Organizations share the threads' time, workspaces the time of their
  * organization, keys that of their workspace: the holder with the least time so far comes next, and a running
  * job counts as time. When all places are taken, the organization with the most of them gives way to those
- * with fewer; within an organization the workspaces and keys do the same.
+ * with fewer; within an organization the workspaces and keys do the same. A `FairQueue` counts items; this
+ * queue shares measured time, on three levels.
  */
 export class JobQueue {
   readonly #all = new Share()

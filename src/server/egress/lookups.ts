@@ -6,6 +6,7 @@ import {
   WORKSPACE_LOOKUPS_MAX,
   WORKSPACE_LOOKUPS_WAITING_MAX,
 } from '../../schemas/egress/egress-limits.ts'
+import { FairSemaphore } from '../structures/fair-semaphore.ts'
 
 /** Resolves to every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>
@@ -29,11 +30,6 @@ export class GateBusy extends Error {
 /** A name did not resolve, or not in time. */
 export class NameUnresolved extends Error {}
 
-interface Waiter {
-  readonly workspaceId: string | undefined
-  readonly go: () => void
-}
-
 /**
  * Lookups of names that callers chose. The system's resolver holds a thread of the pool while it waits, half
  * of all threads at most, and a caller can name DNS servers that never answer. So only a few lookups run at
@@ -42,10 +38,16 @@ interface Waiter {
 export class Lookups {
   readonly #resolve: Resolve
   readonly #inFlight = new Map<string, Promise<readonly string[]>>()
-  readonly #waiting: Waiter[] = []
-  /** Includes lookups whose callers have left: their threads are still in use. */
-  #running = 0
-  readonly #runningOf = new Map<string, number>()
+  /** A place is kept until the lookup ends, also when its callers have left: its thread is still in use. */
+  readonly #places = new FairSemaphore({
+    places: LOOKUPS_MAX,
+    placesOfOne: WORKSPACE_LOOKUPS_MAX,
+    waitingMax: LOOKUPS_WAITING_MAX,
+    waitingOfOneMax: WORKSPACE_LOOKUPS_WAITING_MAX,
+    waitMs: LOOKUP_MS_MAX,
+  })
+  /** Lookups that use the share of no workspace. */
+  #alone = 0
 
   constructor(resolve: Resolve) {
     this.#resolve = resolve
@@ -66,60 +68,12 @@ export class Lookups {
   }
 
   async #find(name: string, workspaceId: string | undefined): Promise<readonly string[]> {
-    if (this.#mayRun(workspaceId)) this.#count(workspaceId, 1)
-    else await this.#turn(workspaceId)
-    const found = this.#resolve(name).finally(() => {
-      this.#count(workspaceId, -1)
-      this.#next()
-    })
-    return within(found)
-  }
-
-  #mayRun(workspaceId: string | undefined): boolean {
-    return (
-      this.#running < LOOKUPS_MAX &&
-      (workspaceId === undefined || this.#of(workspaceId) < WORKSPACE_LOOKUPS_MAX)
-    )
-  }
-
-  #of(workspaceId: string): number {
-    return this.#runningOf.get(workspaceId) ?? 0
-  }
-
-  #count(workspaceId: string | undefined, by: 1 | -1): void {
-    this.#running += by
-    if (workspaceId === undefined) return
-    const running = this.#of(workspaceId) + by
-    if (running === 0) this.#runningOf.delete(workspaceId)
-    else this.#runningOf.set(workspaceId, running)
-  }
-
-  /** The freed place goes to the first lookup that may run. */
-  #next(): void {
-    const at = this.#waiting.findIndex(({ workspaceId }) => this.#mayRun(workspaceId))
-    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1)
-    if (next === undefined) return
-    this.#count(next.workspaceId, 1)
-    next.go()
-  }
-
-  #turn(workspaceId: string | undefined): Promise<void> {
-    const own =
-      workspaceId === undefined ? 0 : this.#waiting.filter((one) => one.workspaceId === workspaceId).length
-    if (this.#waiting.length >= LOOKUPS_WAITING_MAX || own >= WORKSPACE_LOOKUPS_WAITING_MAX)
-      return Promise.reject(new GateBusy())
-    return new Promise((granted, refused) => {
-      const go = (): void => {
-        clearTimeout(timer)
-        granted()
-      }
-      const waiter = { workspaceId, go }
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-        refused(new GateBusy())
-      }, LOOKUP_MS_MAX)
-      this.#waiting.push(waiter)
-    })
+    const tenant = workspaceId ?? `alone ${++this.#alone}`
+    const entered = this.#places.enter({ tenant })
+    // A lookup that has a place begins at once.
+    const leave = entered instanceof Promise ? await entered : entered
+    if (leave === null) throw new GateBusy()
+    return within(this.#resolve(name).finally(leave))
   }
 }
 

@@ -21,7 +21,10 @@ export interface Waiter {
   readonly unlisten: () => void
 }
 
-/** Calls that wait for money, the oldest first. */
+/**
+ * Calls that wait for money, the oldest first. Unlike a `FairSemaphore` there are no places that come back:
+ * an answer of the authority covers some calls, and a call needs several balances at once.
+ */
 export class BalanceWaiters {
   readonly #waiters = new Set<Waiter>()
   readonly #now: () => number

@@ -20,6 +20,9 @@ export interface PlaceInput {
   readonly weight?: number
 }
 
+/** Gives a place back; a second call does nothing. */
+export type Leave = () => void
+
 interface Waiting {
   readonly weight: number
   readonly settle: (hasPlace: boolean) => void
@@ -32,11 +35,10 @@ interface Tenant {
 }
 
 /**
- * Lets pieces of work run while the sum of their weights fits. Tenants with waiting work take turns, each with
- * its oldest: a tenant that floods the semaphore waits for itself.
+ * Lets pieces of work run while the sum of their weights fits. Tenants with waiting work take turns, each
+ * with its oldest: a tenant that floods the semaphore waits for itself.
  */
 export class FairSemaphore {
-  readonly #places: number
   readonly #placesOfOne: number
   readonly #waitingMax: number
   readonly #waitingOfOneMax: number
@@ -49,22 +51,11 @@ export class FairSemaphore {
   #left: number
 
   constructor(options: FairSemaphoreOptions) {
-    this.#places = options.places
     this.#placesOfOne = Math.min(options.placesOfOne ?? options.places, options.places)
     this.#waitingMax = options.waitingMax ?? Infinity
     this.#waitingOfOneMax = options.waitingOfOneMax ?? Infinity
     this.#waitMs = options.waitMs ?? null
     this.#left = options.places
-  }
-
-  /** Pieces of work that wait. */
-  get waiting(): number {
-    return this.#waitingCount
-  }
-
-  /** Sum of the weights of all work under way. */
-  get running(): number {
-    return this.#places - this.#left
   }
 
   /** Failure: busy, when too many pieces of work wait already or the wait takes too long. */
@@ -78,12 +69,21 @@ export class FairSemaphore {
     }
   }
 
-  /** @returns gives the place back; null when too many wait already or the wait takes too long */
-  async enter({ tenant: name, weight = 1 }: PlaceInput): Promise<(() => void) | null> {
-    const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
+  /**
+   * Answers at once where no wait is needed.
+   * @returns gives the place back; null when too many wait already or the wait takes too long
+   */
+  enter({ tenant: name, weight = 1 }: PlaceInput): Leave | null | Promise<Leave | null> {
     // Work that never fits would hold up all others.
     if (weight > this.#placesOfOne) throw new Error('a work weighs more than there are places')
-    if (!(await this.#wait(name, tenant, weight))) return null
+    const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
+    const entered = this.#wait(name, tenant, weight)
+    const leaveOf = (hasPlace: boolean): Leave | null =>
+      hasPlace ? this.#leaveOnce(name, tenant, weight) : null
+    return typeof entered === 'boolean' ? leaveOf(entered) : entered.then(leaveOf)
+  }
+
+  #leaveOnce(name: string, tenant: Tenant, weight: number): Leave {
     let hasLeft = false
     return () => {
       if (hasLeft) return

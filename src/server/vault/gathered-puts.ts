@@ -32,7 +32,7 @@ export interface GatheredPutsOptions {
 /**
  * Gathers puts of secrets. A commit holds its vault while it waits for the disk. Puts that come meanwhile
  * wait here, and are then sealed and committed together, in the order in which they came. In an idle vault no
- * put waits.
+ * put waits. Unlike a `FairSemaphore` this joins the work that waits.
  */
 export class GatheredPuts {
   readonly #options: GatheredPutsOptions

@@ -15,7 +15,10 @@ export interface Place {
 type Kind = SessionJob['kind']
 type Counts = Record<Kind, number>
 
-/** Places of a front's sessions, shared so that no workspace and no direction takes them all. */
+/**
+ * Places of a front's sessions, shared so that no workspace and no direction takes them all. Unlike a
+ * `FairSemaphore` nothing waits here, since a session lasts as long as its client wants.
+ */
 export class Places {
   readonly #placesMax: number
   readonly #taken: Counts = { intake: 0, unseal: 0 }

@@ -16,14 +16,16 @@ import { lockDirectory } from './lock.ts'
 import { mappingEvent, mappingOf, type MappingRow } from './mapping-rows.ts'
 import { BEFORE_ALL, settleSome } from './settle.ts'
 import { findSyncJob, startSync } from './sync-jobs.ts'
-import { inTurn } from './turns.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 export function openGroupMappings(store: Store): GroupMappings {
   const change = <T>(
     { organizationId }: DirectoryActor,
     work: (tx: Transaction) => Promise<Outcome<T>>,
   ): Promise<Outcome<T>> =>
-    inTurn(store, { organizationId, kind: 'change' }, () => reach(() => store.sql.begin<Outcome<T>>(work)))
+    oneAtATime(store, { organizationId, kind: 'change' }, () =>
+      reach(() => store.sql.begin<Outcome<T>>(work)),
+    )
   return {
     list: (organizationId, page) => reach(async () => ok(await pageOf(store.sql, organizationId, page))),
     get: (organizationId, id) =>

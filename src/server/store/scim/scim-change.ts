@@ -3,7 +3,7 @@ import type { DirectoryActor } from '../../ports/scim/directory.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { reach, violatedUnique } from '../base/translate.ts'
 import { lockDirectory } from './lock.ts'
-import { inTurn } from './turns.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Runs a transaction under the directory's lock; a refused change is rolled back. */
 export async function change<T>(
@@ -21,7 +21,9 @@ export async function change<T>(
           return done.value
         })) as T,
       )
-    return await inTurn(store, { organizationId: by.organizationId, kind: 'change' }, () => reach(changed))
+    return await oneAtATime(store, { organizationId: by.organizationId, kind: 'change' }, () =>
+      reach(changed),
+    )
   } catch (problem) {
     if (problem instanceof Refused) return { ok: false, failure: problem.failure }
     const violated = violatedUnique(problem)

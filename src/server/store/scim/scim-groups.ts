@@ -22,17 +22,17 @@ import { GROUP_ATTRIBUTES } from './scim-group-filter.ts'
 import { groupEvent, groupOf, groupRows, type GroupRow } from './scim-group-rows.ts'
 import { addMembers, moveMembers, type Moved } from './scim-members.ts'
 import { orderOf } from './scim-order.ts'
-import { inTurn } from './turns.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Groups of organizations, as identity providers see them. */
 export function openScimGroups(store: Store): ScimGroups {
   return {
     list: (organizationId, query, hasMembers) =>
-      inTurn(store, { organizationId, kind: 'read' }, () =>
+      oneAtATime(store, { organizationId, kind: 'read' }, () =>
         reach(() => list(store.sql, { organizationId, query, hasMembers })),
       ),
     get: (organizationId, id, hasMembers) =>
-      inTurn(store, { organizationId, kind: 'read' }, () =>
+      oneAtATime(store, { organizationId, kind: 'read' }, () =>
         reach(async () => {
           const group = isId(id) ? await readGroup(store.sql, { organizationId, id, hasMembers }) : null
           return group === null ? fail('scim_group_unknown') : ok(group)

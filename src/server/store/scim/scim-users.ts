@@ -13,13 +13,13 @@ import { change } from './scim-change.ts'
 import { orderOf } from './scim-order.ts'
 import { USER_ATTRIBUTES } from './scim-user-filter.ts'
 import { isSameUser, userEvent, userOf, userRows, type UserRow } from './scim-user-rows.ts'
-import { inTurn } from './turns.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Users of organizations, as identity providers see them. */
 export function openScimUsers(store: Store): ScimUsers {
   return {
     list: (organizationId, query) =>
-      inTurn(store, { organizationId, kind: 'read' }, () =>
+      oneAtATime(store, { organizationId, kind: 'read' }, () =>
         reach(() => list(store.sql, organizationId, query)),
       ),
     get: (organizationId, id) =>

@@ -28,7 +28,7 @@ export type Verdict =
  * Another process has the claim of a job by now, or the claim is answered: the whole transaction must be
  * rolled back.
  */
-export class TurnLost extends Error {}
+export class ClaimLost extends Error {}
 
 export interface AcceptDeps {
   readonly counts: OpenCounts
@@ -112,7 +112,7 @@ async function keepAll(tx: Transaction, jobs: readonly Held[]): Promise<void> {
           },
         ],
   )
-  if (!(await keepAnswers(tx, answers))) throw new TurnLost()
+  if (!(await keepAnswers(tx, answers))) throw new ClaimLost()
 }
 
 async function insertJobs(tx: Transaction, jobs: readonly Held[], jobMs: number): Promise<void> {

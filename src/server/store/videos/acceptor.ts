@@ -12,7 +12,7 @@ import type { VideoView, VideoViews, VideoInput } from '../../ports/videos/video
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach, violatedUnique } from '../base/translate.ts'
 import { acceptFree } from './accept-free.ts'
-import { acceptAll, TurnLost, type Verdict } from './accepting.ts'
+import { acceptAll, ClaimLost, type Verdict } from './accepting.ts'
 import { acceptingOf, lengthOf, type Accepting } from './accepting-job.ts'
 import { OpenCounts } from './open-counts.ts'
 import { acceptedView } from './views.ts'
@@ -185,7 +185,7 @@ export class Acceptor {
       return
     }
     if (kind !== 'alone') return this.#enter('alone', ...batch)
-    const isMade = problem instanceof TurnLost || violatedUnique(problem) === 'video_jobs_pkey'
+    const isMade = problem instanceof ClaimLost || violatedUnique(problem) === 'video_jobs_pkey'
     for (const { job, settle, reject } of batch) {
       if (isMade) await reach(() => madeBefore(this.#options.store.sql, job)).then(settle, reject)
       else reject(problem)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
 import { DIRECTORY_CALLS_WAITING_MAX } from '../../../../src/schemas/scim/scim-resource-limits.ts'
 import { lockDirectory } from '../../../../src/server/store/scim/lock.ts'
-import { inTurn } from '../../../../src/server/store/scim/turns.ts'
+import { oneAtATime } from '../../../../src/server/store/scim/one-at-a-time.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
@@ -46,14 +46,14 @@ t.test(
       name: string,
       until: Promise<null> | null = null,
     ) =>
-      inTurn(store, { organizationId, kind }, async () => {
+      oneAtATime(store, { organizationId, kind }, async () => {
         seen.push(name)
         await until
         seen.push(`${name}.`)
         return ok(null)
       })
     const calls = [call('a', 'change', '1', first.promise), call('a', 'change', '2')]
-    const failing = inTurn(store, { organizationId: 'a', kind: 'change' }, () =>
+    const failing = oneAtATime(store, { organizationId: 'a', kind: 'change' }, () =>
       Promise.reject(new Error('a bug')),
     )
     calls.push(call('a', 'change', '3'))
@@ -72,7 +72,8 @@ t.test(
 t.test('a line that is full says so at once', async (t) => {
   const store = await openTestStore(t)
   const end = signal()
-  const call = () => inTurn(store, { organizationId: 'a', kind: 'read' }, async () => ok(await end.promise))
+  const call = () =>
+    oneAtATime(store, { organizationId: 'a', kind: 'read' }, async () => ok(await end.promise))
   const calls = Array.from({ length: DIRECTORY_CALLS_WAITING_MAX }, call)
   t.match(await call(), { failure: { name: 'store_unavailable', retryAfterS: 1 } })
   end.resolve(null)

@@ -1,0 +1,39 @@
+import { fail, type Outcome } from '../../../schemas/failures.ts'
+import { DIRECTORY_CALLS_WAITING_MAX } from '../../../schemas/scim/scim-resource-limits.ts'
+import { FairSemaphore } from '../../structures/fair-semaphore.ts'
+import type { Store } from '../base/open.ts'
+
+/** A call that changes the directory of an organization, or reads much of it. */
+export type DirectoryCallKind = 'change' | 'read'
+
+const CALLS = new WeakMap<Store, FairSemaphore>()
+
+/**
+ * Runs the calls of one kind of an organization one after another, and takes a connection only then. Calls
+ * that waited for one lock, or read a whole directory at once, would hold all connections of this process,
+ * and block the calls of others.
+ * Failure: store_unavailable, when too many calls wait already.
+ */
+export async function oneAtATime<T>(
+  store: Store,
+  { organizationId, kind }: { readonly organizationId: string; readonly kind: DirectoryCallKind },
+  work: () => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const leave = await callsOf(store).enter({ tenant: `${kind} ${organizationId}` })
+  if (leave === null) return fail('store_unavailable', { retryAfterS: 1 })
+  try {
+    return await work()
+  } finally {
+    leave()
+  }
+}
+
+function callsOf(store: Store): FairSemaphore {
+  const known = CALLS.get(store)
+  if (known !== undefined) return known
+  // The limit counts the call that runs, too.
+  const waitingOfOneMax = DIRECTORY_CALLS_WAITING_MAX - 1
+  const calls = new FairSemaphore({ places: Infinity, placesOfOne: 1, waitingOfOneMax })
+  CALLS.set(store, calls)
+  return calls
+}
