@@ -55,7 +55,10 @@ export const googleVeo: VideoProtocol = {
   },
 
   lookup(): Promise<LookedUp> {
-    return Promise.resolve({ kind: 'unavailable', error: jobError('provider_unavailable', 'It lists no jobs.') })
+    return Promise.resolve({
+      kind: 'unavailable',
+      error: jobError('provider_unavailable', 'It lists no jobs.'),
+    })
   },
 
   async download(order, clip, deps, times): Promise<Outcome<ByteReader>> {
@@ -115,7 +118,10 @@ function polledOf(body: Json, order: VideoOrder, { provider: { name }, redacted 
       kind: 'failed',
       error: jobError('provider_filtered', `${name} filtered the video${because({ message: filter })}`),
     }
-  return { kind: 'failed', error: jobError('provider_failed', `${name} made no video, and does not say why.`) }
+  return {
+    kind: 'failed',
+    error: jobError('provider_failed', `${name} made no video, and does not say why.`),
+  }
 }
 
 /** The result of an operation. Clients have seen it with and without its envelope. */
@@ -164,5 +170,8 @@ async function videoOf(
     return { kind: 'unsent', retryInMs: polled.retryInMs ?? VIDEO_UNSENT_RETRY_MS, error: polled.error }
   const source = polled.kind === 'made' ? polled.sources[0] : undefined
   if (source?.kind === 'url') return source.url
-  return { kind: 'refused', error: jobError('provider_refused', 'The clip to go on from is not there any more.') }
+  return {
+    kind: 'refused',
+    error: jobError('provider_refused', 'The clip to go on from is not there any more.'),
+  }
 }
