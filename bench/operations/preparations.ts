@@ -1,5 +1,5 @@
 /**
- * The preparation of each operation by its id. An operation without an entry has no row, and a test fails.
+ * The preparation of each operation by its id. An operation without an entry sends the example of its definition.
  */
 import { FAILURES } from '../../src/schemas/failures.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'

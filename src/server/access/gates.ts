@@ -15,7 +15,7 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
 }
 
 /**
- * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the program
+ * The refusal by facts of the workspace and of the hostname, in the contract's order: outside of the programme
  * the caller learns nothing of further refusals. Null: the check of the operation's scope follows. §4.4, §5,
  * B1.4, B1.7.
  */

@@ -46,8 +46,8 @@ export function openRecovery(options: RecoveryOptions): Recovery {
   const { folder, log } = options
   const wait = options.wait ?? pause
   /** Journals in progress. */
-  /** The sequence of all attempts: a journal that always fails does not delay the others. */
   const work = new Set<Promise<void>>()
+  /** The sequence of all attempts: a journal that always fails does not delay the others. */
   let tries: Promise<void> = Promise.resolve()
   let isClosed = false
   let wake = (): void => undefined

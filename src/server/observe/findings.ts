@@ -7,8 +7,8 @@ export const FAILED_SHARE_MAX = 0.02
 /** Calls below which the live view reports no share. Decision. */
 export const FAILED_OF_MIN = 20
 /**
- * Milliseconds that the books may be behind the journals: a flush takes one of these milliseconds now and
- * then. Decision.
+ * Milliseconds that the books may be behind the journals: a single flush may now and then take a second of
+ * them. Decision.
  */
 export const JOURNAL_LAG_MS_MAX = 10_000
 

@@ -31,7 +31,7 @@ export interface BucketSeen {
   readonly refused: { readonly what: 'list' | 'read' | 'write' | 'delete'; readonly cause: unknown } | null
   /** Milliseconds until the answer to a list. */
   readonly tripMs: number
-  /** Whole seconds; null when the server sends no date. */
+  /** The server's date, whose resolution is a second; null when the server sends none. */
   readonly date: ServerDate | null
 }
 
@@ -121,8 +121,8 @@ class Dates {
         const answer = await next(args)
         this.#keep(dateOf(answer.response), beganMs, now())
         return answer
-        // The last handler of this step, so that it sees refusals before they are thrown.
       },
+      // The last handler of this step, so that it sees refusals before they are thrown.
       { step: 'deserialize', priority: 'low', name: 'sluiceDates' },
     )
   }

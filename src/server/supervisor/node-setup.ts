@@ -120,7 +120,7 @@ export interface NodeGauges {
   readonly isStorageUp: boolean
 }
 
-/** The services that main.ts gives to the supervisor, which imports no driver. */
+/** The services that `main/serve.ts` gives to the supervisor, which imports no driver. */
 export interface NodeSetup {
   /** A log that holds its events until the node is ready. */
   readonly log: HeldLog

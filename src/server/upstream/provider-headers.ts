@@ -1,6 +1,6 @@
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import type { Provider } from '../ports/models/models.ts'
-import type { Credential } from './credential.ts'
+import type { Credential, CredentialHeader } from './credential.ts'
 
 /** Headers of the catalogue for a provider, ready to send. */
 export interface ExtraHeaders {
@@ -34,6 +34,17 @@ export function operatorAccess(
 
 /** Headers in which providers take keys. */
 const KEY_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-goog-api-key', 'api-key', 'x-api-key'])
+
+/**
+ * The header in which a provider takes its key where the catalogue puts the key into a header of its own and
+ * names no `api_key_env`; null where the protocol's header carries the key.
+ */
+export function keyHeaderOf({ apiKeyEnv, headers = [] }: Provider): CredentialHeader | null {
+  if (apiKeyEnv !== null) return null
+  const name = headers.find(({ name, env }) => env !== null && KEY_HEADERS.has(name))?.name
+  if (name === undefined) return null
+  return (key) => [name, name === 'authorization' ? `Bearer ${key}` : key]
+}
 
 /**
  * Headers for a call under a workspace's own key: without values from variables and without headers that

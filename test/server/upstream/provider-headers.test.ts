@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
-import { plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
+import { keyHeaderOf, plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
 import {
   openEmbeddings,
   PROVIDER_KEY,
@@ -59,6 +59,27 @@ t.test("under a workspace's own key nothing of the operator's goes along", async
     headers,
   }
   t.same(plainHeaders(provider), { sent: ['x-portkey-provider', 'openai'], secrets: [] })
+})
+
+t.test("a workspace's own key goes into the header in which the catalogue puts the operator's", async (t) => {
+  const provider = {
+    slug: 'p',
+    name: 'P',
+    protocol: 'openai' as const,
+    baseUrl: '',
+    apiKeyEnv: null,
+    timeoutMs: 1,
+    rename: {},
+    video: null,
+  }
+  const keyed = (name: string, env: string | null) =>
+    keyHeaderOf({ ...provider, headers: [{ name, value: '', env }] })?.('own')
+  t.same(keyed('api-key', 'AZURE_KEY'), ['api-key', 'own'])
+  t.same(keyed('authorization', 'A'), ['authorization', 'Bearer own'])
+  t.equal(keyed('x-portkey-provider', 'P'), undefined, 'a header that carries no key')
+  t.equal(keyed('api-key', null), undefined, 'a text of the catalogue')
+  const both = { ...provider, apiKeyEnv: 'K', headers: [{ name: 'api-key', value: '', env: 'A' }] }
+  t.equal(keyHeaderOf(both), null, "the protocol's header carries it")
 })
 
 /** What a load balancer before the front is, for one model: nobody can tell by the address whose it is. */

@@ -363,6 +363,13 @@ function catalogue(origin: string, keyed: string): object {
         api_key_env: 'UNSET_KEY',
       },
       {
+        slug: 'azure',
+        name: 'Azure',
+        protocol: 'openai',
+        base_url: `${keyed}/v1`,
+        headers: { 'api-key': { env: 'UNSET_KEY' } },
+      },
+      {
         slug: 'cohere',
         name: 'Cohere',
         protocol: 'cohere',
@@ -397,6 +404,12 @@ function catalogue(origin: string, keyed: string): object {
         name: 'No Key',
         architecture: toVectors,
         endpoints: [{ ...endpoint, provider: 'no-key' }],
+      },
+      {
+        id: 'acme/azure',
+        name: 'Azure',
+        architecture: toVectors,
+        endpoints: [{ ...endpoint, provider: 'azure' }],
       },
       {
         id: 'acme/chat',

@@ -13,8 +13,8 @@ import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * Takes one request through the stages, whose order is defined here alone: access → limits → validation (line
- * and headers → idempotency key → body) → operation → reply → settle.
+ * Takes one request through the stages, whose order is defined here alone: route → access → place, scope,
+ * writes → limits or share → line and headers → idempotency key → body → operation → reply → settle.
  *
  * Each stage continues by a plain call while its answer is at hand (a cached key, a lease with tokens, a body
  * that came with the headers), and by a promise only when it must wait. Runs in the synchronous part of the
@@ -71,7 +71,7 @@ function attachBody({ exchange, head }: RequestCall, { operation, body }: Route)
   return head.declared === 0 ? null : exchange.receive(body?.form.bytesMax ?? 0)
 }
 
-/** The rights of the key, from the head alone: program, hostname, scope, writes. B1.4. */
+/** The rights of the key, before the body is read: program, hostname, scope, writes. B1.4. */
 function enter(call: RequestCall, { route, params }: Routed, next: () => void): void {
   const { operation } = route
   const { key, deps } = call

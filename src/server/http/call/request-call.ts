@@ -50,8 +50,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   /** True when the call's use of the event loop counts for its organization. */
   isSharing = false
   /** Measured milliseconds of the loop. */
-  /** Start of the current measurement. */
   #loopMs = 0
+  /** Start of the current measurement; null outside of one. */
   #heldSince: number | null = null
   #ownBytes = 0
   #failure: Failure | null = null

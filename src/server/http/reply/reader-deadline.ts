@@ -23,8 +23,8 @@ export class ReaderDeadline {
   #isResting = false
   #beats = 0
   /** Bytes written so far. */
-  /** Bytes written when the rate was last checked. */
   #takenBytes = 0
+  /** Bytes written when the rate was last checked. */
   #countedBytes = 0
 
   constructor(options: ReaderDeadlineOptions) {

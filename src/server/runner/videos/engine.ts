@@ -84,7 +84,7 @@ class Engine implements VideoEngine {
       this.#emptied = resolve
       clock.after(endMsMax, resolve)
     })
-    // `emptied` resolves after `endMsMax`, so that a claim that hangs in the store does not delay closing
+    // `emptied` resolves after `endMsMax` at the latest, so that a claim that hangs in the store does not delay closing
     // either.
     await Promise.race([emptied, this.#claiming.stop()])
     for (const lane of this.#lanes.values()) lane.close()

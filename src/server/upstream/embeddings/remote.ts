@@ -9,17 +9,26 @@ import { OpenAiEmbeddings } from './openai.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 
 export interface RemoteDeps extends Omit<LinkDeps, 'credentialHeader'> {
+  /** Null: the header of the protocol. */
+  readonly keyHeader?: CredentialHeader | null
   readonly jobs: ShortJobs
 }
 
 /**
  * Opens a remote endpoint in its provider's protocol; null when the protocol has no embeddings or is local.
  */
-export function openRemote(endpoint: Endpoint, { jobs, ...deps }: RemoteDeps): EmbeddingProtocol | null {
+export function openRemote(
+  endpoint: Endpoint,
+  { jobs, keyHeader = null, ...deps }: RemoteDeps,
+): EmbeddingProtocol | null {
   const { provider } = endpoint
   if (!isRemote(provider.protocol)) return null
   const { credentialHeader, open } = REMOTE[provider.protocol]
-  return open(endpoint, new ProviderLink(provider, { ...deps, credentialHeader }), jobs)
+  return open(
+    endpoint,
+    new ProviderLink(provider, { ...deps, credentialHeader: keyHeader ?? credentialHeader }),
+    jobs,
+  )
 }
 
 /** True when the protocol has embeddings over the network. */

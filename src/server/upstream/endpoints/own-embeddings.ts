@@ -5,7 +5,7 @@ import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LinkOrigin } from '../link.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from '../embeddings/protocol.ts'
-import { NO_EXTRA, plainHeaders } from '../provider-headers.ts'
+import { keyHeaderOf, NO_EXTRA, plainHeaders } from '../provider-headers.ts'
 import { openRemote } from '../embeddings/remote.ts'
 
 interface Deps {
@@ -21,9 +21,11 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps)
   const origin = originOf(endpoint, way, egress)
   if (origin === null) return null
   // The catalogue's headers for its own address do not belong to another address.
-  const extra = way.destination === null ? plainHeaders(endpoint.provider) : NO_EXTRA
+  const isCatalogues = way.destination === null
+  const extra = isCatalogues ? plainHeaders(endpoint.provider) : NO_EXTRA
+  const keyHeader = isCatalogues ? keyHeaderOf(endpoint.provider) : null
   const open = (secret: Secret | null): EmbeddingProtocol | null =>
-    openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra })
+    openRemote(endpoint, { origin, key: secret?.reveal() ?? null, jobs, extra, keyHeader })
   const bare = open(null)
   if (bare === null) return null
   const own = new OwnEmbeddings(way, bare, (secret) => open(secret) ?? bare)

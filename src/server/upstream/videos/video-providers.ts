@@ -19,6 +19,7 @@ import type {
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
 import { bearer, googleKey, type CredentialHeader } from '../credential.ts'
+import { keyHeaderOf } from '../provider-headers.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { googleVeo } from './google-veo.ts'
 import { Images } from './images.ts'
@@ -143,7 +144,7 @@ class RemoteVideos implements VideoProvider {
       egress,
       key: text,
       isOwnKey: isOwn,
-      credentialHeader,
+      credentialHeader: (isOwn ? keyHeaderOf(this.#provider) : null) ?? credentialHeader,
       extra,
     })
     return ok({

@@ -45,6 +45,13 @@ t.test("a provider without the operator's key serves the workspaces that have on
   t.equal(typeOf(await stand.embed('acme/no-key', 0, { key: OTHER_KEY })), 'endpoint_unconfigured')
 })
 
+t.test('a provider that takes its key in another header gets the own key there', async (t) => {
+  const stand = await openEndpoints(t)
+  await stand.vault.put('azure_api_key', OWN, ['localhost'])
+  t.match(await stand.embed('acme/azure'), { status: 200, body: { usage: { is_byok: true } } })
+  t.match(stand.keyed.calls[0]?.headers, { 'api-key': OWN, authorization: undefined })
+})
+
 t.test('a key that is bound to other hosts is not there', async (t) => {
   const stand = await openEndpoints(t)
   await put(stand, OWN, ['a.localhost', 'localhost.example'])
