@@ -107,8 +107,9 @@ async function startAttack(
     drainMs: 0,
   })
   return async () => {
-    const { requests: count, measuredMs, statuses, generatorCores } = await load.stop()
-    return { perS: count / (measuredMs / 1_000), statuses, generatorCores }
+    const { measuredMs, statuses, generatorCores } = await load.stop()
+    const answers = Object.entries(statuses).reduce((sum, [status, n]) => (status === '0' ? sum : sum + n), 0)
+    return { perS: answers / (measuredMs / 1_000), statuses, generatorCores }
   }
 }
 

@@ -12,7 +12,7 @@ export const UNREAD_ANSWERS_BYTES_MAX = 64 * MIB
  * Percent of a front's event loop for one organization's calls to operations that list no 429, while another
  * organization calls too. Calls above the share wait and are never refused. Decision.
  */
-export const LOOP_SHARE_PERCENT = 50
+export const LOOP_SHARE_PERCENT = 25
 /** Milliseconds of the loop by which an organization may exceed LOOP_SHARE_PERCENT. Decision. */
 export const LOOP_BURST_MS = 50
 /**

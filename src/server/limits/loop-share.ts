@@ -10,6 +10,8 @@ import {
 
 const LOOP_SHARE = LOOP_SHARE_PERCENT / 100
 const LOOP_CALL_MS = LOOP_CALL_US / 1_000
+/** Most debt: what is worked off in the time that a call waits at most. */
+const DEBT_MS_MAX = LOOP_BURST_MS + LOOP_SHARE * LOOP_WAIT_MS_MAX
 
 export interface LoopClock {
   now(): number
@@ -21,14 +23,14 @@ const REAL: LoopClock = { now: () => performance.now(), later: (ms, fire) => voi
 
 interface Waiter {
   readonly go: () => void
-  /** When the call starts whatever the debt is. */
+  /** From then on the call starts whatever the debt is, one such call a tick. */
   readonly latest: number
 }
 
 interface Account {
   /**
-   * Milliseconds of the loop that the organization has used and not worked off, less those by which it may
-   * always be ahead.
+   * Milliseconds of the loop that the organization has used and not worked off. Calls without others beside
+   * them raise it to LOOP_BURST_MS at most.
    */
   debtMs: number
   at: number
@@ -37,7 +39,8 @@ interface Account {
   /** Calls that entered and have not left. */
   underWay: number
   readonly waiting: Waiter[]
-  isTicking: boolean
+  /** When the waiting calls are looked at again; Infinity while none waits. */
+  tickAt: number
 }
 
 /** Weight of the last call in the average of an organization's calls. Decision. */
@@ -50,7 +53,7 @@ const ACCOUNTS_KEPT = 1_000
  * without a rate limit. While other organizations call too, each may use LOOP_SHARE_PERCENT of the loop and
  * have SHARED_CALLS_MAX calls in flight. An organization above its share waits, call by call, until it has
  * worked off the excess or one of its calls has ended; it is never refused. An organization that calls alone
- * does not wait.
+ * has as many calls under way as take LOOP_BURST_MS of the loop: the first call of another one waits for them.
  */
 export class LoopShare {
   readonly #clock: LoopClock
@@ -77,7 +80,7 @@ export class LoopShare {
   enter(organizationId: string): Promise<void> | null {
     const account = this.#accountOf(organizationId)
     if (account.waiting.length === 0 && !this.#mustWait(organizationId, account)) {
-      begin(account)
+      this.#begin(organizationId, account)
       return null
     }
     return new Promise((go) => {
@@ -97,14 +100,27 @@ export class LoopShare {
   ): void {
     const account = this.#accountOf(organizationId)
     const cost = LOOP_CALL_MS + loopMs + bytes / LOOP_WRITTEN_BYTES_PER_MS
-    account.debtMs += cost - account.callMs
+    this.#charge(organizationId, account, cost - account.callMs)
     account.callMs += (cost - account.callMs) * LAST_CALL_SHARE
     account.underWay--
     this.#letIn(organizationId, account)
+    this.#tick(organizationId, account)
   }
 
-  #mustWait(organizationId: string, { debtMs, underWay }: Account): boolean {
-    return (debtMs > LOOP_BURST_MS || underWay >= SHARED_CALLS_MAX) && this.#hasOthers(organizationId)
+  #begin(organizationId: string, account: Account): void {
+    this.#charge(organizationId, account, account.callMs)
+    account.underWay++
+  }
+
+  #charge(organizationId: string, account: Account, ms: number): void {
+    const most = this.#hasOthers(organizationId) ? DEBT_MS_MAX : LOOP_BURST_MS
+    account.debtMs = Math.min(account.debtMs + ms, most)
+  }
+
+  #mustWait(organizationId: string, { debtMs, underWay, callMs }: Account): boolean {
+    if (this.#hasOthers(organizationId)) return debtMs > LOOP_BURST_MS || underWay >= SHARED_CALLS_MAX
+    // The next call may be another organization's: it waits for what is under way.
+    return underWay > 0 && (underWay + 1) * callMs > LOOP_BURST_MS
   }
 
   #hasOthers(organizationId: string): boolean {
@@ -114,29 +130,32 @@ export class LoopShare {
 
   /** Starts the calls whose turn has come. */
   #letIn(organizationId: string, account: Account): void {
-    for (;;) {
-      const [first] = account.waiting
-      if (
-        first === undefined ||
-        (this.#mustWait(organizationId, account) && first.latest > this.#clock.now())
-      )
-        return
-      account.waiting.shift()
-      begin(account)
-      first.go()
-    }
+    while (account.waiting.length > 0 && !this.#mustWait(organizationId, account))
+      this.#letInFirst(organizationId, account)
   }
 
-  /** Checks again when the next call's turn comes; the end of a call checks by itself. */
+  #letInFirst(organizationId: string, account: Account): void {
+    this.#begin(organizationId, account)
+    account.waiting.shift()?.go()
+  }
+
+  /** Checks again when enough debt is worked off for the next call; the end of a call checks by itself. */
   #tick(organizationId: string, account: Account): void {
-    if (account.isTicking || account.waiting.length === 0) return
-    account.isTicking = true
+    if (account.waiting.length === 0) return
     const aheadMs = account.debtMs - LOOP_BURST_MS
     const ms = aheadMs > 0 ? Math.max(1, Math.min(aheadMs / LOOP_SHARE, LOOP_OTHERS_MS)) : LOOP_OTHERS_MS
+    const at = this.#clock.now() + ms
+    // A tick that was set while the calls waited for a place, not for debt, comes too late.
+    if (at >= account.tickAt) return
+    account.tickAt = at
     this.#clock.later(ms, () => {
-      account.isTicking = false
+      if (account.tickAt !== at) return
+      account.tickAt = Infinity
       this.#workOff(account)
       this.#letIn(organizationId, account)
+      // One a tick: all that are late at once would take the loop, and the pool, for as long as they need.
+      const [first] = account.waiting
+      if (first !== undefined && first.latest <= this.#clock.now()) this.#letInFirst(organizationId, account)
       this.#tick(organizationId, account)
     })
   }
@@ -154,7 +173,7 @@ export class LoopShare {
       callMs: LOOP_CALL_MS,
       underWay: 0,
       waiting: [],
-      isTicking: false,
+      tickAt: Infinity,
     }
     this.#accounts.set(organizationId, made)
     return made
@@ -173,9 +192,4 @@ export class LoopShare {
         this.#accounts.delete(organizationId)
     }
   }
-}
-
-function begin(account: Account): void {
-  account.debtMs += account.callMs
-  account.underWay++
 }

@@ -41,12 +41,93 @@ function shared() {
   return { share, pass, use, now: () => now }
 }
 
-t.test('an organization that is alone never waits', async (t) => {
+t.test('an organization that is alone never waits for a share', async (t) => {
   const { use, pass } = shared()
   for (let n = 0; n < 100; n++) {
     t.ok(use('a', 50))
     await pass(0.1)
   }
+})
+
+t.test(
+  'alone it has so many calls under way as take LOOP_BURST_MS: the next call may be another one',
+  async (t) => {
+    const { share, use, pass } = shared()
+    const costMs = LOOP_BURST_MS / 4
+    for (let n = 0; n < 50; n++) {
+      use('a', costMs)
+      await pass(1)
+    }
+    let went = 0
+    for (let n = 0; n < 50; n++) void (share.enter('a') ?? Promise.resolve()).then(() => went++)
+    await pass(1)
+    t.ok(went >= 3 && went <= 4, `${went} at once`)
+    share.leave('a', { loopMs: costMs, bytes: 0 })
+    await pass(1)
+    t.ok(went >= 4 && went <= 5, 'the next one behind each that ends')
+  },
+)
+
+t.test('what an organization used while it was alone is not held against it', async (t) => {
+  const { share, use, pass } = shared()
+  for (let n = 0; n < 100; n++) {
+    use('a', 100)
+    await pass(1)
+  }
+  share.saw('b')
+  let went = false
+  void (share.enter('a') ?? Promise.resolve()).then(() => (went = true))
+  await pass(1)
+  share.saw('b')
+  await pass(LOOP_BURST_MS / LOOP_SHARE)
+  t.ok(went)
+})
+
+t.test('calls above the share go on evenly, not in bursts', async (t) => {
+  const { share, pass, now } = shared()
+  const [costMs, tookMs] = [10, 5]
+  const starts: number[] = []
+  const call = async (): Promise<void> => {
+    await share.enter('a')
+    starts.push(now())
+    const endsAt = now() + tookMs
+    ends.push({ endsAt, end: () => share.leave('a', { loopMs: costMs - LOOP_CALL_MS, bytes: 0 }) })
+  }
+  let ends: { readonly endsAt: number; readonly end: () => void }[] = []
+  share.saw('b')
+  for (let n = 0; n < 200; n++) void call()
+  const from = now()
+  while (now() < from + 3_000) {
+    share.saw('b')
+    const over = ends.filter(({ endsAt }) => endsAt <= now())
+    ends = ends.filter(({ endsAt }) => endsAt > now())
+    for (const { end } of over) end()
+    await pass(1)
+  }
+  const later = starts.filter((at) => at > from + 1_000)
+  const gaps = later.slice(1).map((at, nth) => at - (later[nth] ?? 0))
+  t.ok(later.length > 30, `${later.length} calls`)
+  t.ok(Math.max(...gaps) <= (2 * costMs) / LOOP_SHARE, `at most ${Math.max(...gaps)} ms without one`)
+})
+
+t.test('calls that have waited LOOP_WAIT_MS_MAX go on one by one', async (t) => {
+  const { share, pass } = shared()
+  const beside = async (ms: number): Promise<void> => {
+    for (let at = 0; at < ms; at += 50) {
+      share.saw('b')
+      await pass(50)
+    }
+  }
+  share.saw('b')
+  let went = 0
+  for (let n = 0; n < SHARED_CALLS_MAX + 10; n++)
+    void (share.enter('a') ?? Promise.resolve()).then(() => went++)
+  await beside(LOOP_WAIT_MS_MAX - 100)
+  t.equal(went, SHARED_CALLS_MAX, 'those under way do not end')
+  await beside(LOOP_OTHERS_MS / 2)
+  t.equal(went, SHARED_CALLS_MAX + 1)
+  await beside(LOOP_OTHERS_MS)
+  t.equal(went, SHARED_CALLS_MAX + 2)
 })
 
 t.test('beside another one it waits behind its burst, and goes on as its share is worked off', async (t) => {
