@@ -4,7 +4,7 @@ import type { Failure } from '../../src/schemas/failures.ts'
 import { burstOf } from '../../src/schemas/values/rate-burst.ts'
 import { FOREIGN, hashOfBearer, MISSING } from '../../src/server/access/bearer.ts'
 import { freeOf, takeOne, windowOf, type Window } from '../../src/server/limits/gcra.ts'
-import { admittedOf, refusedOf } from '../../src/server/limits/replies.ts'
+import { admittedOf, refusedOf } from '../../src/server/limits/admitted.ts'
 import type { ProxyKey } from './settings.ts'
 
 export interface Caller {

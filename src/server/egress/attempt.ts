@@ -7,7 +7,7 @@ import type { AnswerBudget } from './answer-budget.ts'
 import { readHeaders, type AnswerHeaders } from './answer-headers.ts'
 import { decode, isPlain } from './decode.ts'
 import { HeldBody } from './held-body.ts'
-import { failureOf } from './reach.ts'
+import { failureOf } from './connection-failure.ts'
 
 /** A request that waits for a connection. */
 export interface Queued {

@@ -2,7 +2,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 
-/** The part of the front's budget for answers that bytes made in this process hold. */
+/** Room in the front's answer budget, taken for bytes that this process made itself. */
 export class HeldRoom implements AnswerRoom {
   readonly #budget: AnswerBudget
   readonly #caller: Caller

@@ -16,7 +16,7 @@ import type {
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
-import { broken, detach } from './paused.ts'
+import { broken, detach } from './undici-parser.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
 

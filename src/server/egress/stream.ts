@@ -7,7 +7,7 @@ import type { ByteReader } from '../ports/byte-streams.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../ports/egress/egress.ts'
 import { flatHeaders, headerOf } from './answer-headers.ts'
 import type { Queued } from './attempt.ts'
-import { codeOf, failureOf } from './reach.ts'
+import { codeOf, failureOf } from './connection-failure.ts'
 
 /** The operations of its origin that a stream uses. */
 export interface StreamHome {

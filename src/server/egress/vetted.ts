@@ -15,7 +15,7 @@ import type { AnswerBudget } from './answer-budget.ts'
 import { vettedConnector, type trustOf } from './connect.ts'
 import { GateBusy } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
-import { failureOf } from './reach.ts'
+import { failureOf } from './connection-failure.ts'
 import { portOf, vet, type VettingDeps } from './vetting.ts'
 
 export interface VettedDeps {

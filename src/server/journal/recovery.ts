@@ -14,10 +14,10 @@ const RETRY_MS_MAX = 10_000
 export interface RecoveryOptions {
   readonly folder: string
   readonly lender: Pick<Lender, 'flush' | 'close'>
-  /** The ledger's state of the journal; null when the ledger does not know the journal. */
+  /** The journal's row in the store; null when the store does not know the journal. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
-  /** Removes the front's other data: its journal is in the ledger. Repeated until it succeeds. */
+  /** Removes the front's other data: its journal is in the books. Repeated until it succeeds. */
   readonly clear?: (id: string) => Promise<void>
   /** Whether the process still writes. */
   readonly isRunning: (holder: Holder) => boolean
@@ -39,7 +39,7 @@ export interface Recovery {
 }
 
 /**
- * Brings the journals of dead fronts into the ledger, one after the other, and removes their files. Never
+ * Brings the journals of dead fronts into the books, one after the other, and removes their files. Never
  * rejects.
  */
 export function openRecovery(options: RecoveryOptions): Recovery {

@@ -4,7 +4,7 @@ import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority } from '../ports/rates.ts'
 import { TokenLease } from './token-lease.ts'
-import { UNLIMITED, type Admitted } from './replies.ts'
+import { UNLIMITED, type Admitted } from './admitted.ts'
 
 export interface AdmissionOptions {
   readonly authority: RateAuthority

@@ -11,7 +11,7 @@ import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
 import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
-import { admittedOf, refusedOf, type Admitted } from './replies.ts'
+import { admittedOf, refusedOf, type Admitted } from './admitted.ts'
 
 /** The dependencies that all leases of a front share. */
 export interface LeaseDeps {

@@ -7,14 +7,14 @@ import { openCredits } from '../store/money/credits.ts'
 import type { Store } from '../store/base/open.ts'
 
 /** What management keys decide and read about money, and the audit log of their decisions. */
-export function openBudgetPorts(means: {
+export function openBudgetPorts(deps: {
   readonly store: Store
   readonly hints: Pick<Hints, 'publish'>
 }): Pick<Ports, 'budgets' | 'credits' | 'activity' | 'auditLog'> {
-  const { store } = means
+  const { store } = deps
   return {
-    budgets: openBudgets(means),
-    credits: openCredits(means),
+    budgets: openBudgets(deps),
+    credits: openCredits(deps),
     activity: openActivity(store),
     auditLog: openAuditLog(store),
   }

@@ -1,4 +1,4 @@
-import { openAnswerRoom } from '../limits/answer-room.ts'
+import { openScimAnswers } from '../limits/scim-answers.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import { startSyncs } from '../runner/scim/syncs.ts'
@@ -20,7 +20,7 @@ export function openDirectoryPorts(
     groupMappings: openGroupMappings(store),
     scimUsers: openScimUsers(store),
     scimGroups: openScimGroups(store),
-    scimAnswers: openAnswerRoom(),
+    scimAnswers: openScimAnswers(),
   }
 }
 

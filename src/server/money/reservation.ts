@@ -6,7 +6,7 @@ import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
 
-/** The parts that all calls of a front share. */
+/** The parts that all reservations of a front share. */
 export interface MoneyContext {
   readonly balances: Balances
   readonly journal: Journal

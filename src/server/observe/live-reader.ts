@@ -63,7 +63,7 @@ export interface LiveReading {
 }
 
 /** Readings of modules that are created later than the metrics. */
-export interface LiveDeps {
+export interface LiveSources {
   readonly inFlight?: () => number
   readonly front?: { readonly slot: number; readonly load: () => FrontReading }
   readonly breakers?: () => readonly BreakerReading[]
@@ -87,15 +87,15 @@ export class LiveReader {
   readonly #durations: Durations
   readonly #attempts: Attempts[] = []
   readonly #loop = new LoopWatch()
-  #deps: LiveDeps = {}
+  #sources: LiveSources = {}
 
   constructor({ calls, durations }: { readonly calls: Tally; readonly durations: Durations }) {
     this.#calls = calls
     this.#durations = durations
   }
 
-  add(deps: LiveDeps): void {
-    this.#deps = { ...this.#deps, ...deps }
+  add(sources: LiveSources): void {
+    this.#sources = { ...this.#sources, ...sources }
   }
 
   /** @param tally with a label `provider` */
@@ -104,7 +104,7 @@ export class LiveReader {
   }
 
   read(): LiveReading {
-    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#deps
+    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#sources
     const { user, system } = process.cpuUsage()
     return {
       atMs: performance.now(),

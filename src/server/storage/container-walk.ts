@@ -2,7 +2,7 @@ import { lstat, type FileHandle } from 'node:fs/promises'
 import { CONTAINER_PATH_BYTES_MAX, PATH_SEGMENTS_MAX } from '../../schemas/files/file-limits.ts'
 import type { ContainerFile } from '../ports/files/storage.ts'
 import { entriesOf, isNotThere, nameIn, openFolderIn } from './container-paths.ts'
-import { factsOf } from './descriptor-reader.ts'
+import { factsOf } from './stored-file.ts'
 
 /** Names of one folder that are held at once: a folder with more names is read several times. Decision. */
 const NAMES_HELD_MAX = 4_096

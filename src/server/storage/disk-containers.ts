@@ -16,7 +16,7 @@ import { CAN_WALK, isNotThere, nameIn, openFileIn, openFolder } from './containe
 import { isWorkspaceId, partsOf } from './container-ref.ts'
 import { removeFolder } from './container-removal.ts'
 import { filesBelow, pageAfter, WalkEnded, WalkTooLong, wholeWalk, type Walk } from './container-walk.ts'
-import { storedFile } from './descriptor-reader.ts'
+import { storedFile } from './stored-file.ts'
 import { codeOf, errorOf, reachDisk } from './disk-failure.ts'
 import { sync, syncOpen } from './sync.ts'
 import { Semaphore } from '../structures/semaphore.ts'

@@ -1,6 +1,6 @@
 /**
- * Waiting jobs. Workspaces take turns, each with its oldest job: a workspace with thousands of jobs does not
- * keep the others waiting.
+ * Waiting items. Workspaces take turns, each with its oldest item: a workspace with thousands of items does
+ * not keep the others waiting.
  */
 export class FairQueue<T extends { readonly workspaceId: string }> {
   /** In the order of the workspaces' next turns. */

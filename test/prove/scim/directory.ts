@@ -5,7 +5,7 @@
 import { MEMBER_ROLES, type MemberRole } from '../../../src/schemas/workspaces/workspaces.ts'
 import { openTestStore } from '../../support/stores/postgres.ts'
 import { Oracle, type Change } from './directory/oracle.ts'
-import { openMeans } from './directory/deps.ts'
+import { openDeps } from './directory/deps.ts'
 import { World, type Made } from './directory/world.ts'
 import type { Program, Proof } from '../proof.ts'
 
@@ -44,7 +44,7 @@ export const program: Program = {
   text: '100,000 changes of grants, mappings, groups and users, one by one and at once, compared with an oracle',
   async run(proof) {
     const store = await openTestStore(proof, CONNECTIONS)
-    const deps = openMeans(proof, store)
+    const deps = openDeps(proof, store)
     for (const size of proof.isShort ? SHORT : FULL) {
       const world = await World.make(deps, size.name, size.workspaces)
       await new Run({ proof, size, world }).whole()

@@ -227,9 +227,9 @@ t.test(
 )
 
 t.test('an object stays open until the thread that reads it has let go', async (t) => {
-  let detach: () => void = () => undefined
+  let letPass: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
-    detach = resolve
+    letPass = resolve
   })
   const stand = await openTransfers(t, {
     wrap: (parts) => ({
@@ -249,7 +249,7 @@ t.test('an object stays open until the thread that reads it has let go', async (
   content.close()
   await until(() => stand.sessions.load.unsealings === 0)
   t.equal((await openStoredFiles()).length, 1)
-  detach()
+  letPass()
   t.same(await leftOpen(), [])
 })
 

@@ -19,13 +19,13 @@ t.setTimeout(600_000)
 /** Where one side stands still, until it is let go. */
 class Hold {
   readonly reached: Promise<void>
-  detach: () => void = () => undefined
+  letPass: () => void = () => undefined
   #arrive: () => void = () => undefined
   readonly #gone: Promise<void>
 
   constructor() {
     this.reached = new Promise((resolve) => (this.#arrive = resolve))
-    this.#gone = new Promise((resolve) => (this.detach = resolve))
+    this.#gone = new Promise((resolve) => (this.letPass = resolve))
   }
 
   here(): Promise<void> {
@@ -131,9 +131,9 @@ for (const driver of ['disk', 'S3'] as const) {
       await stand.hold('sweep.looked').reached
       const writing = stand.write('before')
       await stand.hold('write.claimed').reached
-      stand.hold('sweep.looked').detach()
+      stand.hold('sweep.looked').letPass()
       t.match(await sweeping, { failures: [], report: { containers: 0, container_files: 0 } })
-      stand.hold('write.claimed').detach()
+      stand.hold('write.claimed').letPass()
       t.match(await writing, { status: 200 })
       t.same(await stand.paths(), ['old', 'out/a.txt'])
     },
@@ -153,7 +153,7 @@ for (const driver of ['disk', 'S3'] as const) {
         must(await openContainerUses(stand.store).touch(stand.workspaceId, 'sess_abc'))
         await stand.untilWaiting(4)
         t.equal(stand.published(), 0)
-        stand.hold(point).detach()
+        stand.hold(point).letPass()
         t.match(await sweeping, { failures: [], report: { containers: 1, container_files: 2 } })
         t.match(await writing, { status: 200 })
         t.same(await stand.paths(), ['out/a.txt'])
@@ -172,7 +172,7 @@ t.test('a write that waits too long for a removal is told to come again, and hol
   await stand.hold('removal.before').reached
   t.match(await stand.write('x'), { status: 503, type: 'busy' })
   t.match(must(await stand.files.usage(stand.workspaceId)), { usedBytes: 0, reservedBytes: 0 })
-  stand.hold('removal.before').detach()
+  stand.hold('removal.before').letPass()
   t.match(await sweeping, { report: { containers: 1 } })
 })
 

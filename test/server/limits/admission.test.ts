@@ -1,7 +1,7 @@
 import t from 'tap'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
-import type { Admitted } from '../../../src/server/limits/replies.ts'
+import type { Admitted } from '../../../src/server/limits/admitted.ts'
 import { keyOf, ModelRedis, Simulation } from '../../support/wire/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000

@@ -12,7 +12,7 @@ import {
 } from '../../../src/schemas/files/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
-import { storedFile } from '../../../src/server/storage/descriptor-reader.ts'
+import { storedFile } from '../../../src/server/storage/stored-file.ts'
 import { PieceBuffers } from '../../../src/server/storage/piece-buffers.ts'
 import { PieceReader, type PieceSource } from '../../../src/server/storage/piece-reader.ts'
 import { drain, leftOpen, openFolder, openStoredFiles } from '../../support/files/storage.ts'

@@ -1,6 +1,6 @@
 import { createAccess } from '../../../src/server/access/access.ts'
 import { startHttp } from '../../../src/server/http/front.ts'
-import { UNLIMITED } from '../../../src/server/limits/replies.ts'
+import { UNLIMITED } from '../../../src/server/limits/admitted.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
 import { testFeed, testKey, testKeyStore } from '../keys/key-store.ts'

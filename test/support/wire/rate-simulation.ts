@@ -1,5 +1,5 @@
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
-import type { Admitted } from '../../../src/server/limits/replies.ts'
+import type { Admitted } from '../../../src/server/limits/admitted.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
 import { NO_LIMITS } from '../money/key-money.ts'

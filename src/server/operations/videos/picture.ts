@@ -44,12 +44,12 @@ function byNames(
   return { resolution, aspectRatio, size: size ?? null }
 }
 
-interface Deps {
+interface PictureContext {
   readonly facts: VideoFacts
   readonly findings: Findings
 }
 
-function bySize(text: string, body: VideoBody, { facts, findings }: Deps): Picture {
+function bySize(text: string, body: VideoBody, { facts, findings }: PictureContext): Picture {
   const size = pixelsOf(text)
   findings.among('/size', text, facts.sizes)
   if (body.resolution !== undefined && !isOfResolution(size, body.resolution)) {

@@ -20,7 +20,8 @@ export interface Newcomers {
  * Whether the organization may have more objects of a kind. Other transactions that ask for the same kind
  * wait until this one ends, so that all count alike. The last lock of a transaction: no transaction that
  * holds it waits for a workspace, an intern or a vault.
- * @param byInstallation caps of the store. Failure: quota_exceeded.
+ * Failure: quota_exceeded.
+ * @param byInstallation caps of the store
  */
 export async function holdRoom(
   tx: Transaction,

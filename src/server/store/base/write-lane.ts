@@ -30,10 +30,11 @@ export function openWriteLane(store: Store, connections = store): WriteLane {
       const tenant = organizations.get(workspaceId) ?? (await organizationOf(store.sql, workspaceId))
       organizations.set(workspaceId, tenant)
       const leave = await turns.enter({ tenant })
+      if (leave === null) throw new Error('a semaphore without bounds refused a place')
       try {
         return await run(connections.sql)
       } finally {
-        leave?.()
+        leave()
       }
     },
   }

@@ -13,7 +13,7 @@ import { holdWorkspace } from '../base/find-workspace.ts'
 
 export interface RotationInput {
   readonly ref: KeyRef
-  readonly input: Rotation
+  readonly rotation: Rotation
   readonly by: KeyActor
   readonly caps?: Caps | undefined
 }
@@ -24,7 +24,7 @@ export interface RotationInput {
  */
 export async function rotateKey(
   tx: Transaction,
-  { ref, input, by, caps }: RotationInput,
+  { ref, rotation, by, caps }: RotationInput,
 ): Promise<Outcome<KeyResult<RotatedKey>>> {
   // The removal of a workspace locks the workspace before its interns, and the interns before their keys. A
   // rotation must keep that order.
@@ -32,12 +32,12 @@ export async function rotateKey(
   const found = seen !== null && (await holdOwners(tx, seen)) ? await findLocked(tx, ref) : null
   if (found === null || !(await isLive(tx, ref.hash))) return fail('api_key_unknown')
   const { accountId, key: before } = found
-  const expiresAt = input.expiresAt === undefined ? await expiryOf(tx, accountId) : input.expiresAt
+  const expiresAt = rotation.expiresAt === undefined ? await expiryOf(tx, accountId) : rotation.expiresAt
   const { kind, name, organizationId, workspaceId, internId, rateLimitRpm, isDisabled } = before
   // Without an overlap there is never an additional key: a full organization can still replace a lost key.
   const room = await holdRoom(
     tx,
-    { organizationId, what: 'api_keys', more: input.overlapS === 0 ? 0 : 1 },
+    { organizationId, what: 'api_keys', more: rotation.overlapS === 0 ? 0 : 1 },
     caps,
   )
   if (!room.ok) return room
@@ -52,7 +52,7 @@ export async function rotateKey(
     expiresAt,
     traits: before,
   })
-  const endsAt = await endSoon(tx, before.hash, input.overlapS)
+  const endsAt = await endSoon(tx, before.hash, rotation.overlapS)
   const [previous, apiKey] = [await lookAt(tx, before.hash), await lookAt(tx, born.hash)]
   await appendAudit(tx, rotationEvent(by, { before, after: previous, successor: apiKey }))
   const changes = [await bump(tx, 'key', before.hash), await bump(tx, 'key', born.hash)]

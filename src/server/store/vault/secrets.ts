@@ -34,7 +34,7 @@ import { removeSecret, writeSecrets } from './secret-writes.ts'
  * secret is written
  */
 export function openSecretRows(store: Store, publish: Hints['publish'] | null = null): SecretRows {
-  const means = { store, publish }
+  const deps = { store, publish }
   return {
     see: (scope) => reach(async () => ((await isSeen(store, scope)) ? ok(null) : fail('intern_unknown'))),
     list: (scope, page) => reach(() => listSecrets(store, scope, page)),
@@ -44,11 +44,11 @@ export function openSecretRows(store: Store, publish: Hints['publish'] | null = 
     write: (write) =>
       reach(() => {
         const change = { scope: write.scope, names: write.secrets.map(({ name }) => name) }
-        return changingSecrets(means, change, (tx) => writeSecrets(tx, write, store.options.caps))
+        return changingSecrets(deps, change, (tx) => writeSecrets(tx, write, store.options.caps))
       }),
     remove: (scope, name, by) =>
       reach(() =>
-        changingSecrets(means, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by })),
+        changingSecrets(deps, { scope, names: [name] }, (tx) => removeSecret(tx, { scope, name, by })),
       ),
     sources: (scope, names) => reach(() => sourcesOf(store, scope, names)),
     find: (scope, name) => reach(() => findEffective(store, scope, name)),

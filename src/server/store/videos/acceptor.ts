@@ -137,10 +137,10 @@ export class Acceptor {
   }
 
   #transact(kind: LaneKind, jobs: readonly Accepting[]): Promise<readonly Verdict[]> {
-    const means = { counts: this.#counts, jobMs: this.#options.jobMs, mayWait: kind === 'alone' }
+    const deps = { counts: this.#counts, jobMs: this.#options.jobMs, mayWait: kind === 'alone' }
     return this.#options.store.within(VIDEO_ACCEPT_MS_MAX, async (sql) => {
-      if (kind !== 'free') return sql.begin((tx) => acceptAll(tx, jobs, means))
-      const accepted = await acceptFree(sql, jobs, means)
+      if (kind !== 'free') return sql.begin((tx) => acceptAll(tx, jobs, deps))
+      const accepted = await acceptFree(sql, jobs, deps)
       return jobs.map(({ id, input }): Verdict =>
         accepted.has(id)
           ? { kind: 'accepted', view: acceptedView(id, input.workspaceId) }

@@ -19,7 +19,8 @@ export class FormStream {
   #isFull = false
 
   /**
-   * @param boundary text that the writer of a field cannot know; @param onRoom called when a full form has
+   * @param boundary text that the writer of a field cannot know
+   * @param onRoom called when a full form has
    * room again
    */
   constructor(boundary: string, onRoom: () => void) {

@@ -1,7 +1,7 @@
 import type { VideoOrder } from '../../ports/videos/video-providers.ts'
 import type { Image, RequestImages } from './images.ts'
 
-export interface VeoDeps {
+export interface VeoInput {
   /** The images of the frames in their order, then those of the references. */
   readonly images: readonly Image[]
   readonly frames: RequestImages['frames']
@@ -13,7 +13,7 @@ export interface VeoDeps {
  * A job as `predictLongRunning` takes it. The model decides whether it makes sound; no field does. The API's
  * own page wraps images as `inlineData`, which the API refuses.
  */
-export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoDeps): string {
+export function veoRequest({ request }: VideoOrder, { images, frames, previousUri }: VeoInput): string {
   const encoded = images.map(({ bytes, type }) => ({
     bytesBase64Encoded: Buffer.from(bytes).toString('base64'),
     mimeType: type,

@@ -12,7 +12,7 @@ import type { Deps } from './world.ts'
  * The parts of a node that change a directory, over one store, with a runner that works on sync jobs all the
  * while.
  */
-export function openMeans(proof: Proof, store: Store): Deps {
+export function openDeps(proof: Proof, store: Store): Deps {
   const stop = startSyncs({ work: openSyncWork(store), log: SILENT, pollMs: 10 })
   proof.after(stop)
   return {

@@ -5,7 +5,7 @@ import type { ScimAnswers } from '../ports/scim/scim.ts'
  * Counts the bytes of answers that each organization has requested and not read: without it a few slow
  * readers of large groups fill a front.
  */
-export function openAnswerRoom(bytesMax = SCIM_ANSWERS_BYTES_MAX): ScimAnswers {
+export function openScimAnswers(bytesMax = SCIM_ANSWERS_BYTES_MAX): ScimAnswers {
   const held = new Map<string, number>()
   return {
     hold(organizationId, bytes) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { SCIM_ANSWERS_BYTES_MAX } from '../../../src/schemas/scim/scim-resource-limits.ts'
-import { openAnswerRoom } from '../../../src/server/limits/answer-room.ts'
+import { openScimAnswers } from '../../../src/server/limits/scim-answers.ts'
 import { getGroup } from '../../../src/server/operations/scim/get-group.ts'
 import { listScimGroups } from '../../../src/server/operations/scim/list-groups.ts'
 import { searchGroups } from '../../../src/server/operations/scim/search-groups.ts'
@@ -10,7 +10,7 @@ import { must } from '../../support/must.ts'
 t.test(
   'what an organization has not read counts, and what it has read no more; others have room of their own',
   async (t) => {
-    const room = openAnswerRoom()
+    const room = openScimAnswers()
     const first = room.hold('a', SCIM_ANSWERS_BYTES_MAX)
     t.equal(room.hold('a', 1), null)
     const other = room.hold('b', 1)
@@ -28,7 +28,7 @@ t.test(
 )
 
 t.test('a single answer has room however large it is', async (t) => {
-  const room = openAnswerRoom()
+  const room = openScimAnswers()
   const large = room.hold('a', 2 * SCIM_ANSWERS_BYTES_MAX)
   t.ok(large)
   t.equal(room.hold('a', 1), null)
@@ -52,7 +52,7 @@ t.test('a group, a list and a search count until they were read', async (t) => {
     get: async () => ({ ok: true, value: GROUP }),
     list: async () => ({ ok: true, value: page }),
   }
-  const ports = { scimGroups, scimAnswers: openAnswerRoom(1), publicOrigin: 'http://sluice' } as never
+  const ports = { scimGroups, scimAnswers: openScimAnswers(1), publicOrigin: 'http://sluice' } as never
   const call = {
     key: { organizationId: 'a' },
     params: { id: 'g' },
