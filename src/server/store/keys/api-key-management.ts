@@ -55,7 +55,8 @@ export function openApiKeys({ store, publish, rateLimitRpm }: ApiKeyDeps): ApiKe
       change((tx) => create(tx, { rateLimitRpm, caps: store.options.caps, ...input }, by)),
     update: (ref, changes, by) => change((tx) => update(tx, { ref, changes, by })),
     remove: (ref, by) => change((tx) => remove(tx, ref, by)),
-    rotate: (ref, input, by) => change((tx) => rotateKey(tx, { ref, input, by, caps: store.options.caps })),
+    rotate: (ref, rotation, by) =>
+      change((tx) => rotateKey(tx, { ref, rotation, by, caps: store.options.caps })),
   }
 }
 
