@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { posix } from 'node:path'
 import { ROOT } from '../support/source.ts'
-import { SUBJECTS } from './import-rules.ts'
+import { SUBJECTS } from './imports/subject-rules.ts'
 
 /** A folder is read as one list of names. */
 export const FOLDER_FILES_MAX = 35

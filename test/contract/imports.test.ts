@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readSources, ROOT, sourceFile } from '../support/source.ts'
-import {
-  barrels,
-  frontEndImports,
-  idleSubjectRows,
-  importCycles,
-  importTable,
-  packagesAbroad,
-  socketsOutsideGate,
-  wrongDirections,
-  wrongSubjects,
-} from './import-rules.ts'
+import { barrels, importTable, wrongDirections } from './import-rules.ts'
+import { importCycles } from './imports/import-cycles.ts'
+import { frontEndImports, packagesAbroad, socketsOutsideGate } from './imports/package-rules.ts'
+import { idleSubjectRows, wrongSubjects } from './imports/subject-rules.ts'
 
 const src = readSources('src')
 const all = [...src, ...readSources('bench', 'test')]
