@@ -2,7 +2,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib'
 import { bytes, file, noise, u32be, u32le, utf8, type CorpusFile } from './bytes.ts'
 import { flac, frames } from './audio.ts'
 import { gif, jpeg, png } from './images.ts'
-import { office, DOCX } from './office.ts'
+import { office, DOCX } from './office-writer.ts'
 
 const OBJECTS =
   '1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n'

@@ -1,62 +1,21 @@
-import { bytes, file, noise, u16le, u32le, utf8, type CorpusFile } from './bytes.ts'
-import { endRecords, zip, type EntryOptions, type ZipOptions } from './zip-writer.ts'
+import { bytes, file, noise, u16le, u32le, type CorpusFile } from './bytes.ts'
+import {
+  docx,
+  DOCX,
+  docxWith,
+  entry,
+  FORMATS,
+  office,
+  override,
+  PPTX,
+  RELS,
+  types,
+  TYPES_NAME,
+  XLSX,
+} from './office-writer.ts'
+import { endRecords, zip, type EntryOptions } from './zip-writer.ts'
 
-const FORMATS = 'application/vnd.openxmlformats-officedocument.'
-export const DOCX = `${FORMATS}wordprocessingml.document`
-const XLSX = `${FORMATS}spreadsheetml.sheet`
-const PPTX = `${FORMATS}presentationml.presentation`
-const TYPES_NAME = '[Content_Types].xml'
 const MEBIBYTE = 1_048_576
-
-function override(part: string, type: string): string {
-  return `<Override PartName="/${part}" ContentType="${type}"/>`
-}
-
-function types(...inner: string[]): string {
-  const start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-  const xml = '<Default Extension="xml" ContentType="application/xml"/>'
-  return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${start}${xml}${inner.join('')}</Types>`
-}
-
-function entry(name: string, text: string): EntryOptions {
-  return { name, data: utf8(text) }
-}
-
-const RELS = entry('_rels/.rels', '<Relationships/>')
-
-/** @param change how each entry is written */
-export function office(
-  main: string,
-  type: string,
-  change: Partial<EntryOptions> = {},
-  options: ZipOptions = {},
-): Buffer {
-  const parts = [
-    entry(TYPES_NAME, types(override(main, `${type}.main+xml`))),
-    RELS,
-    entry(main, '<x>Hello</x>'.repeat(9)),
-  ]
-  return zip(
-    parts.map((part) => ({ ...part, ...change })),
-    options,
-  )
-}
-
-const docx = (change: Partial<EntryOptions> = {}, options: ZipOptions = {}): Buffer =>
-  office('word/document.xml', DOCX, change, options)
-
-/** A document with further entries, its content types first, or last. */
-export function docxWith(
-  extra: readonly EntryOptions[],
-  options: { typesLast?: boolean; types?: string } & ZipOptions = {},
-): Buffer {
-  const declared = entry(
-    TYPES_NAME,
-    options.types ?? types(override('word/document.xml', `${DOCX}.main+xml`)),
-  )
-  const parts = [RELS, entry('word/document.xml', '<w/>'), ...extra]
-  return zip(options.typesLast === true ? [...parts, declared] : [declared, ...parts], options)
-}
 
 const declares = (...inner: string[]): Buffer => docxWith([], { types: types(...inner) })
 const MAIN = override('word/document.xml', `${DOCX}.main+xml`)

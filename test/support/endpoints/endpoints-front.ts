@@ -4,17 +4,13 @@
  */
 import type { Test } from 'tap'
 import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
-import { fail, ok } from '../../../src/schemas/failures.ts'
-import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { EpochFeed, Hints } from '../../../src/server/ports/keys/keys.ts'
 import type { EndpointProber } from '../../../src/server/ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
-import type { ReleaseRequest, SecretReleases } from '../../../src/server/ports/vault/vault.ts'
 import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
-import { newId } from '../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
 import { openPrivateEndpoints } from '../../../src/server/store/endpoints/private-endpoints.ts'
@@ -33,11 +29,12 @@ import { NO_FILES } from '../files/no-files.ts'
 import { openTestStore } from '../stores/postgres.ts'
 import { sends, type Behaviour } from '../embeddings/provider-behaviours.ts'
 import { startProvider, type ScriptedProvider } from '../embeddings/provider.ts'
+import { endpointsCatalogue } from './endpoints-catalogue.ts'
+import { SECRET_NAME, testVault, type TestVault } from './test-vault.ts'
 
 /** The one host that the test's gate knows; it leads to the scripted upstream. */
 export const UPSTREAM_HOST = 'models.acme.example'
 export const CREDENTIAL = 'upstream-credential-0123456789'
-const SECRET_NAME = 'acme_key'
 
 export interface Told {
   readonly status: number
@@ -55,15 +52,6 @@ export interface Told {
   }
 }
 
-export interface Vault extends SecretReleases {
-  /** Replaces what the vault of the test's workspace holds, and tells all fronts. */
-  put(name: string, value: string, hosts: readonly string[]): Promise<void>
-  remove(name: string): Promise<void>
-  readonly asked: readonly ReleaseRequest[]
-  /** Values do not open any more, though their rows are there. */
-  isBroken: boolean
-}
-
 export interface EndpointsStand {
   readonly store: Store
   readonly organizationId: string
@@ -77,7 +65,7 @@ export interface EndpointsStand {
   readonly keyed: ScriptedProvider
   /** Log lines of the embedders. */
   readonly lines: readonly string[]
-  readonly vault: Vault
+  readonly vault: TestVault
   readonly baseUrl: string
   /** Origins of the fronts. */
   readonly fronts: readonly string[]
@@ -145,7 +133,7 @@ export async function openEndpoints(t: Test, given: StandInput = {}): Promise<En
 
 interface Deps {
   readonly store: Store
-  readonly vault: Vault
+  readonly vault: TestVault
   readonly hints: ReturnType<typeof testHints>
   readonly upstream: ScriptedProvider
   readonly shipped: ScriptedProvider
@@ -170,7 +158,10 @@ async function openOne(
   const feed = openEpochFeed({ store, hints, log: SILENT })
   t.teardown(() => Promise.all([feed.close(), egress.close()]))
   while (!(await feed.poll())) continue
-  const models = catalogueOf(t, catalogue(shipped.origin, keyed.origin.replace('127.0.0.1', 'localhost')))
+  const models = catalogueOf(
+    t,
+    endpointsCatalogue(shipped.origin, keyed.origin.replace('127.0.0.1', 'localhost')),
+  )
   const privateEndpoints = openPrivateEndpoints({ store, hints })
   const jobs = threads()
   const prober = createProber({ egress, jobs, releases: vault, providers: models.providers, now })
@@ -287,137 +278,6 @@ export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>>
     base_url: baseUrl,
     secret_name: SECRET_NAME,
     pricing: { prompt: '0.000001', completion: '0' },
-  }
-}
-
-/** Released as the port says, and its rows are those that the store asks. */
-function testVault(
-  store: Store,
-  {
-    organizationId,
-    workspaceId,
-    tell,
-  }: {
-    readonly organizationId: string
-    readonly workspaceId: string
-    readonly tell: (change: { n: number; kind: 'vault'; id: string }) => void
-  },
-): Vault {
-  const values = new Map<string, { readonly value: string; readonly hosts: readonly string[] }>()
-  const asked: ReleaseRequest[] = []
-  const [vaultId, keyId] = [newId(), newId()]
-  const { sql } = store
-  return {
-    asked,
-    isBroken: false,
-    async put(name, value, hosts) {
-      values.set(name, { value, hosts })
-      await sql`
-        INSERT INTO vaults (id, organization_id, workspace_id, kind) VALUES (${vaultId}, ${organizationId}, ${workspaceId}, 'workspace')
-        ON CONFLICT DO NOTHING`
-      await sql`
-        INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped) VALUES (${keyId}, ${vaultId}, 'sealing', 'r', '')
-        ON CONFLICT DO NOTHING`
-      await sql`DELETE FROM secrets WHERE vault_id = ${vaultId} AND name = ${name}`
-      await sql`
-        INSERT INTO secrets (vault_id, name, hosts, version, key_id, sealed)
-        VALUES (${vaultId}, ${name}, string_to_array(${hosts.join(',')}, ','), nextval('secret_versions'), ${keyId}, '')`
-      tell({ n: 0, kind: 'vault', id: workspaceId })
-    },
-    async remove(name) {
-      values.delete(name)
-      await sql`DELETE FROM secrets WHERE vault_id = ${vaultId} AND name = ${name}`
-      tell({ n: 0, kind: 'vault', id: workspaceId })
-    },
-    release(request) {
-      asked.push(request)
-      const found = request.scope.workspaceId === workspaceId ? values.get(request.name) : undefined
-      const isReleased = !this.isBroken && found?.hosts.includes(request.host) === true
-      return Promise.resolve(
-        isReleased && found !== undefined
-          ? ok(new Secret(found.value))
-          : fail('secret_not_released', { fields: { name: request.name } }),
-      )
-    },
-  }
-}
-
-function catalogue(origin: string, keyed: string): object {
-  const toVectors = { output_modalities: ['embeddings'] }
-  const endpoint = { provider: 'shipped', upstream_model: 'shipped-embed', pricing: { prompt: '0.0000005' } }
-  return {
-    providers: [
-      {
-        slug: 'shipped',
-        name: 'Shipped',
-        protocol: 'openai',
-        base_url: `${origin}/v1`,
-        api_key_env: 'SET_KEY',
-      },
-      { slug: 'keyed', name: 'Keyed', protocol: 'openai', base_url: `${keyed}/v1`, api_key_env: 'SET_KEY' },
-      {
-        slug: 'no-key',
-        name: 'No Key',
-        protocol: 'openai',
-        base_url: `${keyed}/v1`,
-        api_key_env: 'UNSET_KEY',
-      },
-      {
-        slug: 'azure',
-        name: 'Azure',
-        protocol: 'openai',
-        base_url: `${keyed}/v1`,
-        headers: { 'api-key': { env: 'UNSET_KEY' } },
-      },
-      {
-        slug: 'cohere',
-        name: 'Cohere',
-        protocol: 'cohere',
-        base_url: `${origin}/v2`,
-        api_key_env: 'SET_KEY',
-      },
-      {
-        slug: 'google',
-        name: 'Google',
-        protocol: 'google',
-        base_url: `${origin}/v1beta`,
-        api_key_env: 'SET_KEY',
-      },
-    ],
-    models: [
-      {
-        id: 'acme/embed',
-        name: 'Acme Embed',
-        canonical_slug: 'acme/embed-1',
-        architecture: toVectors,
-        endpoints: [endpoint],
-      },
-      {
-        id: 'acme/keyed',
-        name: 'Keyed',
-        architecture: toVectors,
-        variants: ['floor'],
-        endpoints: [{ ...endpoint, provider: 'keyed' }, endpoint],
-      },
-      {
-        id: 'acme/no-key',
-        name: 'No Key',
-        architecture: toVectors,
-        endpoints: [{ ...endpoint, provider: 'no-key' }],
-      },
-      {
-        id: 'acme/azure',
-        name: 'Azure',
-        architecture: toVectors,
-        endpoints: [{ ...endpoint, provider: 'azure' }],
-      },
-      {
-        id: 'acme/chat',
-        name: 'Acme Chat',
-        architecture: { output_modalities: ['text'] },
-        endpoints: [endpoint],
-      },
-    ],
   }
 }
 

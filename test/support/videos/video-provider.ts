@@ -5,6 +5,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { CLIP } from './boxes.ts'
+import { sendClip } from './clip-answers.ts'
+import { bounded, fieldsOf, send, type VideoExchange } from './video-exchange.ts'
 import { wordsIn, type VideoJob, type VideoLog, type VideoSubmission } from './video-words.ts'
 
 export interface VideoSettings {
@@ -51,23 +53,12 @@ export interface FakeVideos {
   close(): Promise<void>
 }
 
-/** Requests that go on by these words of `video-words.ts`. */
-export interface VideoExchange {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  readonly url: URL
-  readonly body: Buffer
-}
-
 interface GoogleBody {
   readonly instances?: readonly { readonly prompt?: string }[]
   readonly parameters?: Readonly<Record<string, unknown>>
 }
 
 const HEADS_MAX = 1_000
-/** Bytes that the endless clip announces: ten gigabytes. */
-const HUGE_BYTES = 10 * 1024 ** 3
-const HUGE_PIECE = Buffer.alloc(256 * 1024)
 
 export async function startVideos(settings: Partial<VideoSettings> = {}): Promise<FakeVideos> {
   const fake = new Videos({ ...USUAL, ...settings })
@@ -354,101 +345,6 @@ class Videos {
 
   #content(job: VideoJob, { res }: VideoExchange): void {
     this.log.downloads.push(job.id)
-    const { words } = job
-    const as = (type: string, more: Record<string, string | number> = {}): ServerResponse =>
-      res.writeHead(200, { 'content-type': type, ...more })
-    switch (words.clip) {
-      case 'truncate':
-        return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99), () =>
-          res.destroy(),
-        )
-      case 'cut':
-        return void as('video/mp4').end(CLIP.subarray(0, CLIP.length - 5))
-      case 'stall':
-        return void as('video/mp4', { 'content-length': CLIP.length }).write(CLIP.subarray(0, 99))
-      case 'type':
-        return void as('image/gif').end(CLIP)
-      case 'html':
-        return void as('text/html').end('<html>here it is</html>')
-      case 'lie':
-        return void as('video/mp4').end('<html>here it is</html>')
-      case 'json':
-        return send(res, 200, { error: { message: 'later' } })
-      case 'gone':
-        return send(res, 404, { error: { message: 'gone' } })
-      case 'broken':
-        return send(res, 500, { error: { message: 'broken' } })
-      case 'empty':
-        return void as('video/mp4').end()
-      case 'announce':
-        return void as('video/mp4', { 'content-length': HUGE_BYTES }).write(CLIP)
-      case 'huge':
-        return pour(as('video/mp4'))
-      case 'redirect':
-        return void res.writeHead(302, { location: words.url ?? '/' }).end()
-      case null:
-        return void as('video/mp4', { 'content-length': CLIP.length }).end(CLIP)
-    }
+    sendClip(job.words, res)
   }
-}
-
-/** Ten gigabytes, as fast as they are taken. */
-function pour(res: ServerResponse): void {
-  let left = HUGE_BYTES
-  const more = (): void => {
-    while (left > 0 && !res.destroyed) {
-      left -= HUGE_PIECE.length
-      if (!res.write(HUGE_PIECE)) return void res.once('drain', more)
-    }
-    res.end()
-  }
-  res.write(CLIP)
-  more()
-}
-
-/** Fields of a form or of JSON; of a file its type and its size. */
-function fieldsOf(req: IncomingMessage, body: Buffer): Readonly<Record<string, unknown>> {
-  const type = req.headers['content-type'] ?? ''
-  if (type.startsWith('application/json')) return JSON.parse(body.toString()) as Record<string, unknown>
-  const boundary = /boundary=([^;]+)/.exec(type)?.[1] ?? ''
-  const parts = body.toString('latin1').split(`--${boundary}`).slice(1, -1)
-  return Object.fromEntries(
-    parts.map((part) => {
-      const [, head = '', value = ''] = /^\r\n([^]*?)\r\n\r\n([^]*)\r\n$/.exec(part) ?? []
-      const name = /name="([^"]*)"/.exec(head)?.[1] ?? ''
-      const file = /filename="([^"]*)"/.exec(head)?.[1]
-      const text = Buffer.from(value, 'latin1').toString()
-      return [
-        name,
-        file === undefined
-          ? text
-          : { file, type: /Content-Type: (\S+)/.exec(head)?.[1], bytes: value.length },
-      ]
-    }),
-  )
-}
-
-/** Without long texts: ten thousand jobs are kept. */
-function bounded(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => name !== 'prompt' && JSON.stringify(value ?? null).length < 1_000,
-    ),
-  )
-}
-
-function send(
-  res: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  const text = JSON.stringify(body)
-  res
-    .writeHead(status, {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(text),
-      ...headers,
-    })
-    .end(text)
 }

@@ -7,7 +7,7 @@ import {
 import { createContentScanner } from '../../../../src/workers/content/scanner.ts'
 import type { ContentVerdict } from '../../../../src/workers/content/verdict.ts'
 import { noise } from '../../../support/corpus/bytes.ts'
-import { DOCX, docxWith } from '../../../support/corpus/office.ts'
+import { DOCX, docxWith } from '../../../support/corpus/office-writer.ts'
 import type { EntryOptions } from '../../../support/corpus/zip-writer.ts'
 
 /** Entries of every document that `docxWith` writes, before further ones. */
