@@ -1,19 +1,18 @@
-import { accessSync, constants } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { parseAllowEntry } from '../schemas/egress/destinations.ts'
 import type { Caps } from '../schemas/operator/caps.ts'
 import { keptOf, type Kept } from '../schemas/operator/kept.ts'
-import { masked } from '../schemas/values/masked.ts'
-import { KEY_GRACE_MS_MIN } from '../schemas/keys/key-limits.ts'
 import { originAt } from '../schemas/values/origins.ts'
-import { withOneHost } from '../schemas/values/postgres-url.ts'
 import { Secret } from '../schemas/vault/secret.ts'
 import { Settings } from '../schemas/operator/settings.ts'
+import { contradictions } from './config/contradictions.ts'
+import { durationMs } from './config/duration.ts'
 import { readSettingsFile } from './config/file.ts'
+import { objectsOf, type ObjectsConfig } from './config/objects.ts'
 import { programName } from './config/program-name.ts'
+import { convert, expectedOf, hidden, isParsable, isReadable, shown } from './config/setting-text.ts'
 import type { Problem, Texts } from './config/texts.ts'
 
 /** The settings of one generation in the form that the code uses. Frozen. */
@@ -63,22 +62,6 @@ export interface Config {
   readonly videoJobHours: number
   readonly videoClipDays: number
 }
-
-/** The storage that holds the bytes of files. Design §5. */
-export type ObjectsConfig =
-  | { readonly kind: 'disk'; readonly folder: string }
-  | {
-      readonly kind: 's3'
-      readonly bucket: string
-      /** Empty, or ending in a slash. */
-      readonly prefix: string
-      readonly region: string
-      readonly endpoint: string | null
-      readonly accessKeyId: string
-      readonly secretAccessKey: Secret
-      readonly isPathStyle: boolean
-      readonly checksums: 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
-    }
 
 /** The configuration cannot be used; carries all problems at once. Exit code 2. */
 export class ConfigInvalid extends Error {
@@ -284,76 +267,6 @@ function configOf(values: Settings): Config {
   })
 }
 
-function objectsOf(values: Settings): ObjectsConfig {
-  const given = values.SLUICE_OBJECTS
-  if (given === undefined)
-    return Object.freeze({ kind: 'disk', folder: resolve(values.SLUICE_DATA, 'files') })
-  const [, bucket, prefix = ''] = S3_PLACE.exec(given) ?? []
-  if (bucket === undefined) return Object.freeze({ kind: 'disk', folder: resolve(given) })
-  const endpoint = values.SLUICE_S3_ENDPOINT ?? null
-  const style = values.SLUICE_S3_PATH_STYLE
-  const folders = prefix.replace(/^\/+|\/+$/g, '')
-  return Object.freeze({
-    kind: 's3',
-    bucket,
-    prefix: folders === '' ? '' : `${folders}/`,
-    region: values.AWS_REGION,
-    endpoint,
-    accessKeyId: values.AWS_ACCESS_KEY_ID ?? '',
-    secretAccessKey: new Secret(values.AWS_SECRET_ACCESS_KEY ?? ''),
-    // Servers other than Amazon's rarely have a host name for each bucket.
-    isPathStyle: style === 'auto' ? endpoint !== null : style === 'on',
-    checksums: values.SLUICE_S3_CHECKSUMS === 'required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED',
-  })
-}
-
-const S3_PLACE = /^s3:\/\/([^/]+)(?:\/(.*))?$/
-
-/** Checks that need more than the form of one setting. */
-function contradictions(
-  values: Readonly<Record<string, unknown>>,
-  known: ReadonlySet<string>,
-): readonly Problem[] {
-  const problems: Problem[] = []
-  for (const [one, other] of [
-    ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'],
-    ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT'],
-  ] as const) {
-    if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
-    problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
-  }
-  if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
-    problems.push({
-      name: 'SLUICE_ROOT_KEY_FILE',
-      expected: 'nothing, since SLUICE_ROOT_KEY is set',
-      got: 'a file',
-    })
-  }
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
-    if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
-      continue
-    problems.push({ name, expected: 'a value, since SLUICE_OBJECTS is a bucket', got: 'nothing' })
-  }
-  const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
-  if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
-    problems.push({
-      name: 'SLUICE_KEY_GRACE',
-      expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`,
-      got: JSON.stringify(grace),
-    })
-  }
-  for (const entry of (values['SLUICE_EGRESS_ALLOW'] ?? []) as readonly string[]) {
-    const parsed = parseAllowEntry(entry)
-    if (typeof parsed === 'string')
-      problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
-  }
-  if (port === adminPort && port !== undefined) {
-    const expected = 'another port than SLUICE_PORT'
-    problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })
-  }
-  return problems
-}
-
 /** The environment without empty texts: compose files and units pass unset variables on as empty texts. */
 function environment(): Texts {
   const texts: Record<string, string> = {}
@@ -361,42 +274,6 @@ function environment(): Texts {
     if (value !== undefined && value !== '') texts[name] = value
   }
   return texts
-}
-
-function convert(schema: TSchema, given: string | undefined): unknown {
-  if (given === undefined) return 'default' in schema ? schema.default : undefined
-  if (Type.IsArray(schema))
-    return given
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '')
-  const takesNumber = Type.IsInteger(schema) || Type.IsUnion(schema)
-  return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
-}
-
-/** False for an unreadable file: the start would fail on it later, so that the setting is refused now. */
-function isReadable(schema: TSchema, given: string | undefined): boolean {
-  if (!('file' in schema) || given === undefined) return true
-  try {
-    accessSync(given, constants.R_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/**
- * False for an address that its client cannot parse: the client's error would end the process and name no
- * setting.
- */
-function isParsable(schema: TSchema, given: string | undefined): boolean {
-  if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
-  try {
-    const { username, password } = new URL(withOneHost(given))
-    return typeof decodeURIComponent(username + password) === 'string'
-  } catch {
-    return false
-  }
 }
 
 interface Given {
@@ -413,45 +290,10 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
 }
 
 /**
- * The given value for a problem's text: shortened, and without the password, whichever setting it was written
- * in.
- */
-function shown(schema: TSchema, given: string): string {
-  return JSON.stringify(
-    'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),
-  )
-}
-
-/**
- * Masks a value. A key with an id before it reads like a URL with a path, so that a setting that is a secret
- * as a whole is never shown in parts.
- */
-function hidden(schema: TSchema, given: string): string {
-  return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
-}
-
-function expectedOf(schema: TSchema, given: string | undefined): string {
-  const expected = 'expected' in schema ? String(schema.expected) : 'another value'
-  // A Kubernetes service called "sluice" puts its own SLUICE_PORT into every pod.
-  const isServiceLink = given?.startsWith('tcp://') === true
-  if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
-  return given?.includes('@') === true && !isParsable(schema, given)
-    ? `${expected} (# / and % in a password are %23 %2F and %25)`
-    : expected
-}
-
-/**
  * Variables with the prefix that are no settings: the path of the settings file, and the names that hold a
  * caller's key.
  */
 const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY', 'SLUICE_MANAGEMENT_KEY'])
-
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-
-function durationMs(given: string): number {
-  const unit = given.replace(/^[0-9]+/, '')
-  return Number.parseInt(given, 10) * (UNIT_MS[unit] ?? 1)
-}
 
 const CHECKS = new Map(Object.entries(Settings.properties).map(([name, schema]) => [name, Compile(schema)]))
 const WHOLE = Compile(Settings)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_BYTES_MAX } from '../../../../schemas/files/file-limits.ts'
-import type { ObjectsConfig } from '../../../config.ts'
+import type { ObjectsConfig } from '../../../config/objects.ts'
 import { placeOfObjects } from '../../../main/storage.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { clock, readingOf } from './clock.ts'

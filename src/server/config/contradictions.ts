@@ -1,0 +1,49 @@
+import { parseAllowEntry } from '../../schemas/egress/destinations.ts'
+import { KEY_GRACE_MS_MIN } from '../../schemas/keys/key-limits.ts'
+import { durationMs } from './duration.ts'
+import type { Problem } from './texts.ts'
+
+/** Checks that need more than the form of one setting. */
+export function contradictions(
+  values: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string>,
+): readonly Problem[] {
+  const problems: Problem[] = []
+  for (const [one, other] of [
+    ['SLUICE_TLS_CERT', 'SLUICE_TLS_KEY'],
+    ['SLUICE_TLS_KEY', 'SLUICE_TLS_CERT'],
+  ] as const) {
+    if (values[one] !== undefined || values[other] === undefined || known.has(one)) continue
+    problems.push({ name: one, expected: `a PEM file, since ${other} is set`, got: 'nothing' })
+  }
+  if (values['SLUICE_ROOT_KEY'] !== undefined && values['SLUICE_ROOT_KEY_FILE'] !== undefined) {
+    problems.push({
+      name: 'SLUICE_ROOT_KEY_FILE',
+      expected: 'nothing, since SLUICE_ROOT_KEY is set',
+      got: 'a file',
+    })
+  }
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
+    if (!String(values['SLUICE_OBJECTS']).startsWith('s3:') || values[name] !== undefined || known.has(name))
+      continue
+    problems.push({ name, expected: 'a value, since SLUICE_OBJECTS is a bucket', got: 'nothing' })
+  }
+  const { SLUICE_PORT: port, SLUICE_ADMIN_PORT: adminPort, SLUICE_KEY_GRACE: grace } = values
+  if (typeof grace === 'string' && durationMs(grace) < KEY_GRACE_MS_MIN) {
+    problems.push({
+      name: 'SLUICE_KEY_GRACE',
+      expected: `at least ${KEY_GRACE_MS_MIN / 1000}s`,
+      got: JSON.stringify(grace),
+    })
+  }
+  for (const entry of (values['SLUICE_EGRESS_ALLOW'] ?? []) as readonly string[]) {
+    const parsed = parseAllowEntry(entry)
+    if (typeof parsed === 'string')
+      problems.push({ name: 'SLUICE_EGRESS_ALLOW', expected: parsed, got: JSON.stringify(entry) })
+  }
+  if (port === adminPort && port !== undefined) {
+    const expected = 'another port than SLUICE_PORT'
+    problems.push({ name: 'SLUICE_ADMIN_PORT', expected, got: String(adminPort) })
+  }
+  return problems
+}

@@ -1,0 +1,69 @@
+import { accessSync, constants } from 'node:fs'
+import Type, { type TSchema } from 'typebox'
+import { withOneHost } from '../../schemas/values/postgres-url.ts'
+import { masked } from '../../schemas/values/masked.ts'
+
+/** The value that a text stands for: the default without a text; undefined where there is none. */
+export function convert(schema: TSchema, given: string | undefined): unknown {
+  if (given === undefined) return 'default' in schema ? schema.default : undefined
+  if (Type.IsArray(schema))
+    return given
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+  const takesNumber = Type.IsInteger(schema) || Type.IsUnion(schema)
+  return takesNumber && /^[0-9]{1,15}$/.test(given) ? Number(given) : given
+}
+
+/** False for an unreadable file: the start would fail on it later, so that the setting is refused now. */
+export function isReadable(schema: TSchema, given: string | undefined): boolean {
+  if (!('file' in schema) || given === undefined) return true
+  try {
+    accessSync(given, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * False for an address that its client cannot parse: the client's error would end the process and name no
+ * setting.
+ */
+export function isParsable(schema: TSchema, given: string | undefined): boolean {
+  if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
+  try {
+    const { username, password } = new URL(withOneHost(given))
+    return typeof decodeURIComponent(username + password) === 'string'
+  } catch {
+    return false
+  }
+}
+
+export function expectedOf(schema: TSchema, given: string | undefined): string {
+  const expected = 'expected' in schema ? String(schema.expected) : 'another value'
+  // A Kubernetes service called "sluice" puts its own SLUICE_PORT into every pod.
+  const isServiceLink = given?.startsWith('tcp://') === true
+  if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
+  return given?.includes('@') === true && !isParsable(schema, given)
+    ? `${expected} (# / and % in a password are %23 %2F and %25)`
+    : expected
+}
+
+/**
+ * The given value for a problem's text: shortened, and without the password, whichever setting it was written
+ * in.
+ */
+export function shown(schema: TSchema, given: string): string {
+  return JSON.stringify(
+    'mask' in schema || /:\/\/.*@/.test(given) ? hidden(schema, given) : given.slice(0, 80),
+  )
+}
+
+/**
+ * Masks a value. A key with an id before it reads like a URL with a path, so that a setting that is a secret
+ * as a whole is never shown in parts.
+ */
+export function hidden(schema: TSchema, given: string): string {
+  return 'mask' in schema && schema.mask === 'whole' ? `*** (${given.length} characters)` : masked(given)
+}
