@@ -1,10 +1,10 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { explainFullDisk, watchRoom } from '../../../../src/server/supervisor/data-directory/disk-room.ts'
 import { EmbeddedPostgresError } from '../../../../src/server/supervisor/postgres/postgres-error.ts'
 import { ReadinessWatch } from '../../../../src/server/supervisor/readiness.ts'
 import { StartRefused } from '../../../../src/server/supervisor/start-refused.ts'
 import { SILENT } from '../../../support/log.ts'
-import { tinyDisk } from '../../../support/files/tiny-disk.ts'
+import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
 import { until } from '../../../support/wait.ts'
 
 t.test('whatever a full disk stopped a start by, it is told in one sentence that says where', async (t) => {
@@ -43,14 +43,21 @@ t.test('a disk is looked at every five seconds, however often it is asked about'
   t.not(room(), first)
 })
 
-t.test('a disk without room for a segment of the log of Postgres is full', async (t) => {
-  const objects = await tinyDisk(t)
-  if (objects === null) return t.pass('no file system can be mounted here', { skip: true })
+t.test('a disk without room for a segment of the log of Postgres is full', { skip: NO_MOUNT }, async (t) => {
+  await isToldFull(t, await tinyDisk(t))
+})
+
+t.test('a disk without a free byte is full', async (t) => {
+  // The kernel's own file system reports no free block to any user.
+  await isToldFull(t, '/proc')
+})
+
+async function isToldFull(t: Test, objects: string): Promise<void> {
   t.equal(await watchRoom({ dataDir: t.testdir({}), objects })(), false)
-  return t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), {
+  t.match(explainFullDisk(new Error('ENOSPC'), { dataDir: t.testdirName, objects }), {
     message: `the disk of ${objects} is full`,
   })
-})
+}
 
 t.test('readiness names storage among what the node goes on without', async (t) => {
   let isFull = true

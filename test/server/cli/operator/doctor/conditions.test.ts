@@ -1,76 +1,20 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { MIGRATIONS, migrate } from '../../../../../src/server/store/migrations/migrate.ts'
-import { openStore } from '../../../../../src/server/store/base/open.ts'
-import { insertOrganization } from '../../../../../src/server/store/workspaces/organizations.ts'
-import { newId } from '../../../../../src/server/store/base/ids.ts'
-import { openDataDirectory } from '../../../../../src/server/supervisor/data-directory/data-directory.ts'
+import t from 'tap'
 import { identityOf } from '../../../../../src/server/supervisor/fleet/process-state.ts'
-import { openOrMakeRootKeys } from '../../../../../src/server/vault/root-keys.ts'
 import { catalogueFile } from '../../../../support/models/catalogue.ts'
 import { NO_OPENSSL, selfSigned } from '../../../../support/wire/certificate.ts'
-import { examined, type Told } from '../../../../support/operator/doctor.ts'
-import { SILENT } from '../../../../support/log.ts'
-import type { Settings } from '../../../../support/nodes/node.ts'
-import { openTestDatabase } from '../../../../support/stores/postgres.ts'
+import { examined } from '../../../../support/operator/doctor.ts'
 import { ROOT } from '../../../../support/source.ts'
 import { FakeS3, s3Settings } from '../../../../support/files/s3.ts'
 import { freePort } from '../../../../support/nodes/spawned.ts'
-import { openFolder } from '../../../../support/files/storage.ts'
-import { tinyDisk } from '../../../../support/files/tiny-disk.ts'
+import { installationOf, madeDirectory } from '../../../../support/operator/conditions.ts'
 
 t.setTimeout(600_000)
 
-/** Settings of an installation that lacks nothing, and what this machine lacks all the same. */
-const base = await stand()
-
-async function stand(): Promise<{ readonly settings: Settings; readonly told: Told }> {
-  const settings = {
-    SLUICE_PORT: String(await freePort()),
-    SLUICE_ADMIN_PORT: String(await freePort()),
-    SLUICE_DATA: join(await openFolder(t), 'data'),
-    DATABASE_URL: (await openTestDatabase(t)).url,
-  }
-  return { settings, told: await examined(settings) }
-}
-
-interface Condition {
-  readonly what: string
-  readonly check: string
-  readonly detail: RegExp
-  readonly fix: RegExp
-  readonly skip?: string | false
-  /** Makes it. @returns settings that differ from the base; null where it cannot be made */
-  make(t: Test): Promise<Settings | null> | Settings
-}
-
-/**
- * Beside the base nothing but this is found, in one line and one that says what to do, and the exit code
- * follows.
- */
-function condition({ what, check, detail, fix, skip = false, make }: Condition): void {
-  t.test(what, { skip }, async (t) => {
-    const settings = await make(t)
-    if (settings === null) {
-      t.pass('it cannot be made here', { skip: true })
-      return
-    }
-    const { found, text, isWell } = await examined({ ...base.settings, ...settings })
-    const known = new Set(base.told.found.map((finding) => finding.check))
-    const [finding, ...others] = found.filter((one) => !known.has(one.check))
-    t.match(finding, { check, detail, fix })
-    t.same(others, [])
-    const lines = text.split('\n')
-    const at = lines.findIndex(
-      (line) => line.startsWith(`${finding?.level ?? ''} `) && line.includes(` ${check} `),
-    )
-    t.match(lines[at + 1], /^ {29}fix: \S/)
-    t.equal(isWell, false)
-  })
-}
+const base = await installationOf(t)
+const { condition } = base
 
 t.test('an installation that lacks nothing is well', async (t) => {
   const { all, found, isWell, text } = base.told
@@ -205,249 +149,6 @@ condition({
   make: () => ({ SLUICE_FRONTS: '256' }),
 })
 
-condition({
-  what: 'a file where the data directory should be made',
-  check: 'data_directory',
-  detail: /plain\/data is no directory/,
-  fix: /SLUICE_DATA/,
-  make: (t) => ({
-    SLUICE_DATA: join(t.testdir({ plain: '' }), 'plain/data'),
-    SLUICE_OBJECTS: join(t.testdirName, 'objects'),
-  }),
-})
-
-condition({
-  what: 'a data directory that holds something else',
-  check: 'data_directory',
-  detail: /holds something else/,
-  fix: /a directory of its own/,
-  make: (t) => ({ SLUICE_DATA: t.testdir({ 'letter.txt': '' }) }),
-})
-
-condition({
-  what: 'a disk of the data directory that is nearly full',
-  check: 'data_directory',
-  detail: /, [0-4] MiB free$/,
-  fix: /make room/,
-  async make(t) {
-    const folder = await tinyDisk(t)
-    return folder === null ? null : { SLUICE_DATA: join(folder, 'data'), SLUICE_OBJECTS: await openFolder(t) }
-  },
-})
-
-condition({
-  what: 'a file in the way of storage',
-  check: 'storage',
-  detail: /plain is no directory/,
-  fix: /SLUICE_OBJECTS/,
-  make: (t) => ({ SLUICE_OBJECTS: join(t.testdir({ plain: '' }), 'plain') }),
-})
-
-condition({
-  what: 'a disk of storage that is nearly full',
-  check: 'storage',
-  detail: /, [0-4] MiB free$/,
-  fix: /make room/,
-  async make(t) {
-    const folder = await tinyDisk(t)
-    return folder === null ? null : { SLUICE_OBJECTS: folder }
-  },
-})
-
-condition({
-  what: 'a disk of storage that has bytes and hardly an inode',
-  check: 'storage',
-  detail: /, \d{4,} MiB and [0-4] inodes free$/,
-  fix: /inodes/,
-  async make(t) {
-    const folder = await tinyDisk(t)
-    if (folder === null) return null
-    execFileSync('mount', ['-o', 'remount,size=4g,nr_inodes=100', folder])
-    const { ffree } = statfsSync(folder)
-    for (let left = ffree; left > 4; left--) writeFileSync(join(folder, `n${left}`), '')
-    return { SLUICE_OBJECTS: folder }
-  },
-})
-
-for (const [what, change, detail] of [
-  [
-    'a bucket that is not there',
-    { SLUICE_OBJECTS: 's3://another-bucket/a' },
-    /^s3:\/\/another-bucket\/a\/: cannot list: /,
-  ],
-  ['an access key that is not right', { AWS_SECRET_ACCESS_KEY: 'wrong-canary' }, /cannot list: (?!.*canary)/],
-  [
-    'an object store that is not there',
-    { SLUICE_S3_ENDPOINT: 'http://127.0.0.1:9' },
-    /cannot list: .*ECONNREFUSED/,
-  ],
-] as const) {
-  condition({
-    what,
-    check: 'storage',
-    detail,
-    fix: /the access key may do/,
-    make: async (t) => ({ ...s3Settings(await FakeS3.start(t)), ...change }),
-  })
-}
-
-condition({
-  what: 'a bucket that may only be read',
-  check: 'storage',
-  detail: /cannot write: /,
-  fix: /the access key may do/,
-  async make(t) {
-    const s3 = await FakeS3.start(t)
-    s3.isReadOnly = true
-    return s3Settings(s3)
-  },
-})
-
-condition({
-  what: 'a Postgres that is not there',
-  check: 'postgres',
-  detail: /ECONNREFUSED/,
-  fix: /DATABASE_URL/,
-  make: () => ({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:9/none' }),
-})
-
-condition({
-  what: 'a password that was not escaped is not told for the host',
-  check: 'postgres',
-  detail: /^(?!.*hunter2)/,
-  fix: /DATABASE_URL/,
-  make: () => ({ DATABASE_URL: 'postgres://nobody:x@hunter2/y@127.0.0.1:9/none' }),
-})
-
-condition({
-  what: 'an embedded Postgres whose files are gone',
-  check: 'postgres',
-  detail: /its files are gone: .*\/gone is not there/,
-  fix: /restore a backup/,
-  async make(t) {
-    const dataDir = await madeDirectory(t)
-    writeFileSync(join(dataDir, 'postgres.json'), '{"cluster":"gone"}')
-    return { SLUICE_DATA: dataDir, DATABASE_URL: '' }
-  },
-})
-
-condition({
-  what: 'a schema that is older',
-  check: 'migrations',
-  detail: new RegExp(`^1 of ${MIGRATIONS.length} are missing$`),
-  fix: /sluice migrate/,
-  async make(t) {
-    const { url } = await openTestDatabase(t, 'empty')
-    await migrate(url, SILENT, MIGRATIONS.slice(0, -1))
-    return { DATABASE_URL: url }
-  },
-})
-
-condition({
-  what: 'a schema that needs a newer Sluice',
-  check: 'migrations',
-  detail: /Start the newer Sluice/,
-  fix: /DATABASE_URL/,
-  async make(t) {
-    const { url } = await openTestDatabase(t)
-    const store = openStore({ url, poolMax: 1, applicationName: 'test' })
-    const number = MIGRATIONS.length + 1
-    await store.sql`INSERT INTO schema_migrations (number, name, oldest_binary) VALUES (${number}, 'of-tomorrow', ${number})`
-    await store.close()
-    return { DATABASE_URL: url }
-  },
-})
-
-condition({
-  what: 'an operator that no organization is',
-  check: 'operator',
-  detail: /names no organization/,
-  fix: /sluice organizations list/,
-  make: () => ({ SLUICE_OPERATOR_ORGANIZATION: 'Nobody' }),
-})
-
-condition({
-  what: 'an operator that several organizations are',
-  check: 'operator',
-  detail: /names several organizations/,
-  fix: /SLUICE_OPERATOR_ORGANIZATION/,
-  async make(t) {
-    const { url } = await openTestDatabase(t)
-    const store = openStore({ url, poolMax: 1, applicationName: 'test' })
-    for (const name of ['Same', 'Same', 'Other']) await store.sql.begin((tx) => insertOrganization(tx, name))
-    await store.close()
-    t.match(
-      (
-        await examined({ ...base.settings, DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Other' })
-      ).all.find(({ check }) => check === 'operator'),
-      {
-        level: 'ok',
-        detail: /Other/,
-      },
-    )
-    return { DATABASE_URL: url, SLUICE_OPERATOR_ORGANIZATION: 'Same' }
-  },
-})
-
-condition({
-  what: 'a Redis that is not there',
-  check: 'redis',
-  detail: /ECONNREFUSED.*rate limits are only shared out evenly/,
-  fix: /REDIS_URL/,
-  skip:
-    base.told.found.some(({ check }) => check === 'redis') &&
-    'this machine has no redis-server, which is found already',
-  make: () => ({ REDIS_URL: 'redis://127.0.0.1:9' }),
-})
-
-condition({
-  what: 'a file of root keys that holds none',
-  check: 'root_key',
-  detail: /expected 32 bytes/,
-  fix: /SLUICE_ROOT_KEY_FILE/,
-  make: (t) => ({ SLUICE_ROOT_KEY_FILE: join(t.testdir({ keys: 'not a key' }), 'keys') }),
-})
-
-condition({
-  what: 'a root key that nobody has backed up',
-  check: 'root_key',
-  detail: /\/root-key; nobody has backed up root key [0-9a-f]{16}/,
-  fix: /sluice vault confirm-root/,
-  async make(t) {
-    const dataDir = await madeDirectory(t)
-    openOrMakeRootKeys({ setting: null, file: null, dataDir })
-    return { SLUICE_DATA: dataDir }
-  },
-})
-
-condition({
-  what: 'a root key that rows need and that is not here',
-  check: 'root_key',
-  detail: /^root key 0123456789abcdef is not here: 1 key that/,
-  fix: /before you start the node/,
-  async make(t) {
-    const { url } = await openTestDatabase(t)
-    const store = openStore({ url, poolMax: 1, applicationName: 'test' })
-    const { workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'Test'))
-    await store.sql`
-      INSERT INTO data_keys (id, workspace_id, purpose, root_key_id, wrapped) VALUES (${newId()}, ${workspace.id}, 'files', '0123456789abcdef', 'x')`
-    await store.close()
-    return { DATABASE_URL: url, SLUICE_ROOT_KEY: '5'.repeat(64) }
-  },
-})
-
-condition({
-  what: 'the file of the first keys',
-  check: 'first_keys',
-  detail: /first-keys\.json holds plain keys/,
-  fix: /delete the file/,
-  async make(t) {
-    const dataDir = await madeDirectory(t)
-    writeFileSync(join(dataDir, 'first-keys.json'), '{}')
-    return { SLUICE_DATA: dataDir }
-  },
-})
-
 t.test('a node that runs without listening is found for each of its ports', async (t) => {
   const dataDir = await madeDirectory(t)
   const own = identityOf(process.pid)
@@ -508,14 +209,6 @@ t.test('the page on operation names every check, and no other', async (t) => {
   const named = firsts.flatMap((names) => [...names.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
   t.same([...named].sort(), [...namesInSource()].sort())
 })
-
-/** A data directory as a start that was cut leaves it. */
-async function madeDirectory(t: Test): Promise<string> {
-  const dataDir = join(await openFolder(t), 'data')
-  const data = await openDataDirectory(dataDir, SILENT)
-  data.release()
-  return dataDir
-}
 
 function namesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true }).map(String).sort()
