@@ -72,6 +72,9 @@ export async function openFront(
       },
       trace: () => undefined,
     },
+    // A front draws some bodiless answers to be the last of their connections: tests of that bring their own
+    // draw.
+    random: () => 1,
     ...more,
   })
   t.teardown(() => front.close())
