@@ -1,63 +1,20 @@
-/** Bodies that flow both ways, and every place at which one of the three may leave. */
+/** Bodies that flow both ways. */
 import { once } from 'node:events'
-import { request, type IncomingMessage, type ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import t, { type Test } from 'tap'
-import { BODY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
-import {
-  EGRESS_ANSWER_STALL_MS,
-  EGRESS_BODY_STALL_MS,
-  EGRESS_WAITING_BYTES_MAX,
-} from '../../../../src/schemas/egress/egress-limits.ts'
-import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
-import type { EgressExchange, EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
-import type { Ports } from '../../../../src/server/ports/ports.ts'
+import { request, type IncomingMessage } from 'node:http'
+import t from 'tap'
+import { EGRESS_WAITING_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
-import {
-  egressText,
-  errorOf,
-  openEgressFront,
-  textOf,
-  type EgressFront,
-  type EgressFrontOptions,
-} from '../../../support/egress/egress-front.ts'
+import { openEgressFront, textOf } from '../../../support/egress/egress-front.ts'
+import { openRawEgress } from '../../../support/egress/raw-egress-front.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
-import { rawClient, type RawClient } from '../../../support/wire/raw-http.ts'
-import { still, until } from '../../../support/wait.ts'
+import { still } from '../../../support/wait.ts'
 
 const MIB = 1024 * 1024
-const NOTHING = { calls: 0, timers: 0, bodyBytes: 0 }
-
-interface Raw extends EgressFront {
-  readonly client: RawClient
-  send(line: string, headers?: readonly string[], body?: string): void
-}
-
-async function open(
-  t: Test,
-  target: EgressFrontOptions['target'],
-  more: Partial<EgressFrontOptions> = {},
-): Promise<Raw> {
-  const front = await openEgressFront(t, { target, ...more })
-  const client = rawClient(front.port)
-  t.teardown(() => client.destroy())
-  const { pathname } = new URL(front.base)
-  return {
-    ...front,
-    client,
-    send: (line, headers, body) => client.send(egressText(`${line} ${pathname}/x`, headers, body)),
-  }
-}
-
-/** Resolves when nothing is left of any call, here and in the gate. */
-async function rest({ front, egress }: EgressFront): Promise<void> {
-  await until(() => !(front.load.calls > 0 || egress.load.calls > 0))
-}
 
 t.test('an answer in chunks comes in chunks, as it is made, and the connection is kept', async (t) => {
   const [first, second] = [gate(), gate()]
-  const { client, send } = await open(t, async (_, res) => {
+  const { client, send } = await openRawEgress(t, async (_, res) => {
     await first.opened
     res.write('data: 1\n\n')
     await second.opened
@@ -97,7 +54,10 @@ t.test(
   'an answer in chunks without one that is the last of its connection is empty, and says so',
   async (t) => {
     for (const header of ['connection: close', 'transfer-encoding: chunked']) {
-      const { client, send } = await open(t, (_, res) => void res.writeHead(302, { location: '/y' }).end())
+      const { client, send } = await openRawEgress(
+        t,
+        (_, res) => void res.writeHead(302, { location: '/y' }).end(),
+      )
       send('POST', [header], header.endsWith('chunked') ? '0\r\n\r\n' : '')
       const text = await client.closed()
       t.match(text, /^HTTP\/1\.1 302 [^]*connection: close\r\n[^]*content-length: 0\r\n\r\n$/i)
@@ -109,7 +69,7 @@ t.test(
 
 t.test('the head of an answer does not wait for its body', async (t) => {
   const body = gate()
-  const { client, send } = await open(t, async (_, res) => {
+  const { client, send } = await openRawEgress(t, async (_, res) => {
     res.writeHead(200, { 'content-length': 2 }).flushHeaders()
     await body.opened
     res.end('ok')
@@ -121,7 +81,7 @@ t.test('the head of an answer does not wait for its body', async (t) => {
 })
 
 t.test('a body in chunks that comes with its head goes out with its length', async (t) => {
-  const { client, send } = await open(t, async (req, res) => {
+  const { client, send } = await openRawEgress(t, async (req, res) => {
     res.end(`${req.headers['content-length']} ${req.headers['transfer-encoding']} ${await textOf(req)}`)
   })
   send('POST', ['transfer-encoding: chunked'], '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
@@ -129,7 +89,7 @@ t.test('a body in chunks that comes with its head goes out with its length', asy
 })
 
 t.test('a HEAD keeps the length of what it leaves out, or says none', async (t) => {
-  const { client, send, ask } = await open(t, (req, res) => {
+  const { client, send, ask } = await openRawEgress(t, (req, res) => {
     if (req.url === '/x') res.setHeader('content-length', 5)
     res.end(req.method === 'HEAD' ? '' : 'hello')
   })
@@ -139,7 +99,7 @@ t.test('a HEAD keeps the length of what it leaves out, or says none', async (t) 
 })
 
 t.test('a last answer without a body names no length either', async (t) => {
-  const { client, send } = await open(t, (_, res) => void res.writeHead(204).end())
+  const { client, send } = await openRawEgress(t, (_, res) => void res.writeHead(204).end())
   send('GET', ['connection: close'])
   const text = await client.closed()
   t.match(text, /^HTTP\/1\.1 204 [^]*\r\n\r\n$/)
@@ -147,7 +107,7 @@ t.test('a last answer without a body names no length either', async (t) => {
 })
 
 t.test('204, 206, 304 and an empty 200 pass', async (t) => {
-  const { ask } = await open(t, (req, res) => {
+  const { ask } = await openRawEgress(t, (req, res) => {
     const status = Number(req.url?.slice(1))
     res
       .writeHead(status, status === 206 ? { 'content-range': 'bytes 0-1/9', etag: '"e"' } : { etag: '"e"' })
@@ -162,7 +122,7 @@ t.test('204, 206, 304 and an empty 200 pass', async (t) => {
 })
 
 t.test('informational answers and trailers are dropped', async (t) => {
-  const { client, send } = await open(t, (_, res) => {
+  const { client, send } = await openRawEgress(t, (_, res) => {
     res.writeEarlyHints({ link: '</x>; rel=preload' })
     res.writeHead(200, { trailer: 'x-late' })
     res.write('a')
@@ -176,7 +136,7 @@ t.test('informational answers and trailers are dropped', async (t) => {
 })
 
 t.test('a large body flows both ways at once, byte for byte', async (t) => {
-  const { client, send, target } = await open(t, (req, res) => {
+  const { client, send, target } = await openRawEgress(t, (req, res) => {
     res.setHeader('content-length', Number(req.headers['content-length']))
     req.pipe(res)
   })
@@ -296,7 +256,7 @@ for (const hasLength of [true, false]) {
 }
 
 t.test('an early answer comes while the body is still on its way, which may then end', async (t) => {
-  const { client, send, settled, untilSettled } = await open(t, (req, res) => {
+  const { client, send, settled, untilSettled } = await openRawEgress(t, (req, res) => {
     res.writeHead(401, { 'content-length': 2 }).end('no')
     req.resume()
   })
@@ -309,7 +269,7 @@ t.test('an early answer comes while the body is still on its way, which may then
 })
 
 t.test('a target that answers in full and closes without reading is heard', async (t) => {
-  const { client, send } = await open(
+  const { client, send } = await openRawEgress(
     t,
     (req, res) => {
       res.writeHead(413, { connection: 'close' }).end('too much', () => req.socket.destroySoon())
@@ -320,115 +280,4 @@ t.test('a target that answers in full and closes without reading is heard', asyn
   t.match(await client.until(/too much/), /^HTTP\/1\.1 413/)
   client.send(Buffer.alloc(MIB))
   await client.closed()
-})
-
-const stages: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse) => void>> = {
-  'before the answer': () => undefined,
-  'within the answer': (_, res) => void res.writeHead(200, { 'content-length': 10 }).write('12345'),
-  'within chunks': (_, res) => void res.write('12345'),
-}
-
-for (const [when, act] of Object.entries(stages)) {
-  for (const hasBody of [false, true]) {
-    t.test(
-      `a client that leaves ${when}${hasBody ? ', its body half sent,' : ''} takes the connection to the target along`,
-      async (t) => {
-        const closed = gate()
-        const came = gate()
-        const stand = await open(
-          t,
-          (req, res) => {
-            req.resume()
-            req.on('error', () => undefined)
-            req.socket.on('close', () => closed.open())
-            act(req, res)
-            came.open()
-          },
-          { timers: new Timers() },
-        )
-        stand.send(hasBody ? 'POST' : 'GET', hasBody ? ['content-length: 1000'] : [], hasBody ? 'half' : '')
-        await came.opened
-        if (when !== 'before the answer') await stand.client.until(/12345/)
-        stand.client.destroy()
-        await closed.opened
-        await rest(stand)
-        t.match(stand.settled, [{ isClientGone: true }])
-        t.same(stand.front.load, NOTHING)
-      },
-    )
-  }
-  if (when === 'before the answer') continue
-  t.test(`a target that breaks off ${when} breaks the answer off`, async (t) => {
-    const stand = await open(t, (req, res) => {
-      act(req, res)
-      setTimeout(() => req.socket.resetAndDestroy(), 20)
-    })
-    stand.send('GET')
-    const text = await stand.client.closed()
-    t.match(text, /12345/)
-    t.notMatch(text, /0\r\n\r\n$/)
-    await rest(stand)
-    t.match(stand.settled, [{ failure: 'upstream_failed' }])
-    t.same(stand.front.load, NOTHING)
-  })
-}
-
-t.test('a target that ends within the announced length breaks the answer off', async (t) => {
-  const stand = await open(t, (req, res) => {
-    res.writeHead(200, { 'content-length': 10 }).write('12345')
-    setTimeout(() => req.socket.end(), 20)
-  })
-  stand.send('GET')
-  t.match(await stand.client.closed(), /12345$/)
-  await rest(stand)
-  t.match(stand.settled, [{ failure: 'upstream_failed' }])
-})
-
-t.test('egress.forward 502: a target that hangs up before it answers, with a body and without', async (t) => {
-  const { ask } = await openEgressFront(t, { target: (req) => void req.socket.destroy() })
-  t.match(await errorOf(await ask('/')), { status: 502, type: 'upstream_failed' })
-  t.match(await errorOf(await ask('/', { method: 'POST', body: 'hello' })), {
-    status: 502,
-    type: 'upstream_failed',
-  })
-})
-
-t.test('egress.forward 408: a body that stalls', async (t) => {
-  let now = 0
-  const stand = await open(
-    t,
-    (req) => {
-      req.resume()
-      req.on('error', () => undefined)
-      now += BODY_STALL_MS + 1_000
-    },
-    { timers: new Timers(() => now) },
-  )
-  stand.send('POST', ['content-length: 10'], 'half')
-  t.match(await stand.client.until(/\r\n\r\n\{/), /^HTTP\/1\.1 408 [^]*x-sluice-error: body_slow/)
-  stand.client.destroy()
-  await rest(stand)
-})
-
-t.test('egress.forward 504: what waits for the destination has ends of its own', async (t) => {
-  let asked: EgressExchangeRequest | null = null
-  const exchange = (request: EgressExchangeRequest) => {
-    asked = request
-    if (request.body instanceof Readable) request.body.on('data', () => undefined)
-    return new Promise<Outcome<EgressExchange>>((settle) =>
-      setTimeout(() => settle(fail('upstream_slow')), 100),
-    )
-  }
-  const ports = { egress: { vetted: () => ok({ exchange }) } } as unknown as Ports
-  const { client, send } = await open(t, () => undefined, { ports })
-  send('POST', ['content-length: 10'], 'half')
-  t.match(await client.until(/\r\n\r\n\{/), /^HTTP\/1\.1 504 [^]*x-sluice-error: upstream_slow/)
-  const { beginsBy, stallMs } = asked as unknown as EgressExchangeRequest
-  const leftMs = beginsBy() - performance.now()
-  t.ok(
-    leftMs <= EGRESS_BODY_STALL_MS && leftMs > EGRESS_BODY_STALL_MS / 2,
-    `${leftMs} ms for the rest of the body`,
-  )
-  t.ok(EGRESS_BODY_STALL_MS > BODY_STALL_MS, 'a client that stalls is told so first')
-  t.equal(stallMs, EGRESS_ANSWER_STALL_MS)
 })
