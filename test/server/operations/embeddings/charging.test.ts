@@ -1,13 +1,12 @@
 /** What a call is charged, and that it is charged once. C14, C24; design §6.4. */
-import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { fail, ok, type FailureName, type Outcome } from '../../../../src/schemas/failures.ts'
 import type { EmbeddingsResult } from '../../../../src/server/ports/embeddings/embeddings.ts'
-import type { CallCost, Hold, HoldInput, Spend } from '../../../../src/server/ports/money/money.ts'
+import type { Spend } from '../../../../src/server/ports/money/money.ts'
 import { createEmbeddings } from '../../../../src/server/operations/embeddings/create-embeddings.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
-import { AUTHORIZATION } from '../../../support/front.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
+import { recorder } from '../../../support/money/spend-recorder.ts'
 import { answers, hangsUp, refuses, sendsHtml } from '../../../support/embeddings/provider-behaviours.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
@@ -15,45 +14,6 @@ const ONE = { model: 'acme/one', input: 'one two three' }
 const TOKEN = 1_000
 /** A token for each byte, and the marks around them. */
 const BOUND = (13 + 16) * TOKEN
-
-interface Recorded {
-  readonly ask: HoldInput
-  /** Every end that it was told. */
-  readonly ends: ('released' | CallCost)[]
-}
-
-/**
- * Money without an end, of which every movement is kept. @param answer what else a hold waits for, or comes
- * to
- */
-function recorder(
-  answer: () => Promise<void> | Outcome<never> | undefined = () => undefined,
-): Spend & { readonly holds: readonly Recorded[] } {
-  const holds: Recorded[] = []
-  return {
-    holds,
-    hold(ask) {
-      const ends: Recorded['ends'] = []
-      holds.push({ ask, ends })
-      const held: Outcome<Hold> = ok({
-        written: () => true,
-        settle: (cost) => void ends.push(cost),
-        release: () => void ends.push('released'),
-      })
-      const first = answer()
-      return first instanceof Promise ? first.then(() => held) : (first ?? held)
-    },
-  }
-}
-
-const request = (body: object): RequestInit => ({
-  method: 'POST',
-  headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
-
-/** With a deadline the front has timers, without which it hears of no leave while a call is not sent. */
-const LONG_MS = 600_000
 
 t.test('a call takes the dearest that it may come to, and pays what it came to', async (t) => {
   const spend = recorder()
@@ -257,110 +217,6 @@ t.test('a provider that tells no usage is charged our estimate, and marked', asy
   first.script(answers({ usage: null }))
   t.equal((await post(ONE)).body.usage?.cost, 0.000_004)
   t.match(spend.holds, [{ ends: [{ costNano: 4 * TOKEN, isEstimated: true }] }])
-})
-
-t.test('a client that leaves before its call was sent is not charged', async (t) => {
-  // A TLS handshake that nobody answers: the request can never be written.
-  const sockets: Socket[] = []
-  const silent = createServer((socket) => void sockets.push(socket))
-  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
-  const arrived = new Promise((resolve) => silent.once('connection', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
-  const spend = recorder()
-  const { url, untilSettled } = await openEmbeddings(t, {
-    spend,
-    oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
-    deadlineMs: LONG_MS,
-  })
-  const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
-  await arrived
-  client.abort()
-  await call
-  await untilSettled(1)
-  t.same(
-    spend.holds.map(({ ends }) => ends),
-    [['released']],
-  )
-})
-
-t.test(
-  'a client that leaves while its call waits for money is not charged, and nothing is sent',
-  async (t) => {
-    let asked: () => void = () => undefined
-    let granted: () => void = () => undefined
-    const isAsked = new Promise<void>((resolve) => void (asked = resolve))
-    const spend = recorder(() => (asked(), new Promise((resolve) => void (granted = resolve))))
-    const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
-    const client = new AbortController()
-    const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(
-      () => null,
-    )
-    await isAsked
-    const signal = spend.holds[0]?.ask.signal?.()
-    const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
-    client.abort()
-    await Promise.all([call, left])
-    granted()
-    await untilSettled(1)
-    t.same(
-      spend.holds.map(({ ends }) => ends),
-      [['released']],
-    )
-    t.equal(first.calls.length, 0)
-  },
-)
-
-t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
-  let asked: (ask: HoldInput) => void = () => undefined
-  let wrote: (isWritten: boolean) => void = () => undefined
-  const ends: ('released' | CallCost)[] = []
-  const isAsked = new Promise<HoldInput>((resolve) => void (asked = resolve))
-  const spend: Spend = {
-    hold(ask) {
-      asked(ask)
-      const written = new Promise<boolean>((resolve) => void (wrote = resolve))
-      return ok({
-        written: () => written,
-        settle: (cost) => void ends.push(cost),
-        release: () => void ends.push('released'),
-      })
-    },
-  }
-  const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
-  const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
-  const signal = (await isAsked).signal?.()
-  const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
-  client.abort()
-  await Promise.all([call, left])
-  wrote(true)
-  await untilSettled(1)
-  t.same(ends, ['released'])
-  t.equal(first.calls.length, 0)
-})
-
-t.test('a client that leaves after its call was sent is charged once', async (t) => {
-  const spend = recorder()
-  const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
-  let answerNow: () => void = () => undefined
-  first.script((exchange) => void (answerNow = () => answers()(exchange)))
-  const client = new AbortController()
-  const call = fetch(`${url}/api/v1/embeddings`, { ...request(ONE), signal: client.signal }).catch(() => null)
-  await first.arrived(1)
-  client.abort()
-  await call
-  t.same(spend.holds[0]?.ends, [])
-  setTimeout(() => answerNow(), 30)
-  await untilSettled(1)
-  t.match(
-    spend.holds.map(({ ends }) => ends),
-    [[{ costNano: 4 * TOKEN, provider: 'first' }]],
-  )
-  t.equal(spend.holds[0]?.ends.length, 1)
 })
 
 const MODEL = { id: 'acme/x', isEmbedding: true }

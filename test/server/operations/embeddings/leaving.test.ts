@@ -1,15 +1,37 @@
 /** Clients that leave: what was sent runs on and is charged, what was not sent yet is cancelled. C24. */
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { ok } from '../../../../src/schemas/failures.ts'
+import type { CallCost, HoldInput, Spend } from '../../../../src/server/ports/money/money.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
+import { recorder } from '../../../support/money/spend-recorder.ts'
 
 const body = (model: string): RequestInit => ({
   method: 'POST',
   headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
   body: JSON.stringify({ model, input: 'one two three' }),
 })
+
+/** Nano-USD of a token at a price of one USD per million. */
+const TOKEN = 1_000
+
+/** With a deadline the front has timers, without which it hears of no leave while a call is not sent. */
+const LONG_MS = 600_000
+
+/** A host that answers no TLS handshake: a request to it can never be written. */
+async function silentHost(t: Test): Promise<{ readonly origin: string; readonly arrived: Promise<unknown> }> {
+  const sockets: Socket[] = []
+  const silent = createServer((socket) => void sockets.push(socket))
+  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+  const arrived = new Promise((resolve) => silent.once('connection', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  return { origin: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`, arrived }
+}
 
 t.test('a call that the provider has runs on when its client leaves, and is charged', async (t) => {
   const { url, first, settled, untilSettled, rest } = await openEmbeddings(t)
@@ -46,18 +68,10 @@ t.test('when its provider fails after the client left, no other one is asked', a
 })
 
 t.test('a call that was not sent yet is cancelled free of charge', async (t) => {
-  // A TLS handshake that nobody answers: the request can never be written.
-  const sockets: Socket[] = []
-  const silent = createServer((socket) => void sockets.push(socket))
-  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
-  const arrived = new Promise((resolve) => silent.once('connection', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    silent.close()
-  })
+  const { origin, arrived } = await silentHost(t)
   const { url, settled, untilSettled } = await openEmbeddings(t, {
-    oneAt: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
-    deadlineMs: 600_000,
+    oneAt: origin,
+    deadlineMs: LONG_MS,
   })
   const client = new AbortController()
   const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
@@ -70,4 +84,106 @@ t.test('a call that was not sent yet is cancelled free of charge', async (t) => 
   t.match(settled, [
     { isClientGone: true, failure: 'client_gone', notes: { costUsd: undefined, promptTokens: undefined } },
   ])
+})
+
+t.test('a client that leaves before its call was sent is not charged', async (t) => {
+  const { origin, arrived } = await silentHost(t)
+  const spend = recorder()
+  const { url, untilSettled } = await openEmbeddings(t, {
+    spend,
+    oneAt: origin,
+    deadlineMs: LONG_MS,
+  })
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+    () => null,
+  )
+  await arrived
+  client.abort()
+  await call
+  await untilSettled(1)
+  t.same(
+    spend.holds.map(({ ends }) => ends),
+    [['released']],
+  )
+})
+
+t.test(
+  'a client that leaves while its call waits for money is not charged, and nothing is sent',
+  async (t) => {
+    let asked: () => void = () => undefined
+    let granted: () => void = () => undefined
+    const isAsked = new Promise<void>((resolve) => void (asked = resolve))
+    const spend = recorder(() => (asked(), new Promise((resolve) => void (granted = resolve))))
+    const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
+    const client = new AbortController()
+    const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+      () => null,
+    )
+    await isAsked
+    const signal = spend.holds[0]?.ask.signal?.()
+    const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+    client.abort()
+    await Promise.all([call, left])
+    granted()
+    await untilSettled(1)
+    t.same(
+      spend.holds.map(({ ends }) => ends),
+      [['released']],
+    )
+    t.equal(first.calls.length, 0)
+  },
+)
+
+t.test('a client that leaves while its take is written is not charged, and nothing is sent', async (t) => {
+  let asked: (ask: HoldInput) => void = () => undefined
+  let wrote: (isWritten: boolean) => void = () => undefined
+  const ends: ('released' | CallCost)[] = []
+  const isAsked = new Promise<HoldInput>((resolve) => void (asked = resolve))
+  const spend: Spend = {
+    hold(ask) {
+      asked(ask)
+      const written = new Promise<boolean>((resolve) => void (wrote = resolve))
+      return ok({
+        written: () => written,
+        settle: (cost) => void ends.push(cost),
+        release: () => void ends.push('released'),
+      })
+    },
+  }
+  const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+    () => null,
+  )
+  const signal = (await isAsked).signal?.()
+  const left = new Promise((resolve) => signal?.addEventListener('abort', resolve))
+  client.abort()
+  await Promise.all([call, left])
+  wrote(true)
+  await untilSettled(1)
+  t.same(ends, ['released'])
+  t.equal(first.calls.length, 0)
+})
+
+t.test('a client that leaves after its call was sent is charged once', async (t) => {
+  const spend = recorder()
+  const { url, first, untilSettled } = await openEmbeddings(t, { spend, deadlineMs: LONG_MS })
+  let answerNow: () => void = () => undefined
+  first.script((exchange) => void (answerNow = () => answers()(exchange)))
+  const client = new AbortController()
+  const call = fetch(`${url}/api/v1/embeddings`, { ...body('acme/one'), signal: client.signal }).catch(
+    () => null,
+  )
+  await first.arrived(1)
+  client.abort()
+  await call
+  t.same(spend.holds[0]?.ends, [])
+  setTimeout(() => answerNow(), 30)
+  await untilSettled(1)
+  t.match(
+    spend.holds.map(({ ends }) => ends),
+    [[{ costNano: 4 * TOKEN, provider: 'first' }]],
+  )
+  t.equal(spend.holds[0]?.ends.length, 1)
 })
