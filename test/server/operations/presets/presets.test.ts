@@ -6,42 +6,19 @@ import {
   PRESETS_PAGE_MAX,
 } from '../../../../src/schemas/presets/preset-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import type { PresetActor, PresetInput } from '../../../../src/server/ports/presets/presets.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
-import { openPresets } from '../../../../src/server/store/presets/presets.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
-import { openInternsFront, type Answered } from '../../../support/workspaces/interns-front.ts'
 import { must } from '../../../support/must.ts'
-import { presetInput } from '../../../support/presets/presets.ts'
+import { openPresetsFront } from '../../../support/presets/presets-front.ts'
+import type { Answered } from '../../../support/workspaces/interns-front.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Shared: every test has slugs of its own. */
-const front = await openInternsFront(t)
-const { call, store, organizationId, workspace, other, foreignKey } = front
-const presets = openPresets(store, () => Promise.resolve())
-const by: PresetActor = {
-  actor: { kind: 'key', id: 'c'.repeat(64) },
-  requestId: 'r',
-  operation: 'test',
-  organizationId,
-}
+const front = await openPresetsFront(t)
+const { call, store, organizationId, workspace, other, foreignKey, presets, by, saved, get, post } = front
 
-/** Saves versions with these models. */
-async function saved(
-  slug: string,
-  models: readonly string[],
-  more: { readonly workspaceId?: string; readonly input?: Partial<PresetInput> } = {},
-) {
-  const { workspaceId = workspace.id, input } = more
-  for (const model of models) must(await presets.put({ workspaceId, slug }, presetInput(model, input), by))
-  return `/presets/${slug}`
-}
-
-const get = (path: string, key?: string) => call('GET', path, key === undefined ? {} : { key })
-const post = (path: string, body?: unknown) => call('POST', path, { body })
 const dataOf = ({ body }: Answered) => body['data'] as Readonly<Record<string, unknown>>
-const found = ({ status, type, body }: Answered) => (status < 300 ? body['data'] : [status, type])
 
 t.test('presets.get 200: every key that existing clients require, with the designated version', async (t) => {
   const path = await saved('whole', ['a', 'b'], {
@@ -317,73 +294,6 @@ t.test('presets.archive 409: somebody else holds the preset for longer than the 
     await tx`SELECT 1 FROM presets WHERE slug = 'held' FOR UPDATE`
     t.match(await post(`${path}/archive`), { status: 409, type: 'preset_conflict' })
   })
-})
-
-t.test(
-  'presets.diff 200: fields added, removed and changed, the system prompt, and what the last request had ignored',
-  async (t) => {
-    const path = await saved('compared', ['a'], {
-      input: {
-        config: { model: 'a', top_p: 1, text: { format: { type: 'text' }, verbosity: 'low' }, tools: [1, 2] },
-        systemPrompt: 'One',
-      },
-    })
-    await saved('compared', ['b'], {
-      input: {
-        config: {
-          text: { verbosity: 'low', format: { type: 'text' } },
-          model: 'b',
-          tools: [2, 1],
-          temperature: 0,
-        },
-        systemPrompt: null,
-        ignored: ['input', 'user'],
-      },
-    })
-    const whole = {
-      from: 1,
-      to: 2,
-      added: { temperature: 0 },
-      removed: { top_p: 1 },
-      changed: { model: { from: 'a', to: 'b' }, tools: { from: [1, 2], to: [2, 1] } },
-      system_prompt: { from: 'One', to: null },
-      ignored: ['input', 'user'],
-    }
-    t.same(dataOf(await get(`${path}/diff`)), whole)
-    t.same(dataOf(await get(`${path}/diff?from=1&to=2`)), whole)
-    t.same(dataOf(await get(`${path}/diff?from=2&to=2`)), {
-      from: 2,
-      to: 2,
-      added: {},
-      removed: {},
-      changed: {},
-      system_prompt: null,
-      ignored: ['input', 'user'],
-    })
-    t.match(dataOf(await get(`${path}/diff?from=2&to=1`)), {
-      added: { top_p: 1 },
-      removed: { temperature: 0 },
-      ignored: [],
-    })
-    must(await presets.designate({ workspaceId: workspace.id, slug: 'compared' }, 1, by))
-    const first = { from: null, to: 1, added: { model: 'a' }, system_prompt: { from: null, to: 'One' } }
-    t.match(dataOf(await get(`${path}/diff`)), first, 'there is none before it')
-    t.match(dataOf(await get(`${path}/diff?from=2`)), { from: 2, to: 1 })
-  },
-)
-
-t.test('presets.diff 404: a version that there is not, and a preset of nobody', async (t) => {
-  const path = await saved('lacking', ['a', 'b'])
-  for (const query of ['from=3', 'to=3', 'from=1&to=999999999999', `to=${Number.MAX_SAFE_INTEGER}`]) {
-    t.same(found(await get(`${path}/diff?${query}`)), [404, 'preset_version_unknown'], query)
-  }
-  t.same(found(await get('/presets/nothing/diff')), [404, 'preset_unknown'])
-})
-
-t.test('presets.diff 400: what is no number of a version', async (t) => {
-  const path = await saved('unnumbered', ['a'])
-  for (const query of ['from=0', 'to=x', 'from=1.5', 'to='])
-    t.equal((await get(`${path}/diff?${query}`)).status, 400, query)
 })
 
 t.test('inference and intern keys read the presets of their own workspace, and change none', async (t) => {
