@@ -1,13 +1,8 @@
-import { createServer, type AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { CallEnded } from '../../../src/schemas/values/call-ended.ts'
-import { openEgress } from '../../../src/server/egress/egress.ts'
-import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress/egress.ts'
-import type { Outcome } from '../../../src/schemas/failures.ts'
+import { nameOf, rigged } from '../../support/egress/egress-rig.ts'
 import { atPace } from '../../support/load/pace.ts'
-import { startProvider, type ScriptedProvider } from '../../support/embeddings/provider.ts'
 import {
   answers,
   hangsUp,
@@ -23,57 +18,11 @@ import {
   type Behaviour,
 } from '../../support/embeddings/provider-behaviours.ts'
 
-const BODY = JSON.stringify({ model: 'm', input: 'one two' })
 const SLOW_MS = 60
-
-interface Rig {
-  readonly provider: ScriptedProvider
-  readonly egress: ReturnType<typeof openEgress>
-  call(more?: Partial<EgressRequest>): Promise<Outcome<EgressAnswer>>
-  /** Waits until undici is done with everything, and says what is still held. */
-  rest(): Promise<{ heldBytes: number; calls: number }>
-}
-
-async function rigged(test: Test, answersBytesMax?: number): Promise<Rig> {
-  const provider = await startProvider()
-  const egress = openEgress(answersBytesMax === undefined ? {} : { answersBytesMax })
-  test.teardown(async () => {
-    await egress.close()
-    await provider.close()
-  })
-  return {
-    provider,
-    egress,
-    call: (more) => egress.trusted(provider.origin).call(request(more)),
-    rest: async () => {
-      while (egress.load.calls > 0) await new Promise((next) => setImmediate(next))
-      return egress.load
-    },
-  }
-}
-
-function request(more: Partial<EgressRequest> = {}): EgressRequest {
-  return {
-    method: 'POST',
-    path: '/v1/embeddings',
-    headers: ['content-type', 'application/json'],
-    body: BODY,
-    attemptEndsAt: performance.now() + 2 ** 30,
-    call: { signal: new AbortController().signal },
-    mayCutSent: false,
-    mayRepeat: true,
-    answerBytesMax: 1024 * 1024,
-    ...more,
-  }
-}
 
 /** undici gives a connection back to its pool one turn after the answer. */
 async function turn(): Promise<void> {
   for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
-}
-
-function nameOf(outcome: Outcome<EgressAnswer>): string {
-  return outcome.ok ? `answer ${outcome.value.status}` : outcome.failure.name
 }
 
 t.test('an answer is held until it is released, and released once', async (t) => {
@@ -229,69 +178,6 @@ t.test('a closed connection is not replaced twice, nor for a request that may no
   t.equal(provider.calls.length, 5)
 })
 
-t.test('a caller who leaves before the request is sent cancels it', async (t) => {
-  const egress = openEgress()
-  const silent = createServer((socket) => void t.teardown(() => socket.destroy()))
-  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
-  t.teardown(async () => {
-    await egress.close()
-    silent.close()
-  })
-  // A TLS handshake that nobody answers: the request can never be written.
-  const origin = egress.trusted(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`)
-  const caller = new AbortController()
-  const outcome = origin.call(request({ call: caller }))
-  caller.abort()
-  t.equal(nameOf(await outcome), 'client_gone')
-})
-
-for (const [why, name] of [
-  ['deadline', 'deadline_exceeded'],
-  ['drain', 'draining'],
-] as const) {
-  t.test(`a call that ends by ${why} before its request is sent is ${name}`, async (t) => {
-    const { call } = await rigged(t)
-    const ender = new AbortController()
-    const outcome = call({ call: ender, mayCutSent: true })
-    ender.abort(new CallEnded(why))
-    t.equal(nameOf(await outcome), name)
-  })
-}
-
-t.test('a request that is given up before its connection stands leaves that to the next one', async (t) => {
-  const { call, provider, rest } = await rigged(t)
-  const caller = new AbortController()
-  const given = call({ call: caller, mayCutSent: true })
-  caller.abort()
-  t.equal(nameOf(await given), 'client_gone')
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-  t.equal(nameOf(await call()), 'answer 200')
-  t.same([provider.calls.length, provider.connections.total], [1, 1])
-})
-
-t.test('a caller who leaves after the request is sent changes nothing', async (t) => {
-  const { call, provider } = await rigged(t)
-  const caller = new AbortController()
-  let answerNow: () => void = () => undefined
-  provider.script((exchange) => void (answerNow = () => answers()(exchange)))
-  const outcome = call({ call: caller })
-  await provider.arrived(1)
-  caller.abort()
-  setImmediate(() => answerNow())
-  t.equal(nameOf(await outcome), 'answer 200')
-})
-
-t.test('a read that may be cut ends when its caller leaves', async (t) => {
-  const { call, provider, rest } = await rigged(t)
-  const caller = new AbortController()
-  provider.script(neverAnswers)
-  const outcome = call({ call: caller, mayCutSent: true })
-  await provider.arrived(1)
-  caller.abort()
-  t.equal(nameOf(await outcome), 'client_gone')
-  t.same(await rest(), { heldBytes: 0, calls: 0 })
-})
-
 for (const isAnnounced of [true, false]) {
   t.test(
     `an answer ${isAnnounced ? 'of known length' : 'of unknown length'} waits for room and then comes whole`,
@@ -383,33 +269,3 @@ t.test(
     t.same(await rest(), { heldBytes: 0, calls: 0 })
   },
 )
-
-t.test(
-  'a request that may not be written any more when its turn has come is not sent, and the connection stays',
-  async (t) => {
-    const { provider, call, rest } = await rigged(t)
-    released(await call())
-    t.match(await call({ mayWrite: () => false }), { ok: false, failure: { name: 'client_gone' } })
-    released(await call({ mayWrite: () => true }))
-    t.equal(provider.calls.length, 2)
-    t.equal(provider.connections.open, provider.connections.total)
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
-  },
-)
-
-t.test(
-  'whether it may be written is asked when it has a connection, and never of one that gets none',
-  async (t) => {
-    const { provider, call, rest } = await rigged(t)
-    let asked = 0
-    await provider.close()
-    t.match(await call({ mayWrite: () => ++asked > 0 }), { ok: false, failure: { name: 'upstream_failed' } })
-    t.equal(asked, 0)
-    await rest()
-  },
-)
-
-function released(answer: Outcome<EgressAnswer>): void {
-  if (!answer.ok) throw new Error(answer.failure.name)
-  answer.value.release()
-}
