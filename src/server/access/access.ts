@@ -7,7 +7,7 @@ import type { EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
 import type { Meters } from '../ports/observe.ts'
 import { FOREIGN, hashOfBearer, MISSING } from './bearer.ts'
 import { KeyLoads } from './key-loads.ts'
-import { KnownKeys } from './known-keys.ts'
+import { createKnownKeys, type KnownKey } from './known-keys.ts'
 
 export interface AccessOptions {
   readonly keys: KeyStore
@@ -51,10 +51,10 @@ const KEY_EXPIRED = fail('key_expired')
 const KEY_DISABLED = fail('key_disabled')
 
 export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions): Access {
-  const known = new KnownKeys(now)
-  const loads = new KeyLoads({ store: keys, known, feed, now })
+  const known = createKnownKeys({ feed, graceMs, now })
+  const loads = new KeyLoads(keys, known)
 
-  const usable = (record: KeyRecord, outcome: Outcome<KeyRecord>): Outcome<KeyRecord> => {
+  const usable = ({ record, outcome }: KnownKey): Outcome<KeyRecord> => {
     // The expiry of a key wins over its being disabled. C3.
     if (record.expiresAtMs !== null && now() >= record.expiresAtMs) return KEY_EXPIRED
     return record.isDisabled ? KEY_DISABLED : outcome
@@ -62,7 +62,7 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
   const load = async (hash: string): Promise<Outcome<KeyRecord>> => {
     const loaded = await loads.load(hash)
     if (!loaded.ok) return loaded
-    return loaded.value === null ? KEY_UNKNOWN : usable(loaded.value, { ok: true, value: loaded.value })
+    return loaded.value === null ? KEY_UNKNOWN : usable(loaded.value)
   }
 
   return {
@@ -71,12 +71,11 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       if (hash === MISSING) return CREDENTIALS_MISSING
       if (hash === FOREIGN) return KEY_UNKNOWN
       const found = known.find(hash)
-      // After the grace a cached key may have been revoked long ago: only the store knows.
-      if (found !== undefined && now() - feed.lastGoodPollAtMs <= graceMs) {
+      if (found !== undefined) {
         meters?.keyLookup('cache')
-        return usable(found.record, found.outcome)
+        return usable(found)
       }
-      if (found === undefined && known.isUnknown(hash)) {
+      if (known.findMiss(hash) === true) {
         meters?.keyLookup('unknown_cache')
         return KEY_UNKNOWN
       }
@@ -113,7 +112,7 @@ export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions
       await new Promise((resolve) => setImmediate(resolve))
       return count
     },
-    close: () => loads.close(),
+    close: () => known.close(),
   }
 }
 

@@ -1,35 +1,18 @@
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEY_LOADS_MAX, KEY_QUERIES_MAX } from '../../schemas/keys/key-limits.ts'
-import { EVERYTHING } from '../caches/recent-changes.ts'
-import { LiveLoads } from '../caches/live-loads.ts'
-import type { Change, EpochFeed, KeyRecord, KeyStore } from '../ports/keys/keys.ts'
-import { namesOf, nameOfKey, type KnownKeys } from './known-keys.ts'
+import { KEY_QUERIES_MAX } from '../../schemas/keys/key-limits.ts'
+import type { KeyStore } from '../ports/keys/keys.ts'
+import { knownKey, type KnownKey, type KnownKeys } from './known-keys.ts'
 
-type Loaded = Outcome<KeyRecord | null>
+type Loaded = Outcome<KnownKey | null>
 
-export interface KeyLoadsDeps {
-  readonly store: KeyStore
-  readonly known: KnownKeys
-  readonly feed: EpochFeed
-  /** Milliseconds of any clock. */
-  readonly now: () => number
-}
-
-/** Loads key records by the rule of `LiveLoads`. */
+/** Loads key records into the cache of a front. */
 export class KeyLoads {
   readonly #known: KnownKeys
   readonly #queries: KeyQueries
-  readonly #loads: LiveLoads<KeyRecord | null>
 
-  constructor({ store, known, feed, now }: KeyLoadsDeps) {
+  constructor(store: KeyStore, known: KnownKeys) {
     this.#known = known
     this.#queries = new KeyQueries(store)
-    this.#loads = new LiveLoads({
-      feed,
-      nameOf,
-      now,
-      forget: (name) => (name === EVERYTHING ? known.clear() : known.forget(name)),
-    })
   }
 
   /**
@@ -38,41 +21,7 @@ export class KeyLoads {
    * without a pause), store_unavailable.
    */
   load(hash: string): Promise<Loaded> {
-    const joined = this.#loads.join(hash)
-    if (joined !== undefined) return joined
-    if (this.#loads.size >= KEY_LOADS_MAX) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
-    return this.#loads.load(hash, {
-      read: (sending) => this.#queries.read(hash, sending),
-      namesOf: (record) => (record === null ? [nameOfKey(hash)] : namesOf(record)),
-      take: (record, isCurrent) => {
-        if (!isCurrent) return
-        if (record === null) this.#known.keepUnknown(hash)
-        else this.#known.keep(record)
-      },
-    })
-  }
-
-  close(): void {
-    this.#loads.close()
-  }
-}
-
-function nameOf(change: Change): string | null {
-  switch (change.kind) {
-    case 'key':
-      return nameOfKey(change.id)
-    case 'workspace':
-    case 'organization':
-      return `${change.kind}/${change.id}`
-    case 'everything':
-      return EVERYTHING
-    case 'catalogue':
-    case 'vault':
-    case 'private_endpoint':
-    case 'preset':
-      return null
-    default:
-      return change satisfies never
+    return this.#known.load({ id: hash, read: (sending) => this.#queries.read(hash, sending) })
   }
 }
 
@@ -125,7 +74,7 @@ class KeyQueries {
       .load(missed.map(({ hash }) => hash))
       .catch((cause: unknown) => fail('internal', { cause }))
     if (!answer.ok) return missed.forEach(({ settle }) => settle(answer))
-    const records = new Map(answer.value.map((record) => [record.hash, record]))
+    const records = new Map(answer.value.map((record) => [record.hash, knownKey(record)]))
     for (const { hash, settle } of missed) settle(ok(records.get(hash) ?? null))
   }
 }

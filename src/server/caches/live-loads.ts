@@ -14,9 +14,18 @@ export interface LiveLoadsDeps {
   readonly forget: (name: string) => void
   /** Milliseconds of any clock. */
   readonly now: () => number
+  readonly bounds?: LoadBounds | undefined
+}
+
+/** Loads that may run at once; `busy` beyond. */
+export interface LoadBounds {
+  readonly max: number
+  /** Of one tenant, which leaves room to others; as many as `max` when left out. */
+  readonly ofOneMax?: number
 }
 
 export interface LiveRead<T> {
+  readonly tenant?: string | undefined
   /** @param sending called right before the query is sent: the read may miss changes from then on */
   readonly read: (sending: () => void) => Promise<Outcome<T>>
   /** Names of the things on which the value depends. */
@@ -46,6 +55,8 @@ export class LiveLoads<T> {
   /** Loads that a new call may join. */
   readonly #joinable = new Map<string, Load<T>>()
   readonly #leave: () => void
+  /** Number of loads by tenant. */
+  readonly #ofTenant = new Map<string, number>()
   #size = 0
 
   constructor(deps: LiveLoadsDeps) {
@@ -54,26 +65,16 @@ export class LiveLoads<T> {
     this.#leave = deps.feed.subscribe((change) => this.#onChange(change))
   }
 
-  /** Loads in progress. */
-  get size(): number {
-    return this.#size
-  }
-
-  /** The load of this id in progress; undefined when there is none that a new call may join. */
-  join(id: string): Promise<Outcome<T>> | undefined {
-    const load = this.#joinable.get(id)
-    if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
-    return load?.done
-  }
-
   /**
-   * Joins the load of this id in progress, or begins one. Failures: those of the read; busy (changes without
-   * a pause).
+   * Joins the load of this id in progress, or begins one. Failures: those of the read; busy (too many loads,
+   * or changes without a pause).
    */
   load(id: string, input: LiveRead<T>): Promise<Outcome<T>> {
-    const joined = this.join(id)
+    const joined = this.#join(id)
     if (joined !== undefined) return joined
-    this.#size++
+    const { tenant } = input
+    if (this.#isFull(tenant)) return Promise.resolve(fail('busy', { retryAfterS: 1 }))
+    this.#count(tenant, 1)
     this.#recent.begun()
     const time = { endsAt: this.#deps.now() + RELOADS_MS_MAX }
     const leave = (): void => {
@@ -81,7 +82,7 @@ export class LiveLoads<T> {
     }
     const done = this.#repeat(input, time, leave).finally(() => {
       leave()
-      this.#size--
+      this.#count(tenant, -1)
       this.#recent.ended()
     })
     const load: Load<T> = Object.assign(time, { done })
@@ -91,6 +92,26 @@ export class LiveLoads<T> {
 
   close(): void {
     this.#leave()
+  }
+
+  /** The load of this id in progress; undefined when there is none that a new call may join. */
+  #join(id: string): Promise<Outcome<T>> | undefined {
+    const load = this.#joinable.get(id)
+    if (load !== undefined) load.endsAt = this.#deps.now() + RELOADS_MS_MAX
+    return load?.done
+  }
+
+  #isFull(tenant: string | undefined): boolean {
+    const { max = Infinity, ofOneMax = max } = this.#deps.bounds ?? {}
+    return this.#size >= max || (tenant !== undefined && (this.#ofTenant.get(tenant) ?? 0) >= ofOneMax)
+  }
+
+  #count(tenant: string | undefined, more: 1 | -1): void {
+    this.#size += more
+    if (tenant === undefined) return
+    const count = (this.#ofTenant.get(tenant) ?? 0) + more
+    if (count > 0) this.#ofTenant.set(tenant, count)
+    else this.#ofTenant.delete(tenant)
   }
 
   #onChange(change: Change): void {

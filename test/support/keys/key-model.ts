@@ -2,8 +2,8 @@
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { ok } from '../../../src/schemas/failures.ts'
 import { KeyLoads } from '../../../src/server/access/key-loads.ts'
-import { KnownKeys } from '../../../src/server/access/known-keys.ts'
-import type { Change, Invalidation, KeyRecord } from '../../../src/server/ports/keys/keys.ts'
+import { createKnownKeys } from '../../../src/server/access/known-keys.ts'
+import type { Change, Invalidation, KeyRecord, KeyStore } from '../../../src/server/ports/keys/keys.ts'
 import { testKey } from './key-store.ts'
 
 const OWNERS = ['a', 'b'] as const
@@ -46,7 +46,10 @@ export class KeyModel {
       () => void this.#listeners.delete(listener)
     ),
   }
-  readonly #known = new KnownKeys(() => this.#clock.ms, KNOWN_MAX)
+  readonly #known = createKnownKeys(
+    { feed: this.#feed, graceMs: Infinity, now: () => this.#clock.ms },
+    KNOWN_MAX,
+  )
   readonly #loads: KeyLoads
   #calls = 0
 
@@ -55,14 +58,9 @@ export class KeyModel {
     this.hashes = made.map(({ hash }) => hash)
     for (const record of made) this.#rows.set(record.hash, record)
     this.#lives = Object.fromEntries(made.map(({ hash }) => [hash, [{ n: 0, isThere: true }]]))
-    this.#loads = new KeyLoads({
-      store: {
-        load: (hashes) => new Promise((settle) => this.#queries.push({ hashes, rows: null, settle })),
-      },
-      known: this.#known,
-      feed: this.#feed,
-      now: () => this.#clock.ms,
-    })
+    const load: KeyStore['load'] = (hashes) =>
+      new Promise((settle) => this.#queries.push({ hashes, rows: null, settle }))
+    this.#loads = new KeyLoads({ load }, this.#known)
   }
 
   /** Calls and queries that have no answer yet. */
@@ -74,7 +72,7 @@ export class KeyModel {
   call(at: number): void {
     const hash = this.#hash(at)
     this.#look(hash)
-    if (this.#known.find(hash) !== undefined || this.#known.isUnknown(hash)) return
+    if (this.#known.find(hash) !== undefined || this.#isUnknown(hash)) return
     // Who comes now must not be told what is older than this.
     const toldBefore = new Map(this.#told)
     this.#calls++
@@ -82,7 +80,7 @@ export class KeyModel {
       this.#calls--
       if (!loaded.ok) this.wrong.push(`a load ended with ${loaded.failure.name}`)
       else if (loaded.value === null) this.#checkAbsent(hash, toldBefore)
-      else this.#checkRecord(loaded.value, toldBefore)
+      else this.#checkRecord(loaded.value.record, toldBefore)
     })
   }
 
@@ -166,11 +164,15 @@ export class KeyModel {
     for (const hash of this.hashes) this.#look(hash)
   }
 
+  #isUnknown(hash: string): boolean {
+    return this.#known.findMiss(hash) === true
+  }
+
   #look(hash: string): void {
     const found = this.#known.find(hash)
     if (found !== undefined) this.#checkRecord(found.record, this.#told)
-    if (this.#known.isUnknown(hash)) this.#checkAbsent(hash, this.#told)
-    if (found !== undefined && this.#known.isUnknown(hash)) this.wrong.push('a key is known and unknown')
+    if (this.#isUnknown(hash)) this.#checkAbsent(hash, this.#told)
+    if (found !== undefined && this.#isUnknown(hash)) this.wrong.push('a key is known and unknown')
   }
 
   #tell(change: Invalidation): void {

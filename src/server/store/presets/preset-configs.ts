@@ -8,8 +8,8 @@ import {
   PRESET_VERSIONS_CACHED_MAX,
   PRESETS_CACHED_MAX,
 } from '../../../schemas/presets/preset-limits.ts'
+import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
-import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
 import type {
   LoadedPreset,
@@ -27,6 +27,11 @@ export interface PresetConfigsDeps {
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
+  /**
+   * Presets that are cached at most, and misses; PRESETS_CACHED_MAX and PRESET_MISSES_CACHED_MAX when left
+   * out.
+   */
+  readonly cachedMax?: number
 }
 
 /** The preset that a call uses, and the id of its invalidations. */
@@ -47,26 +52,27 @@ export function createPresetConfigs(deps: PresetConfigsDeps): PresetConfigs & { 
 
 /**
  * Entries that may change are separate from those that never do: a change drops heads and misses, and only a
- * lack of room drops versions. Misses have a cache of their own, so that a caller with many misses does not
- * evict presets of others.
+ * lack of room drops versions.
  */
 class LiveConfigs implements PresetConfigs {
-  readonly #deps: PresetConfigsDeps
-  readonly #heads = new LRUCache<string, PresetHead>({ max: PRESETS_CACHED_MAX })
-  readonly #misses = new LRUCache<string, Outcome<never>>({ max: PRESET_MISSES_CACHED_MAX })
+  readonly #rows: PresetRows
+  readonly #heads: LiveCache<Loaded, PresetHead, Outcome<PresetConfig>>
   readonly #versions = new LRUCache<string, PresetConfig>({
     max: PRESET_VERSIONS_CACHED_MAX,
     maxSize: PRESET_CHARS_CACHED_MAX,
   })
-  /** Loads by preset and version, so that concurrent requests for one version share a load. */
-  readonly #loads: LiveLoads<Loaded>
-  /** Number of loads by workspace. */
-  readonly #loading = new Map<string, number>()
 
-  constructor(deps: PresetConfigsDeps) {
-    this.#deps = deps
-    const { feed, now } = deps
-    this.#loads = new LiveLoads({ feed, nameOf: nameOfChange, forget: (name) => this.#forget(name), now })
+  constructor({ rows, feed, graceMs, now, cachedMax }: PresetConfigsDeps) {
+    this.#rows = rows
+    this.#heads = new LiveCache({
+      feed,
+      graceMs,
+      now,
+      nameOf: nameOfChange,
+      entries: { max: cachedMax ?? PRESETS_CACHED_MAX, of: ({ preset }) => preset?.head ?? null },
+      misses: { max: cachedMax ?? PRESET_MISSES_CACHED_MAX, of: ({ answer }) => answer },
+      loads: { max: PRESET_LOADS_MAX, ofOneMax: PRESET_LOADS_WORKSPACE_MAX },
+    })
   }
 
   find(
@@ -74,20 +80,17 @@ class LiveConfigs implements PresetConfigs {
     { slug, version }: PresetUse,
   ): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
     const id = `${workspaceId}/${slug}`
-    const { feed, graceMs, now } = this.#deps
-    // After the grace a preset may long be archived or rolled back, and the store has to be asked.
-    const known = now() - feed.lastGoodPollAtMs <= graceMs ? this.#known(id, version) : null
-    return known ?? this.#load({ workspaceId, slug, version, id })
+    return this.#known(id, version) ?? this.#load({ workspaceId, slug, version, id })
   }
 
   close(): void {
-    this.#loads.close()
+    this.#heads.close()
   }
 
   /** Null: the store has to be asked. */
   #known(id: string, version: number | null): Outcome<PresetConfig> | null {
-    const head = this.#heads.get(id)
-    if (head === undefined) return this.#misses.get(id) ?? null
+    const head = this.#heads.find(id)
+    if (head === undefined) return this.#heads.findMiss(id) ?? null
     const refused = refusalOf(head, version)
     if (refused !== null) return refused
     const config = this.#versions.get(nameOf(head, version))
@@ -95,66 +98,33 @@ class LiveConfigs implements PresetConfigs {
   }
 
   async #load(wanted: Wanted): Promise<Outcome<PresetConfig>> {
-    const loaded = await this.#join(wanted)
-    return loaded.ok ? loaded.value.answer : loaded
-  }
-
-  #join(wanted: Wanted): Promise<Outcome<Loaded>> {
     const { workspaceId, id, version } = wanted
-    const name = `${id}@${version ?? ''}`
-    const joined = this.#loads.join(name)
-    if (joined !== undefined) return joined
-    const loading = this.#loading.get(workspaceId) ?? 0
-    if (this.#loads.size >= PRESET_LOADS_MAX || loading >= PRESET_LOADS_WORKSPACE_MAX)
-      return Promise.resolve(fail('busy', { retryAfterS: 1 }))
-    this.#loading.set(workspaceId, loading + 1)
-    return this.#loads
-      .load(name, {
-        read: (sending) => this.#read(wanted, sending),
-        namesOf: () => [id],
-        take: (loaded, isCurrent) => {
-          if (isCurrent) this.#keep(wanted, loaded)
-        },
-      })
-      .finally(() => this.#ended(workspaceId))
-  }
-
-  #ended(workspaceId: string): void {
-    const left = (this.#loading.get(workspaceId) ?? 0) - 1
-    if (left > 0) this.#loading.set(workspaceId, left)
-    else this.#loading.delete(workspaceId)
+    const loaded = await this.#heads.load({
+      id,
+      // Concurrent requests for one version share a load.
+      name: `${id}@${version ?? ''}`,
+      tenant: workspaceId,
+      read: (sending) => this.#read(wanted, sending),
+    })
+    return loaded.ok ? loaded.value.answer : loaded
   }
 
   async #read({ workspaceId, slug, version }: Wanted, sending: () => void): Promise<Outcome<Loaded>> {
     sending()
-    const loaded = await this.#deps.rows.load({ workspaceId, slug }, version)
+    const loaded = await this.#rows.load({ workspaceId, slug }, version)
     if (!loaded.ok) return loaded
     const { value: preset } = loaded
-    if (preset !== null) return ok({ preset, answer: configOf(preset, version) })
-    const unknown = await this.#deps.rows.unknown({ workspaceId, slug })
+    if (preset !== null) return ok({ preset, answer: this.#answerOf(preset, version) })
+    const unknown = await this.#rows.unknown({ workspaceId, slug })
     return isMiss(unknown) ? ok({ preset, answer: unknown }) : unknown
   }
 
-  #keep({ id, version }: Wanted, { preset, answer }: Loaded): void {
-    if (preset === null) {
-      this.#heads.delete(id)
-      if (!answer.ok) this.#misses.set(id, answer)
-      return
-    }
-    const { head, config } = preset
-    this.#misses.delete(id)
-    this.#heads.set(id, head)
-    if (answer.ok) this.#versions.set(nameOf(head, version), answer.value, { size: config?.length ?? 1 })
-  }
-
-  #forget(name: string): void {
-    if (name === EVERYTHING) {
-      this.#heads.clear()
-      this.#misses.clear()
-      return
-    }
-    this.#heads.delete(name)
-    this.#misses.delete(name)
+  /** Caches the version, which stays as it is whatever overtakes the load of its head. */
+  #answerOf(preset: LoadedPreset, version: number | null): Outcome<PresetConfig> {
+    const answer = configOf(preset, version)
+    if (answer.ok)
+      this.#versions.set(nameOf(preset.head, version), answer.value, { size: preset.config?.length ?? 1 })
+    return answer
   }
 }
 

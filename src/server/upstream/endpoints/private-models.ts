@@ -1,8 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { WORKSPACE_MODELS_CACHED_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
-import { LiveLoads } from '../../caches/live-loads.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
 import type { ModelCatalogue } from '../../ports/models/models.ts'
 import type {
@@ -28,6 +27,8 @@ export interface PrivateModelsDeps {
   readonly graceMs: number
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
+  /** Workspaces that are cached at most; WORKSPACE_MODELS_CACHED_MAX when left out. */
+  readonly cachedMax?: number
 }
 
 /** Cached facts of one workspace that has endpoints of its own, or keys of its own for providers. */
@@ -58,46 +59,46 @@ class LiveModels implements PrivateModels {
   readonly #deps: PrivateModelsDeps
   readonly #providers: OwnProviders
   readonly #keyed: KeyedProviders
-  readonly #known = new LRUCache<string, Known | typeof NONE>({
-    max: WORKSPACE_MODELS_CACHED_MAX,
-    dispose: (known) => {
-      if (known !== NONE) known.credentials.end()
-    },
-  })
-  readonly #loads: LiveLoads<Known | typeof NONE>
+  readonly #known: LiveCache<Known | typeof NONE, Known | typeof NONE>
 
   constructor(deps: PrivateModelsDeps) {
     this.#deps = deps
     this.#providers = new OwnProviders(deps.catalogue.providers)
     this.#keyed = new KeyedProviders(deps.catalogue.providers)
-    const { feed, now } = deps
-    this.#loads = new LiveLoads({ feed, nameOf, forget: (name) => this.#forget(name), now })
+    const { feed, graceMs, now, cachedMax: max = WORKSPACE_MODELS_CACHED_MAX } = deps
+    this.#known = new LiveCache({
+      feed,
+      graceMs,
+      now,
+      nameOf,
+      entries: {
+        max,
+        of: (known) => known,
+        // An entry that is not cached receives no changes: its credentials are released anew for each call.
+        dropped: (known) => {
+          if (known !== NONE) known.credentials.end()
+        },
+      },
+    })
   }
 
   of(key: KeyRecord): WorkspaceModels | null | Promise<Outcome<WorkspaceModels | null>> {
     const workspaceId = key.workspaceId ?? key.defaultWorkspaceId
-    const known = this.#known.get(workspaceId)
-    const { feed, graceMs, now } = this.#deps
-    // Beyond the grace an endpoint may be long disabled, and the operator may be charged for a call whose
-    // workspace has a key: only the store knows.
-    if (known !== undefined && now() - feed.lastGoodPollAtMs <= graceMs)
-      return known === NONE ? null : known.models
+    // The cache finds nothing beyond the grace: an endpoint may be long disabled by then, and the operator
+    // may be charged for a call whose workspace has a key.
+    const known = this.#known.find(workspaceId)
+    if (known !== undefined) return known === NONE ? null : known.models
     return this.#load(workspaceId, key.organizationId)
   }
 
   close(): void {
-    this.#loads.close()
+    this.#known.close()
   }
 
   async #load(workspaceId: string, organizationId: string): Promise<Outcome<WorkspaceModels | null>> {
-    const loaded = await this.#loads.load(workspaceId, {
+    const loaded = await this.#known.load({
+      id: workspaceId,
       read: (sending) => this.#read({ workspaceId, organizationId }, sending),
-      namesOf: () => [workspaceId],
-      take: (known, isCurrent) => {
-        if (isCurrent) this.#known.set(workspaceId, known)
-        // An entry that is not cached receives no changes: its credentials are released anew for each call.
-        else if (known !== NONE) known.credentials.end()
-      },
     })
     if (!loaded.ok) return loaded
     return ok(loaded.value === NONE ? null : loaded.value.models)
@@ -125,11 +126,6 @@ class LiveModels implements PrivateModels {
       credentials,
       models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }),
     }
-  }
-
-  #forget(name: string): void {
-    if (name === EVERYTHING) this.#known.clear()
-    else this.#known.delete(name)
   }
 }
 
