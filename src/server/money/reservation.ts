@@ -1,4 +1,6 @@
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { chargedNano } from '../../schemas/money/costs.ts'
+import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
 import type { Journal } from '../ports/money/journal.ts'
 import type { AccountKind, CallCost, Day, Hold, HoldInput } from '../ports/money/money.ts'
@@ -206,20 +208,52 @@ export class Reservation implements Hold {
 
 const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: false }
 
-function amountsOf({
+/** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
+export function balancesOf(ask: HoldInput, balances: Balances, now: number): Outcome<readonly Balance[]> {
+  const { money } = ask.key
+  if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
+  const bounds = boundsOf(ask)
+  const needed: Balance[] = []
+  const unbounded: AccountKind[] = []
+  let isFull = false
+  const need = (kind: AccountKind, id: string): void => {
+    const amountNano = bounds[kind]
+    // An amount of 0 takes nothing, however little is left.
+    if (amountNano === 0) return
+    const balance = balances.of(kind, id, now)
+    if (balance === null) isFull = true
+    else if (balance.isUnlimited) return
+    else if (amountNano === null) unbounded.push(kind)
+    else needed.push(balance)
+  }
+  if (money.isCreditLimited) need('organization', ask.key.organizationId)
+  if (money.isWorkspaceLimited) need('workspace', workspaceOf(ask))
+  if (money.isKeyLimited) need('key', money.accountId)
+  if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound.unpriced ?? null)
+  return isFull ? fail('busy') : ok(needed)
+}
+
+const NONE: Outcome<readonly Balance[]> = ok([])
+
+/** An unknown bound counts as 0 here: `balancesOf` refuses the call where an account limits such a cost. */
+function amountsOf(ask: HoldInput): Readonly<Record<AccountKind, number>> {
+  const { organization, workspace, key } = boundsOf(ask)
+  return { organization: organization ?? 0, workspace: workspace ?? 0, key: key ?? 0 }
+}
+
+/** The most that the call may cost, as each account counts it; null where the most is unknown. */
+function boundsOf({
   key: { money },
   bound: { paidNano, anyNano },
-}: HoldInput): Readonly<Record<AccountKind, number>> {
-  const paid = paidNano ?? 0
-  const any = anyNano ?? 0
+}: HoldInput): Readonly<Record<AccountKind, number | null>> {
   // Credit is the operator's money: costs that a workspace pays itself never count.
   return {
-    organization: paid,
-    workspace: money.workspaceCountsByok ? any : paid,
-    key: money.keyCountsByok ? any : paid,
+    organization: paidNano,
+    workspace: money.workspaceCountsByok ? anyNano : paidNano,
+    key: money.keyCountsByok ? anyNano : paidNano,
   }
 }
 
-export function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
+function workspaceOf({ key }: Pick<HoldInput, 'key'>): string {
   return key.workspaceId ?? key.defaultWorkspaceId
 }

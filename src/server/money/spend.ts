@@ -11,10 +11,9 @@ import { Balances } from './balances.ts'
 import { moneyRefused } from '../../schemas/money/money-refusals.ts'
 import type { MoneyTimers } from './money-timers.ts'
 import { heldBy } from './balance-waiters.ts'
-import { balancesOf } from './needs.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { Borrowing } from './borrowing.ts'
-import { Reservation, type MoneyCounts, type MoneyContext } from './reservation.ts'
+import { balancesOf, Reservation, type MoneyCounts, type MoneyContext } from './reservation.ts'
 
 export interface SpendOptions {
   readonly lender: Lender
