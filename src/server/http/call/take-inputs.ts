@@ -1,12 +1,13 @@
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
+import type { BodyVerdict, ShortJobTypes } from '../../ports/short-jobs.ts'
 import type { Body } from '../body/body.ts'
 import { bodyOf, contentRefusal, declaredHeaders } from './inputs.ts'
 import { IdempotentCall, repeatableOf } from './idempotent-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
-import { readJson } from './read-json.ts'
 import { relayedOf } from '../reply/relay-reply.ts'
 import type { NamedForm, Route, Routed } from './route-table.ts'
 import type { RequestCall } from './request-call.ts'
@@ -113,6 +114,7 @@ function takeUpload(call: RequestCall, operation: AnyOperation, body: UploadBody
 interface JsonInput {
   readonly operation: AnyOperation
   readonly form: NamedForm
+  /** Null when the client sent no body. */
   readonly body: Body | null
   readonly taken: InputsTaken
 }
@@ -130,13 +132,53 @@ function readBody(call: RequestCall, json: JsonInput, received: Outcome<Uint8Arr
   })
 }
 
-function parseBody(call: RequestCall, { operation, form, body, taken }: JsonInput, bytes: Uint8Array): void {
-  call.after(readJson(call.deps.jobs, { name: form.name, bytes, body, call }), (verdict) => {
+function parseBody(call: RequestCall, json: JsonInput, bytes: Uint8Array): void {
+  call.after(readJson(call, json, bytes), (verdict) => {
     call.notes.validateMs = call.lap()
     if (!verdict.ok) return call.fail(verdict.failure)
-    call.body = bodyOf(verdict, form.form.bulk)
-    taken(call, operation)
+    call.body = bodyOf(verdict, json.form.form.bulk)
+    json.taken(call, json.operation)
   })
+}
+
+/**
+ * Parses and validates a JSON body: at once when that is cheap, otherwise in a short job. Failures: also busy
+ * and its kin.
+ * @param bytes only lent up to INLINE_JSON_BYTES_MAX; larger bodies are moved away
+ */
+function readJson(
+  call: RequestCall,
+  { form: { name, form }, body }: JsonInput,
+  bytes: Uint8Array,
+): BodyVerdict | Promise<BodyVerdict> {
+  const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
+  if (!input.isOnLoop) return readInJob(call, body, input)
+  const verdict = call.deps.jobs.here('read_body', input)
+  if (verdict.ok || verdict.isForThread !== true) return verdict
+  // The bytes are only lent.
+  const copy = bytes.slice()
+  if (form.isSecret === true) bytes.fill(0)
+  return readInJob(call, body, { body: name, bytes: copy })
+}
+
+async function readInJob(
+  { key, signal, deps }: RequestCall,
+  body: Body | null,
+  input: ShortJobTypes['read_body']['in'],
+): Promise<BodyVerdict> {
+  const job = deps.jobs.run('read_body', input, {
+    caller: callerOf(key),
+    transfer: [input.bytes.buffer as ArrayBuffer],
+    signal,
+  })
+  // A thread that has the bytes keeps them until its end, even when the client leaves.
+  body?.lend()
+  try {
+    const read = await job
+    return read.ok ? read.value : read
+  } finally {
+    body?.returned()
+  }
 }
 
 const NOTHING = new Uint8Array(0)
