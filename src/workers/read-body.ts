@@ -20,7 +20,6 @@ import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { scanBody } from './body-scan.ts'
 import { OPEN_LIST, OPEN_OBJECT, type Span } from './json-bytes.ts'
-import { jsonFault } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 
 const VALIDATORS = new Map(
@@ -31,6 +30,8 @@ const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expe
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
 const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
+const LONE_SURROGATE = 'A string holds a lone surrogate.'
+const NOT_FINITE = 'A number is out of range.'
 const WITH_MARK = 'It begins with a byte order mark.'
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 /** Stands for a value that is unknown and not examined. */
@@ -193,6 +194,45 @@ function valueOf(
   }
   const fault = text.includes('__proto__') || text.includes('\\u') ? jsonFault(value, text) : null
   return fault === null ? { ok: true, value } : malformed(fault)
+}
+
+/**
+ * Finds faults that `JSON.parse` accepts and Sluice refuses: depth above JSON_DEPTH_MAX, lone surrogates,
+ * numbers that overflow. Drops members called `__proto__` on the way, so that no later copy can take one for
+ * a prototype.
+ * @param text the text from which `value` was parsed: strings need a check only when it contains `\u` escapes
+ * @returns a sentence for the caller, or null. Source: contract C10.
+ */
+function jsonFault(value: unknown, text: string): string | null {
+  const hasEscapes = text.includes('\\u')
+  return valueFault(value, 1, hasEscapes)
+}
+
+function valueFault(value: unknown, level: number, hasEscapes: boolean): string | null {
+  if (typeof value === 'string') return hasEscapes && !value.isWellFormed() ? LONE_SURROGATE : null
+  if (typeof value === 'number') return Number.isFinite(value) ? null : NOT_FINITE
+  if (typeof value !== 'object' || value === null) return null
+  if (level > JSON_DEPTH_MAX) return TOO_DEEP
+  if (Array.isArray(value)) return arrayFault(value, level, hasEscapes)
+  return objectFault(value as Record<string, unknown>, level, hasEscapes)
+}
+
+function arrayFault(value: readonly unknown[], level: number, hasEscapes: boolean): string | null {
+  for (let i = 0; i < value.length; i++) {
+    const fault = valueFault(value[i], level + 1, hasEscapes)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function objectFault(value: Record<string, unknown>, level: number, hasEscapes: boolean): string | null {
+  for (const name in value) {
+    if (hasEscapes && !name.isWellFormed()) return LONE_SURROGATE
+    const fault = valueFault(value[name], level + 1, hasEscapes)
+    if (fault !== null) return fault
+    if (name === '__proto__') delete value[name]
+  }
+  return null
 }
 
 /**
