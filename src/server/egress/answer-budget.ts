@@ -1,5 +1,6 @@
 import type { Caller } from '../../schemas/values/callers.ts'
 import { Shares } from '../../schemas/values/shares.ts'
+import type { AnswerRoom } from '../ports/egress/egress.ts'
 
 /** Share of the budget that is reserved for small answers. Decision. */
 const RESERVE_SHARE = 1 / 8
@@ -51,6 +52,11 @@ export class AnswerBudget {
   take(bytes: number, caller: Caller | null = null): boolean {
     const claim = { bytes, heldBytes: 0, caller }
     return !this.#waiting.some((waiter) => this.#isBefore(waiter, claim)) && this.grow(claim)
+  }
+
+  /** Takes room for bytes that are made in this process; null under the same conditions as `take`. */
+  hold(bytes: number, caller: Caller): AnswerRoom | null {
+    return this.take(bytes, caller) ? new HeldRoom(this, bytes, caller) : null
   }
 
   /** Takes more room for an answer that has some. */
@@ -171,6 +177,35 @@ export class AnswerBudget {
       own.every((waiter) => !this.#isShared(waiter)) &&
       bytesOf(own) === this.#organizations.heldBy(organizationId)
     return isTied ? own : []
+  }
+}
+
+/** Room in an answer budget, taken for bytes that this process made itself. */
+class HeldRoom implements AnswerRoom {
+  readonly #budget: AnswerBudget
+  readonly #caller: Caller
+  #bytes: number
+
+  /** @param bytes already taken from the budget */
+  constructor(budget: AnswerBudget, bytes: number, caller: Caller) {
+    this.#budget = budget
+    this.#bytes = bytes
+    this.#caller = caller
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  grow(bytes: number): boolean {
+    if (!this.#budget.grow({ bytes, heldBytes: this.#bytes, caller: this.#caller })) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  give(): void {
+    if (this.#bytes > 0) this.#budget.give(this.#bytes, this.#caller)
+    this.#bytes = 0
   }
 }
 

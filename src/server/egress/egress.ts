@@ -9,7 +9,6 @@ import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
 import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { trustedConnector, trustOf } from './connect.ts'
-import { HeldRoom } from './held-room.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
 import type { OwnPorts } from './own-addresses.ts'
@@ -59,7 +58,7 @@ export function openEgress({
       return opened
     },
     vetted: (destination) => vetted.origin(destination),
-    hold: (bytes, caller) => (budget.take(bytes, caller) ? new HeldRoom(budget, bytes, caller) : null),
+    hold: (bytes, caller) => budget.hold(bytes, caller),
     get load() {
       let { calls } = vetted
       for (const origin of origins.values()) calls += origin.calls
