@@ -1,5 +1,4 @@
-import type { Caller } from '../../schemas/values/callers.ts'
-import { Shares } from '../../schemas/values/shares.ts'
+import { CallerShares, type Caller, type Shares } from '../../schemas/values/callers.ts'
 import type { AnswerRoom } from '../ports/egress/egress.ts'
 
 /** Share of the budget that is reserved for small answers. Decision. */
@@ -27,17 +26,17 @@ const ANSWERS_KEY_SHARE = 3 / 8
  */
 export class AnswerBudget {
   readonly #bytesMax: number
-  readonly #organizations: Shares
-  readonly #workspaces: Shares
-  readonly #keys: Shares
+  readonly #shares: CallerShares
   readonly #waiting: Waiter[] = []
   #heldBytes = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
-    this.#organizations = new Shares(bytesMax * ANSWERS_ORGANIZATION_SHARE)
-    this.#workspaces = new Shares(bytesMax * ANSWERS_WORKSPACE_SHARE)
-    this.#keys = new Shares(bytesMax * ANSWERS_KEY_SHARE)
+    this.#shares = new CallerShares({
+      organization: bytesMax * ANSWERS_ORGANIZATION_SHARE,
+      workspace: bytesMax * ANSWERS_WORKSPACE_SHARE,
+      key: bytesMax * ANSWERS_KEY_SHARE,
+    })
   }
 
   get heldBytes(): number {
@@ -93,10 +92,7 @@ export class AnswerBudget {
 
   #count(bytes: number, caller: Caller | null): void {
     this.#heldBytes += bytes
-    if (caller === null) return
-    this.#organizations.add(bytes, caller.organizationId)
-    this.#workspaces.add(bytes, caller.workspaceId)
-    this.#keys.add(bytes, caller.key)
+    if (caller !== null) this.#shares.add(bytes, caller)
   }
 
   #isSmall({ bytes, heldBytes }: Claim): boolean {
@@ -124,11 +120,11 @@ export class AnswerBudget {
   #isShared({ bytes, heldBytes, caller }: Claim): boolean {
     if (caller === null) return true
     const { organizationId, workspaceId, key } = caller
-    if (!isWithin(this.#organizations, organizationId, { bytes, heldBytes })) return false
+    const { organizations, workspaces, keys } = this.#shares
+    if (!isWithin(organizations, organizationId, { bytes, heldBytes })) return false
     if (heldBytes > 0) return true
     return (
-      isWithin(this.#workspaces, workspaceId, { bytes, heldBytes }) &&
-      isWithin(this.#keys, key, { bytes, heldBytes })
+      isWithin(workspaces, workspaceId, { bytes, heldBytes }) && isWithin(keys, key, { bytes, heldBytes })
     )
   }
 
@@ -175,7 +171,7 @@ export class AnswerBudget {
     const own = this.#waiting.filter((waiter) => waiter.caller?.organizationId === organizationId)
     const isTied =
       own.every((waiter) => !this.#isShared(waiter)) &&
-      bytesOf(own) === this.#organizations.heldBy(organizationId)
+      bytesOf(own) === this.#shares.organizations.heldBy(organizationId)
     return isTied ? own : []
   }
 }

@@ -1,5 +1,4 @@
-import type { Caller } from '../../../schemas/values/callers.ts'
-import { Shares } from '../../../schemas/values/shares.ts'
+import { CallerShares, type Caller } from '../../../schemas/values/callers.ts'
 
 /**
  * Share of the budget that one organization may hold: none can keep all others out, with any number of keys.
@@ -14,15 +13,15 @@ const KEY_SHARE = 1 / 2
 /** Bytes of bodies that one front holds at once, in all and for each organization, workspace and key. */
 export class BodyBudget {
   #left: number
-  readonly #organizations: Shares
-  readonly #workspaces: Shares
-  readonly #keys: Shares
+  readonly #shares: CallerShares
 
   constructor(bytesMax: number) {
     this.#left = bytesMax
-    this.#organizations = new Shares(bytesMax * ORGANIZATION_SHARE)
-    this.#workspaces = new Shares(bytesMax * WORKSPACE_SHARE)
-    this.#keys = new Shares(bytesMax * KEY_SHARE)
+    this.#shares = new CallerShares({
+      organization: bytesMax * ORGANIZATION_SHARE,
+      workspace: bytesMax * WORKSPACE_SHARE,
+      key: bytesMax * KEY_SHARE,
+    })
   }
 
   get left(): number {
@@ -32,7 +31,7 @@ export class BodyBudget {
   /** @param caller null before the caller is admitted */
   take(bytes: number, caller: Caller | null): boolean {
     if (bytes > this.#left) return false
-    if (caller !== null && !this.#fits(bytes, caller)) return false
+    if (caller !== null && !this.#shares.fits(bytes, caller)) return false
     this.#count(bytes, caller)
     return true
   }
@@ -41,19 +40,8 @@ export class BodyBudget {
     this.#count(-bytes, caller)
   }
 
-  #fits(bytes: number, { organizationId, workspaceId, key }: Caller): boolean {
-    return (
-      this.#organizations.fits(bytes, organizationId) &&
-      this.#workspaces.fits(bytes, workspaceId) &&
-      this.#keys.fits(bytes, key)
-    )
-  }
-
   #count(bytes: number, caller: Caller | null): void {
     this.#left -= bytes
-    if (caller === null) return
-    this.#organizations.add(bytes, caller.organizationId)
-    this.#workspaces.add(bytes, caller.workspaceId)
-    this.#keys.add(bytes, caller.key)
+    if (caller !== null) this.#shares.add(bytes, caller)
   }
 }
