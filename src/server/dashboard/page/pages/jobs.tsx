@@ -8,7 +8,7 @@ import { count, NONE, Time, usd } from '../parts/figures.tsx'
 import { SearchField, WorkspaceFilter } from '../parts/filters.tsx'
 import { isOpen, JobBadge, JOB_STATES } from '../parts/job-state.tsx'
 import { linkWith, ListPager, LIST_PAGE, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
-import { useLoaded } from '../parts/loaded.tsx'
+import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
@@ -25,22 +25,7 @@ export const jobsPage: Page = {
 function Jobs(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
-  const [status, provider, workspace, offset] = [
-    query.get('status') ?? '',
-    query.get('provider') ?? '',
-    query.get('workspace') ?? '',
-    offsetOf(query),
-  ]
-  const loaded = useLoaded(
-    (signal) =>
-      api.get<Listed<AdminJobShape>>(
-        ['admin', 'jobs'],
-        { status, provider, workspace_id: workspace, limit: LIST_PAGE, offset },
-        signal,
-      ),
-    [api, status, provider, workspace, offset],
-  )
-  useRefresh(loaded.value?.data.some(isOpen) === true, loaded)
+  const { status, provider, workspace, loaded } = useJobs(context)
   const choose =
     (name: string) =>
     (value: string): void =>
@@ -99,6 +84,34 @@ function Jobs(context: PageContext): ComponentChild {
       )}
     </div>
   )
+}
+
+/** What the address asks for, and the jobs that are like that. */
+function useJobs({ api, query }: PageContext): AskedJobs {
+  const [status, provider, workspace, offset] = [
+    query.get('status') ?? '',
+    query.get('provider') ?? '',
+    query.get('workspace') ?? '',
+    offsetOf(query),
+  ]
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<AdminJobShape>>(
+        ['admin', 'jobs'],
+        { status, provider, workspace_id: workspace, limit: LIST_PAGE, offset },
+        signal,
+      ),
+    [api, status, provider, workspace, offset],
+  )
+  useRefresh(loaded.value?.data.some(isOpen) === true, loaded)
+  return { status, provider, workspace, loaded }
+}
+
+interface AskedJobs {
+  readonly status: string
+  readonly provider: string
+  readonly workspace: string
+  readonly loaded: Loaded<Listed<AdminJobShape>>
 }
 
 function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {

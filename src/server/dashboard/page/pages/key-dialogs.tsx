@@ -108,28 +108,7 @@ export function KeyDialog({
           />
         )}
         <LimitFields input={input} set={set} problem={problem} />
-        <div class="pair">
-          <TextField
-            label="Requests a minute"
-            type="number"
-            min={1}
-            step={1}
-            value={input.rate}
-            onInput={set('rate')}
-            hint="Empty: no limit"
-            error={errorAbout(problem, 'rate_limit_rpm')}
-          />
-          {isNew && (
-            <TextField
-              label="Expires"
-              type="datetime-local"
-              value={input.expires}
-              onInput={set('expires')}
-              hint="Your time; empty: never"
-              error={errorAbout(problem, 'expires_at')}
-            />
-          )}
-        </div>
+        <RateFields input={input} set={set} problem={problem} isNew={isNew} />
         {(changed?.kind ?? input.kind) !== 'management' && (
           <ScopeFields
             scopes={input.scopes}
@@ -143,7 +122,7 @@ export function KeyDialog({
 
 interface LimitFieldsProps {
   readonly input: Input
-  set(name: 'limit' | 'reset'): (value: string) => void
+  set(name: 'limit' | 'reset' | 'rate' | 'expires'): (value: string) => void
   readonly problem: unknown
 }
 
@@ -167,6 +146,39 @@ function LimitFields({ input, set, problem }: LimitFieldsProps): ComponentChild 
         onInput={set('reset')}
         isDisabled={input.limit === ''}
       />
+    </div>
+  )
+}
+
+/** The rate, and of a new key its end. */
+function RateFields({
+  input,
+  set,
+  problem,
+  isNew,
+}: LimitFieldsProps & { readonly isNew: boolean }): ComponentChild {
+  return (
+    <div class="pair">
+      <TextField
+        label="Requests a minute"
+        type="number"
+        min={1}
+        step={1}
+        value={input.rate}
+        onInput={set('rate')}
+        hint="Empty: no limit"
+        error={errorAbout(problem, 'rate_limit_rpm')}
+      />
+      {isNew && (
+        <TextField
+          label="Expires"
+          type="datetime-local"
+          value={input.expires}
+          onInput={set('expires')}
+          hint="Your time; empty: never"
+          error={errorAbout(problem, 'expires_at')}
+        />
+      )}
     </div>
   )
 }

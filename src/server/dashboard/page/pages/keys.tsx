@@ -7,7 +7,7 @@ import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { CheckField, SelectField } from '../parts/fields.tsx'
 import { count, relative, Time, usd } from '../parts/figures.tsx'
-import { useLoaded } from '../parts/loaded.tsx'
+import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { KeyDialog, RotateDialog } from './key-dialogs.tsx'
@@ -32,26 +32,11 @@ interface Doing {
 
 /** API keys: who may call, what for, and how much of it. */
 function Keys(context: PageContext): ComponentChild {
-  const { api, query, setQuery } = context
+  const { api, setQuery } = context
   const workspaces = useWorkspaces(api)
   const [isCreating, setCreating] = useState(false)
   const [doing, setDoing] = useState<Doing | null>(null)
-  const [workspace, offset, showsDisabled] = [
-    query.get('workspace') ?? '',
-    offsetOf(query),
-    query.get('disabled') === 'shown',
-  ]
-  const loaded = useLoaded(
-    async (signal) =>
-      (
-        await api.get<{ data: readonly ApiKey[] }>(
-          ['keys'],
-          { workspace_id: workspace, offset, include_disabled: showsDisabled },
-          signal,
-        )
-      ).data,
-    [api, workspace, offset, showsDisabled],
-  )
+  const { workspace, offset, showsDisabled, loaded } = useKeys(context)
   const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
   return (
     <div>
@@ -111,6 +96,34 @@ function Keys(context: PageContext): ComponentChild {
       )}
     </div>
   )
+}
+
+/** What the address asks for, and the keys that are like that. */
+function useKeys({ api, query }: PageContext): AskedKeys {
+  const [workspace, offset, showsDisabled] = [
+    query.get('workspace') ?? '',
+    offsetOf(query),
+    query.get('disabled') === 'shown',
+  ]
+  const loaded = useLoaded(
+    async (signal) =>
+      (
+        await api.get<{ data: readonly ApiKey[] }>(
+          ['keys'],
+          { workspace_id: workspace, offset, include_disabled: showsDisabled },
+          signal,
+        )
+      ).data,
+    [api, workspace, offset, showsDisabled],
+  )
+  return { workspace, offset, showsDisabled, loaded }
+}
+
+interface AskedKeys {
+  readonly workspace: string
+  readonly offset: number
+  readonly showsDisabled: boolean
+  readonly loaded: Loaded<readonly ApiKey[]>
 }
 
 function columnsOf(

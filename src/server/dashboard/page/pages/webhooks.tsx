@@ -12,7 +12,7 @@ import { count } from '../parts/figures.tsx'
 import { WorkspaceFilter } from '../parts/filters.tsx'
 import { useFocusedHeading } from '../parts/focus.ts'
 import { LIST_PAGE, ListPager, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
-import { useLoaded } from '../parts/loaded.tsx'
+import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
@@ -43,30 +43,10 @@ const isShown = (text: string | null): text is Shown => text !== null && Object.
 
 /** Webhooks of the ends of jobs: what became of each, and what can be sent again. */
 function Webhooks(context: PageContext): ComponentChild {
-  const { api, query, setQuery } = context
+  const { api, setQuery } = context
   const workspaces = useWorkspaces(api)
   const heading = useFocusedHeading()
-  const asked = query.get('state')
-  const [shown, workspace, offset] = [
-    isShown(asked) ? asked : 'dead',
-    query.get('workspace') ?? '',
-    offsetOf(query),
-  ]
-  const loaded = useLoaded(
-    (signal) =>
-      api.get<Listed<AdminDeliveryShape>>(
-        ['admin', 'webhooks'],
-        {
-          state: shown === 'all' ? null : shown,
-          workspace_id: workspace,
-          limit: LIST_PAGE,
-          offset,
-        },
-        signal,
-      ),
-    [api, shown, workspace, offset],
-  )
-  useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded)
+  const { shown, workspace, loaded } = useDeliveries(context)
   const done = (): void => {
     // The row that held the focus may be gone when the list is there again.
     heading.focus()
@@ -128,6 +108,38 @@ function Webhooks(context: PageContext): ComponentChild {
       {replay.dialog}
     </div>
   )
+}
+
+/** What the address asks for, and the webhooks that are like that. */
+function useDeliveries({ api, query }: PageContext): AskedDeliveries {
+  const asked = query.get('state')
+  const [shown, workspace, offset] = [
+    isShown(asked) ? asked : 'dead',
+    query.get('workspace') ?? '',
+    offsetOf(query),
+  ]
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Listed<AdminDeliveryShape>>(
+        ['admin', 'webhooks'],
+        {
+          state: shown === 'all' ? null : shown,
+          workspace_id: workspace,
+          limit: LIST_PAGE,
+          offset,
+        },
+        signal,
+      ),
+    [api, shown, workspace, offset],
+  )
+  useRefresh(loaded.value?.data.some(({ state }) => state === 'waiting') === true, loaded)
+  return { shown, workspace, loaded }
+}
+
+interface AskedDeliveries {
+  readonly shown: Shown
+  readonly workspace: string
+  readonly loaded: Loaded<Listed<AdminDeliveryShape>>
 }
 
 interface ReplayAllProps {
