@@ -5,6 +5,7 @@ import { findingsInAllLooks, overflowOf } from '../support/operator/dashboard.ts
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 import { openRecords, OPEN_PROVIDER } from '../support/operator/dashboard-records.ts'
+import { partsOf, rowsOf, type RecordParts } from '../support/operator/record-parts.ts'
 
 /** Events that fill more than one page of the log. */
 const EVENTS = 55
@@ -16,21 +17,7 @@ t.setTimeout(600_000)
 
 const skip = skipWithoutBrowser
 const records = skip === false ? await openRecords(t) : null
-
-/** The page, and what tests look for in it. */
-function parts() {
-  const {
-    dashboard: { page, seen },
-  } = present(records)
-  return {
-    page,
-    seen,
-    jobs: page.getByRole('table', { name: 'Video jobs, newest first' }),
-    dialog: page.getByRole('dialog'),
-    select: (label: string, value: string): Promise<unknown> =>
-      page.getByLabel(label, { exact: true }).selectOption(value),
-  }
-}
+const parts = (): RecordParts => partsOf(present(records))
 
 t.test('Jobs lists them newest first, and filters by state, provider and workspace', { skip }, async (t) => {
   const {
@@ -203,98 +190,10 @@ t.test('a webhook that was taken is sent once more only after a question', { ski
   t.match(receiver.taken[2], first)
 })
 
-t.test('Files tells what a workspace stores of what it may, and of the last sweep', { skip }, async (t) => {
-  const { dashboard } = present(records)
-  const { page } = parts()
-  await dashboard.visit('Files')
-  const row = page.getByRole('table', { name: 'What workspaces store' }).getByRole('row', { name: /Default/ })
-  t.match(await row.innerText(), /\b1\b[\s\S]*4 KiB/)
-  t.match(await row.getByRole('meter').getAttribute('aria-valuetext'), /^4 KiB of /)
-  await page.getByText(/None has ended yet|It ended/).waitFor()
-})
-
-t.test('Files says in words what a sweep did, and marks a quota that is nearly used', { skip }, async (t) => {
-  const { dashboard } = present(records)
-  const { page } = parts()
-  const report = { uploads: 1, objects: 0, containers: 2, odd_things: 3, recounted: 1 }
-  const workspaces = [
-    {
-      workspace_id: 'w',
-      slug: 'full',
-      name: 'Full',
-      files: 100_000,
-      bytes: 700,
-      containers_bytes: 200,
-      quota_bytes: 1_000,
-    },
-  ]
-  const body = { data: { workspaces, sweep: { ended_at: new Date().toISOString(), report } }, total_count: 1 }
-  await page.route('**/api/v1/admin/storage?*', (route) => route.fulfill({ json: body }))
-  await page.getByRole('button', { name: 'Reload' }).click()
-  await page
-    .getByText(
-      'It removed 1 upload that nobody would finish, 2 containers that were long unused and 3 odd things.',
-    )
-    .waitFor()
-  await page.getByText('1 container file counts with another size now.').waitFor()
-  await page.locator('.meter.warn').getByText('900 bytes of 1,000 bytes').waitFor()
-  t.match(await page.getByRole('row', { name: /Full/ }).innerText(), '100,000 or more')
-  await page.unroute('**/api/v1/admin/storage?*')
-  await dashboard.visit('Jobs')
-})
-
-t.test('Models is searched, and tells who serves a model and how they are', { skip }, async (t) => {
-  const { dashboard } = present(records)
-  const { page, dialog, select } = parts()
-  await dashboard.visit('Models')
-  const catalogue = page.getByRole('table', { name: 'Models of the catalogue' })
-  await page.getByLabel('Search').fill('clip small')
-  await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).waitFor()
-  await until('the others are gone', async () => (await rowsOf(catalogue)) === 1)
-  t.match(await catalogue.getByRole('row').nth(1).innerText(), /video[\s\S]*free/)
-  await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).click()
-  await dialog.getByRole('table').getByRole('row', { name: /local/i }).getByText('free').waitFor()
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
-  await page.getByLabel('Search').fill('embedding 004')
-  await catalogue
-    .getByRole('row', { name: /Text Embedding 004/ })
-    .getByText('ended 2026-01-14')
-    .waitFor()
-  await page.getByLabel('Search').fill('clip small')
-  await until('there is one', async () => (await rowsOf(catalogue)) === 1)
-  await select('Makes', 'embeddings')
-  await page.getByText('No model is like that.').waitFor()
-  t.match(page.url(), /q=clip\+small&kind=embeddings/)
-  await page.getByLabel('Search').fill('small')
-  await catalogue.getByRole('link', { name: /Text Embedding 3 Small/ }).click()
-  await dialog
-    .getByRole('table')
-    .getByRole('row', { name: /OpenAI/ })
-    .getByText('$0.02')
-    .waitFor()
-  t.same(await findingsInAllLooks(page), [])
-  await page.keyboard.press('Escape')
-  await page
-    .getByRole('table', { name: 'Providers that were asked' })
-    .getByRole('row', { name: new RegExp(OPEN_PROVIDER) })
-    .waitFor()
-})
-
-t.test('a space behind a word stays in a field that searches while it is typed into', { skip }, async (t) => {
-  const { page } = parts()
-  const field = page.getByLabel('Search')
-  await field.fill('clip ')
-  await until('it is searched for', () => /q=clip(?:&|$)/.test(page.url()))
-  await field.pressSequentially('small')
-  await until('that is searched for', () => /q=clip\+small/.test(page.url()))
-  t.equal(await field.inputValue(), 'clip small')
-  await field.fill('small')
-  await until('the address has it', () => /q=small/.test(page.url()))
-})
-
 t.test('a private endpoint is validated, activated, disabled, enabled and deleted', { skip }, async (t) => {
+  const { dashboard } = present(records)
   const { page, dialog } = parts()
+  await dashboard.visit('Models')
   await page.getByRole('table', { name: 'Private endpoints, oldest first' }).getByRole('link').click()
   await dialog.getByRole('button', { name: 'Activate' }).click()
   await dialog.getByRole('alert').waitFor()
@@ -394,8 +293,6 @@ t.test('a list that cannot be had says why, and is asked for again', { skip }, a
 /** Each with few rows: what is to be found is in one of them as in fifty. */
 const LOOKED_AT = [
   ['Webhooks', 'webhooks?state=all'],
-  ['Files', 'files'],
-  ['Models', 'models?q=small'],
   ['Audit', 'audit?operation=admin.replay_webhook'],
   ['Jobs', 'jobs'],
 ] as const
@@ -421,8 +318,4 @@ t.test('nobody else is asked for anything, and there is no error', { skip }, asy
 
 function linkOf(table: Locator, jobId: string): Locator {
   return table.getByTitle(jobId)
-}
-
-async function rowsOf(table: Locator): Promise<number> {
-  return (await table.getByRole('row').count()) - 1
 }

@@ -1,0 +1,261 @@
+import type { Request, Route } from 'playwright-core'
+import t from 'tap'
+import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
+import {
+  findingsInAllLooks,
+  openDashboard,
+  overflowOf,
+  PRICED_MODEL,
+  type Dashboard,
+} from '../support/operator/dashboard.ts'
+import { present } from '../support/must.ts'
+import { until } from '../support/nodes/node.ts'
+
+const skip = skipWithoutBrowser
+const dashboard = skip === false ? await openDashboard(t) : null
+await dashboard?.signIn()
+const opened = (): Dashboard => present(dashboard)
+const embeddings = { body: { model: PRICED_MODEL, input: 'seven' } }
+
+t.test('says that a list cannot be had, and has it when it is asked again', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page } = dashboard
+  await page.route('**/api/v1/keys*', (route) => route.abort())
+  await dashboard.visit('Keys')
+  await page.getByRole('alert').getByText('The node cannot be reached.').waitFor()
+  await page.unroute('**/api/v1/keys*')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('table', { name: 'API keys' }).waitFor()
+  t.equal(await page.getByRole('alert').count(), 0)
+})
+
+t.test('creates a key that is shown once and works, and deletes it', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page } = dashboard
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Create a key' })
+  await dialog.getByLabel('Name').fill('made in the browser')
+  await dialog.getByLabel('Limit in USD').fill('25')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  const box = page.getByLabel('API key made in the browser')
+  const key = await box.inputValue()
+  await page.setViewportSize({ width: 380, height: 800 })
+  const hidden =
+    '(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])'
+  t.same(await page.evaluate<number[]>(`${hidden}(document.querySelector('dialog textarea'))`), [0, 0])
+  await showAs(page, LOOKS[0])
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByText('Copied.').waitFor()
+  t.equal(await page.evaluate<string>('navigator.clipboard.readText()'), key)
+  await page.getByRole('button', { name: 'Done' }).click()
+  t.notMatch(await page.content(), key)
+  t.equal((await dashboard.call('embeddings', key, embeddings)).status, 200)
+  const row = page.getByRole('row', { name: /made in the browser/ })
+  t.match(await row.innerText(), /active[\s\S]*of \$25\.00/)
+  await row.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the key' }).click()
+  await page.getByText('made in the browser is deleted.').waitFor()
+  await row.waitFor({ state: 'detached' })
+  await until(
+    'the key is refused',
+    async () => (await dashboard.call('embeddings', key, embeddings)).status === 401,
+  )
+})
+
+t.test('tells at the field what is wrong with it, as the API says it', { skip }, async (t) => {
+  const { page } = opened()
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('late')
+  await dialog.getByLabel('Expires').fill('2001-01-01T00:00')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog.getByRole('alert').waitFor()
+  t.equal(await dialog.getByLabel('Expires').getAttribute('aria-invalid'), 'true')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Create a key' }).and(page.locator(':focus')).waitFor()
+})
+
+t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page, managementKey } = dashboard
+  const made = JSON.parse(
+    (await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body,
+  ) as { key: string }
+  await page.getByLabel('Disabled ones, too').check()
+  const row = page.getByRole('row', { name: /turned/ })
+  await row.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+  await row.getByText('disabled').waitFor()
+  await until('it is refused', async () => (await dashboard.call('models/count', made.key)).status !== 200)
+  await row.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
+  await row.getByText('active').waitFor()
+  await row.getByRole('button', { name: 'Rotate' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+  const next = await page.getByLabel('API key turned').inputValue()
+  await page.getByRole('button', { name: 'Done' }).click()
+  t.equal((await dashboard.call('embeddings', next, embeddings)).status, 200)
+  t.not(next, made.key)
+})
+
+t.test('sets a budget, and lowers it until a call is refused', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page, inferenceKey } = dashboard
+  await dashboard.visit('Spend')
+  await page.getByRole('button', { name: 'Set a budget' }).click()
+  await page.getByLabel('Limit in USD each month').fill('1000')
+  await page.getByRole('dialog').getByRole('button', { name: 'Set' }).click()
+  const row = page
+    .getByRole('table', { name: 'Budgets of workspaces' })
+    .getByRole('row', { name: /each month/ })
+  await row.getByText('of $1,000.00').waitFor()
+  t.equal((await dashboard.call('embeddings', inferenceKey, embeddings)).status, 200)
+  await row.getByRole('button', { name: /^Change/ }).click()
+  await page.getByLabel('Limit in USD each month').fill('0.001')
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
+  await row.getByText('of $0.001').waitFor()
+  await until('the call is refused', async () =>
+    [402, 403].includes((await dashboard.call('embeddings', inferenceKey, embeddings)).status),
+  )
+  await row.getByRole('button', { name: /^Delete/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget' }).click()
+  await row.waitFor({ state: 'detached' })
+  await until(
+    'calls are answered',
+    async () => (await dashboard.call('embeddings', inferenceKey, embeddings)).status === 200,
+  )
+})
+
+t.test('shows what was spent, by model, key and workspace, and adds credit', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page } = dashboard
+  const spent = page.getByRole('region', { name: 'Where it went' })
+  await until('the books have it', async () => {
+    await dashboard.visit('Keys')
+    await dashboard.visit('Spend')
+    await until('it is loaded', async () => (await page.locator('.waiting').count()) === 0)
+    return (await spent.getByRole('row', { name: new RegExp(PRICED_MODEL) }).count()) === 1
+  })
+  const asked: string[] = []
+  const hear = (request: Request): void =>
+    void asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1|[0-9a-f-]{36}/g, ''))
+  page.on('request', hear)
+  const before = await page.locator('.head time').getAttribute('datetime')
+  await page.getByRole('button', { name: 'Reload' }).click()
+  await until(
+    'all is of another moment',
+    async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
+  )
+  page.off('request', hear)
+  t.same(asked.sort(), ['/activity', '/credits', '/keys', '/workspaces//budgets'])
+  await spent.getByLabel('By', { exact: true }).selectOption('key')
+  await spent
+    .getByRole('row', { name: /sk-sluice-v1-/ })
+    .first()
+    .waitFor()
+  await spent.getByLabel('By', { exact: true }).selectOption('workspace')
+  await spent.getByRole('row', { name: /100 %/ }).waitFor()
+  t.match(page.url(), /#\/spend\?.*by=workspace/)
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  await page.getByLabel('Amount in USD').fill('500')
+  await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByText('$500.00 of credit are added.').waitFor()
+  await page.getByText('Credit is unlimited').waitFor({ state: 'detached' })
+})
+
+t.test('books credit once, though the answer to the first press was lost', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page, managementKey } = dashboard
+  const credit = async (): Promise<number> =>
+    (JSON.parse((await dashboard.call('credits', managementKey)).body) as { data: { total_credits: number } })
+      .data.total_credits
+  const before = await credit()
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Amount in USD').fill('7')
+  const lose = async (route: Route): Promise<void> => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    await route.fetch()
+    await route.abort()
+  }
+  await page.route('**/api/v1/credits', lose)
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await dialog.getByRole('alert').getByText('The node cannot be reached.').waitFor()
+  await page.unroute('**/api/v1/credits', lose)
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByText('$7.00 of credit are added.').waitFor()
+  t.equal((await credit()) - before, 7)
+})
+
+t.test('is not ended by a late refusal of the session before', { skip }, async () => {
+  const { page, managementKey } = opened()
+  let refuse = (): void => undefined
+  const held = new Promise<void>((resolve) => (refuse = resolve))
+  const hold = async (route: Route): Promise<void> => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    await held
+    await route.fulfill({
+      status: 401,
+      json: { error: { code: 401, message: 'This API key is not known.' } },
+    })
+  }
+  await page.route('**/api/v1/credits', hold)
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  await page.getByRole('dialog').getByLabel('Amount in USD').fill('1')
+  const asked = page.waitForRequest((request) => request.method() === 'POST')
+  await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click()
+  await asked
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Management key').fill(managementKey)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Add credit' }).waitFor()
+  const refused = page.waitForResponse((response) => response.status() === 401)
+  refuse()
+  await (await refused).finished()
+  await page.unroute('**/api/v1/credits', hold)
+  const before = await page.locator('.head time').getAttribute('datetime')
+  await page.getByRole('button', { name: 'Reload' }).click()
+  await until(
+    'it is loaded anew',
+    async () => (await page.locator('.head time').getAttribute('datetime')) !== before,
+  )
+})
+
+t.test('is led by the keyboard, and keeps what the address says', { skip }, async (t) => {
+  const { page } = opened()
+  await page.keyboard.press('Escape')
+  await page.locator('h1').focus()
+  await page.keyboard.press('g')
+  await page.keyboard.press('k')
+  await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
+  await page.goBack()
+  await page.locator('h1:focus', { hasText: 'Spend' }).waitFor()
+  t.equal(await page.getByLabel('By', { exact: true }).inputValue(), 'workspace')
+  const first = "document.querySelector('a, button, select, input')"
+  t.equal(await page.evaluate<string>(`${first}.textContent`), 'Skip to the page')
+  await page.evaluate(`${first}.focus()`)
+  await page.keyboard.press('Enter')
+  await page.locator('h1:focus').waitFor()
+})
+
+for (const title of ['Keys', 'Spend'])
+  t.test(
+    `${title} can be read and used by everybody: in the light, in the dark, and on a telephone`,
+    { skip },
+    async (t) => {
+      const dashboard = opened()
+      const { page } = dashboard
+      await dashboard.visit(title)
+      t.same(await findingsInAllLooks(page), [])
+      await page.setViewportSize({ width: 380, height: 800 })
+      t.equal(await overflowOf(page), 0)
+    },
+  )
+
+t.test('asks nobody else for anything, and has no error', { skip }, async (t) => {
+  const { seen } = opened()
+  t.same(seen.abroad, [])
+  t.same(seen.errors, [])
+})
