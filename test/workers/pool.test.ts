@@ -1,30 +1,19 @@
-import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { getPriority } from 'node:os'
-import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/schemas/failures.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../../src/schemas/limits/json-limits.ts'
-import {
-  BACKGROUND_JOB_MS_MAX,
-  INLINE_JSON_BYTES_MAX,
-  SHORT_JOB_MS_MAX,
-} from '../../src/schemas/limits/limits.ts'
+import { INLINE_JSON_BYTES_MAX, SHORT_JOB_MS_MAX } from '../../src/schemas/limits/limits.ts'
 import {
   EMBEDDINGS_BODY_BYTES_MAX,
   EMBEDDINGS_DEADLINE_MS,
 } from '../../src/schemas/embeddings/embedding-limits.ts'
 import { PARSED_NUMBERS_MAX } from '../../src/schemas/models/provider-limits.ts'
-import type { ShortJobs } from '../../src/server/ports/short-jobs.ts'
 import { openPools } from '../../src/workers/pool.ts'
 import { isBriefJob } from '../../src/workers/tasks.ts'
-import { diskFailure } from '../../src/server/storage/disk-failure.ts'
-import { createIntake } from '../../src/workers/sessions/intake.ts'
 import { callerBy } from '../support/keys/callers.ts'
 import { plainPng } from '../support/videos/clip-images.ts'
 import { clipInput } from '../support/videos/clips.ts'
-import { keptLog, SILENT } from '../support/log.ts'
-import { must } from '../support/must.ts'
+import { SILENT } from '../support/log.ts'
+import { BY, bytesOf, job, secretJob, warm } from '../support/pool-jobs.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
@@ -34,12 +23,6 @@ const open = (t: Test, queueMax = 4, organizationQueueMax = queueMax) => {
   t.teardown(() => pools.close())
   return pools
 }
-const bytesOf = (input: string): Uint8Array<ArrayBuffer> => {
-  const text = Buffer.from(JSON.stringify({ model: 'm', input }))
-  return Uint8Array.from(text)
-}
-const BY = { caller: callerBy('k') }
-const job = (chars = 10) => ({ body: 'embeddings', bytes: bytesOf('x'.repeat(chars)) }) as const
 
 t.test('a large body goes to the thread and its bytes come back without a copy', async (t) => {
   const { jobs } = open(t)
@@ -266,67 +249,6 @@ t.test('a late job that outlives its time is ended with its thread, and the next
   t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
 })
 
-t.test(
-  'the short jobs of a runner give way to fronts and may take longer',
-  { skip: existsSync('/proc/self/task') ? false : 'no /proc' },
-  async (t) => {
-    const nicer = (): readonly string[] =>
-      readdirSync('/proc/self/task').filter(
-        (thread) => Number(niceOf(`/proc/self/task/${thread}/stat`)) > getPriority(),
-      )
-    t.ok(BACKGROUND_JOB_MS_MAX > SHORT_JOB_MS_MAX)
-    // Of an earlier pool one may be ending still.
-    const before = nicer()
-    const pools = openPools({
-      shortThreads: 1,
-      sessionThreads: 0,
-      queueMax: 4,
-      isBackground: true,
-      log: SILENT,
-    })
-    t.teardown(() => pools.close())
-    t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
-    t.ok(
-      nicer().some((thread) => !before.includes(thread)),
-      nicer().join(),
-    )
-  },
-)
-
-t.test('the threads of a runner start with its first job, and of a front that for bodies', async (t) => {
-  let born = 0
-  const count = (): void => void born++
-  process.on('worker', count)
-  t.teardown(() => process.off('worker', count))
-  // Node tells of a thread in a later turn.
-  const threads = async (): Promise<number> => {
-    await new Promise((resolve) => setImmediate(resolve))
-    return born
-  }
-  const of = (isBackground: boolean) =>
-    openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, isBackground, log: SILENT })
-  const runner = of(true)
-  t.equal(await threads(), 0)
-  t.match(await runner.jobs.run('read_body', job(), BY), { ok: true })
-  t.equal(await threads(), 1)
-  const front = of(false)
-  t.equal(await threads(), 2, 'the one for jobs below a millisecond')
-  t.match(await front.jobs.run('read_body', job(), BY), { ok: true })
-  t.equal(await threads(), 3)
-  await Promise.all([runner.close(), front.close()])
-})
-
-const FACTS = { name: 'A', hosts: ['a.example'], version: '1' }
-const secretJob = () => ({
-  vault: { vaultId: 'v', workspaceId: 'w' },
-  facts: FACTS,
-  sealed: new Uint8Array(100),
-  sealingKey: new Uint8Array(32),
-})
-/** Both threads have loaded their code. */
-const warm = (jobs: ShortJobs) =>
-  Promise.all([jobs.run('read_body', job(), BY), jobs.run('open_secret', secretJob(), BY)])
-
 t.test('a secret is opened while a body is read', async (t) => {
   const { jobs } = open(t)
   await warm(jobs)
@@ -356,97 +278,6 @@ t.test('secrets that take longer than a millisecond have no place among those th
     [true, false],
   )
   t.notOk(isBriefJob('read_body', job()))
-})
-
-t.test(
-  'a thread for bodies ends when there is none for long, and the next body starts another one',
-  async (t) => {
-    const pools = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: 4, idleMs: 1, log: SILENT })
-    t.teardown(() => pools.close())
-    const threads: Worker[] = []
-    const born = (thread: Worker): void => void threads.push(thread)
-    process.on('worker', born)
-    t.teardown(() => process.off('worker', born))
-    t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
-    const bodies = threads.at(-1)
-    // An idle thread does not keep the process alive.
-    const alive = setInterval(() => {}, 1_000)
-    if (bodies !== undefined && bodies.threadId !== -1) await once(bodies, 'exit')
-    clearInterval(alive)
-    const before = threads.length
-    t.match(await pools.jobs.run('read_body', job(), BY), { ok: true })
-    await new Promise((resolve) => setImmediate(resolve))
-    t.equal(threads.length, before + 1)
-  },
-)
-
-t.test('a runner that ends as its first job comes answers it, and ends without harm', async (t) => {
-  const { jobs, close } = openPools({
-    shortThreads: 1,
-    sessionThreads: 0,
-    queueMax: 4,
-    isBackground: true,
-    log: SILENT,
-  })
-  const outcome = jobs.run('read_body', job(), BY)
-  await close()
-  t.type((await outcome).ok, 'boolean')
-})
-
-/**
- * The seventeenth field behind the name, which may hold spaces; nothing of a thread that has ended meanwhile.
- */
-const niceOf = (file: string): string => {
-  try {
-    const text = readFileSync(file, 'latin1')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[16] ?? ''
-  } catch {
-    return ''
-  }
-}
-
-t.test('closing answers what runs and what waits', async (t) => {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
-  await jobs.run('read_body', job(), BY)
-  const outcomes = [jobs.run('read_body', job(30 * 1024 * 1024), BY), jobs.run('read_body', job(), BY)]
-  await close()
-  for (const outcome of await Promise.all(outcomes))
-    t.match(outcome, { ok: false, failure: { name: 'draining' } })
-  t.match(await jobs.run('read_body', job(), BY), { ok: false, failure: { name: 'draining' } })
-})
-
-t.test('a pool that is closed as soon as it was opened ends without harm', async (t) => {
-  for (let i = 0; i < 2; i++)
-    await openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT }).close()
-  t.pass('the process lives')
-})
-
-t.test('a thread that dies idle is told in the log, and another one takes its place', async (t) => {
-  const threads: Worker[] = []
-  const born = (thread: Worker): void => void threads.push(thread)
-  process.on('worker', born)
-  t.teardown(() => process.off('worker', born))
-  const log = keptLog()
-  const { jobs, sessions, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log })
-  t.teardown(() => close())
-  await warm(jobs)
-  const intake = createIntake({ sessions, failureOf: diskFailure })
-  const read = async () => {
-    const session = must(intake.open({ holder: 'w', target: null, content: 'any', bytesMax: 1 }))
-    const verdict = await session.finish()
-    await session.cancel()
-    return verdict
-  }
-  await read()
-  const cause = new Error('thread died')
-  for (const thread of [...threads]) thread.emit('error', cause)
-  t.same(log.events, [
-    ...Array.from({ length: 2 }, () => ({ event: 'worker.thread_lost', fields: { kind: 'short', cause } })),
-    { event: 'worker.thread_lost', fields: { kind: 'session', cause } },
-  ])
-  t.match(await jobs.run('read_body', job(), BY), { ok: true })
-  t.match(await read(), { ok: true })
-  t.equal(threads.length, 6)
 })
 
 t.test('what short jobs waited for their thread and how long they took is told', async (t) => {
