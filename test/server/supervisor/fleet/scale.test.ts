@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import {
   nodeSettings,
@@ -16,109 +16,18 @@ import {
 t.setTimeout(600_000)
 
 t.test('a running node', async (t) => {
-  const file = join(t.testdir(), 'sluice.json')
-  writeFileSync(file, '{"SLUICE_FRONTS":1,"SLUICE_WORKERS":1}')
-  const { SLUICE_FRONTS: _, SLUICE_WORKERS: __, ...others } = await nodeSettings(t)
-  const settings = { ...others, SLUICE_CONFIG: file }
-  const node = await startNode(t, settings)
-
-  await t.test('gets more fronts and threads, and shows them', async (t) => {
-    const [first] = node.pidsOf('front')
-    t.same(await scaled(settings, '--fronts', '2', '--workers', '2'), {
-      pid: node.pid,
-      fronts: 2,
-      workers: 2,
-      before: { fronts: 1, workers: 1 },
-    })
-    t.ok(node.pidsOf('front').includes(first ?? 0), 'the one that has what it should have stays')
-    t.same(await shown(node), {
-      fronts: { ready: 2, wanted: 2, configured: 1 },
-      workers: { ready: 2, wanted: 2, configured: 1 },
-    })
-    const { body } = await node.admin('/metrics')
-    const lines = [
-      'fronts_ready 2',
-      'fronts_wanted 2',
-      'fronts_configured 1',
-      'workers_ready 2',
-      'workers_wanted 2',
-      'workers_configured 1',
-    ]
-    for (const line of lines) t.match(body, `sluice_${line}\n`)
-    const { stdout } = await runToEnd(settings, sluice('doctor'))
-    t.match(
-      stdout,
-      /fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n/,
-    )
-  })
-
-  await t.test('is not changed by what it cannot have, and says why', async (t) => {
-    const over = await runToEnd(settings, sluice('scale', '--fronts', '257'))
-    t.match(over, { code: 1, stderr: /goes on with what it has: fronts: a whole number from 1 to 256/ })
-    const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
-    t.match(connections, {
-      code: 1,
-      stderr: /256 fronts and 1 runners may need \d+ connections; Postgres gives \d+ by its max_connections/,
-    })
-    t.match(await runToEnd(settings, sluice('scale')), {
-      code: 2,
-      stderr: /give --fronts, --workers, or both/,
-    })
-    t.match(await runToEnd(settings, sluice('scale', '--workers', 'many')), { code: 2 })
-    t.same(await shown(node), {
-      fronts: { ready: 2, wanted: 2, configured: 1 },
-      workers: { ready: 2, wanted: 2, configured: 1 },
-    })
-  })
-
-  await t.test(
-    'brings back a front that is killed while it grows, and then says that it serves',
-    async (t) => {
-      const [first = 0] = node.pidsOf('front')
-      const growing = scaled(settings, '--fronts', '3', '--workers', '3')
-      await until('a third front comes up', () => node.pidsOf('front').length === 3)
-      process.kill(first, 'SIGKILL')
-      t.match(await growing, { fronts: 3, workers: 3 })
-      await until('all serve', async () => (await shown(node)).fronts.ready === 3)
-      t.notOk(node.pidsOf('front').includes(first))
-      t.ok(await node.answers())
-    },
+  const running = await startRunning(t)
+  await t.test('gets more fronts and threads, and shows them', (t) => grows(t, running))
+  await t.test('is not changed by what it cannot have, and says why', (t) => refuses(t, running))
+  await t.test('brings back a front that is killed while it grows, and then says that it serves', (t) =>
+    bringsBack(t, running),
   )
-
-  await t.test('does a wish that comes during a reload after it, whoever else hangs up', async (t) => {
-    const told = (): readonly unknown[] =>
-      node
-        .lines()
-        .map(({ event }) => event)
-        .filter((event) => event === 'reloaded' || event === 'scaled')
-    process.kill(node.pid, 'SIGHUP')
-    process.kill(node.pid, 'SIGHUP')
-    await until('the reload began', () => node.pidsOf('front').length > 3)
-    t.match(await scaled(settings, '--fronts', '2'), { fronts: 2, before: { fronts: 3 } })
-    await until('the log has the third wish', () => told().filter((event) => event === 'scaled').length === 3)
-    t.ok(
-      told().includes('reloaded') && told().indexOf('reloaded') < told().lastIndexOf('scaled'),
-      'not before it',
-    )
-    t.match(await shown(node), { fronts: { ready: 2, wanted: 2 } })
-    t.ok(await node.answers())
-  })
-
+  await t.test('does a wish that comes during a reload after it, whoever else hangs up', (t) =>
+    waitsForReload(t, running),
+  )
   await t.test(
     'keeps its number over a reload until the file says another one, and what a restart takes is named',
-    async (t) => {
-      t.match(await runToEnd(settings, sluice('reload')), { code: 0 })
-      t.equal((await shown(node)).fronts.wanted, 2)
-      writeFileSync(file, '{"SLUICE_FRONTS":3,"SLUICE_WORKERS":1,"SLUICE_ADMIN_HOST":"127.0.0.2"}')
-      const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
-      t.equal(code, 0)
-      t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
-      t.same((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 })
-      const named = (): readonly unknown[] =>
-        node.lines().filter(({ event }) => event === 'settings_need_restart')
-      await until('the log names it', () => named().length > 0)
-      t.match(named(), [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
-    },
+    (t) => keepsOverReload(t, running),
   )
 })
 
@@ -136,6 +45,114 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
   t.match(await growing, { code: 1, stderr: /ended before it had the new number/ })
   t.match(await runToEnd(settings, sluice('scale', '--fronts', '2')), { code: 1, stderr: /no node runs on/ })
 })
+
+interface Running {
+  /** The file of settings, which the node reads anew at a reload. */
+  readonly file: string
+  readonly settings: Settings
+  readonly node: TestNode
+}
+
+async function startRunning(t: Test): Promise<Running> {
+  const file = join(t.testdir(), 'sluice.json')
+  writeFileSync(file, '{"SLUICE_FRONTS":1,"SLUICE_WORKERS":1}')
+  const { SLUICE_FRONTS: _, SLUICE_WORKERS: __, ...others } = await nodeSettings(t)
+  const settings = { ...others, SLUICE_CONFIG: file }
+  return { file, settings, node: await startNode(t, settings) }
+}
+
+async function grows(t: Test, { node, settings }: Running): Promise<void> {
+  const [first] = node.pidsOf('front')
+  t.same(await scaled(settings, '--fronts', '2', '--workers', '2'), {
+    pid: node.pid,
+    fronts: 2,
+    workers: 2,
+    before: { fronts: 1, workers: 1 },
+  })
+  t.ok(node.pidsOf('front').includes(first ?? 0), 'the one that has what it should have stays')
+  t.same(await shown(node), {
+    fronts: { ready: 2, wanted: 2, configured: 1 },
+    workers: { ready: 2, wanted: 2, configured: 1 },
+  })
+  const { body } = await node.admin('/metrics')
+  const lines = [
+    'fronts_ready 2',
+    'fronts_wanted 2',
+    'fronts_configured 1',
+    'workers_ready 2',
+    'workers_wanted 2',
+    'workers_configured 1',
+  ]
+  for (const line of lines) t.match(body, `sluice_${line}\n`)
+  const { stdout } = await runToEnd(settings, sluice('doctor'))
+  t.match(
+    stdout,
+    /fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n/,
+  )
+}
+
+async function refuses(t: Test, { node, settings }: Running): Promise<void> {
+  const over = await runToEnd(settings, sluice('scale', '--fronts', '257'))
+  t.match(over, { code: 1, stderr: /goes on with what it has: fronts: a whole number from 1 to 256/ })
+  const connections = await runToEnd(settings, sluice('scale', '--fronts', '256', '--json'))
+  t.match(connections, {
+    code: 1,
+    stderr: /256 fronts and 1 runners may need \d+ connections; Postgres gives \d+ by its max_connections/,
+  })
+  t.match(await runToEnd(settings, sluice('scale')), {
+    code: 2,
+    stderr: /give --fronts, --workers, or both/,
+  })
+  t.match(await runToEnd(settings, sluice('scale', '--workers', 'many')), { code: 2 })
+  t.same(await shown(node), {
+    fronts: { ready: 2, wanted: 2, configured: 1 },
+    workers: { ready: 2, wanted: 2, configured: 1 },
+  })
+}
+
+async function bringsBack(t: Test, { node, settings }: Running): Promise<void> {
+  const [first = 0] = node.pidsOf('front')
+  const growing = scaled(settings, '--fronts', '3', '--workers', '3')
+  await until('a third front comes up', () => node.pidsOf('front').length === 3)
+  process.kill(first, 'SIGKILL')
+  t.match(await growing, { fronts: 3, workers: 3 })
+  await until('all serve', async () => (await shown(node)).fronts.ready === 3)
+  t.notOk(node.pidsOf('front').includes(first))
+  t.ok(await node.answers())
+}
+
+async function waitsForReload(t: Test, { node, settings }: Running): Promise<void> {
+  const told = (): readonly unknown[] =>
+    node
+      .lines()
+      .map(({ event }) => event)
+      .filter((event) => event === 'reloaded' || event === 'scaled')
+  process.kill(node.pid, 'SIGHUP')
+  process.kill(node.pid, 'SIGHUP')
+  await until('the reload began', () => node.pidsOf('front').length > 3)
+  t.match(await scaled(settings, '--fronts', '2'), { fronts: 2, before: { fronts: 3 } })
+  await until('the log has the third wish', () => told().filter((event) => event === 'scaled').length === 3)
+  t.ok(
+    told().includes('reloaded') && told().indexOf('reloaded') < told().lastIndexOf('scaled'),
+    'not before it',
+  )
+  t.match(await shown(node), { fronts: { ready: 2, wanted: 2 } })
+  t.ok(await node.answers())
+}
+
+async function keepsOverReload(t: Test, { file, node, settings }: Running): Promise<void> {
+  t.match(await runToEnd(settings, sluice('reload')), { code: 0 })
+  t.equal((await shown(node)).fronts.wanted, 2)
+  writeFileSync(file, '{"SLUICE_FRONTS":3,"SLUICE_WORKERS":1,"SLUICE_ADMIN_HOST":"127.0.0.2"}')
+  const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
+  t.equal(code, 0)
+  t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
+  t.same((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 })
+  const named = (): readonly unknown[] =>
+    node.lines().filter(({ event }) => event === 'settings_need_restart')
+  await until('the log names it', () => named().length > 0)
+  t.match(named(), [{ settings: ['SLUICE_ADMIN_HOST'], fix: 'restart' }])
+}
 
 function inputsIn(dataDir: string): readonly string[] {
   return readdirSync(dataDir)
