@@ -3,23 +3,15 @@
  * Design §6.
  */
 import t from 'tap'
-import type { Failure, Outcome } from '../../../src/schemas/failures.ts'
+import type { Outcome } from '../../../src/schemas/failures.ts'
 import {
   BOOKS_FLUSH_MS,
   LEND_ACCOUNTS_MAX,
-  MONEY_IDLE_MS,
-  MONEY_REFUSED_MS,
-  MONEY_TRIED_MS_MAX,
-  MONEY_WAIT_MS_MAX,
   MONEY_WAITING_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
 import { costOf, openMoney, usd } from '../../support/money/money-front.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
-const failureOf = (outcome: Outcome<unknown>): Failure => {
-  if (outcome.ok) throw new Error('it is not refused')
-  return outcome.failure
-}
 
 t.test('a call is paid without asking the authority while the balance lasts', async (t) => {
   const money = openMoney({ o1: { lifetime: usd(10) } })
@@ -223,172 +215,6 @@ t.test('a small call takes nothing from under a large one that money is under wa
   )
 })
 
-t.test('one call that can never fit keeps nobody waiting', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.runFor(5)
-  const large = money.held({ nano: 1_001 })
-  const small = money.held({ nano: 900 })
-  t.equal(nameOf(await large), 'credit_exhausted')
-  t.equal(nameOf(await small), 'ok')
-})
-
-t.test(
-  'a call whose bound alone is above a limit is refused at once, and nothing is lent for it',
-  async (t) => {
-    const money = openMoney({ w1: { daily: 1_000, lifetime: 5_000 } })
-    const refused = failureOf(await money.held({ nano: 1_001 }, 10))
-    t.match(refused, {
-      name: 'budget_exceeded',
-      metadata: { limit_source: 'budget', scope: 'workspace', interval: 'daily', limit: 0.000001, spend: 0 },
-    })
-    t.equal(money.lender.lentOf('w1'), 0)
-  },
-)
-
-t.test(
-  "of several limits credit is named before the key's, and a broad budget before a narrow one",
-  async (t) => {
-    const both = openMoney({ o1: { lifetime: 10 }, k1: { lifetime: 10 }, w1: { daily: 10 } })
-    t.equal(nameOf(await both.held({ nano: 11 })), 'credit_exhausted')
-    const key = openMoney({ k1: { daily: 10 }, w1: { lifetime: 10 } })
-    t.equal(nameOf(await key.held({ nano: 11 })), 'key_limit_exceeded')
-    const budgets = openMoney({ w1: { daily: 10, monthly: 10, weekly: 10 } })
-    t.equal(failureOf(await budgets.held({ nano: 11 })).metadata?.interval, 'monthly')
-  },
-)
-
-t.test(
-  'what was paid here is told as used before the books say so, and what lies here as held by nobody',
-  async (t) => {
-    const money = openMoney({ k1: { monthly: usd(10) } })
-    await money.paid(usd(10), usd(4))
-    t.equal(money.lender.asked.flush, 0)
-    for (const _ of ['before', 'behind']) {
-      const told = failureOf(await money.held({ nano: usd(7) }))
-      t.match(told.metadata, { limit: 10, spend: 4 })
-      t.match(told.detail, /^4 of 10 USD are used, and it may cost up to 7[;.]/)
-      await money.runFor(2 * BOOKS_FLUSH_MS + MONEY_REFUSED_MS)
-    }
-  },
-)
-
-t.test('what nobody can bound is refused where there is a limit', async (t) => {
-  const money = openMoney({ k1: { lifetime: usd(1) } })
-  t.match(failureOf(await money.held({ nano: null })), {
-    name: 'cost_unbounded',
-    metadata: { scope: 'key', limit_source: 'key_limit' },
-  })
-  t.equal(money.lender.asked.lend, 0)
-})
-
-t.test('what costs nothing is paid where nothing is left', async (t) => {
-  const money = openMoney({ o1: { lifetime: 0 } })
-  await money.runFor(5)
-  t.equal(nameOf(await money.held({ nano: 0 })), 'ok')
-  t.equal(nameOf(await money.held({ nano: 1 })), 'credit_exhausted')
-})
-
-t.test('callers at an exhausted limit cost no request each', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(1_000)
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  const before = money.lender.asked.lend
-  for (let call = 0; call < 100; call++) t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted')
-  t.ok(money.lender.asked.lend - before <= 4, `${money.lender.asked.lend - before} requests`)
-})
-
-t.test('a limit that was raised is known with its change, however short ago it refused', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(1_000)
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.equal(nameOf(await money.held({ nano: 1 }, 5)), 'credit_exhausted')
-  money.lender.limits.set('o1', { lifetime: 2_000 })
-  t.equal(
-    nameOf(await money.held({ nano: 1 }, 5)),
-    'credit_exhausted',
-    `remembered for ${MONEY_REFUSED_MS} ms`,
-  )
-  money.change({ n: 2, kind: 'organization', id: '1' })
-  t.equal(nameOf(await money.held({ nano: 1 }, 10)), 'ok')
-})
-
-t.test('an account without a limit is asked for once, and again when it has changed', async (t) => {
-  const money = openMoney({ o1: {} })
-  for (let call = 0; call < 3; call++) await money.paid(5)
-  t.equal(money.lender.asked.lend, 1)
-  money.lender.limits.set('o1', { lifetime: 4 })
-  money.change({ n: 2, kind: 'organization', id: '1' })
-  t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
-})
-
-t.test('an answer from before a change is not remembered', async (t) => {
-  const money = openMoney({ o1: {} }, undefined)
-  await money.runFor(5)
-  const first = money.held({ nano: 5 }, 1)
-  money.change({ n: 2, kind: 'organization', id: '1' })
-  await first
-  await money.runFor(10)
-  money.lender.limits.set('o1', { lifetime: 4 })
-  t.equal(nameOf(await money.held({ nano: 5 })), 'credit_exhausted')
-})
-
-t.test('a caller who leaves while money is sought takes none', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.runFor(5)
-  const caller = new AbortController()
-  const held = money.held({ nano: 1_000, signal: () => caller.signal })
-  caller.abort()
-  t.equal(nameOf(await held), 'client_gone')
-  t.equal(money.journal.open.size, 0)
-  await money.paid(1_000)
-})
-
-t.test('a store that does not answer fails calls within a second, and lends once', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.runFor(5)
-  money.lender.mode = 'lossy'
-  t.equal(nameOf(await money.held({ nano: 400 }, MONEY_WAIT_MS_MAX + 50)), 'store_unavailable')
-  money.lender.mode = 'up'
-  await money.runFor(1_000)
-  t.equal(money.lender.asks.length, 1)
-  t.equal(money.lender.lentOf('o1'), 400)
-  t.notOk(money.hold({ nano: 400 }) instanceof Promise)
-})
-
-t.test('money whose answer comes long after everybody left is found, and goes back', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.runFor(5)
-  money.lender.mode = 'lossy'
-  await money.held({ nano: 400, deadlineMs: 50 }, 100)
-  await money.runFor(2 * MONEY_IDLE_MS)
-  t.equal(money.lender.lentOf('o1'), 400)
-  money.lender.mode = 'up'
-  await money.runFor(MONEY_IDLE_MS)
-  t.equal(money.lender.lentOf('o1'), 0)
-})
-
-t.test('what is lent can be spent while the store is away', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(1_000, 0)
-  money.lender.mode = 'away'
-  t.equal(nameOf(await money.held({ nano: 1_001, deadlineMs: 100 }, 200)), 'store_unavailable')
-  for (let call = 0; call < 10; call++) await money.paid(100)
-  t.equal(nameOf(await money.held({ nano: 1 }, MONEY_WAIT_MS_MAX + 50)), 'store_unavailable')
-})
-
-t.test('while others hold what is missing it is tried for, and then refused', async (t) => {
-  const one = openMoney({ o1: { lifetime: 1_000 } })
-  const other = openMoney({}, one, { id: 'f2' })
-  const holding = await one.held({ nano: 600 })
-  const waiting = other.held({ nano: 500 }, MONEY_TRIED_MS_MAX + 100)
-  await waiting
-  t.equal(nameOf(await waiting), 'credit_exhausted')
-  await one.runFor(MONEY_REFUSED_MS)
-  const again = other.held({ nano: 500 }, 2 * MONEY_TRIED_MS_MAX)
-  if (holding.ok) holding.value.release()
-  t.equal(nameOf(await again), 'ok')
-})
-
 t.test('a call gets what another one of its front gives back', async (t) => {
   const money = openMoney({ o1: { lifetime: 1_000 } })
   const first = await money.held({ nano: 900 })
@@ -396,58 +222,6 @@ t.test('a call gets what another one of its front gives back', async (t) => {
   await money.runFor(50)
   if (first.ok) first.value.settle(costOf(100))
   t.equal(nameOf(await second), 'ok')
-})
-
-t.test('a full disk stops paid calls, and money that was sought for them stays', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(1_000, 0)
-  money.journal.isFull = true
-  t.equal(nameOf(await money.held({ nano: 1_000 })), 'store_unavailable')
-  t.equal(nameOf(await money.held({ nano: 0 })), 'store_unavailable')
-  money.journal.isFull = false
-  t.equal(nameOf(await money.held({ nano: 1_000 })), 'ok')
-})
-
-for (const [kind, id, account] of [
-  ['organization', '1', 'o1'],
-  ['workspace', '1', 'w1'],
-  ['key', 'a hash', 'k1'],
-] as const) {
-  t.test(`a limit of a ${kind} that was raised pays the next call`, async (t) => {
-    const money = openMoney({ [account]: { lifetime: 100 } })
-    t.notOk((await money.held({ nano: 200 })).ok)
-    money.lender.limits.set(account, { lifetime: 1_000 })
-    t.notOk((await money.held({ nano: 200 }, 1)).ok)
-    money.change({ n: 2, kind, id })
-    t.equal(nameOf(await money.held({ nano: 200 })), 'ok')
-  })
-}
-
-t.test('a caller who left before money was sought takes none', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.runFor(5)
-  t.equal(nameOf(await money.held({ nano: 1, signal: () => AbortSignal.abort() })), 'client_gone')
-  t.equal(money.lender.asked.lend, 0)
-})
-
-t.test('while the journal cannot be written no money is sought', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(100, 0)
-  money.journal.isFull = true
-  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
-  t.equal(nameOf(await money.held({ nano: 900 })), 'store_unavailable')
-  t.equal(money.lender.asked.lend, 1)
-  money.journal.isFull = false
-  t.equal(nameOf(await money.held({ nano: 900 })), 'ok')
-})
-
-t.test('a journal that cannot be read again stops paid calls, though it can be written', async (t) => {
-  const money = openMoney({ o1: { lifetime: 1_000 } })
-  await money.paid(100, 0)
-  money.journal.isUnreadable = true
-  await money.runFor(2 * BOOKS_FLUSH_MS)
-  t.equal(nameOf(await money.held({ nano: 100 })), 'store_unavailable')
-  t.ok(money.spend.reading.isJournalBroken)
 })
 
 t.test('more calls than may wait are refused', async (t) => {
