@@ -58,10 +58,9 @@ t.test('a key is made, listed without itself, and revoked', async (t) => {
   t.match((await sluice('keys', 'list')).out, { data: [] })
 })
 
-t.test('a key gets limits, is changed, rotated and read', async (t) => {
-  const sluice = await installation(t)
-  await sluice('organizations', 'create', '--name', 'Acme')
-  const made = await sluice(
+/** A key with a limit of money, models of its own, and the people that it was made by and for. */
+async function makeLimited(sluice: Verb): Promise<Said> {
+  return sluice(
     'keys',
     'create',
     '--name',
@@ -82,6 +81,12 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     '--user',
     'u-1',
   )
+}
+
+t.test('a key gets limits, is changed, rotated and read', async (t) => {
+  const sluice = await installation(t)
+  await sluice('organizations', 'create', '--name', 'Acme')
+  const made = await makeLimited(sluice)
   const hash = String(made.out['hash'])
   t.match(made.out, {
     limit: 2.5,
