@@ -71,48 +71,22 @@ export function openMoney(
   { id = 'f1', liveFronts = 1, log = SILENT } = {},
 ): MoneyFront {
   const { simulation, lender, clock } = world
+  const { timers, stand } = standingTimers(world)
   const runFor = (ms: number): Promise<void> => simulation.runUntil(simulation.now + ms)
   const journal = new ModelJournal(id)
   const listeners = new Set<(change: Change) => void>()
   let isFenced = false
-  let standsUntil = 0
-  const after = (ms: number, work: () => void): void =>
-    simulation.after(ms, () => {
-      if (simulation.now < standsUntil) after(standsUntil - simulation.now, work)
-      else work()
-    })
   const spend = createSpend({
     lender: lender.connect(),
     journal,
     owner: { id, node: 'n', bootId: 'b' },
     fronts: { liveFronts },
     feed: { subscribe: (listener) => (listeners.add(listener), () => void listeners.delete(listener)) },
-    timers: {
-      now: () => simulation.now,
-      epochNow: () => Date.parse(`${TODAY}T12:00:00Z`) + simulation.now + clock.aheadMs,
-      after,
-      soon: (work) => after(0, work),
-    },
+    timers,
     log,
     fenced: () => (isFenced = true),
   })
-  const hold: MoneyFront['hold'] = (call) => {
-    const {
-      nano,
-      bound = { paidNano: nano, anyNano: nano },
-      money = {},
-      owner = '1',
-      signal,
-      deadlineMs = 60_000,
-    } = call
-    return spend.hold({
-      key: keyOf(owner, money, world),
-      bound,
-      facts: { requestId: 'r', operation: 'test', model: 'm' },
-      ...(signal === undefined ? {} : { signal }),
-      deadlineAt: simulation.now + deadlineMs,
-    })
-  }
+  const hold: MoneyFront['hold'] = (call) => spend.hold(holdInput(call, world))
   const held: MoneyFront['held'] = async (call, ms = 30) => {
     const outcome = hold(call)
     if (!(outcome instanceof Promise)) {
@@ -139,13 +113,54 @@ export function openMoney(
       if (!outcome.ok) throw new Error(outcome.failure.name)
       outcome.value.settle(costOf(costNano))
     },
-    stand: (ms) => (standsUntil = simulation.now + ms),
+    stand,
     async closed() {
       const closing = spend.close()
       await runFor(1_000)
       await closing
     },
     change: (change) => listeners.forEach((listener) => listener(change)),
+  }
+}
+
+/** Timers of a front in the world's time, none of which runs while the front stands. */
+function standingTimers({ simulation, clock }: MoneyWorld): {
+  readonly timers: Parameters<typeof createSpend>[0]['timers']
+  readonly stand: MoneyFront['stand']
+} {
+  let standsUntil = 0
+  const after = (ms: number, work: () => void): void =>
+    simulation.after(ms, () => {
+      if (simulation.now < standsUntil) after(standsUntil - simulation.now, work)
+      else work()
+    })
+  return {
+    timers: {
+      now: () => simulation.now,
+      epochNow: () => Date.parse(`${TODAY}T12:00:00Z`) + simulation.now + clock.aheadMs,
+      after,
+      soon: (work) => after(0, work),
+    },
+    stand: (ms) => (standsUntil = simulation.now + ms),
+  }
+}
+
+/** What a front asks the money for, of a test's call. */
+function holdInput(call: TestCall, world: MoneyWorld): Parameters<FrontSpend['hold']>[0] {
+  const {
+    nano,
+    bound = { paidNano: nano, anyNano: nano },
+    money = {},
+    owner = '1',
+    signal,
+    deadlineMs = 60_000,
+  } = call
+  return {
+    key: keyOf(owner, money, world),
+    bound,
+    facts: { requestId: 'r', operation: 'test', model: 'm' },
+    ...(signal === undefined ? {} : { signal }),
+    deadlineAt: world.simulation.now + deadlineMs,
   }
 }
 

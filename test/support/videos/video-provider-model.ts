@@ -22,6 +22,13 @@ export interface ModelProvider {
   calm(): void
 }
 
+/** The provider's books: its jobs, and what it saw. */
+interface Books extends Pick<ModelProvider, 'reached' | 'mistakes'> {
+  readonly jobs: readonly Made[]
+  /** The job of a submission that arrives: a new job, or the same job again by its token. */
+  take(jobId: string, token: string, at: number): Made
+}
+
 export interface ModelProviderOptions {
   readonly kind: SubmitKind
   readonly clock: FakeClock
@@ -42,9 +49,7 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     pollFirstMs: 200,
     pollMaxMs: 2_000,
   })
-  const jobs: Made[] = []
-  const reached = new Map<string, string[]>()
-  const mistakes: string[] = []
+  const { jobs, reached, mistakes, take } = openBooks(slug, { kind, random })
   let faults = 0.4
   const happens = (share = faults): boolean => random() < share
   const wait = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve))
@@ -54,25 +59,6 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     const at = clock.now() + ms
     await wait(ms)
     return at
-  }
-  const take = (jobId: string, token: string, at: number): Made => {
-    const before = reached.get(jobId) ?? []
-    reached.set(jobId, [...before, token])
-    if (before.some((other) => other !== token)) mistakes.push(`${jobId} came with two tokens`)
-    if (kind === 'blind' && before.length > 0) mistakes.push(`${jobId} came twice to a blind provider`)
-    const known = jobs.find((job) => job.prompt === jobId)
-    if (kind === 'lookup' && known !== undefined && known.listedAt <= at)
-      mistakes.push(`${jobId} came again although it is listed`)
-    if (kind === 'token' && known !== undefined) return known
-    const job = {
-      id: `${slug}-${jobs.length}`,
-      token,
-      prompt: jobId,
-      readyAt: at + random() * 8_000,
-      listedAt: at + random() * QUIET_MS,
-    }
-    jobs.push(job)
-    return job
   }
   provider.onSubmit = async ({ jobId, submitToken }, times): Promise<Submitted> => {
     if (happens(faults / 4)) return { kind: 'unsent', retryInMs: random() * 1_000, error: 'busy' }
@@ -104,6 +90,36 @@ export function modelProvider(slug: string, { kind, clock, random }: ModelProvid
     mistakes,
     calm() {
       faults = 0
+    },
+  }
+}
+
+function openBooks(slug: string, { kind, random }: Pick<ModelProviderOptions, 'kind' | 'random'>): Books {
+  const jobs: Made[] = []
+  const reached = new Map<string, string[]>()
+  const mistakes: string[] = []
+  return {
+    jobs,
+    reached,
+    mistakes,
+    take(jobId: string, token: string, at: number): Made {
+      const before = reached.get(jobId) ?? []
+      reached.set(jobId, [...before, token])
+      if (before.some((other) => other !== token)) mistakes.push(`${jobId} came with two tokens`)
+      if (kind === 'blind' && before.length > 0) mistakes.push(`${jobId} came twice to a blind provider`)
+      const known = jobs.find((job) => job.prompt === jobId)
+      if (kind === 'lookup' && known !== undefined && known.listedAt <= at)
+        mistakes.push(`${jobId} came again although it is listed`)
+      if (kind === 'token' && known !== undefined) return known
+      const job = {
+        id: `${slug}-${jobs.length}`,
+        token,
+        prompt: jobId,
+        readyAt: at + random() * 8_000,
+        listedAt: at + random() * QUIET_MS,
+      }
+      jobs.push(job)
+      return job
     },
   }
 }

@@ -115,35 +115,12 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
     ...options,
   })
   t.teardown(() => egress.close())
-  const rootKeys = openRootKeys({
-    setting: new Secret(randomBytes(32).toString('hex')),
-    file: null,
-    dataDir: '/nowhere',
-  })
-  const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
-  const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
+  const secrets = openSecrets(store)
   const log = keptLog()
   const outcomes: ('delivered' | WebhookReason)[] = []
   const told = new Set<(what: VideoWake) => void>()
-  let booking = 0
-  const deliveries = openDeliveries({ store })
-  const booked: typeof deliveries = {
-    ...deliveries,
-    async book(...how) {
-      booking++
-      try {
-        return await deliveries.book(...how)
-      } finally {
-        booking--
-      }
-    },
-  }
-  const rows = async (): Promise<readonly Row[]> => {
-    const found = await store.sql<
-      Row[]
-    >`SELECT url, state, tries, last_status, last_reason FROM webhook_deliveries ORDER BY id`
-    return found.map((row) => ({ ...row }))
-  }
+  const { deliveries, isBooking } = openCountedDeliveries(store)
+  const rows = (): Promise<readonly Row[]> => rowsOf(store)
   return {
     store,
     workspaceId,
@@ -157,7 +134,7 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
     rows,
     start(more = {}) {
       const sender = openWebhookSender({
-        deliveries: booked,
+        deliveries,
         secrets,
         egress,
         log,
@@ -184,9 +161,50 @@ export async function openWebhookStand(t: Teardown, options: EgressOptions = {})
       await until('no delivery waits', async () => {
         found = await rows()
         // A row may be read before the sender hears that it is written, which only then tells of it.
-        return found.every(({ state }) => state !== 'waiting') && booking === 0
+        return found.every(({ state }) => state !== 'waiting') && !isBooking()
       })
       return found
     },
   }
+}
+
+/** Secrets of webhooks under a root key of their own. */
+function openSecrets(store: Store): WebhookSecrets {
+  const rootKeys = openRootKeys({
+    setting: new Secret(randomBytes(32).toString('hex')),
+    file: null,
+    dataDir: '/nowhere',
+  })
+  const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
+  return openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
+}
+
+/** Deliveries that tell whether a sender waits for the write of an attempt. */
+function openCountedDeliveries(store: Store): {
+  readonly deliveries: ReturnType<typeof openDeliveries>
+  readonly isBooking: () => boolean
+} {
+  let booking = 0
+  const deliveries = openDeliveries({ store })
+  return {
+    deliveries: {
+      ...deliveries,
+      async book(...how) {
+        booking++
+        try {
+          return await deliveries.book(...how)
+        } finally {
+          booking--
+        }
+      },
+    },
+    isBooking: () => booking > 0,
+  }
+}
+
+async function rowsOf(store: Store): Promise<readonly Row[]> {
+  const found = await store.sql<
+    Row[]
+  >`SELECT url, state, tries, last_status, last_reason FROM webhook_deliveries ORDER BY id`
+  return found.map((row) => ({ ...row }))
 }

@@ -91,58 +91,91 @@ export async function openInternsFront(
   })
   while (!(await feed.poll())) continue
   const woken: VideoWake[] = []
-  const unused = (): never => {
-    throw new Error('this test calls no model')
-  }
   const { url: origin } = await openFront(t, OPERATIONS, {
     ...http,
     access,
-    ports: {
-      ...NO_FILES,
-      models: { resolve: unused } as unknown as Ports['models'],
-      embedder: { plan: unused },
-      observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
-      idempotency,
-      interns: openInterns(store, hints.publish),
-      workspaces: openWorkspaces(store, hints.publish),
-      apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }),
-      ...openBudgetPorts({ store, hints }),
-      operators: openOperators(store, null),
-      caps: openCaps(store),
-      admin: openAdmin({
-        store,
-        operatorOrganization: null,
-        version: '1.2.3',
-        wake: (what) => void woken.push(what),
-      }),
-      ...openPresetPorts({ keyGraceMs: 300_000 }, { store, hints, feed }),
-      ...openDirectoryPorts(store),
-      ...ports,
-    },
+    ports: { ...recordPorts({ store, hints, feed, idempotency, woken }), ...ports },
   })
   const url = `${origin}/api/v1`
-  const makeKey = async (
-    kind: 'inference' | 'management',
-    owner: { organizationId: string; workspaceId: string },
-  ): Promise<string> => {
-    const workspaceId = kind === 'management' ? null : owner.workspaceId
-    const input = {
-      kind,
-      name: 'k',
-      organizationId: owner.organizationId,
-      workspaceId,
-      rateLimitRpm: null,
-      expiresAt: null,
-    }
-    return (await store.sql.begin((tx) => insertKey(tx, input))).key
-  }
   const own = { organizationId: organization.id, workspaceId: workspace.id }
-  const managementKey = await makeKey('management', own)
-  const call: InternsFront['call'] = async (
-    method,
-    path,
-    { body, key = managementKey, headers = {} } = {},
-  ) => {
+  const managementKey = await makeKey(store, 'management', own)
+  const call = caller(url, managementKey)
+  return {
+    store,
+    url,
+    woken,
+    organizationId: organization.id,
+    workspace,
+    other,
+    call,
+    intern: async (body = {}) =>
+      String(
+        (await call('POST', '/interns', { body: { name: 'Ada', provision: false, ...body } })).body['id'],
+      ),
+    foreignKey: await makeKey(store, 'management', {
+      organizationId: foreign.organization.id,
+      workspaceId: foreign.workspace.id,
+    }),
+    key: (kind) => makeKey(store, kind, own),
+  }
+}
+
+interface RecordDeps {
+  readonly store: Store
+  readonly hints: ReturnType<typeof testHints>
+  readonly feed: ReturnType<typeof openEpochFeed>
+  readonly idempotency: Ports['idempotency']
+  readonly woken: VideoWake[]
+}
+
+/** Ports over the records; no model is behind them. */
+function recordPorts({ store, hints, feed, idempotency, woken }: RecordDeps): Ports {
+  const unused = (): never => {
+    throw new Error('this test calls no model')
+  }
+  return {
+    ...NO_FILES,
+    models: { resolve: unused } as unknown as Ports['models'],
+    embedder: { plan: unused },
+    observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
+    idempotency,
+    interns: openInterns(store, hints.publish),
+    workspaces: openWorkspaces(store, hints.publish),
+    apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: null }),
+    ...openBudgetPorts({ store, hints }),
+    operators: openOperators(store, null),
+    caps: openCaps(store),
+    admin: openAdmin({
+      store,
+      operatorOrganization: null,
+      version: '1.2.3',
+      wake: (what) => void woken.push(what),
+    }),
+    ...openPresetPorts({ keyGraceMs: 300_000 }, { store, hints, feed }),
+    ...openDirectoryPorts(store),
+  }
+}
+
+async function makeKey(
+  store: Store,
+  kind: 'inference' | 'management',
+  owner: { organizationId: string; workspaceId: string },
+): Promise<string> {
+  const workspaceId = kind === 'management' ? null : owner.workspaceId
+  const input = {
+    kind,
+    name: 'k',
+    organizationId: owner.organizationId,
+    workspaceId,
+    rateLimitRpm: null,
+    expiresAt: null,
+  }
+  return (await store.sql.begin((tx) => insertKey(tx, input))).key
+}
+
+/** @param ownKey key of the calls that name none */
+function caller(url: string, ownKey: string): InternsFront['call'] {
+  return async (method, path, { body, key = ownKey, headers = {} } = {}) => {
     const answer = await fetch(url + path, {
       method,
       headers: {
@@ -162,23 +195,5 @@ export async function openInternsFront(
       type: parsed.error?.metadata.error_type,
       body: parsed,
     }
-  }
-  return {
-    store,
-    url,
-    woken,
-    organizationId: organization.id,
-    workspace,
-    other,
-    call,
-    intern: async (body = {}) =>
-      String(
-        (await call('POST', '/interns', { body: { name: 'Ada', provision: false, ...body } })).body['id'],
-      ),
-    foreignKey: await makeKey('management', {
-      organizationId: foreign.organization.id,
-      workspaceId: foreign.workspace.id,
-    }),
-    key: (kind) => makeKey(kind, own),
   }
 }
