@@ -31,7 +31,9 @@ const NUMBERS = {
   'latency-ms': [0, 60_000, 0],
 } as const
 
-export const EMBEDDINGS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${EMBEDDINGS_TARGETS.filter((name) => name !== 'sluice').join(',')} --only direct,nginx --record FILE`
+const OTHERS = EMBEDDINGS_TARGETS.filter((name) => name !== 'sluice').join(',')
+
+export const EMBEDDINGS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${OTHERS} --only direct,nginx --record FILE`
 
 export const readEmbeddingsOptions = optionReader(
   { numbers: NUMBERS, lists: { only: EMBEDDINGS_TARGETS, against: EMBEDDINGS_TARGETS }, flags: [] },

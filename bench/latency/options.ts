@@ -25,7 +25,9 @@ const NUMBERS = {
 } as const
 const SHARES = [10, 25, 50, 75, 90] as const
 
-export const LATENCY_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --shares ${SHARES.join(',')} --against ${LATENCY_SUBJECTS.slice(1).join(',')} --record FILE`
+export const LATENCY_OPTIONS_TEXT =
+  `options: ${numbersText(NUMBERS)} --shares ${SHARES.join(',')} ` +
+  `--against ${LATENCY_SUBJECTS.slice(1).join(',')} --record FILE`
 
 export const readLatencyOptions = optionReader(
   { numbers: NUMBERS, lists: { against: LATENCY_SUBJECTS }, flags: [], counts: { shares: [1, 200, SHARES] } },

@@ -26,7 +26,9 @@ const NUMBERS = {
 const FRONTS: readonly number[] = [1, 2]
 const WORKERS: readonly number[] = [1, 2, 4]
 
-export const SCALING_OPTIONS_TEXT = `options: --fronts ${FRONTS.join(',')} --workers ${WORKERS.join(',')} --sections ${SCALING_SECTIONS.join(',')} ${numbersText(NUMBERS)} --record FILE`
+export const SCALING_OPTIONS_TEXT =
+  `options: --fronts ${FRONTS.join(',')} --workers ${WORKERS.join(',')} ` +
+  `--sections ${SCALING_SECTIONS.join(',')} ${numbersText(NUMBERS)} --record FILE`
 
 export const readScalingOptions = optionReader(
   {

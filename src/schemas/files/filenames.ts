@@ -12,7 +12,9 @@ const REFUSED = /[<>:"|?*\\\p{Cc}\p{Zl}\p{Zp}\ufffd]|(?![\u200c\u200d])\p{Cf}/u
 export const NAMELESS = 'file'
 
 /** The rules below in words. */
-export const FILENAME_RULES = `1 to ${FILENAME_CHARS_MAX} characters of UTF-8, none for control and none of \`< > : " | ? * \\\`; \`/\` makes folders, no segment empty, \`.\` or \`..\``
+export const FILENAME_RULES =
+  `1 to ${FILENAME_CHARS_MAX} characters of UTF-8, none for control and none of \`< > : " | ? * \\\`; ` +
+  '`/` makes folders, no segment empty, `.` or `..`'
 
 /**
  * The issue of an uploaded file's name, never with the name itself; null for a valid name. `/` makes folders.

@@ -149,7 +149,8 @@ async function makePayers(store: Store, events: number): Promise<readonly Payer[
 async function forbidExcess({ sql }: Store): Promise<void> {
   const spans = SPANS.map(
     (span) =>
-      `(l.span = '${span}' AND NEW.${span}_spent_nano + NEW.${span}_lent_nano + CASE WHEN NEW.counts_byok THEN NEW.${span}_byok_nano ELSE 0 END > l.limit_nano)`,
+      `(l.span = '${span}' AND NEW.${span}_spent_nano + NEW.${span}_lent_nano
+        + CASE WHEN NEW.counts_byok THEN NEW.${span}_byok_nano ELSE 0 END > l.limit_nano)`,
   )
   await sql.unsafe(`
     CREATE FUNCTION forbid_excess() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
