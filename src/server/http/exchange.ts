@@ -1,12 +1,8 @@
-import {
-  REFUSED_BODY_BYTES_MAX,
-  REPLY_BEAT_MS,
-  UNKNOWN_CALLER_BODY_BYTES_MAX,
-  UNREAD_MS,
-} from '../../schemas/limits/limits.ts'
+import { REFUSED_BODY_BYTES_MAX, UNKNOWN_CALLER_BODY_BYTES_MAX } from '../../schemas/limits/limits.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
-import { Discard } from './body/discard.ts'
+import { RefusedBody } from './body/refused-body.ts'
+import { SocketReading, type ReadExchange } from './body/socket-reading.ts'
 import {
   LAST_BODILESS_SHARE,
   SWALLOW_BYTES_MAX,
@@ -39,7 +35,7 @@ import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } f
  * The exchange settles once: when the reply is written or the client is gone, and no operation runs on its
  * behalf.
  */
-export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
+export class Exchange implements UploadSocket, TimedExchange, ReadExchange, OpenExchange {
   place = -1
   readonly time = new CallTime(this)
   /** Status of the reply; 0 before the reply. */
@@ -56,23 +52,15 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   readonly #isExpecting: boolean
   #res: WireResponse | null
   #body: BodyTaker | null = null
-  #discard: Discard | null = null
-  #isReadAway = false
-  /**
-   * Closes the connection of a written answer, once the rest of a refused body was dropped up to its limit.
-   */
-  #close: (() => void) | null = null
-  /** Runs while the front does not read a connection with an open answer, and ends this pause. */
-  #unread: Timer | null = null
-  /** The call in progress costs money: the connection is not read before the answer. */
-  #isHeld = false
+  readonly #reading: SocketReading
+  /** The end of a refused body and of its connection; null before an answer needs them. */
+  #refused: RefusedBody | null = null
   #writer: PartsWriter | PullWriter | RelayWriter | null = null
   /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
   #giveUnread = (): void => undefined
   /** The caller has a key for the operation. */
   #isLetIn = false
-  #isPaused = false
   /** An operation runs, and its end is awaited. */
   #isWorking = false
   #mayOutlive = false
@@ -87,6 +75,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#isLast = head.isLast
     this.#declared = head.declared
     this.#isExpecting = head.isExpecting
+    this.#reading = new SocketReading(res, this)
     res.onAborted(() => this.#guard(() => this.#abandon()))
     host.open.add(this)
   }
@@ -136,43 +125,18 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   }
 
   pauseBody(): void {
-    this.#isPaused = true
-    this.#res?.pause()
-  }
-
-  /**
-   * The library cuts a connection when a request arrives while another one has no answer. So the connection
-   * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
-   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only. C24. Called
-   * after the read: a request pipelined in the same read cannot be held back.
-   */
-  #holdNext(): void {
-    if (this.isOver || !this.#isWhole || this.#isPaused) return
-    this.pauseBody()
-    if (!this.#isHeld) this.#unread = this.start(UNREAD_MS, () => this.#readNext())
-  }
-
-  /**
-   * The library cuts a resumed connection that sends nothing for 10 s, although the client waits for its
-   * answer: the beat prevents this.
-   */
-  #readNext(): void {
-    this.#unread?.stop()
-    this.#unread = null
-    if (this.isOver || !this.#isWhole) return
-    if (this.#isPaused) this.resumeBody()
-    else this.#beat()
-    this.#unread = this.start(REPLY_BEAT_MS, () => this.#readNext())
+    this.#reading.pause()
   }
 
   /** Whether the whole request has arrived. */
-  get #isWhole(): boolean {
+  get isWhole(): boolean {
     return this.#body === null ? this.#declared === 0 : this.#body.isComplete
   }
 
   /** The handler returned, or the last of the body arrived, without an answer so far. */
   awaitAnswer(): void {
-    if (!this.isOver && this.#isWhole) this.#host.readEnd.after(() => this.#guard(() => this.#holdNext()))
+    if (!this.isOver && this.isWhole)
+      this.#host.readEnd.after(() => this.#guard(() => this.#reading.holdNext()))
   }
 
   /**
@@ -188,24 +152,11 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
    * again
    */
   hold(isHeld: boolean): void {
-    if (isHeld === this.#isHeld) return
-    this.#isHeld = isHeld
-    if (!isHeld) return this.#readNext()
-    this.#unread?.stop()
-    this.#unread = null
-    if (!this.#isPaused) this.awaitAnswer()
+    this.#reading.hold(isHeld)
   }
 
-  /**
-   * Resumes only a paused socket, and pauses it once more for that: the library stops reading for good when a
-   * socket is resumed that is not paused.
-   */
   resumeBody(): void {
-    if (this.#isPaused) {
-      this.#res?.pause()
-      this.#res?.resume()
-    }
-    this.#isPaused = false
+    this.#reading.resume()
   }
 
   /**
@@ -232,7 +183,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
     this.#reply = reply
     this.status = reply.status
     this.time.stop()
-    this.#unread?.stop()
+    this.#reading.stopTimer()
     if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
     this.#body?.stop()
     this.#guard(() => this.#begin(reply))
@@ -274,47 +225,26 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
    * lose the body.
    */
   #beat(): void {
-    if (this.#body?.isComplete === false) return
-    this.#res?.pause()
-    this.#res?.resume()
+    if (this.#body?.isComplete !== false) this.#reading.beat()
   }
 
-  /** When the socket takes only a part of a write, the library resumes reading a paused request. */
   #wrote(): boolean {
-    if (this.#isPaused) this.#res?.pause()
+    this.#reading.wrote()
     return this.#body?.isComplete === false
   }
 
-  /**
-   * Reads and drops the rest of the body first: closing the connection on a client that still sends would
-   * destroy the answer.
-   */
+  /** Reads and drops the rest of the body before the connection is closed. */
   #linger(close: () => void): void {
     const isReceiving = this.#body?.isComplete === false
     this.#body?.stop()
     this.resumeBody()
-    this.#close = close
-    if (isReceiving) this.#readAway()
-    else this.#closeSoon()
+    this.#ofRefused.closeAfter(close, isReceiving)
   }
 
-  /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
-  #closeSoon(): void {
-    setImmediate(() => this.#guard(() => this.#close?.()))
-  }
-
-  /** Begins when the answer is known, since bytes that arrive before the answer is written count too. */
-  #readAway(): void {
-    if (this.#isReadAway) return this.#closeSoon()
-    this.#discard ??= new Discard(
-      this,
-      this.#isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX,
-      () => {
-        this.#discard = null
-        this.#isReadAway = true
-        this.#closeSoon()
-      },
-    )
+  get #ofRefused(): RefusedBody {
+    const bytesMax = this.#isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX
+    this.#refused ??= new RefusedBody(this, bytesMax, (act) => this.#guard(act))
+    return this.#refused
   }
 
   /**
@@ -323,11 +253,11 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
    */
   #begin(reply: Reply): void {
     this.resumeBody()
-    const isWhole = this.#isWhole
+    const isWhole = this.isWhole
     const isUnread = !isWhole && (this.#isExpecting || (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX)
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
     const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
-    if (!isWhole && (isLast || this.#declared === null)) this.#readAway()
+    if (!isWhole && (isLast || this.#declared === null)) this.#ofRefused.readAway()
     // Behind a chunked body there may be a second request that a proxy took for a part of the body. The
     // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
     // answer is still open then; an open answer makes the library cut the connection. An answer with a body
@@ -346,7 +276,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
 
   #takeChunk(body: BodyTaker, chunk: ArrayBuffer, isLast: boolean): void {
     body.chunk(chunk, isLast)
-    this.#discard?.chunk(chunk.byteLength, isLast)
+    this.#refused?.chunk(chunk.byteLength, isLast)
     if (isLast) this.awaitAnswer()
   }
 
@@ -398,6 +328,7 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
 
   #written(): void {
     this.#res = null
+    this.#reading.end()
     this.#writer = null
     this.#finishReply()
     this.#settle()
@@ -414,13 +345,13 @@ export class Exchange implements UploadSocket, TimedExchange, OpenExchange {
   #abandon(): void {
     if (this.#res === null) return
     this.#res = null
+    this.#reading.end()
     this.isClientGone = true
     if (!this.#mayOutlive) this.#isWorking = false
     // A continuing operation keeps its deadline.
     if (!this.#isWorking) this.time.stop()
-    this.#unread?.stop()
     this.#body?.stop()
-    this.#discard?.stop()
+    this.#refused?.stop()
     this.#writer?.stop()
     this.time.end('client_gone')
     this.#finishReply()

@@ -2,30 +2,24 @@ import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
 import { DRAIN_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits/limits.ts'
 import { startAdmin, type AdminPort } from './admin-port/port.ts'
-import { addressOf, hostForUrl, isLoopback, originAt } from '../../schemas/values/origins.ts'
-import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
+import { addressOf, originAt } from '../../schemas/values/origins.ts'
+import { announce } from './announce.ts'
+import type { BannerKeys } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childSetup, removeOtherCopies, type ChildPlace } from './fleet/child-setup.ts'
 import { Child } from './fleet/child.ts'
 import { openDataDirectory, type DataDirectory } from './data-directory/data-directory.ts'
 import { firstKeys } from './data-directory/first-keys.ts'
 import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-room.ts'
+import { EndedEarly, EndRequest } from './end-request.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
-import type {
-  NodeGeneration,
-  NodeJournals,
-  NodeSetup,
-  NodeRedis,
-  NodeStore,
-  PreparedFiles,
-} from './node-setup.ts'
+import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
 import { ScaleDesk } from './fleet/scale-requests.ts'
-import { countsOf } from './fleet/scaling.ts'
 import { watchSignals } from './fleet/signals.ts'
 import { SILENCE_LOOK_MS } from './fleet/silence.ts'
 import { StartRefused } from './start-refused.ts'
@@ -47,20 +41,6 @@ const STOP_MS_MAX = 3_000
 
 /** Milliseconds that an otherwise ready node waits for Redis. */
 const REDIS_WAIT_MS = 1_000
-
-interface Announced {
-  readonly data: DataDirectory
-  readonly services: Services
-  readonly keys: BannerKeys
-  readonly files: PreparedFiles
-  readonly degraded: ReadyFacts['degraded']
-}
-
-/** Why a node ends: by a signal, or because it cannot go on. */
-interface Ending {
-  readonly why: string
-  readonly isFailure: boolean
-}
 
 /**
  * Runs a node until its end is requested, drains it, and takes down its parts in reverse order. Design §2.
@@ -97,7 +77,7 @@ export async function runNode(setup: NodeSetup): Promise<number> {
 }
 
 class NodeRun {
-  readonly #parts: NodeSetup
+  readonly #setup: NodeSetup
   readonly #first: NodeGeneration
   readonly #undo: Undo
   readonly #ending: EndRequest
@@ -116,7 +96,7 @@ class NodeRun {
 
   constructor(setup: NodeSetup, generation: NodeGeneration, more: { undo: Undo; ending: EndRequest }) {
     const { undo, ending } = more
-    this.#parts = setup
+    this.#setup = setup
     this.#first = generation
     this.#undo = undo
     this.#ending = ending
@@ -134,20 +114,29 @@ class NodeRun {
     const problem = platformProblem()
     if (problem !== null) throw new StartRefused(problem)
     checkTls(this.#first)
-    const data = await openDataDirectory(config.dataDir, this.#parts.log)
+    const data = await openDataDirectory(config.dataDir, this.#setup.log)
     this.#data = data
     this.#undo(() => Promise.resolve(data.release()))
     await probePort(config.host, config.port, 'SLUICE_PORT')
     await this.#startAdmin()
-    await this.#parts.prepareStorage(config)
-    const services = await startServices(this.#first, { data, log: this.#parts.log, undo: this.#undo })
+    await this.#setup.prepareStorage(config)
+    const services = await startServices(this.#first, { data, log: this.#setup.log, undo: this.#undo })
     this.#ending.throwIfRequested()
     const store = await this.#openStores(data, services)
-    const files = await this.#parts.prepareFiles(config, store)
+    const files = await this.#setup.prepareFiles(config, store)
     const keys = await this.#prepareStore(store, { data, services })
     await this.#startChildren(data, services)
     const isRedisUp = (await this.#redis?.isUp(REDIS_WAIT_MS)) ?? false
-    this.#announce({ data, services, keys, files, degraded: isRedisUp ? [] : ['redis'] })
+    announce(this.#first, {
+      data,
+      services,
+      keys,
+      files,
+      degraded: isRedisUp ? [] : ['redis'],
+      url: this.#url(),
+      log: this.#setup.log,
+    })
+    this.#fleet.announce()
     this.#isUp = true
     if (this.#isReloadRequested) this.reload()
     this.scale()
@@ -182,7 +171,7 @@ class NodeRun {
   }
 
   stopAtOnce(): void {
-    this.#parts.log.warn('node_stops_at_once')
+    this.#setup.log.warn('node_stops_at_once')
     void this.#fleet.killAll()
     // If anything else hangs, the services end with this process.
     setTimeout(() => process.exit(1), STOP_MS_MAX).unref()
@@ -197,15 +186,15 @@ class NodeRun {
       port: adminPort,
       publicPort: { host: addressOf(host), port, isTls: tls !== null },
       version: VERSION,
-      log: this.#parts.log,
+      log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       command: commandName(),
-      advice: () => this.#parts.advice(this.#generation),
+      advice: () => this.#setup.advice(this.#generation),
       looks: () => this.#fleet.looks(),
       readiness: () =>
         this.#isDraining ? null : (this.#watch?.read(this.#counts(), this.#fleet.silent) ?? null),
       metrics: async () =>
-        this.#parts.metrics(await this.#fleet.snapshots(), {
+        this.#setup.metrics(await this.#fleet.snapshots(), {
           ...this.#counts(),
           restarts: this.#fleet.restarts,
           hangs: this.#fleet.hangs,
@@ -220,9 +209,9 @@ class NodeRun {
   }
 
   async #openStores(data: DataDirectory, services: Services): Promise<NodeStore> {
-    const store = this.#parts.openStore(services.databaseUrl, data.node)
+    const store = this.#setup.openStore(services.databaseUrl, data.node)
     this.#store = store
-    const redis = this.#parts.openRedis(services.redis)
+    const redis = this.#setup.openRedis(services.redis)
     this.#redis = redis
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
@@ -236,7 +225,7 @@ class NodeRun {
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: { mode: services.redisMode, isUp: () => redis.isUp() },
       storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first)) },
-      log: this.#parts.log,
+      log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       now: Date.now,
     })
@@ -246,15 +235,15 @@ class NodeRun {
 
   async #prepareStore(
     store: NodeStore,
-    { data, services }: Pick<Announced, 'data' | 'services'>,
+    { data, services }: { readonly data: DataDirectory; readonly services: Services },
   ): Promise<BannerKeys> {
     const keys = await firstKeys(
       data,
-      { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#parts.log },
+      { baseUrl: `${this.#url()}${API_PREFIX}`, log: this.#setup.log },
       (keep) => store.makeFirstKeys(keep),
     )
     this.#reloader = new Reloader({
-      setup: this.#parts,
+      setup: this.#setup,
       fleet: this.#fleet,
       first: this.#first,
       childSetup: (generation) => childSetup(generation, placeOf(data, services)),
@@ -264,21 +253,21 @@ class NodeRun {
         this.#trust(this.#generation, generation)
       },
       adopt: (generation) => {
-        this.#parts.adopt(generation)
+        this.#setup.adopt(generation)
         this.#trust(generation)
         removeOtherCopies(generation, data)
       },
       tell: (record) => writeReload(data, record),
     })
     const reloader = this.#reloader
-    this.#desk = new ScaleDesk({ data, log: this.#parts.log, scale: (input) => reloader.scale(input) })
+    this.#desk = new ScaleDesk({ data, log: this.#setup.log, scale: (input) => reloader.scale(input) })
     return keys
   }
 
   async #startChildren(data: DataDirectory, services: Services): Promise<void> {
-    if (!allowListenerMigration()) this.#parts.log.debug('listener_migration_off')
+    if (!allowListenerMigration()) this.#setup.log.debug('listener_migration_off')
     const place = { databaseUrl: services.databaseUrl, config: this.#first.config }
-    const journals = this.#parts.openJournals({ ...place, onCleared: () => this.#fleet.sweep() })
+    const journals = this.#setup.openJournals({ ...place, onCleared: () => this.#fleet.sweep() })
     this.#undo(() => journals.close())
     this.#journals = journals
     // Processes of earlier starts are gone, and no front of this start runs yet.
@@ -302,60 +291,6 @@ class NodeRun {
     })
     this.#data?.remember(role, child.pid)
     return child
-  }
-
-  #announce({ data, services, keys, files, degraded }: Announced): void {
-    const { config } = this.#first
-    const url = this.#url()
-    const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
-    data.publish({
-      databaseUrl: services.databaseUrl,
-      redis: services.redis,
-      url,
-      adminUrl,
-      scalesBy: 'SIGUSR2',
-    })
-    const facts: ReadyFacts = {
-      url,
-      docs_url: `${url}/docs`,
-      admin_url: adminUrl,
-      ...countsOf(this.#first),
-      postgres: services.postgres,
-      redis: services.redisMode,
-      objects: files.place,
-      degraded,
-      version: VERSION,
-    }
-    const isTerminal = process.stdout.isTTY
-    const text = banner({
-      facts,
-      configuredWorkers: config.workers,
-      keys,
-      certFile: config.tls?.certFile ?? null,
-      rootKeyFile: files.madeRootKey,
-      hasColour: isTerminal,
-    })
-    // For machines stdout contains only JSON; the banner then goes to stderr, where people look for it.
-    if (isTerminal) process.stdout.write(text)
-    else {
-      // The banner comes first, so that a program that waits for the ready line finds the banner there.
-      process.stderr.write(text)
-      process.stdout.write(readyLine(facts))
-    }
-    this.#warn()
-    this.#parts.log.release()
-    this.#fleet.announce()
-  }
-
-  #warn(): void {
-    const { config, unknown } = this.#first
-    const { log } = this.#parts
-    if (!isLoopback(config.host) && config.tls === null) {
-      const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
-      log.warn('plain_http_beyond_loopback', { host: config.host, fix })
-    }
-    if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
-    if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
   }
 
   /** Sets the certificates of the generations that fronts serve with. */
@@ -383,42 +318,6 @@ class NodeRun {
   #url(): string {
     const { host, port, tls } = this.#first.config
     return originAt(host, port, tls !== null)
-  }
-}
-
-/** Ends a start whose end was requested before it was over. */
-class EndedEarly extends Error {}
-
-/** The request to end the node; the first cause counts. */
-class EndRequest {
-  readonly requested: Promise<Ending>
-  /** Rejects with `EndedEarly` after the request. */
-  readonly rejected: Promise<never>
-  #isRequested = false
-  #ask: (ending: Ending) => void = () => undefined
-
-  constructor() {
-    this.requested = new Promise((resolve) => {
-      this.#ask = resolve
-    })
-    this.rejected = this.requested.then(({ why, isFailure }) => {
-      throw isFailure ? new StartRefused(why) : new EndedEarly()
-    })
-    // Only the start awaits this promise.
-    this.rejected.catch(() => undefined)
-  }
-
-  get isRequested(): boolean {
-    return this.#isRequested
-  }
-
-  ask(ending: Ending): void {
-    this.#isRequested = true
-    this.#ask(ending)
-  }
-
-  throwIfRequested(): void {
-    if (this.#isRequested) throw new EndedEarly()
   }
 }
 

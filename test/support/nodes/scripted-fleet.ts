@@ -1,4 +1,5 @@
-import { Fleet, type FleetChild } from '../../../src/server/supervisor/fleet/fleet.ts'
+import { Fleet } from '../../../src/server/supervisor/fleet/fleet.ts'
+import type { FleetChild } from '../../../src/server/supervisor/fleet/slots.ts'
 import type { ChildPart, Role } from '../../../src/server/supervisor/fleet/ipc.ts'
 import { keptLog } from '../log.ts'
 import type { Teardown } from '../teardown.ts'

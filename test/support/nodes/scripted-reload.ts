@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFrom, type Config } from '../../../src/server/config.ts'
 import type { Texts } from '../../../src/server/config/texts.ts'
-import type { RollInput } from '../../../src/server/supervisor/fleet/fleet.ts'
+import type { RollInput } from '../../../src/server/supervisor/fleet/slots.ts'
 import type { ChildPart } from '../../../src/server/supervisor/fleet/ipc.ts'
 import type { NodeGeneration } from '../../../src/server/supervisor/node-setup.ts'
 import type { ReloadRecord } from '../../../src/server/supervisor/reload-record.ts'

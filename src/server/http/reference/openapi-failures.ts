@@ -1,15 +1,27 @@
-import type { FailureName } from '../../../schemas/failures.ts'
+import { FAILURES, statusOf, type FailureName } from '../../../schemas/failures.ts'
+import { SCIM_CONTENT_TYPE } from '../../../schemas/scim/scim-errors.ts'
+import { isRateLimited, type AnyOperation } from '../../operations/define.ts'
+import { listedBy, statusLine } from '../reply/reply.ts'
+import { gatesOf } from './openapi-gates.ts'
+import { LIMIT_HEADERS } from './openapi-headers.ts'
+import { reference, type Json } from './openapi-json.ts'
+import { isRepeatable } from './openapi-parameters.ts'
 
-export const UPLOAD_FAILURES: readonly FailureName[] = [
+const UNAUTHORIZED: number = FAILURES.credentials_missing.status[0]
+const RATE_LIMITED: number = FAILURES.rate_limited.status[0]
+/** Statuses whose replies name the time of a retry. */
+const RETRIED: readonly number[] = [FAILURES.rate_limited.status[0], FAILURES.busy.status[0]]
+
+const UPLOAD_FAILURES: readonly FailureName[] = [
   'header_invalid',
   'file_too_large',
   'body_slow',
   'body_invalid',
 ]
-export const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
+const FORM_FAILURES: readonly FailureName[] = ['form_malformed', 'form_invalid', 'filename_invalid']
 
 /** Failures of the pipeline's stages for any operation, beside the operation's own. */
-export const STAGE_FAILURES: readonly FailureName[] = [
+const STAGE_FAILURES: readonly FailureName[] = [
   'credentials_missing',
   'key_unknown',
   'key_expired',
@@ -17,7 +29,7 @@ export const STAGE_FAILURES: readonly FailureName[] = [
   'wrong_key_kind',
   'internal',
 ]
-export const BODY_FAILURES: readonly FailureName[] = [
+const BODY_FAILURES: readonly FailureName[] = [
   'header_invalid',
   'content_type_unsupported',
   'body_malformed',
@@ -27,10 +39,68 @@ export const BODY_FAILURES: readonly FailureName[] = [
   'busy',
 ]
 
-export const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
+const IDEMPOTENCY_FAILURES: readonly FailureName[] = [
   'header_invalid',
   'idempotency_mismatch',
   'idempotency_running',
   'busy',
   'store_unavailable',
 ]
+
+/**
+ * Every listed status, 401 for every operation, and 400 for operations with a query (C2); each names its
+ * error types.
+ */
+export function failuresOf(operation: AnyOperation): Json {
+  const names = [
+    ...STAGE_FAILURES,
+    ...gatesOf(operation).map(({ failure }) => failure),
+    ...operation.failures,
+  ]
+  if (operation.input.body !== undefined) names.push(...BODY_FAILURES)
+  if (isRepeatable(operation)) names.push(...IDEMPOTENCY_FAILURES)
+  if (operation.idempotent === 'refused') names.push('header_invalid')
+  if (operation.success.content !== undefined) names.push('range_unsatisfiable')
+  if (operation.input.upload === 'whole') names.push('body_slow', 'body_invalid')
+  else if (operation.input.upload !== undefined) names.push(...UPLOAD_FAILURES)
+  if (operation.input.upload === 'form') names.push(...FORM_FAILURES)
+  if (operation.input.query !== undefined) names.push('query_invalid')
+  if (operation.input.params !== undefined) names.push('params_invalid')
+  if (isRateLimited(operation)) names.push('rate_limited')
+  const ofQuery = operation.input.query === undefined ? [] : FAILURES.query_invalid.status
+  const statuses = [...new Set([...listedBy(operation), UNAUTHORIZED, ...ofQuery])].sort(
+    (one, other) => one - other,
+  )
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const types = [...new Set(names)].filter((name) => statusOf(name, listedBy(operation)) === status)
+      return [status, failureOf(status, types, operation)]
+    }),
+  )
+}
+
+function failureOf(status: number, types: readonly FailureName[], operation: AnyOperation): Json {
+  const { success } = operation
+  const phrase = statusLine(status).slice(4)
+  return {
+    description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
+    headers: {
+      'x-request-id': { $ref: '#/components/headers/RequestId' },
+      ...(success.isRelayed === true && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
+      ...(types.some((name) => FAILURES[name].retry === 'no') && {
+        'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
+      }),
+      ...(types.includes('range_unsatisfiable') && {
+        'content-range': { $ref: '#/components/headers/ContentRange' },
+      }),
+      ...(status === RATE_LIMITED && LIMIT_HEADERS),
+      ...(RETRIED.includes(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
+    },
+    content: errorContent(operation),
+  }
+}
+
+function errorContent({ area, tellsAccount }: AnyOperation): Json {
+  if (area === 'scim') return { [SCIM_CONTENT_TYPE]: { schema: reference('ScimError') } }
+  return { 'application/json': { schema: reference(tellsAccount === true ? 'AccountError' : 'Error') } }
+}

@@ -1,4 +1,8 @@
 import type { TSchema } from 'typebox'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
+import { SESSION_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
+import type { AnyOperation } from '../../operations/define.ts'
+import { exampleOf, type Json } from './openapi-json.ts'
 
 /** Descriptions of parameters by name, for shapes without a description of their own. C39. */
 const BY_NAME: Readonly<Record<string, string>> = {
@@ -29,8 +33,87 @@ const BY_NAME: Readonly<Record<string, string>> = {
 /**
  * The description of a parameter as a member: that of its shape or of its name; empty when there is neither.
  */
-export function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
+function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
   const own: unknown = Reflect.get(schema, 'description')
   const description = typeof own === 'string' && own !== '' ? own : BY_NAME[name]
   return description === undefined ? {} : { description }
+}
+
+/** Request headers of every download, in their order. RFC 9110 §13, §14. */
+const CONTENT_HEADERS = ['range', 'if-range', 'if-none-match'] as const
+
+const HEADER_SHAPES: Readonly<Record<string, Json>> = {
+  'x-sluice-substitute': {
+    const: 'body',
+    description: 'Placeholders in the body, of up to 64 KiB, are replaced too.',
+  },
+  range: { type: 'string', description: 'One range of bytes, `bytes=0-99`; several are ignored.' },
+  'if-range': { type: 'string', description: 'An `ETag`: the range holds only for that content.' },
+  'if-match': { type: 'string', description: 'An `ETag`: 412 when the resource is another version by now.' },
+  'if-none-match': { type: 'string', description: 'An `ETag`: 304 when the content is still that one.' },
+  'anthropic-version': { type: 'string', description: "Answers in Anthropic's shape of a file." },
+  'anthropic-beta': { type: 'string', description: 'The same.' },
+  'user-agent': {
+    type: 'string',
+    description: "One that begins with `OpenAI/` gets OpenAI's shape of a file.",
+  },
+  'x-stainless-lang': {
+    type: 'string',
+    description: "As any header that begins with `x-stainless-`: OpenAI's shape of a file.",
+  },
+  'idempotency-key': {
+    type: 'string',
+    minLength: 1,
+    maxLength: IDEMPOTENCY_KEY_CHARS_MAX,
+    description: 'A repetition within a day gets the first answer again.',
+  },
+  'x-sluice-hops': {
+    type: 'string',
+    description: 'How many gateways the call came through; written by Sluice.',
+  },
+  'x-session-id': {
+    type: 'string',
+    maxLength: SESSION_ID_CHARS_MAX,
+    description: 'Groups calls; `session_id` of the body wins.',
+  },
+}
+
+/** Whether the operation takes an `Idempotency-Key`. C16. */
+export function isRepeatable({ idempotent }: AnyOperation): boolean {
+  return idempotent !== undefined && idempotent !== 'refused'
+}
+
+export function parametersOf(operation: AnyOperation): readonly Json[] {
+  const { input, success, example } = operation
+  const keyed = isRepeatable(operation) ? ['idempotency-key'] : []
+  const taken = [
+    ...(input.headers ?? []),
+    ...keyed,
+    ...(success.content === undefined ? [] : CONTENT_HEADERS),
+  ]
+  const examples = { ...(example.params as object | undefined), ...(example.query as object | undefined) }
+  return [
+    ...parametersIn('path', input.params, examples),
+    ...parametersIn('query', input.query, examples),
+    ...taken.map((name) => {
+      const schema = HEADER_SHAPES[name] ?? { type: 'string' }
+      return { name, in: 'header', required: false, ...parameterDescription(name, schema), schema }
+    }),
+  ]
+}
+
+function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, examples: Json): readonly Json[] {
+  // The type of the definitions guarantees that the inputs of a URL are objects.
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, member]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...parameterDescription(name, member),
+    schema: member,
+    ...exampleOf(examples[name]),
+  }))
 }

@@ -1,8 +1,7 @@
 import { FAILURES } from '../../../schemas/failures.ts'
 import { VideoEvent } from '../../../schemas/videos/videos.ts'
 import { statusLine } from '../reply/reply.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import type { Json } from './openapi-json.ts'
 
 const GONE: number = FAILURES.video_expired.status[0]
 

@@ -1,9 +1,18 @@
 import type { Log } from '../../ports/observe.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
-import type { Child } from './child.ts'
 import type { ChildPart, Role } from './ipc.ts'
 import type { ChildMetrics } from '../node-setup.ts'
+import { RetiredChildren } from './retired.ts'
 import { SilenceWatch } from './silence.ts'
+import {
+  inTurn,
+  isSamePlace,
+  isSpared,
+  threadsOf,
+  type FleetChild,
+  type RollInput,
+  type Slot,
+} from './slots.ts'
 import { CRASH_LOOP_EXITS, SpareFront } from './spare.ts'
 import { StartRefused } from '../start-refused.ts'
 
@@ -14,29 +23,6 @@ const FIRST_BACK_MS_MAX = 2_000
  * Decision.
  */
 const SPARE_AGAIN_MS = 2_000
-
-/** The part of a forked process that a fleet uses. */
-export type FleetChild = Pick<
-  Child,
-  | 'id'
-  | 'role'
-  | 'pid'
-  | 'ended'
-  | 'isGone'
-  | 'isReady'
-  | 'start'
-  | 'announce'
-  | 'scaled'
-  | 'drain'
-  | 'kill'
-  | 'snapshot'
-  | 'look'
-  | 'pulses'
-  | 'isDebugged'
-  | 'knownKeys'
-  | 'beginWith'
-  | 'sweep'
->
 
 export interface FleetOptions {
   readonly fork: (role: Role, isAhead: boolean) => FleetChild
@@ -57,30 +43,12 @@ export interface ChildLook {
   readonly reading: LiveReading | null
 }
 
-/** A place in the fleet with one serving child; replacements of the child wait for each other. */
-interface Slot {
-  part: ChildPart
-  current: FleetChild | null
-  work: Promise<void>
-}
-
-interface Retired {
-  readonly role: Role
-  readonly end: Promise<unknown>
-}
-
-export interface RollInput {
-  /** True: children whose part is unchanged in its work stay; only the number of the others changed. */
-  readonly isSparing?: boolean
-}
-
 /** The forked processes of a node: starts them, restarts dead ones, replaces them one by one, drains them. */
 export class Fleet {
   readonly #options: FleetOptions
   #slots: Slot[] = []
   readonly #alive = new Set<FleetChild>()
-  /** Replaced children that still finish their work. */
-  readonly #retired = new Set<Retired>()
+  readonly #retired: RetiredChildren
   readonly #spare: SpareFront<FleetChild>
   /** The restart of a front that died; settles in any case. */
   #comingBack: Promise<void> | null = null
@@ -92,7 +60,8 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options
     this.#silence = new SilenceWatch(options.log)
-    const { log, spareDelayMs } = options
+    const { log, spareDelayMs, retiredMsMax } = options
+    this.#retired = new RetiredChildren({ log, msMax: retiredMsMax, onEnd: () => this.#tellCount() })
     this.#spare = new SpareFront({
       fork: () => this.#fork('front', true),
       log,
@@ -148,7 +117,7 @@ export class Fleet {
     // The starts take the slots' turns, so that a roll during the start finds each slot occupied.
     await Promise.all(
       this.#slots.map((slot) =>
-        this.#inTurn(slot, async () => {
+        inTurn(slot, async () => {
           this.#occupy(slot, await this.#bringUp(slot.part))
         }),
       ),
@@ -170,7 +139,7 @@ export class Fleet {
    * when the node ends meanwhile.
    */
   async roll(parts: readonly ChildPart[], input: RollInput = {}): Promise<void> {
-    await this.#untilRoom(parts, input)
+    await this.#retired.untilRoom(() => this.#slots, parts, input)
     const added: Slot[] = []
     try {
       for (const part of parts) await this.#place(part, input, added)
@@ -188,7 +157,7 @@ export class Fleet {
   async #place(part: ChildPart, input: RollInput, added: Slot[]): Promise<void> {
     this.#throwIfEnding()
     const slot = this.#slots.find((one) => isSamePlace(one.part, part))
-    if (slot !== undefined) return this.#inTurn(slot, () => this.#renew(slot, part, input))
+    if (slot !== undefined) return inTurn(slot, () => this.#renew(slot, part, input))
     const child = await this.#bringUp(part)
     const next: Slot = { part, current: null, work: Promise.resolve() }
     this.#slots.push(next)
@@ -204,29 +173,6 @@ export class Fleet {
   #remove(slots: readonly Slot[]): void {
     this.#slots = this.#slots.filter((slot) => !slots.includes(slot))
     for (const slot of slots) this.#retire(slot)
-  }
-
-  /** Postgres has connections for two generations of the larger number of children. */
-  async #untilRoom(parts: readonly ChildPart[], input: RollInput): Promise<void> {
-    let isLogged = false
-    for (;;) {
-      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, parts, input))
-      if (crowded.length === 0) return
-      if (!isLogged) this.#options.log.info('roll_waits', { retired: crowded.length })
-      isLogged = true
-      await Promise.race(crowded.map(({ end }) => end))
-    }
-  }
-
-  #hasRoom(role: Role, parts: readonly ChildPart[], input: RollInput): boolean {
-    const slots = this.#slots.filter((slot) => slot.part.role === role)
-    const wanted = parts.filter((part) => part.role === role)
-    const replaced = slots.filter((slot) =>
-      wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, input)),
-    )
-    const retired = [...this.#retired].filter((one) => one.role === role)
-    const most = Math.max(slots.length, wanted.length)
-    return retired.length + replaced.length + most <= 2 * most
   }
 
   /**
@@ -294,23 +240,7 @@ export class Fleet {
   #retire(slot: Slot): void {
     const old = slot.current
     slot.current = null
-    if (old !== null) this.#drainReplaced(old)
-  }
-
-  #drainReplaced(child: FleetChild): void {
-    if (child.isGone) return
-    child.drain(true)
-    const timer = setTimeout(() => {
-      this.#options.log.warn('replaced_child_killed', { child: child.role, pid: child.pid })
-      child.kill()
-    }, this.#options.retiredMsMax)
-    const end = child.ended.then(() => {
-      clearTimeout(timer)
-      this.#retired.delete(retired)
-      this.#tellCount()
-    })
-    const retired: Retired = { role: child.role, end }
-    this.#retired.add(retired)
+    if (old !== null) this.#retired.drain(old)
   }
 
   /** A front has left: the serving fronts get their larger shares now, not at their next heartbeat. */
@@ -372,7 +302,7 @@ export class Fleet {
       this.#restarts++
       const place = { child: slot.part.role, slot: slot.part.slot }
       this.#options.log.error('child_ended', { ...place, pid: child.pid, how })
-      void this.#inTurn(slot, () => this.#restart(slot))
+      void inTurn(slot, () => this.#restart(slot))
     })
   }
 
@@ -404,7 +334,7 @@ export class Fleet {
     try {
       const child = await this.#bringBack(slot.part)
       // A roll to fewer fronts may have removed the slot meanwhile.
-      if (!this.#slots.includes(slot)) return this.#drainReplaced(child)
+      if (!this.#slots.includes(slot)) return this.#retired.drain(child)
       this.#occupy(slot, child)
       this.#spare.keep(SPARE_AGAIN_MS)
       const place = { child: slot.part.role, slot: slot.part.slot }
@@ -418,23 +348,4 @@ export class Fleet {
   #isServing({ current }: Slot): boolean {
     return current?.isReady === true && !this.#silence.isSilent(current)
   }
-
-  /** A restart and a replacement of one slot never run at the same time. */
-  #inTurn(slot: Slot, step: () => Promise<void>): Promise<void> {
-    const turn = slot.work.then(step)
-    slot.work = turn.catch(() => undefined)
-    return turn
-  }
-}
-
-function isSamePlace(one: ChildPart, other: ChildPart): boolean {
-  return one.role === other.role && one.slot === other.slot
-}
-
-function isSpared({ part }: Slot, next: ChildPart, { isSparing = false }: RollInput): boolean {
-  return isSparing && part.sessionThreads === next.sessionThreads
-}
-
-function threadsOf(slots: readonly Slot[]): number {
-  return slots.reduce((sum, { part }) => sum + part.sessionThreads, 0)
 }

@@ -1,0 +1,53 @@
+import type { Timers } from '../timers.ts'
+import { Discard } from './discard.ts'
+
+/**
+ * The rest of a body that an answer refused, and the end of its connection: closing the connection on a
+ * client that still sends would destroy the answer.
+ */
+export class RefusedBody {
+  readonly #timers: Pick<Timers, 'start'>
+  readonly #bytesMax: number
+  readonly #guard: (act: () => void) => void
+  #discard: Discard | null = null
+  #isReadAway = false
+  /** Closes the connection of a written answer, once the rest of the body was dropped up to its limit. */
+  #close: (() => void) | null = null
+
+  /** @param bytesMax bytes that are dropped before the connection is closed */
+  constructor(timers: Pick<Timers, 'start'>, bytesMax: number, guard: (act: () => void) => void) {
+    this.#timers = timers
+    this.#bytesMax = bytesMax
+    this.#guard = guard
+  }
+
+  chunk(bytes: number, isLast: boolean): void {
+    this.#discard?.chunk(bytes, isLast)
+  }
+
+  /** @param isReceiving the rest of the body is still on its way, and is dropped first */
+  closeAfter(close: () => void, isReceiving: boolean): void {
+    this.#close = close
+    if (isReceiving) this.readAway()
+    else this.#closeSoon()
+  }
+
+  /** Begins when the answer is known, since bytes that arrive before the answer is written count too. */
+  readAway(): void {
+    if (this.#isReadAway) return this.#closeSoon()
+    this.#discard ??= new Discard(this.#timers, this.#bytesMax, () => {
+      this.#discard = null
+      this.#isReadAway = true
+      this.#closeSoon()
+    })
+  }
+
+  stop(): void {
+    this.#discard?.stop()
+  }
+
+  /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
+  #closeSoon(): void {
+    setImmediate(() => this.#guard(() => this.#close?.()))
+  }
+}

@@ -1,0 +1,103 @@
+import { REPLY_BEAT_MS, UNREAD_MS } from '../../../schemas/limits/limits.ts'
+import type { WireResponse } from '../reply/wire.ts'
+import type { Timer, Timers } from '../timers.ts'
+
+/** The part of an exchange that the reading of its connection uses. */
+export interface ReadExchange extends Pick<Timers, 'start'> {
+  /** True once the client left or was answered. */
+  readonly isOver: boolean
+  /** The whole request has arrived. */
+  readonly isWhole: boolean
+  awaitAnswer(): void
+}
+
+/** When the front reads the connection of one exchange, and when it pauses reading. */
+export class SocketReading {
+  readonly #exchange: ReadExchange
+  /** Null once the exchange no longer owns the response. */
+  #res: WireResponse | null
+  #isPaused = false
+  /** Runs while the front does not read a connection with an open answer, and ends this pause. */
+  #unread: Timer | null = null
+  /** The call in progress costs money: the connection is not read before the answer. */
+  #isHeld = false
+
+  constructor(res: WireResponse, exchange: ReadExchange) {
+    this.#res = res
+    this.#exchange = exchange
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#res?.pause()
+  }
+
+  /**
+   * Resumes only a paused socket, and pauses it once more for that: the library stops reading for good when a
+   * socket is resumed that is not paused.
+   */
+  resume(): void {
+    if (this.#isPaused) this.beat()
+    this.#isPaused = false
+  }
+
+  /** Pauses and resumes, which shows the library that the connection is in use. */
+  beat(): void {
+    this.#res?.pause()
+    this.#res?.resume()
+  }
+
+  /** When the socket takes only a part of a write, the library resumes reading a paused request. */
+  wrote(): void {
+    if (this.#isPaused) this.#res?.pause()
+  }
+
+  /**
+   * The library cuts a connection when a request arrives while another one has no answer. So the connection
+   * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
+   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only. C24. Called
+   * after the read: a request pipelined in the same read cannot be held back.
+   */
+  holdNext(): void {
+    if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused) return
+    this.pause()
+    if (!this.#isHeld) this.#unread = this.#exchange.start(UNREAD_MS, () => this.#readNext())
+  }
+
+  /**
+   * The library cuts a resumed connection that sends nothing for 10 s, although the client waits for its
+   * answer: the beat prevents this.
+   */
+  #readNext(): void {
+    this.#unread?.stop()
+    this.#unread = null
+    if (this.#exchange.isOver || !this.#exchange.isWhole) return
+    if (this.#isPaused) this.resume()
+    else this.beat()
+    this.#unread = this.#exchange.start(REPLY_BEAT_MS, () => this.#readNext())
+  }
+
+  /**
+   * @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters
+   * again
+   */
+  hold(isHeld: boolean): void {
+    if (isHeld === this.#isHeld) return
+    this.#isHeld = isHeld
+    if (!isHeld) return this.#readNext()
+    this.#unread?.stop()
+    this.#unread = null
+    if (!this.#isPaused) this.#exchange.awaitAnswer()
+  }
+
+  /** The answer begins, or the client left: no pause ends by time any more. */
+  stopTimer(): void {
+    this.#unread?.stop()
+  }
+
+  /** The exchange gives the response up. */
+  end(): void {
+    this.#res = null
+    this.stopTimer()
+  }
+}

@@ -1,0 +1,26 @@
+import type { FailureName } from '../../../schemas/failures.ts'
+import { scopesText } from '../../../schemas/keys/scopes.ts'
+import type { AnyOperation } from '../../operations/define.ts'
+
+interface Gate {
+  readonly failure: FailureName
+  readonly text: string
+}
+
+/** The conditions on a workspace and on the hostname, beside the kind of the key. */
+export function gatesOf({ access }: AnyOperation): readonly Gate[] {
+  const gates: Gate[] = []
+  const { keyScopes = [] } = access
+  if (keyScopes.length > 0)
+    gates.push({
+      failure: 'scope_missing',
+      text: `An inference or intern key that has \`scopes\` needs ${scopesText(keyScopes)}.`,
+    })
+  if (access.isOfProgramme === true)
+    gates.push({ failure: 'programme_closed', text: 'The workspace must be in the programme.' })
+  if (access.refusesRegional === true)
+    gates.push({ failure: 'regional_refused', text: 'Regional hostnames do not serve it.' })
+  if (access.writesVault === true)
+    gates.push({ failure: 'vault_writes_disabled', text: "The workspace's vault writes must be enabled." })
+  return gates
+}

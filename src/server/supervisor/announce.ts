@@ -1,0 +1,71 @@
+import { hostForUrl, isLoopback } from '../../schemas/values/origins.ts'
+import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
+import type { DataDirectory } from './data-directory/data-directory.ts'
+import { countsOf } from './fleet/scaling.ts'
+import type { NodeGeneration, NodeSetup, PreparedFiles } from './node-setup.ts'
+import type { Services } from './services.ts'
+import { VERSION } from './version.ts'
+
+export interface AnnounceInput {
+  readonly data: DataDirectory
+  readonly services: Services
+  readonly keys: BannerKeys
+  readonly files: PreparedFiles
+  readonly degraded: ReadyFacts['degraded']
+  readonly url: string
+  readonly log: NodeSetup['log']
+}
+
+/**
+ * Publishes a node that serves: in its data directory, by the banner and by the ready line; releases its log.
+ */
+export function announce(generation: NodeGeneration, input: AnnounceInput): void {
+  const { data, services, keys, files, degraded, url, log } = input
+  const { config } = generation
+  const adminUrl = `http://${hostForUrl(config.adminHost)}:${config.adminPort}`
+  data.publish({
+    databaseUrl: services.databaseUrl,
+    redis: services.redis,
+    url,
+    adminUrl,
+    scalesBy: 'SIGUSR2',
+  })
+  const facts: ReadyFacts = {
+    url,
+    docs_url: `${url}/docs`,
+    admin_url: adminUrl,
+    ...countsOf(generation),
+    postgres: services.postgres,
+    redis: services.redisMode,
+    objects: files.place,
+    degraded,
+    version: VERSION,
+  }
+  const isTerminal = process.stdout.isTTY
+  const text = banner({
+    facts,
+    configuredWorkers: config.workers,
+    keys,
+    certFile: config.tls?.certFile ?? null,
+    rootKeyFile: files.madeRootKey,
+    hasColour: isTerminal,
+  })
+  // For machines stdout contains only JSON; the banner then goes to stderr, where people look for it.
+  if (isTerminal) process.stdout.write(text)
+  else {
+    // The banner comes first, so that a program that waits for the ready line finds the banner there.
+    process.stderr.write(text)
+    process.stdout.write(readyLine(facts))
+  }
+  warn(generation, log)
+  log.release()
+}
+
+function warn({ config, unknown }: NodeGeneration, log: NodeSetup['log']): void {
+  if (!isLoopback(config.host) && config.tls === null) {
+    const fix = 'set SLUICE_TLS_CERT and SLUICE_TLS_KEY, or put a TLS proxy in front'
+    log.warn('plain_http_beyond_loopback', { host: config.host, fix })
+  }
+  if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
+  if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
+}

@@ -1,0 +1,43 @@
+import { StartRefused } from './start-refused.ts'
+
+/** Why a node ends: by a signal, or because it cannot go on. */
+interface Ending {
+  readonly why: string
+  readonly isFailure: boolean
+}
+
+/** Ends a start whose end was requested before it was over. */
+export class EndedEarly extends Error {}
+
+/** The request to end the node; the first cause counts. */
+export class EndRequest {
+  readonly requested: Promise<Ending>
+  /** Rejects with `EndedEarly` after the request. */
+  readonly rejected: Promise<never>
+  #isRequested = false
+  #ask: (ending: Ending) => void = () => undefined
+
+  constructor() {
+    this.requested = new Promise((resolve) => {
+      this.#ask = resolve
+    })
+    this.rejected = this.requested.then(({ why, isFailure }) => {
+      throw isFailure ? new StartRefused(why) : new EndedEarly()
+    })
+    // Only the start awaits this promise.
+    this.rejected.catch(() => undefined)
+  }
+
+  get isRequested(): boolean {
+    return this.#isRequested
+  }
+
+  ask(ending: Ending): void {
+    this.#isRequested = true
+    this.#ask(ending)
+  }
+
+  throwIfRequested(): void {
+    if (this.#isRequested) throw new EndedEarly()
+  }
+}

@@ -1,0 +1,69 @@
+import type { Log } from '../../ports/observe.ts'
+import type { ChildPart, Role } from './ipc.ts'
+import { isSamePlace, isSpared, type FleetChild, type RollInput, type Slot } from './slots.ts'
+
+interface Retired {
+  readonly role: Role
+  readonly end: Promise<unknown>
+}
+
+export interface RetiredOptions {
+  readonly log: Log
+  /** Milliseconds after which a replaced child that has not ended is killed. */
+  readonly msMax: number
+  /** Called when a replaced child has ended. */
+  readonly onEnd: () => void
+}
+
+/** Replaced children that still finish their work. */
+export class RetiredChildren {
+  readonly #options: RetiredOptions
+  readonly #retired = new Set<Retired>()
+
+  constructor(options: RetiredOptions) {
+    this.#options = options
+  }
+
+  drain(child: FleetChild): void {
+    if (child.isGone) return
+    child.drain(true)
+    const timer = setTimeout(() => {
+      this.#options.log.warn('replaced_child_killed', { child: child.role, pid: child.pid })
+      child.kill()
+    }, this.#options.msMax)
+    const end = child.ended.then(() => {
+      clearTimeout(timer)
+      this.#retired.delete(retired)
+      this.#options.onEnd()
+    })
+    const retired: Retired = { role: child.role, end }
+    this.#retired.add(retired)
+  }
+
+  /** Postgres has connections for two generations of the larger number of children. */
+  async untilRoom(
+    slots: () => readonly Slot[],
+    parts: readonly ChildPart[],
+    input: RollInput,
+  ): Promise<void> {
+    let isLogged = false
+    for (;;) {
+      const crowded = [...this.#retired].filter(({ role }) => !this.#hasRoom(role, slots(), parts, input))
+      if (crowded.length === 0) return
+      if (!isLogged) this.#options.log.info('roll_waits', { retired: crowded.length })
+      isLogged = true
+      await Promise.race(crowded.map(({ end }) => end))
+    }
+  }
+
+  #hasRoom(role: Role, all: readonly Slot[], parts: readonly ChildPart[], input: RollInput): boolean {
+    const slots = all.filter((slot) => slot.part.role === role)
+    const wanted = parts.filter((part) => part.role === role)
+    const replaced = slots.filter((slot) =>
+      wanted.some((part) => isSamePlace(part, slot.part) && !isSpared(slot, part, input)),
+    )
+    const retired = [...this.#retired].filter((one) => one.role === role)
+    const most = Math.max(slots.length, wanted.length)
+    return retired.length + replaced.length + most <= 2 * most
+  }
+}
