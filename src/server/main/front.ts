@@ -2,10 +2,8 @@ import { BROADCAST_POST_MS_MAX, DRAIN_MS, REPLACED_FRONT_MS } from '../../schema
 import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
-import { loadCatalogue } from '../catalogue/load.ts'
-import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
 import type { Config } from '../config.ts'
-import { compile, startHttp, type HttpFront } from '../http/front.ts'
+import { compile, startHttp, type HttpFront, type HttpOptions } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
 import { watchBreakers } from '../observe/breaker-metrics.ts'
@@ -21,29 +19,21 @@ import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../redis/hints.ts'
 import { openState, type State } from '../redis/open.ts'
 import { openRateAuthority } from '../redis/rates.ts'
-import { openApiKeys } from '../store/keys/api-key-management.ts'
 import { openKeyStore } from '../store/keys/api-keys.ts'
 import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { enrol, startHeartbeat, type Heartbeat } from '../store/nodes/fronts.ts'
 import { openStore, type Store } from '../store/base/open.ts'
-import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { FRONT_POOL_MAX, KEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
-import { createEmbedder } from '../upstream/embeddings/embedder.ts'
-import { openBudgetPorts } from './budgets.ts'
-import { childLog, configOf, credentialsOf, stateAddress } from './child.ts'
-import { openDirectoryPorts } from './scim.ts'
+import { catalogueOf } from './child-catalogue.ts'
+import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openAccess } from './front-keys.ts'
-import { openFilePorts, rootKeysOf, type FileServices } from './files.ts'
-import { openMoneyPorts } from './money.ts'
-import { openPresetPorts } from './presets.ts'
-import { openPrivateEndpointPorts } from './endpoints.ts'
-import { openVaultPorts } from './vault.ts'
-import { openVideoPorts } from './videos.ts'
+import { openFrontPorts } from './front-ports.ts'
+import { rootKeysOf, type FileServices } from './files.ts'
 
 /** Short-job threads of each lane of a front. Design §2. */
 const SHORT_THREADS = 1
@@ -65,10 +55,8 @@ const compiled = compile(OPERATIONS)
 /** Builds every part of a front, warms the front up, and serves until the supervisor ends it. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
   const config = configOf(part)
-  const credentials = credentialsOf(part)
   const log = childLog(part, channel)
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
+  const catalogue = catalogueOf(config)
   const metrics = createMetrics(part.slot)
   const { store, keyLane } = openStores(config, part)
   const state = openState({ ...stateAddress(part.redis), log })
@@ -86,35 +74,17 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     log,
   })
   const pools = openFrontPools(part, log)
-  const { jobs } = pools
   const egress = openGate(config, adminPorts)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
-  const now = (): number => performance.now()
-  const meters = metrics
-  const random = Math.random
-  const embedder = createEmbedder({ egress, jobs, credentials, log, meters, now, random })
   const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
-  const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
-  const apiKeys = openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm })
-  const [{ releases }, { catalogue }] = [vault.ports, loaded]
-  const shared = { store, egress, catalogue, releases }
-  const fileParts = await openFilePorts(config, {
-    ...shared,
-    frontId: part.id,
-    sessions: pools.sessions,
-    rootKeys,
-  })
-  const money = openMoneyPorts(config, {
-    part,
-    store,
-    feed,
-    fronts: heartbeat,
+  const opened = { part, store, state, hints, feed, fronts: heartbeat, rootKeys, pools, egress, catalogue }
+  const { ports, embedder, files, writers } = await openFrontPorts(config, {
+    ...opened,
+    observer,
     metrics,
     log,
     fenced: () => void drain(false),
   })
-  const privateParts = openPrivateEndpointPorts(config, { ...shared, hints, feed, jobs })
-  const videos = openVideoPorts(config, { store, state, log, credentials })
   // Before a front takes a call it knows the epoch and has its row in Postgres, or knows that the store is
   // away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
@@ -122,46 +92,28 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     { keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
     { channel, log },
   )
-  const http = await startHttp({
-    host: config.host,
-    port: config.port,
-    tls: config.tls,
-    operations: OPERATIONS,
-    compiled,
-    corsOrigins: config.corsOrigins,
-    regionalHosts: config.regionalHosts,
-    access,
-    admission: createAdmission({ authority, fronts: heartbeat, now, meters: metrics }),
-    jobs,
-    ports: {
-      models: loaded.catalogue,
-      embedder,
-      egress,
-      observer,
-      apiKeys,
-      spend: money.spend,
-      ...fileParts.ports,
-      ...vault.ports,
-      ...privateParts,
-      ...openBudgetPorts({ store, hints }),
-      workspaces: openWorkspaces(store, hints.publish),
-      ...openDirectoryPorts(store),
-      ...videos.ports,
-      ...openPresetPorts(config, { store, hints, feed }),
-    },
-    observer,
-  })
-  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: fileParts.intake, embedder })
+  const now = (): number => performance.now()
+  const admission = createAdmission({ authority, fronts: heartbeat, now, meters: metrics })
+  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer })
+  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, embedder })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
     drainFront(http, isReplaced)
       // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
       // front. The audit events of the front must be written before that too.
-      .then(() => closeAll([heartbeat, adminPorts, vault, money, videos]))
-      .then(() => closeAll([feed, hints, state, fileParts, pools, egress, broadcast, tracer, store, keyLane]))
+      .then(() => closeAll([heartbeat, adminPorts, ...writers]))
+      .then(() => closeAll([feed, hints, state, files, pools, egress, broadcast, tracer, store, keyLane]))
       .finally(() => process.exit(0))
   channel.onDrain((isReplaced) => void drain(isReplaced))
-  begin(channel, pools, [store, keyLane, fileParts])
+  begin(channel, pools, [store, keyLane, files])
+}
+
+/** Takes the calls of the public port. */
+function listen(
+  { host, port, tls, corsOrigins, regionalHosts }: Config,
+  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'>,
+): Promise<HttpFront> {
+  return startHttp({ host, port, tls, corsOrigins, regionalHosts, operations: OPERATIONS, compiled, ...deps })
 }
 
 /** Keys are loaded on connections of their own, so that a flood of unknown keys leaves the others free. */

@@ -1,18 +1,19 @@
 import { VIDEO_EXPIRE_MS } from '../../schemas/videos/video-limits.ts'
 import { createIntake } from '../../workers/sessions/intake.ts'
-import { openPools } from '../../workers/pool.ts'
-import { loadCatalogue } from '../catalogue/load.ts'
-import { SHIPPED_CATALOGUE } from '../catalogue/shipped.ts'
+import { openPools, type Pools } from '../../workers/pool.ts'
+import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { createVideoMeters, watchHeldVideos } from '../observe/video-metrics.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
+import type { SecretReleases } from '../ports/vault/vault.ts'
+import type { VideoWork } from '../ports/videos/video-work.ts'
 import type { Log } from '../ports/observe.ts'
 import type { RetentionMeters } from '../ports/operator/retention.ts'
 import type { Storage } from '../ports/files/storage.ts'
 import { repeat } from '../runner/repeat.ts'
-import { openVideoEngine } from '../runner/videos/engine.ts'
+import { openVideoEngine, type VideoEngine } from '../runner/videos/engine.ts'
 import { expireClips } from '../runner/videos/expire-clips.ts'
 import { publishHint } from '../redis/hints.ts'
 import type { State } from '../redis/open.ts'
@@ -20,12 +21,13 @@ import { openPollBudget } from '../redis/poll-budget.ts'
 import { openRateAuthority } from '../redis/rates.ts'
 import type { RunningVideoViews } from '../redis/video-views.ts'
 import type { Store } from '../store/base/open.ts'
-import { startRunnerHeartbeat } from '../store/nodes/runners.ts'
+import { startRunnerHeartbeat, type RunnerHeartbeat } from '../store/nodes/runners.ts'
 import { openVideoWork } from '../store/videos/work.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { createVideoClips } from '../files/clips.ts'
 import { createVideoProviders } from '../upstream/videos/video-providers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
+import { catalogueOf } from './child-catalogue.ts'
 import { credentialsOf } from './child.ts'
 import { openVaultPorts } from './vault.ts'
 import { endsOf } from './videos.ts'
@@ -52,20 +54,9 @@ const SHORT_JOBS_WAITING_MAX = 256
  * @returns a function that ends the work, to be called before the gate and the stores are closed
  */
 export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) => Promise<void> {
-  const { part, store, state, views, storage, egress, rootKeys, keyRing, log, metrics, retention } = deps
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile: config.catalogFile })
-  if (!loaded.ok) throw new Error(`the catalogue has ${loaded.problems.length} mistakes`)
-  const { catalogue } = loaded
-  const pools = openPools({
-    shortThreads: 1,
-    sessionThreads: part.sessionThreads,
-    queueMax: SHORT_JOBS_WAITING_MAX,
-    isBackground: true,
-    log,
-  })
-  const { sessions, jobs } = pools
-  // Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that.
-  const opening = openPools({ shortThreads: 1, sessionThreads: 0, queueMax: SHORT_JOBS_WAITING_MAX, log })
+  const { part, store, state, storage, rootKeys, log, metrics } = deps
+  const catalogue = catalogueOf(config)
+  const { pools, opening } = openThreads(part, log)
   const vault = openVaultPorts({
     store,
     rootKeys,
@@ -73,10 +64,52 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
     log,
     publish: (change) => publishHint(state, change),
   })
-  const now = (): number => performance.now()
   const heartbeat = startRunnerHeartbeat({ runnerId: part.id, store, log })
   const work = openVideoWork(store, endsOf(config, log))
-  const engine = openVideoEngine({
+  const { releases } = vault.ports
+  const engine = engineOf(deps, { catalogue, pools, releases, heartbeat, work })
+  watchHeldVideos(metrics.registry, () => engine.held)
+  metrics.live.add({ heldVideos: () => engine.held })
+  metrics.watch({ shortJobsWaiting: () => pools.shortJobsWaiting + opening.shortJobsWaiting })
+  const stopRefreshing = state.onChange((isReachable) => {
+    if (isReachable) engine.refreshViews()
+  })
+  const stopExpiry = startExpiry(work, storage, deps)
+  return async (endMsMax) => {
+    stopRefreshing()
+    await Promise.all([engine.close(endMsMax), stopExpiry()])
+    await Promise.all([heartbeat.close(), vault.close()])
+    await Promise.all([pools.close(), opening.close()])
+  }
+}
+
+interface Threads {
+  readonly pools: Pools
+  readonly opening: Pools
+}
+
+/** Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that. */
+function openThreads({ sessionThreads }: StartedPart, log: Log): Threads {
+  const queueMax = SHORT_JOBS_WAITING_MAX
+  return {
+    pools: openPools({ shortThreads: 1, sessionThreads, queueMax, isBackground: true, log }),
+    opening: openPools({ shortThreads: 1, sessionThreads: 0, queueMax, log }),
+  }
+}
+
+interface EngineInput extends Pick<Threads, 'pools'> {
+  readonly catalogue: LoadedCatalogue['catalogue']
+  readonly releases: SecretReleases
+  readonly heartbeat: RunnerHeartbeat
+  readonly work: VideoWork
+}
+
+function engineOf(deps: RunnerVideoDeps, input: EngineInput): VideoEngine {
+  const { part, state, views, storage, egress, keyRing, log, metrics } = deps
+  const { catalogue, releases, heartbeat, work } = input
+  const { sessions, jobs } = input.pools
+  const now = (): number => performance.now()
+  return openVideoEngine({
     work,
     views,
     log,
@@ -85,7 +118,7 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
       egress,
       jobs,
       credentials: credentialsOf(part),
-      releases: vault.ports.releases,
+      releases,
       now,
     }),
     clips: createVideoClips({
@@ -101,14 +134,16 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
     clock: { now, after },
     random: Math.random,
   })
-  watchHeldVideos(metrics.registry, () => engine.held)
-  metrics.live.add({ heldVideos: () => engine.held })
-  metrics.watch({ shortJobsWaiting: () => pools.shortJobsWaiting + opening.shortJobsWaiting })
-  const stopRefreshing = state.onChange((isReachable) => {
-    if (isReachable) engine.refreshViews()
-  })
+}
+
+/** Removes clips whose time is over. @returns a function that ends the removal */
+function startExpiry(
+  work: VideoWork,
+  storage: Storage,
+  { retention, log }: Pick<RunnerVideoDeps, 'retention' | 'log'>,
+): () => Promise<void> {
   let isEnding = false
-  const stopExpiry = repeat(
+  const stop = repeat(
     {
       name: 'video.expired',
       everyMs: VIDEO_EXPIRE_MS,
@@ -120,12 +155,9 @@ export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: n
     },
     { log, random: Math.random },
   )
-  return async (endMsMax) => {
+  return () => {
     isEnding = true
-    stopRefreshing()
-    await Promise.all([engine.close(endMsMax), stopExpiry()])
-    await Promise.all([heartbeat.close(), vault.close()])
-    await Promise.all([pools.close(), opening.close()])
+    return stop()
   }
 }
 

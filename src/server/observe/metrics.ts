@@ -69,6 +69,43 @@ const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
  */
 export function createMetrics(front: number | null = null): Metrics {
   const registry = new Registry()
+  const { calls, upstream, lookups, decisions, unpriced, traces } = talliesOf(registry)
+  const { duration, overhead, attempts } = durationsOf(registry)
+  const live = new LiveReader({ calls, durations: duration })
+  live.attempts(upstream, ({ outcome = '' }) => isOurs(outcome))
+  const watched = watchReadings(registry)
+  live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
+  const stopWatching = watchProcess(registry, front)
+  return {
+    registry,
+    live,
+    call(operation, { status, failure, durationMs, overheadMs }) {
+      calls.add(1, operation, String(status), failure ?? '')
+      duration.observe(operation, durationMs / 1000)
+      overhead.observe(operation, overheadMs / 1000)
+    },
+    upstream(provider, outcome, durationMs) {
+      upstream.add(1, provider, outcome)
+      attempts.observe(provider, durationMs / 1000)
+    },
+    keyLookup(source) {
+      lookups[source].count += 1
+    },
+    rateDecision(decision, source) {
+      decisions[decision][source].count += 1
+    },
+    unpriced: (operation, provider) => unpriced.add(1, operation, provider),
+    broadcast: (outcome, count) => traces.add(count, outcome),
+    watch: (gauges) => void watched.push(gauges),
+    snapshot: () => registry.getMetricsAsJSON(),
+    close() {
+      stopWatching()
+      live.close()
+    },
+  }
+}
+
+function talliesOf(registry: Registry) {
   const calls = new Tally(registry, 'sluice_requests_total', 'Finished calls.', [
     'operation',
     'status',
@@ -114,51 +151,21 @@ export function createMetrics(front: number | null = null): Metrics {
     'Trace objects by what became of them.',
     ['outcome'],
   )
+  return { calls, upstream, lookups, decisions, unpriced, traces }
+}
+
+function durationsOf(registry: Registry) {
   const ofCalls = (name: string, help: string, bounds: readonly number[]) =>
     new Durations(registry, { name, help, label: 'operation', bounds })
-  const duration = ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS)
-  const overhead = ofCalls(
-    'sluice_overhead_seconds',
-    'Duration of calls less their provider.',
-    OVERHEAD_BUCKETS,
-  )
-  const attempts = new Durations(registry, {
-    name: 'sluice_upstream_seconds',
-    help: 'Duration of attempts at providers.',
-    label: 'provider',
-    bounds: CALL_BUCKETS,
-  })
-  const live = new LiveReader({ calls, durations: duration })
-  live.attempts(upstream, ({ outcome = '' }) => isOurs(outcome))
-  const watched = watchReadings(registry)
-  live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
-  const stopWatching = watchProcess(registry, front)
   return {
-    registry,
-    live,
-    call(operation, { status, failure, durationMs, overheadMs }) {
-      calls.add(1, operation, String(status), failure ?? '')
-      duration.observe(operation, durationMs / 1000)
-      overhead.observe(operation, overheadMs / 1000)
-    },
-    upstream(provider, outcome, durationMs) {
-      upstream.add(1, provider, outcome)
-      attempts.observe(provider, durationMs / 1000)
-    },
-    keyLookup(source) {
-      lookups[source].count += 1
-    },
-    rateDecision(decision, source) {
-      decisions[decision][source].count += 1
-    },
-    unpriced: (operation, provider) => unpriced.add(1, operation, provider),
-    broadcast: (outcome, count) => traces.add(count, outcome),
-    watch: (gauges) => void watched.push(gauges),
-    snapshot: () => registry.getMetricsAsJSON(),
-    close() {
-      stopWatching()
-      live.close()
-    },
+    duration: ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS),
+    overhead: ofCalls('sluice_overhead_seconds', 'Duration of calls less their provider.', OVERHEAD_BUCKETS),
+    attempts: new Durations(registry, {
+      name: 'sluice_upstream_seconds',
+      help: 'Duration of attempts at providers.',
+      label: 'provider',
+      bounds: CALL_BUCKETS,
+    }),
   }
 }
 

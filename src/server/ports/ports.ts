@@ -26,7 +26,7 @@ import type { VideoJobs } from './videos/videos.ts'
 import type { ScimAnswers, ScimGroups, ScimUsers } from './scim/scim.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
-/** Everything that an operation may use; `main/front.ts` builds one for each front. */
+/** Everything that an operation may use; `main/front-ports.ts` builds one for each front. */
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder

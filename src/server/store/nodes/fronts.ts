@@ -42,16 +42,7 @@ const ENROL_TRIES = 3
  * fronts.
  */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const {
-    frontId,
-    store,
-    feed,
-    node,
-    adminPort = null,
-    rootKeyId = () => null,
-    log,
-    everyMs = HEARTBEAT_MS,
-  } = options
+  const { frontId, store, feed, log, everyMs = HEARTBEAT_MS } = options
   let { connections } = options
   let liveFronts = 1
   let beating: Promise<void> | null = null
@@ -62,18 +53,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const report = async (): Promise<void> => {
     const { epoch } = feed
     try {
-      const [row] = await store.within(
-        BEAT_MS_MAX,
-        (sql) => sql<{ count: number }[]>`
-        WITH beat AS (
-          INSERT INTO fronts (id, node, connections, epoch, root_key_id, admin_port, heartbeat_at)
-          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
-          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
-            heartbeat_at = excluded.heartbeat_at)
-        SELECT count(*)::int AS count FROM fronts
-        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
-      )
-      liveFronts = 1 + (row?.count ?? 0)
+      liveFronts = 1 + (await writeBeat(options, connections, epoch))
       reported = epoch
       isAway = false
     } catch (problem) {
@@ -122,6 +102,23 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
       await removeFront(store, frontId).catch(() => {})
     },
   }
+}
+
+/** Writes the front's row. @returns the number of other live fronts */
+async function writeBeat(options: HeartbeatOptions, connections: number, epoch: number): Promise<number> {
+  const { frontId, store, node, adminPort = null, rootKeyId = () => null } = options
+  const [row] = await store.within(
+    BEAT_MS_MAX,
+    (sql) => sql<{ count: number }[]>`
+        WITH beat AS (
+          INSERT INTO fronts (id, node, connections, epoch, root_key_id, admin_port, heartbeat_at)
+          VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
+            heartbeat_at = excluded.heartbeat_at)
+        SELECT count(*)::int AS count FROM fronts
+        WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
+  )
+  return row?.count ?? 0
 }
 
 /**

@@ -1,0 +1,95 @@
+import type { Pools } from '../../workers/pool.ts'
+import type { LoadedCatalogue } from '../catalogue/load.ts'
+import type { Config } from '../config.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Egress } from '../ports/egress/egress.ts'
+import type { EpochFeed, Hints } from '../ports/keys/keys.ts'
+import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import type { State } from '../redis/open.ts'
+import { openApiKeys } from '../store/keys/api-key-management.ts'
+import type { Store } from '../store/base/open.ts'
+import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
+import type { StartedPart } from '../supervisor/fleet/ipc.ts'
+import { createEmbedder } from '../upstream/embeddings/embedder.ts'
+import type { RootKeys } from '../vault/root-keys.ts'
+import { openBudgetPorts } from './budgets.ts'
+import { credentialsOf } from './child.ts'
+import { openPrivateEndpointPorts } from './endpoints.ts'
+import { openFilePorts, type FileServices } from './files.ts'
+import { openMoneyPorts } from './money.ts'
+import { openPresetPorts } from './presets.ts'
+import { openDirectoryPorts } from './scim.ts'
+import { openVaultPorts } from './vault.ts'
+import { openVideoPorts } from './videos.ts'
+
+export interface FrontPortDeps {
+  readonly part: StartedPart
+  readonly store: Store
+  readonly state: State
+  readonly hints: Hints
+  readonly feed: EpochFeed
+  readonly fronts: FrontCount
+  readonly rootKeys: RootKeys
+  readonly pools: Pools
+  readonly egress: Egress
+  readonly catalogue: LoadedCatalogue['catalogue']
+  readonly observer: Observer
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Called when this front must be replaced. */
+  readonly fenced: () => void
+}
+
+interface Closing {
+  close(): Promise<void>
+}
+
+export interface FrontPorts {
+  readonly ports: Ports
+  readonly embedder: { breakers(): readonly BreakerReading[] }
+  readonly files: Pick<FileServices, 'intake' | 'warm' | 'close'>
+  /** To be closed when no call is under way, while the store is open. */
+  readonly writers: readonly Closing[]
+}
+
+/** Everything that the operations of a front use. */
+export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promise<FrontPorts> {
+  const { part, store, state, hints, feed, fronts, rootKeys, pools, egress, metrics, log } = deps
+  const { catalogue, observer, fenced } = deps
+  const { jobs, sessions } = pools
+  const credentials = credentialsOf(part)
+  const embedder = createEmbedder({
+    egress,
+    jobs,
+    credentials,
+    log,
+    meters: metrics,
+    now: () => performance.now(),
+    random: Math.random,
+  })
+  const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
+  const { releases } = vault.ports
+  const shared = { store, egress, catalogue, releases }
+  const files = await openFilePorts(config, { ...shared, frontId: part.id, sessions, rootKeys })
+  const money = openMoneyPorts(config, { part, store, feed, fronts, metrics, log, fenced })
+  const videos = openVideoPorts(config, { store, state, log, credentials })
+  const ports: Ports = {
+    models: catalogue,
+    embedder,
+    egress,
+    observer,
+    apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),
+    spend: money.spend,
+    ...files.ports,
+    ...vault.ports,
+    ...openPrivateEndpointPorts(config, { ...shared, hints, feed, jobs }),
+    ...openBudgetPorts({ store, hints }),
+    workspaces: openWorkspaces(store, hints.publish),
+    ...openDirectoryPorts(store),
+    ...videos.ports,
+    ...openPresetPorts(config, { store, hints, feed }),
+  }
+  return { ports, embedder, files, writers: [vault, money, videos] }
+}
