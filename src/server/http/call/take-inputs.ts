@@ -1,3 +1,4 @@
+import { BulkBytes } from '../../../schemas/bodies.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
@@ -5,7 +6,7 @@ import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
 import type { BodyVerdict, ShortJobTypes } from '../../ports/short-jobs.ts'
 import type { Body } from '../body/body.ts'
-import { bodyOf, contentRefusal, declaredHeaders } from './inputs.ts'
+import { contentRefusal, declaredHeaders } from './head.ts'
 import { IdempotentCall, repeatableOf } from './idempotent-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import { relayedOf } from '../reply/relay-reply.ts'
@@ -179,6 +180,20 @@ async function readInJob(
   } finally {
     body?.returned()
   }
+}
+
+/**
+ * The body as its operation sees it.
+ * @param bulk name of the member that may have stayed bytes
+ */
+export function bodyOf(
+  verdict: Extract<BodyVerdict, { ok: true }>,
+  bulk: string | undefined,
+): Record<string, unknown> {
+  const { value } = verdict
+  if (verdict.bulk === null || bulk === undefined) return value
+  const { json, kind, count } = verdict.bulk
+  return { ...value, [bulk]: new BulkBytes(json, kind, count) }
 }
 
 const NOTHING = new Uint8Array(0)
