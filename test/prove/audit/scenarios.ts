@@ -1,59 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { SCIM_PREFIX } from '../../../src/schemas/api-prefix.ts'
-import type { KeyKind } from '../../../src/schemas/keys/api-keys.ts'
-import type { Stand } from '../../support/nodes/stand.ts'
-import { ask, plantDelivery, type Owner, type Place } from '../keys/isolation/owners.ts'
-
-export interface World {
-  readonly stand: Stand
-  readonly owner: Owner
-  /** The workspace `default` of `owner`. */
-  readonly place: Place
-  /** Management key of another organization. */
-  readonly foreign: string
-  /** Of the private endpoints' provider, which answers as it should. */
-  readonly baseUrl: string
-  /** Makes a group of an identity provider's. */
-  group(): Promise<string>
-  /** Throws at a refusal. @returns the answer, and the members of its `data` */
-  make(method: string, path: string, body?: unknown, by?: KeyKind): Promise<Readonly<Record<string, unknown>>>
-}
-
-/** What a request has beside its operation's method and prefix. */
-export interface Request {
-  /** Below the prefix of its operations. */
-  readonly path: string
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-  readonly by?: KeyKind
-}
-
-export interface Change {
-  /** Makes what the change is of, and tells the request that changes it. */
-  readonly request: (world: World) => Promise<Request>
-  /** Rows beside that of the object itself: what ends with it. */
-  readonly others?: number
-  /** The same request a second time: it changes nothing. Left out: it changes something again. */
-  readonly again?: 'nothing'
-  /** It makes what its path names: of nobody's name there is nothing to be unknown. */
-  readonly isNaming?: true
-  /** Conflicts, and values that only the operation itself can refuse, behind a success of the request. */
-  readonly refused?: (world: World, done: Request) => Promise<readonly Request[]>
-}
-
-/** `unaudited`: why its successes leave no row. `never`: why it has none. */
-export type Scenario = Change | { readonly unaudited: string } | { readonly never: string }
+import { plantDelivery } from '../keys/isolation/owners.ts'
+import { ENDPOINT_SCENARIOS } from './endpoint-scenarios.ts'
+import { once, unique, type Change, type Request, type Scenario, type World } from './scenario.ts'
+import { SCIM_SCENARIOS } from './scim-scenarios.ts'
 
 const NOT_RUN = 'Sluice keeps records of interns and does not run them: always refused'
 const CONTENT =
   'content of a workspace, which the ledger and the files tell of: not a change of what is managed'
-
-const READ_BY_BODY = 'a read: its body only says of what'
-const OUTDATED = { 'if-match': 'W/"77"' }
-
-const patched = (operation: object): object => ({ Operations: [operation] })
-
-const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`
 
 /** What every operation but reads does to the log, by its id. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -137,67 +90,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       by: 'inference',
     }),
     refused: async (world, done) => [{ ...done, body: { names: [await secret(world), 'nobodys_secret'] } }],
-  },
-
-  'private_endpoints.create': {
-    request: async (world) => ({ path: '/private-endpoints', body: endpoint(world), headers: once() }),
-    again: 'nothing',
-    async refused(world, done) {
-      return [
-        { ...done, body: endpoint(world) },
-        { path: done.path, body: { ...endpoint(world), base_url: 'https://user@models.acme.example/v1' } },
-      ]
-    },
-  },
-  'private_endpoints.update': {
-    request: async (world) => ({
-      path: `/private-endpoints/${await draft(world)}`,
-      body: { upstream_model_id: 'another' },
-    }),
-    refused: async (world) => [
-      { path: `/private-endpoints/${await active(world)}`, body: { upstream_model_id: 'another' } },
-    ],
-  },
-  'private_endpoints.delete': {
-    request: async (world) => ({ path: `/private-endpoints/${await draft(world)}` }),
-    refused: async (world, done) => [
-      done,
-      { path: `/private-endpoints/${await active(world)}?draft_only=true` },
-    ],
-  },
-  'private_endpoints.validate': {
-    request: async (world) => ({
-      path: `/private-endpoints/${await draft(world)}/validate`,
-      body: { workspace_id: world.place.workspaceId },
-    }),
-    refused: async (world) => [
-      {
-        path: `/private-endpoints/${await active(world)}/validate`,
-        body: { workspace_id: world.place.workspaceId },
-      },
-    ],
-  },
-  'private_endpoints.activate': {
-    request: async (world) => ({ path: `/private-endpoints/${await validated(world)}/activate` }),
-    refused: async (world, done) => [done, { path: `/private-endpoints/${await draft(world)}/activate` }],
-  },
-  'private_endpoints.disable': {
-    request: async (world) => ({ path: `/private-endpoints/${await active(world)}/disable` }),
-    refused: async (world, done) => [done, { path: `/private-endpoints/${await draft(world)}/disable` }],
-  },
-  'private_endpoints.enable': {
-    async request(world) {
-      const id = await active(world)
-      await world.make('POST', `/private-endpoints/${id}/disable`)
-      return { path: `/private-endpoints/${id}/enable` }
-    },
-    refused: async (world, done) => [done, { path: `/private-endpoints/${await draft(world)}/enable` }],
-  },
-  'private_endpoints.set_pricing': {
-    request: async (world) => ({
-      path: `/private-endpoints/${await draft(world)}/pricing`,
-      body: { pricing: { prompt: '0.1', completion: '0' } },
-    }),
   },
 
   'presets.create_from_responses': saved('responses', { input: 'x' }),
@@ -293,106 +185,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async (_, done) => [{ ...done, body: { workspace_id: randomUUID() } }],
   },
 
-  'scim.refuse_me': { never: 'a token stands for no user' },
-  'scim.refuse_bulk': { never: 'one request at a time' },
-  'scim.refuse_search': { never: 'each kind of resources is searched alone' },
-  'scim.create_mapping': {
-    async request({ place, group }) {
-      return {
-        path: '/scim/group-mappings',
-        body: { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' },
-      }
-    },
-    again: 'nothing',
-    refused: async (_, done) =>
-      [{ role: 'admin' }, { scim_group_id: randomUUID() }, { workspace_id: randomUUID() }].map((more) => ({
-        ...done,
-        body: { ...(done.body as object), ...more },
-      })),
-  },
-  'scim.update_mapping': {
-    request: async (world) => ({
-      path: `/scim/group-mappings/${await mapping(world)}`,
-      body: { role: 'admin' },
-    }),
-    again: 'nothing',
-  },
-  'scim.delete_mapping': {
-    request: async (world) => ({ path: `/scim/group-mappings/${await mapping(world)}?keep_members=true` }),
-    refused: async (world, done) => [done, { path: `/scim/group-mappings/${await mapping(world)}` }],
-  },
-  'scim.start_sync': { request: async () => ({ path: '/scim/sync-jobs' }) },
-
-  'scim.search_users': { unaudited: READ_BY_BODY },
-  'scim.create_user': {
-    request: async () => ({ path: '/Users', body: { userName: unique('made') }, by: 'scim' }),
-    refused: async (_, done) => [done, { ...done, body: { displayName: 'nameless' } }],
-  },
-  'scim.replace_user': {
-    request: async (world) => ({
-      path: `/Users/${await provided(world, 'Users')}`,
-      body: { userName: unique('replaced') },
-      by: 'scim',
-    }),
-    again: 'nothing',
-    refused: async (_, done) => [
-      { ...done, body: { userName: '' } },
-      { ...done, headers: OUTDATED },
-    ],
-  },
-  'scim.patch_user': {
-    async request(world) {
-      const change = { op: 'replace', path: 'active', value: false }
-      return { path: `/Users/${await provided(world, 'Users')}`, body: patched(change), by: 'scim' }
-    },
-    again: 'nothing',
-    refused: async (_, done) => [
-      { ...done, body: patched({ op: 'remove', path: 'userName' }) },
-      { ...done, headers: OUTDATED },
-    ],
-  },
-  'scim.delete_user': {
-    request: async (world) => ({ path: `/Users/${await provided(world, 'Users')}`, by: 'scim' }),
-    refused: async (_, done) => [done],
-  },
-  'scim.search_groups': { unaudited: READ_BY_BODY },
-  'scim.create_group': {
-    request: async () => ({ path: '/Groups', body: { displayName: unique('made') }, by: 'scim' }),
-    refused: async (_, done) => [
-      done,
-      { ...done, body: { displayName: unique('made'), members: [{ value: randomUUID() }] } },
-    ],
-  },
-  'scim.replace_group': {
-    request: async (world) => ({
-      path: `/Groups/${await provided(world, 'Groups')}`,
-      body: { displayName: unique('replaced') },
-      by: 'scim',
-    }),
-    again: 'nothing',
-    refused: async (_, done) => [
-      { ...done, body: { displayName: '' } },
-      { ...done, headers: OUTDATED },
-    ],
-  },
-  'scim.patch_group': {
-    async request(world) {
-      const add = { op: 'add', path: 'members', value: [{ value: await provided(world, 'Users') }] }
-      return { path: `/Groups/${await provided(world, 'Groups')}`, body: patched(add), by: 'scim' }
-    },
-    again: 'nothing',
-    refused: async (_, done) => [
-      { ...done, body: patched({ op: 'add', path: 'members', value: [{ value: randomUUID() }] }) },
-      { ...done, headers: OUTDATED },
-    ],
-  },
-  'scim.delete_group': {
-    request: async (world) => ({ path: `/Groups/${await provided(world, 'Groups')}`, by: 'scim' }),
-    refused: async (_, done) => [done],
-  },
+  ...ENDPOINT_SCENARIOS,
+  ...SCIM_SCENARIOS,
 }
-
-const once = (): Readonly<Record<string, string>> => ({ 'idempotency-key': randomUUID() })
 
 /** The key of a request that was answered, with another body. */
 function reused(_: World, done: Request): Promise<readonly Request[]> {
@@ -435,21 +230,6 @@ async function preset({ make }: World, versions = 1): Promise<string> {
   return slug
 }
 
-/** What an identity provider has made. @returns its id */
-async function provided({ stand, owner }: World, kind: 'Users' | 'Groups'): Promise<string> {
-  const body = kind === 'Users' ? { userName: unique('user') } : { displayName: unique('group') }
-  return String(
-    (await ask(stand, { method: 'POST', path: `${SCIM_PREFIX}/${kind}`, body, key: owner.scimToken })).body[
-      'id'
-    ],
-  )
-}
-
-async function mapping({ make, place, group }: World): Promise<string> {
-  const body = { scim_group_id: await group(), workspace_id: place.workspaceId, role: 'member' }
-  return String((await make('POST', '/scim/group-mappings', body))['id'])
-}
-
 async function workspace({ make }: World): Promise<string> {
   const slug = unique('made')
   return String((await make('POST', '/workspaces', { name: slug, slug }))['id'])
@@ -459,37 +239,4 @@ async function secret({ make }: World): Promise<string> {
   const made = name()
   await make('PUT', `/vault/secrets/${made}`, SECRET, 'inference')
   return made
-}
-
-export const UPSTREAM_SECRET = 'audited_upstream'
-
-function endpoint({ baseUrl, place }: World): object {
-  return {
-    model_permaslug: `audited/${unique('embed')}`,
-    provider_slug: 'openai-compatible',
-    upstream_model_id: 'm',
-    base_url: baseUrl,
-    pricing: { prompt: '0', completion: '0' },
-    secret_name: UPSTREAM_SECRET,
-    workspace_id: place.workspaceId,
-  }
-}
-
-async function draft(world: World): Promise<string> {
-  return String((await world.make('POST', '/private-endpoints', endpoint(world)))['id'])
-}
-
-async function validated(world: World): Promise<string> {
-  const id = await draft(world)
-  const { passed } = await world.make('POST', `/private-endpoints/${id}/validate`, {
-    workspace_id: world.place.workspaceId,
-  })
-  if (passed !== true) throw new Error('a sound endpoint is not validated')
-  return id
-}
-
-async function active(world: World): Promise<string> {
-  const id = await validated(world)
-  await world.make('POST', `/private-endpoints/${id}/activate`)
-  return id
 }

@@ -67,28 +67,51 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
   await pause(500 + proof.random(500))
   await until(async () => (await bench.account(account)).spentNano > LOW_NANO)
 
-  const lowered = await bench.manage('PUT', budget, { limit_usd: usd(LOW_NANO) })
+  const spent: Spent = { proof, bench, name, budget, account, spenders, callers }
+  const afterLowering = await lowered(spent)
+  const afterDeletion = await deleted(spent, afterLowering)
+  const later = await madeAgain(spent, afterDeletion)
+  await raised(spent, later)
+  await deleteWorkspace({ proof, bench, spenders, callers, name: name('a deleted workspace'), slug, id })
+  spenders.end()
+  await running
+  spenders.close()
+}
+
+/** @returns nano-USD that are spent in the end */
+async function lowered({ proof, bench, name, budget, account, spenders, callers }: Spent): Promise<bigint> {
+  const told = await bench.manage('PUT', budget, { limit_usd: usd(LOW_NANO) })
   const atLowering = await bench.account(account)
   await settled({ bench, account, spenders, callers })
   const afterLowering = await bench.account(account)
   proof.check(
     name('lowered below what is spent, nothing more is lent'),
-    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano &&
-      effectiveOf(lowered) === 'pending',
-    `${effectiveOf(lowered)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
+    afterLowering.spentNano <= atLowering.spentNano + atLowering.lentNano && effectiveOf(told) === 'pending',
+    `${effectiveOf(told)}; ${atLowering.spentNano} + ${atLowering.lentNano} lent then, ${afterLowering.spentNano} in the end`,
   )
+  return afterLowering.spentNano
+}
 
+/** @returns nano-USD that are spent by then */
+async function deleted({ proof, bench, name, budget, account }: Spent, before: bigint): Promise<bigint> {
   await bench.manage('DELETE', budget)
   await pause(OBEYED_MS + proof.random(500))
-  await until(async () => (await bench.account(account)).spentNano > afterLowering.spentNano)
+  await until(async () => (await bench.account(account)).spentNano > before)
   const afterDeletion = await bench.account(account)
   proof.check(
     name('deleted, calls are answered again'),
-    afterDeletion.spentNano > afterLowering.spentNano,
+    afterDeletion.spentNano > before,
     `${afterDeletion.spentNano} nano-USD`,
   )
+  return afterDeletion.spentNano
+}
 
-  await bench.manage('PUT', budget, { limit_usd: usd(afterDeletion.spentNano / 2n) })
+/** @returns nano-USD that are spent in the end */
+async function madeAgain(
+  { proof, bench, name, budget, account, spenders, callers }: Spent,
+  before: bigint,
+): Promise<bigint> {
+  await bench.manage('PUT', budget, { limit_usd: usd(before / 2n) })
   await settled({ bench, account, spenders, callers })
   const remade = await bench.account(account)
   await pause(300)
@@ -99,22 +122,20 @@ async function changes({ proof, bench, round }: Round): Promise<void> {
     later.spentNano === remade.spentNano && (kept as { effective?: unknown }).effective === 'pending',
     `${remade.spentNano} and no more; ${JSON.stringify(kept)}`,
   )
+  return later.spentNano
+}
 
-  const limitNano = later.spentNano + 20_000_000n
+async function raised({ proof, bench, name, budget, account }: Spent, before: bigint): Promise<void> {
+  const limitNano = before + 20_000_000n
   await bench.manage('PUT', budget, { limit_usd: usd(limitNano) })
   await pause(2_000)
-  await until(async () => (await bench.account(account)).spentNano > later.spentNano)
-  const raised = await bench.account(account)
+  await until(async () => (await bench.account(account)).spentNano > before)
+  const after = await bench.account(account)
   proof.check(
     name('raised, the rest is spent and not more'),
-    raised.spentNano > later.spentNano && raised.spentNano <= limitNano,
-    `${raised.spentNano} of ${limitNano}`,
+    after.spentNano > before && after.spentNano <= limitNano,
+    `${after.spentNano} of ${limitNano}`,
   )
-
-  await deleteWorkspace({ proof, bench, spenders, callers, name: name('a deleted workspace'), slug, id })
-  spenders.end()
-  await running
-  spenders.close()
 }
 
 function effectiveOf(body: Readonly<Record<string, unknown>>): unknown {
@@ -130,6 +151,14 @@ interface Settling {
   readonly account: string
   readonly spenders: Spenders
   readonly callers: number
+}
+
+/** A budget whose workspace spends it all the while. */
+interface Spent extends Settling {
+  readonly proof: Proof
+  readonly budget: string
+  /** The name of a check of this round. */
+  readonly name: (text: string) => string
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A budget is not exceeded, whatever happens to fronts and stores while it is spent. */
 import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
-import { Spenders } from './spend/spenders.ts'
+import { Spenders, type Answer } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
@@ -66,13 +66,7 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
   })
   await Promise.all([spenders.run(), faults])
   clearTimeout(timer)
-  const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
-  // A call on a connection that has rested for so long may meet its end.
-  spenders.close()
-  let last = await spenders.call()
-  while (last.status === 200) last = await spenders.call()
-  // Until then what the last calls cost may not be booked.
-  await bench.untilReturned(RETURNED_MS_MAX)
+  const { returnedMs, last } = await drained(bench, spenders)
   const seen = await watch.end()
   spenders.close()
   const { spentNano, lentNano } = await bench.account(accountId)
@@ -103,7 +97,30 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
     spenders.costNano <= spentNano - before,
     `told ${usd(spenders.costNano)}, booked ${usd(spentNano - before)}`,
   )
-  const checked = await stand
+  await checkLedger({ proof, bench, name })
+}
+
+/** Waits for what is lent, and spends what came back until the budget refuses. */
+async function drained(
+  bench: SpendStand,
+  spenders: Spenders,
+): Promise<{ readonly returnedMs: number | null; readonly last: Answer }> {
+  const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
+  // A call on a connection that has rested for so long may meet its end.
+  spenders.close()
+  let last = await spenders.call()
+  while (last.status === 200) last = await spenders.call()
+  // Until then what the last calls cost may not be booked.
+  await bench.untilReturned(RETURNED_MS_MAX)
+  return { returnedMs, last }
+}
+
+async function checkLedger({
+  proof,
+  bench,
+  name,
+}: Pick<Run, 'proof' | 'bench'> & { readonly name: string }): Promise<void> {
+  const checked = await bench.stand
     .cli('ledger', 'check')
     .catch((problem: unknown) => ({ failed: String(problem) }))
   proof.check(

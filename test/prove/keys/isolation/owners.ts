@@ -178,16 +178,7 @@ async function fill(
   const inference = { key: String(key['key']), hash: String(key['hash']) }
   await asManager('PUT', `/workspaces/${workspaceId}/budgets/monthly`, { limit_usd: 100 })
   const intern = await asManager('POST', `/interns?workspace_id=${workspaceId}`, { name, provision: false })
-  const internKey = (await stand.cli(
-    'keys',
-    'create',
-    '--kind',
-    'intern',
-    '--name',
-    name,
-    '--intern',
-    String(intern['id']),
-  )) as { key: string }
+  const internKey = await keyOfIntern(stand, name, String(intern['id']))
   const secret = `secret_of_${name}`
   await made(stand, {
     method: 'PUT',
@@ -206,18 +197,7 @@ async function fill(
     secret_name: secret,
     workspace_id: workspaceId,
   })
-  const containerId = `box-${name.replaceAll('_', '-')}`
-  await made(stand, {
-    method: 'PUT',
-    path: `/containers/${containerId}/files/note.txt`,
-    key: inference.key,
-    body: 'a note',
-  })
-  const listed = await made(stand, {
-    method: 'GET',
-    path: `/containers/${containerId}/files`,
-    key: inference.key,
-  })
+  const container = await fillContainer(stand, `box-${name.replaceAll('_', '-')}`, inference.key)
   const file = await made(stand, { method: 'POST', path: '/files', key: inference.key, ...FORM })
   const video = await made(stand, {
     method: 'POST',
@@ -241,7 +221,7 @@ async function fill(
     slug,
     inference,
     secret,
-    containerId,
+    ...container,
     groupId,
     userId,
     presetSlug,
@@ -250,11 +230,47 @@ async function fill(
     syncId: String((await asManager('POST', '/scim/sync-jobs'))['id']),
     videoId: await ended(stand, String(video['id']), inference.key),
     internId: String(intern['id']),
-    internKey: internKey.key,
+    internKey,
     fileId: String(file['id']),
-    containerFileId: String((listed['data'] as { id: string }[] | undefined)?.[0]?.id),
     endpointId: String(endpoint['id']),
   }
+}
+
+/** A container of one file. */
+async function fillContainer(
+  stand: Stand,
+  containerId: string,
+  key: string,
+): Promise<Pick<Place, 'containerId' | 'containerFileId'>> {
+  await made(stand, {
+    method: 'PUT',
+    path: `/containers/${containerId}/files/note.txt`,
+    key,
+    body: 'a note',
+  })
+  const listed = await made(stand, {
+    method: 'GET',
+    path: `/containers/${containerId}/files`,
+    key,
+  })
+  return {
+    containerId,
+    containerFileId: String((listed['data'] as { id: string }[] | undefined)?.[0]?.id),
+  }
+}
+
+async function keyOfIntern(stand: Stand, name: string, internId: string): Promise<string> {
+  const { key } = (await stand.cli(
+    'keys',
+    'create',
+    '--kind',
+    'intern',
+    '--name',
+    name,
+    '--intern',
+    internId,
+  )) as { key: string }
+  return key
 }
 
 /** A group of an identity provider's with one member. */

@@ -37,17 +37,13 @@ export async function startTraffic(
   stand: RotationStand,
   traffic: Traffic,
 ): Promise<{ stop(): Promise<Tally> }> {
-  const { interns, secretsEach, file } = traffic
+  const { interns } = traffic
   const beganAt = monotonicMs()
-  const [reads, failedReads, failedWrites]: [Record<string, number>, string[], string[]] = [{}, [], []]
+  const [counts, failedReads, failedWrites]: [Record<string, number>, string[], string[]] = [{}, [], []]
   let writes = 0
   let isOver = false
-  const place = () => ({
-    internId: interns[proof.random(interns.length)] ?? '',
-    name: nameOf(proof.random(secretsEach)),
-  })
   const write = async (nth: number): Promise<void> => {
-    const { internId, name } = place()
+    const { internId, name } = placeOf(proof, traffic)
     const body = JSON.stringify({ hosts: [HOST], value: `${prefixOf(internId, name)}${nth}` })
     const path = `/vault/interns/${internId}/secrets/${name}`
     const { status, text } = await stand
@@ -59,16 +55,52 @@ export async function startTraffic(
   const reading = async (kind: string, read: () => Promise<string | null>): Promise<void> => {
     while (!isOver) {
       const failed = await read().catch((problem: unknown) => String(problem))
-      reads[kind] = (reads[kind] ?? 0) + 1
+      counts[kind] = (counts[kind] ?? 0) + 1
       if (failed !== null) failedReads.push(`${kind}: ${failed}`)
       await after(proof.isShort ? READ_PAUSE_MS.short : READ_PAUSE_MS.full)
     }
   }
-  const release = stand.releaser()
-  const callers = await callersOf(stand, interns)
+  const reads = readsOf({ proof, stand, traffic, callers: await callersOf(stand, interns) })
   const running = Promise.all([
     paced(proof.isShort ? WRITES_PER_S.short : WRITES_PER_S.full, () => isOver, write),
-    reading('egress', async () => {
+    ...Object.entries(reads).map(([kind, read]) => reading(kind, read)),
+  ])
+  return {
+    async stop() {
+      isOver = true
+      const seconds = (monotonicMs() - beganAt) / 1_000
+      await running
+      return { seconds, writes, reads: counts, failedReads, failedWrites }
+    },
+  }
+}
+
+/** An intern's secret. */
+function placeOf(proof: Proof, { interns, secretsEach }: Traffic) {
+  return {
+    internId: interns[proof.random(interns.length)] ?? '',
+    name: nameOf(proof.random(secretsEach)),
+  }
+}
+
+interface ReadDeps {
+  readonly proof: Proof
+  readonly stand: RotationStand
+  readonly traffic: Traffic
+  readonly callers: Awaited<ReturnType<typeof callersOf>>
+}
+
+/** Reads by their kind; each tells what is wrong with its answer, or null. */
+function readsOf({
+  proof,
+  stand,
+  traffic,
+  callers,
+}: ReadDeps): Readonly<Record<string, () => Promise<string | null>>> {
+  const { secretsEach, file } = traffic
+  const release = stand.releaser()
+  return {
+    async egress() {
       const { internId, key } = callers[proof.random(callers.length)] ?? { internId: '', key: '' }
       const name = nameOf(proof.random(secretsEach))
       const headers = {
@@ -78,28 +110,23 @@ export async function startTraffic(
       }
       const { status, text } = await stand.call('GET', `/egress/${HOST}:${stand.targetPort}/`, { headers })
       return status === 204 ? null : `${status} ${text}`
-    }),
-    reading('release', async () => {
-      const { internId, name } = place()
+    },
+    async release() {
+      const { internId, name } = placeOf(proof, traffic)
       return (await release(internId, name))?.startsWith(prefixOf(internId, name)) === true
         ? null
         : `${internId}/${name}`
-    }),
-    reading('file', async () => {
+    },
+    async file() {
       const { status, text } = await stand.call('GET', `/files/${file.id}/content`)
       return status === 200 && text === file.text ? null : `${status} ${text.slice(0, 200)}`
-    }),
-    reading('list', async () => {
-      const { status, text } = await stand.call('GET', `/vault/interns/${place().internId}/secrets`)
+    },
+    async list() {
+      const { status, text } = await stand.call(
+        'GET',
+        `/vault/interns/${placeOf(proof, traffic).internId}/secrets`,
+      )
       return status === 200 ? null : `${status} ${text}`
-    }),
-  ])
-  return {
-    async stop() {
-      isOver = true
-      const seconds = (monotonicMs() - beganAt) / 1_000
-      await running
-      return { seconds, writes, reads, failedReads, failedWrites }
     },
   }
 }
