@@ -3,7 +3,7 @@ import type { Listed, SwapList } from '../structures/swap-list.ts'
 import type { UnreadAnswers } from '../limits/unread-answers.ts'
 import type { BodyBudget } from './body/body-budget.ts'
 import type { RequestHead } from './call/head.ts'
-import type { ReadEnd } from './body/read-end.ts'
+import type { ReadEnd } from './body/socket-reading.ts'
 import type { Timers } from './timers.ts'
 
 /** Bytes of a missing body that the library may drop by itself after a reply. Decision. */
