@@ -20,6 +20,8 @@ export interface AccessOptions {
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
   readonly meters?: Pick<Meters, 'keyLookup'>
+  /** Keys that are cached at most; KEYS_CACHED_MAX when left out. */
+  readonly cachedMax?: number
 }
 
 /** Decides who calls, from the request's headers alone. */
@@ -50,8 +52,8 @@ const KEY_UNKNOWN = fail('key_unknown')
 const KEY_EXPIRED = fail('key_expired')
 const KEY_DISABLED = fail('key_disabled')
 
-export function createAccess({ keys, feed, graceMs, now, meters }: AccessOptions): Access {
-  const known = createKnownKeys({ feed, graceMs, now })
+export function createAccess({ keys, feed, graceMs, now, meters, cachedMax }: AccessOptions): Access {
+  const known = createKnownKeys({ feed, graceMs, now }, cachedMax)
   const loads = new KeyLoads(keys, known)
 
   const usable = ({ record, outcome }: KnownKey): Outcome<KeyRecord> => {
