@@ -6,8 +6,10 @@ import {
   environmentReads,
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
+  LINE_COLUMNS_MAX,
   statusNumbers,
   tooLong,
+  tooWide,
   typeHoles,
   unclearComments,
   unfinished,
@@ -84,6 +86,7 @@ t.test('a comment that needs two readings is found by its opening or its pronoun
 
 t.test('files, functions and lines keep to their length', async (t) => {
   t.same(tooLong(all), [])
+  t.same(tooWide(all), [])
 })
 
 t.test('a long function is found in each of its forms', async (t) => {
@@ -110,6 +113,14 @@ t.test('blocks that are no functions are not measured', async (t) => {
 
 t.test('a long file is found', async (t) => {
   t.equal(tooLong(plant('a()\n'.repeat(FILE_LINES_MAX + 1))).length, 1)
+})
+
+t.test('a wide line is found, and columns are counted in characters', async (t) => {
+  const text = (columns: number) => `// ${'😀'.repeat(columns - 3)}\n`
+  t.same(tooWide(plant(`a()\n${text(LINE_COLUMNS_MAX + 1)}`)), [
+    `src/server/http/planted.ts:2 a line of ${LINE_COLUMNS_MAX + 1} columns`,
+  ])
+  t.same(tooWide(plant(text(LINE_COLUMNS_MAX))), [])
 })
 
 t.test('time is no input of a test', async (t) => {
