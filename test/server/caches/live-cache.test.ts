@@ -6,18 +6,18 @@ import { CACHES } from '../../support/caches/cache-subjects.ts'
 import { CacheWorld, type CacheSubject } from '../../support/caches/cache-world.ts'
 import { turnOfLoop } from '../../support/nodes/scripted-fleet.ts'
 
-const RUNS = { numRuns: 300 }
+const RUNS = { numRuns: 500 }
 
 /** Weights: most steps ask and answer, so that entries are there when something happens to them. */
 const WEIGHTS = {
-  ask: 6,
-  answer: 9,
-  commit: 3,
-  hint: 4,
+  ask: 12,
+  answer: 16,
+  commit: 4,
+  hint: 3,
   poll: 2,
   blind: 1,
   away: 1,
-  wait: 1,
+  wait: 3,
   storm: 1,
 } as const
 

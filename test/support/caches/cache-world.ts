@@ -106,11 +106,11 @@ export class CacheWorld {
   commit(given: number): void {
     const at = given % THINGS
     const n = this.#log.length + 2
-    const isOfOwner = given % 3 === 0
+    const isOfOwner = given % 4 === 0
     const touched = isOfOwner
       ? this.#rows.flatMap((row, other) => (row !== null && ownerOf(other) === ownerOf(at) ? [other] : []))
       : [at]
-    for (const one of touched) this.#rows[one] = !isOfOwner && given % 5 < 2 ? null : n
+    for (const one of touched) this.#rows[one] = !isOfOwner && given % 5 < 3 ? null : n
     const change = isOfOwner
       ? ({ kind: 'owner', n, owner: ownerOf(at) } as const)
       : ({ kind: 'thing', n, at } as const)
