@@ -134,7 +134,7 @@ export const INVALIDATIONS_READ_MAX = 1_000
  * Bytes of the items of one page of any list, after which the page ends early; a page always has one item.
  * Writing larger pages would hold up the event loop: 100 versions of presets are 15 MB. Decision.
  */
-export const LIST_PAGE_BYTES_MAX = 512 * KIB
+export const LIST_PAGE_BYTES_MAX = 256 * KIB
 /** Bytes of a list's answer from which the answer is compressed for clients that accept gzip. Decision. */
 export const COMPRESSED_BYTES_MIN = 64 * KIB
 /**
