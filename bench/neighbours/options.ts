@@ -12,7 +12,7 @@ export interface NeighboursOptions {
   readonly json: string | null
 }
 
-const NUMBERS = { duration: [1, 120, 8], repeats: [1, 20, 3], fronts: [1, 8, 1] } as const
+const NUMBERS = { duration: [1, 120, 16], repeats: [1, 20, 3], fronts: [1, 8, 1] } as const
 
 export const NEIGHBOURS_OPTIONS_TEXT =
   `options: ${numbersText(NUMBERS)} --only ${ATTACK_NAMES.join(',')} --record FILE\n` +

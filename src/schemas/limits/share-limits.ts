@@ -12,7 +12,7 @@ export const UNREAD_ANSWERS_BYTES_MAX = 64 * MIB
  * Percent of a front's event loop for one organization's calls to operations that list no 429, while another
  * organization calls too. Calls above the share wait and are never refused. Decision.
  */
-export const LOOP_SHARE_PERCENT = 25
+export const LOOP_SHARE_PERCENT = 20
 /** Milliseconds of the loop by which an organization may exceed LOOP_SHARE_PERCENT. Decision. */
 export const LOOP_BURST_MS = 50
 /**
@@ -31,7 +31,7 @@ export const SHARED_CALLS_MAX = 2
 /** Microseconds of the loop that a call costs beyond the measured time. Decision. */
 export const LOOP_CALL_US = 200
 /** Bytes of an answer that cost a millisecond of the loop. Decision. */
-export const LOOP_WRITTEN_BYTES_PER_MS = 128 * KIB
+export const LOOP_WRITTEN_BYTES_PER_MS = 64 * KIB
 /** Bytes of an answer that is never dropped because of unread answers. Decision. */
 export const UNREAD_SMALL_BYTES = 64 * KIB
 /** Bytes that count as unread for one piece of a download. Decision. */
