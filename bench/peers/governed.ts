@@ -10,7 +10,7 @@ import { headersOf, replyOfFailure, type ReplyFacts } from '../../src/server/htt
 import { RequestIds } from '../../src/server/http/call/request-ids.ts'
 import { bodyOf } from '../../src/server/http/call/take-inputs.ts'
 import { createEmbeddings } from '../../src/server/operations/embeddings/create-embeddings.ts'
-import { nextEmbeddingId } from '../../src/server/operations/embeddings/embedding-id.ts'
+import { nextCallId } from '../../src/server/operations/call-ids.ts'
 import { mostTokens } from '../../src/server/upstream/embeddings/bounds.ts'
 import {
   bulkOf,
@@ -96,7 +96,7 @@ export class Governed {
     settle(caller, held, { costNano: cost, tokens: usage.promptTokens })
     const figures = `{"prompt_tokens":${usage.promptTokens},"total_tokens":${usage.totalTokens},"cost":${usdOfNano(cost)},"is_byok":false}`
     const tail = Buffer.from(
-      `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${figures}}`,
+      `,"model":${JSON.stringify(model.id)},"id":"${nextCallId('emb_')}","usage":${figures}}`,
     )
     return {
       status: 200,

@@ -3,6 +3,7 @@ import { ReplayDeadBody } from './operator/admin.ts'
 import { BudgetBody } from './money/budgets.ts'
 import { CapsBody } from './operator/caps.ts'
 import { CreditBody } from './money/credits.ts'
+import { ChatBody } from './inference/chat.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
 import type { Outcome } from './failures.ts'
 import { CreateMappingBody, UpdateMappingBody } from './scim/group-mappings.ts'
@@ -58,6 +59,7 @@ export interface BodyForm {
 /** Every JSON body by name; operations and worker threads look forms up here. */
 export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
+  chat: { schema: ChatBody, bytesMax: JSON_BODY_BYTES_MAX },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },

@@ -24,6 +24,15 @@ export const ErrorEnvelope = Type.Object({
 })
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>
 
+/** The error envelope of models that write, with members that OpenAI's client shows. D20. */
+export const TypedErrorEnvelope = Type.Object({
+  error: Type.Object({
+    ...ErrorEnvelope.properties.error.properties,
+    type: Type.String({ description: 'The `error_type`.' }),
+    param: Type.Union([Type.String(), Type.Null()], { description: 'Path of the first issue.' }),
+  }),
+})
+
 /** The error envelope of operations on videos. §2.1, C1. */
 export const AccountErrorEnvelope = Type.Object({
   ...ErrorEnvelope.properties,

@@ -2,6 +2,7 @@ import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '..
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
+import { echo } from './echo.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
 import { readBody } from './read-body.ts'
@@ -44,6 +45,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
+  echo: { run: echo, moves: () => [] },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,

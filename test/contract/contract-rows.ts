@@ -16,6 +16,7 @@ const EVERY_KEY = ['inference', 'management', 'intern'] as const
 const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]
 const NO_BODY = 'it takes no body that could be slow'
 const NO_UPSTREAM = 'nothing upstream'
+const NO_PROVIDER = 'the built-in model asks no provider'
 const NO_MISSING_ROW = 'a list is never missing'
 /** Of B2.4's head. */
 const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
@@ -31,6 +32,15 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     keys: ['inference', 'intern'],
     source: '§4.3, §7 embeddings',
     uncaused: {},
+  },
+  'chat.create': {
+    method: 'post',
+    path: '/chat/completions',
+    success: 200,
+    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
+    keys: ['inference', 'intern'],
+    source: 'D1–D3',
+    uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 529: NO_PROVIDER },
   },
   'models.get': {
     method: 'get',

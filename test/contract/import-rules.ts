@@ -121,9 +121,15 @@ export function barrels(files: readonly SourceFile[]): readonly string[] {
 }
 
 /** What belongs to every resource. */
-const EVERYBODYS = ['define', 'tags', 'apply-preset', 'clip-content', 'name-hints', 'named-organization'].map(
-  (name) => `${SERVER}operations/${name}.ts`,
-)
+const EVERYBODYS = [
+  'define',
+  'tags',
+  'apply-preset',
+  'call-ids',
+  'clip-content',
+  'name-hints',
+  'named-organization',
+].map((name) => `${SERVER}operations/${name}.ts`)
 
 /** Resources do not import each other's operations; index.ts lists them all. */
 function otherResource(from: string, to: string): string | null {

@@ -70,6 +70,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     id,
     canonicalSlug: wire.canonical_slug,
     isEmbedding: wire.architecture.output_modalities.includes('embeddings'),
+    isWriter: wire.architecture.output_modalities.includes('text'),
     // A missing price is not the price 0. C40.
     isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,

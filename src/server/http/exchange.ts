@@ -13,7 +13,8 @@ import {
 } from './exchange-deps.ts'
 import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
-import { RelayWriter } from './reply/relay-writer.ts'
+import { RelayWriter, type RelayWriterOptions } from './reply/relay-writer.ts'
+import { EventWriter } from './reply/event-writer.ts'
 import {
   isEmpty,
   isPulled,
@@ -55,7 +56,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   readonly #reading: SocketReading
   /** The end of a refused body and of its connection; null before an answer needs them. */
   #refused: RefusedBody | null = null
-  #writer: PartsWriter | PullWriter | RelayWriter | null = null
+  #writer: { stop(): void } | null = null
   /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
   #giveUnread = (): void => undefined
@@ -179,11 +180,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   /** Answers. A second answer, or an answer to a client that left, is dropped and its memory returned. */
   send(reply: Reply): void {
     if (this.isOver) return this.#guard(() => reply.done?.())
-    this.#isAnswered = true
-    this.#reply = reply
-    this.status = reply.status
-    this.time.stop()
-    this.#reading.stopTimer()
+    this.#answers(reply)
     if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
     this.#body?.stop()
     this.#guard(() => this.#begin(reply))
@@ -200,37 +197,54 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     if (!isReceiving) this.resumeBody()
     // As in `#begin`; this answer stays open by itself.
     const isLast = isReceiving || this.#declared === null || this.#isLast || this.#host.isClosing
-    const writer = new RelayWriter({
-      res,
-      body,
-      isLast,
-      timers: this,
-      over: () => this.#written(),
-      broken: (failure) => this.#owner.broken(failure),
-      guard: (act) => this.#guard(act),
-      beat: () => this.#beat(),
-      wrote: () => this.#wrote(),
-      linger: (close) => this.#linger(close),
-    })
+    const writer = new RelayWriter({ ...this.#writing(res, isLast), body })
     this.#writer = writer
     res.cork(() => {
       writeHead(res, reply, isLast)
       writer.start()
     })
-    this.#wrote()
-  }
-
-  /**
-   * The library cuts slow readers of an otherwise idle socket; a beat on a socket that still receives would
-   * lose the body.
-   */
-  #beat(): void {
-    if (this.#body?.isComplete !== false) this.#reading.beat()
-  }
-
-  #wrote(): boolean {
     this.#reading.wrote()
-    return this.#body?.isComplete === false
+  }
+
+  /** Begins an answer of events; null when no answer can reach the client. */
+  events(reply: Reply, silence: () => Uint8Array): EventWriter | null {
+    const res = this.#res
+    if (this.isOver || res === null) return null
+    this.#answers(reply)
+    this.resumeBody()
+    const isLast = this.#declared === null || this.#isLast || this.#host.isClosing
+    const head = (): void => writeHead(res, reply, isLast)
+    const writer = new EventWriter({ ...this.#writing(res, isLast), head, silence })
+    this.#writer = writer
+    return writer
+  }
+
+  #answers(reply: Reply): void {
+    this.#isAnswered = true
+    this.#reply = reply
+    this.status = reply.status
+    this.time.stop()
+    this.#reading.stopTimer()
+  }
+
+  /** What the writers of all answers use. */
+  #writing(res: WireResponse, isLast: boolean): Omit<RelayWriterOptions, 'body'> {
+    return {
+      res,
+      isLast,
+      timers: this,
+      over: () => this.#written(),
+      broken: (failure) => this.#owner.broken(failure),
+      guard: (act) => this.#guard(act),
+      // The library cuts slow readers of an otherwise idle socket; a beat on a socket that still receives
+      // would lose the body.
+      beat: () => void (this.#body?.isComplete === false || this.#reading.beat()),
+      wrote: () => {
+        this.#reading.wrote()
+        return this.#body?.isComplete === false
+      },
+      linger: (close) => this.#linger(close),
+    }
   }
 
   /** Reads and drops the rest of the body before the connection is closed. */
@@ -271,7 +285,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   drain(): void {
     this.time.end('drain')
     if (!this.isOver) this.#owner.drained()
-    else if (this.#res !== null) this.#res.close()
+    // The operation of a stream has its signal, and tells the client.
+    else if (!(this.#writer instanceof EventWriter)) this.#res?.close()
   }
 
   #takeChunk(body: BodyTaker, chunk: ArrayBuffer, isLast: boolean): void {
@@ -314,13 +329,10 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   /** Writes the bytes that the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
     this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId, unreadBytesOf(reply))
-    const over = (): void => this.#written()
-    const guard = (act: () => void): void => this.#guard(act)
-    const linger = (close: () => void): void => this.#linger(close)
-    const how = { res, timers: this, isLast, over, guard, linger }
+    const how = this.#writing(res, isLast)
     const body = isBodiless(reply, this.#isHead) ? null : reply.body
     const writer = isPulled(body)
-      ? new PullWriter({ ...how, body, broken: (failure) => this.#owner.broken(failure) })
+      ? new PullWriter({ ...how, body })
       : new PartsWriter({ ...how, parts: partsOf(body) })
     this.#writer = writer
     writer.start(res.getWriteOffset())

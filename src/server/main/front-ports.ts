@@ -13,6 +13,7 @@ import type { Store } from '../store/base/open.ts'
 import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { createEmbedder } from '../upstream/embeddings/embedder.ts'
+import { createInference } from '../upstream/inference/inference.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { openBudgetPorts } from './budgets.ts'
 import { credentialsOf } from './child.ts'
@@ -78,6 +79,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   const ports: Ports = {
     models: catalogue,
     embedder,
+    inference: createInference(jobs),
     egress,
     observer,
     apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),

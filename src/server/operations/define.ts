@@ -6,6 +6,7 @@ import { FAILURES, fail, type FailureName, type Outcome } from '../../schemas/fa
 import { hasScope, scopesText, type KeyScope } from '../../schemas/keys/scopes.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
+import type { EventStream, EventStreamHead } from '../ports/event-stream.ts'
 import type { IdempotencyClaim } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
@@ -100,6 +101,11 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
      * which is 304. C2.
      */
     readonly isConditional?: true
+    /**
+     * The reply may come as server-sent events instead: the shape of each event's data. `run` then writes by
+     * `call.events` and returns `streamed`.
+     */
+    readonly events?: TSchema
     /** The reply is a download of this type, which also has 206, 304 and 416. C2. */
     readonly content?: 'application/octet-stream' | 'video/mp4'
     /**
@@ -112,6 +118,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   }
   /** Errors have `reason` and `retryable` too; existing clients need these members. B2.4. */
   readonly tellsReason?: true
+  /** Errors have `type` and `param` too, which OpenAI's client shows. D20. */
+  readonly tellsParam?: true
   /** Errors have the members `sluice_metadata` and `user_id`, null without a value. C1, §2.1. */
   readonly tellsAccount?: true
   /**
@@ -212,6 +220,12 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
    * charged, the signal ignores that the client leaves.
    */
   sent(isSent: boolean): void
+  /**
+   * Begins a reply of events with status 200: for an operation that then returns `streamed`. Called at most
+   * once; the head leaves with the first event. The signal still ends when the client leaves or the node
+   * stops.
+   */
+  events(head: EventStreamHead): EventStream
 }
 
 /**
@@ -255,6 +269,8 @@ export type Success =
     }
   /** The response of another server, with any status. */
   | { readonly kind: 'relay'; readonly answer: RelayedAnswer }
+  /** The reply was written as events, by `events` of the call. */
+  | { readonly kind: 'streamed' }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 

@@ -22,6 +22,7 @@ import { getCaps } from './operator/get-caps.ts'
 import { updateCaps } from './operator/update-caps.ts'
 import { addCredit } from './money/add-credit.ts'
 import { getCredits } from './money/get-credits.ts'
+import { createChat } from './inference/create-chat.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { forwardRequest } from './egress/forward-request.ts'
 import { deleteFile } from './files/delete-file.ts'
@@ -120,6 +121,7 @@ import { updateWorkspace } from './workspaces/update-workspace.ts'
 
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
+  createChat,
   createEmbeddings,
   getModel,
   listModels,

@@ -35,24 +35,34 @@ function* idsOf(models: ModelCatalogue['models'], isShown: (id: string) => boole
 /** Models that a message names as examples. */
 const EXAMPLES_MAX = 3
 
+/** What an operation makes, and the list of the models that make it. */
+const MAKES = {
+  embeddings: { verb: 'Embeddings are', list: '/api/v1/embeddings/models' },
+  videos: { verb: 'Videos are', list: '/api/v1/videos/models' },
+  texts: { verb: 'Texts are', list: '/api/v1/models' },
+} as const
+
 /** `model_unfit` with the kind of the model, and models that serve the operation. C39. */
 export function modelUnfit(
-  { id, video, isEmbedding }: CallableModel,
-  makes: 'embeddings' | 'videos',
+  model: CallableModel,
+  makes: keyof typeof MAKES,
   { models }: Models,
 ): Outcome<never> {
   const fit: string[] = []
-  for (const model of models) {
-    if (makes === 'embeddings' ? model.isEmbedding : model.video !== null) fit.push(`\`${model.id}\``)
+  for (const other of models) {
+    if (made(other).includes(makes)) fit.push(`\`${other.id}\``)
     if (fit.length === EXAMPLES_MAX) break
   }
-  const what = isEmbedding
-    ? 'makes embeddings'
-    : video === null
-      ? 'makes neither embeddings nor videos'
-      : 'makes videos'
-  const verb = makes === 'embeddings' ? 'Embeddings are' : 'Videos are'
-  const others =
-    fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET /api/v1/${makes}/models\`.`
-  return fail('model_unfit', { detail: `\`${id}\` ${what}.${others}` })
+  const [what = 'neither texts nor embeddings nor videos'] = made(model)
+  const { verb, list } = MAKES[makes]
+  const others = fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET ${list}\`.`
+  return fail('model_unfit', { detail: `\`${model.id}\` makes ${what}.${others}` })
+}
+
+function made({ isEmbedding, isWriter, video }: CallableModel): readonly (keyof typeof MAKES)[] {
+  return [
+    ...(isEmbedding ? (['embeddings'] as const) : []),
+    ...(video === null ? [] : (['videos'] as const)),
+    ...(isWriter ? (['texts'] as const) : []),
+  ]
 }

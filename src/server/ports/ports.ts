@@ -9,6 +9,7 @@ import type { Operators } from './operator/operators.ts'
 import type { GroupMappings } from './scim/directory.ts'
 import type { Egress } from './egress/egress.ts'
 import type { Embedder } from './embeddings/embeddings.ts'
+import type { Inference } from './inference/inference.ts'
 import type { ModelCatalogue } from './models/models.ts'
 import type { Spend } from './money/money.ts'
 import type { ProviderFiles } from './files/file-hosts.ts'
@@ -30,6 +31,7 @@ import type { Workspaces } from './workspaces/workspaces.ts'
 export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
+  readonly inference: Inference
   readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
   readonly spend: Spend

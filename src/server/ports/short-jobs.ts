@@ -2,6 +2,7 @@ import type { BodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { FinishReason } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
@@ -98,6 +99,30 @@ export interface ShortJobTypes {
           readonly totalTokens: number | null
         }
       | { readonly ok: false; readonly isMiscounted: boolean }
+  }
+  /** The answer of `sluice/echo-1`. D35. */
+  echo: {
+    in: {
+      /** Every text of the conversation, for the count of its words. */
+      readonly texts: readonly string[]
+      /** The text that is repeated. */
+      readonly last: string
+      readonly stops: readonly string[]
+      /** Null: no maximum of the request. */
+      readonly tokensMax: number | null
+      readonly isReasoning: boolean
+      /** The answer is a call of a tool. */
+      readonly tool: boolean
+      /** Answers with the same text. */
+      readonly choices: number
+    }
+    /** `pieces`: words, or the fragments of a tool's arguments; each is a token. */
+    out: {
+      readonly promptTokens: number
+      readonly reasoning: readonly string[]
+      readonly pieces: readonly string[]
+      readonly finish: FinishReason
+    }
   }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }

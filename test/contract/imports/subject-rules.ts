@@ -41,6 +41,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       embeddings: ['models', 'presets'],
       endpoints: ['money', 'vault'],
       files: ['containers'],
+      inference: ['models'],
       models: ['workspaces'],
       money: ['operator'],
       // What the installation is set up with, and what its operators see of everything.
@@ -58,6 +59,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     rows: {
       containers: ['files'],
       embeddings: ['models', 'money'],
+      inference: ['models', 'money'],
       endpoints: ['keys', 'models', 'vault'],
       files: ['containers', 'vault'],
       keys: ['money', 'vault'],

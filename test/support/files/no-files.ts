@@ -21,6 +21,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   idempotency: unused,
   interns: unused,
   apiKeys: unused,
+  inference: unused,
   vaults: unused,
   releases: unused,
   egress: unused,

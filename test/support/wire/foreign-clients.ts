@@ -29,9 +29,30 @@ export interface OpenRouterClient {
       readonly slug: string
     }): Promise<{ readonly data: ListedEndpoints }>
   }
+  readonly chat: {
+    send(asked: {
+      readonly chatRequest: Readonly<Record<string, unknown>> & { readonly stream: true }
+    }): Promise<AsyncIterable<SentChunk>>
+    send(asked: { readonly chatRequest: Readonly<Record<string, unknown>> }): Promise<SentAnswer>
+  }
   readonly models: {
     list(): Promise<AsyncIterable<{ readonly result: { readonly data: readonly { readonly id: string }[] } }>>
   }
+}
+
+interface SentChunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string | null } }[]
+  readonly usage?: { readonly totalTokens: number; readonly cost?: number | null }
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+interface SentAnswer {
+  readonly id: string
+  readonly choices: readonly {
+    readonly finishReason: string | null
+    readonly message: { readonly content?: unknown; readonly toolCalls?: readonly object[] }
+  }[]
+  readonly usage?: { readonly totalTokens: number }
 }
 
 interface ListedEndpoints {

@@ -4,6 +4,7 @@ import { UNREAD_SMALL_BYTES } from '../../../schemas/limits/share-limits.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
 import type { AnyOperation, Call, HeaderName, Success } from '../../operations/define.ts'
 import type { Upload } from '../../ports/byte-streams.ts'
+import type { EventStream, EventStreamHead } from '../../ports/event-stream.ts'
 import type { IdempotencyClaim } from '../../ports/idempotency.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallNotes } from '../../ports/observe.ts'
@@ -15,11 +16,14 @@ import { Exchange } from '../exchange.ts'
 import { NO_HEADERS, type RequestHead } from './head.ts'
 import type { IdempotentCall } from './idempotent-call.ts'
 import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
+import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
 import { isScimPath } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
+
+const NO_EVENT = new Uint8Array(0)
 
 /**
  * One request: the facts that the stages found, the answer, and the end, which every stage may cause.
@@ -50,6 +54,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   isSharing = false
   /** Measured milliseconds of the loop. */
   #loopMs = 0
+  #events: EventStream | null = null
   /** Start of the current measurement; null outside of one. */
   #heldSince: number | null = null
   #ownBytes = 0
@@ -172,13 +177,21 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     else void forgotten.then(send)
   }
 
+  events({ headers, silence }: EventStreamHead): EventStream {
+    this.#events = this.exchange.events(replyOfEvents(headers, this), silence)
+    return this.#events ?? GONE
+  }
+
   /** Called once, with the operation's outcome. */
   answer(operation: AnyOperation, outcome: Outcome<Success>): void {
+    // A begun stream that its operation left open: the client must not take it for a whole one.
+    if (this.#events?.isOpen === true) this.#events.breakOff(NO_EVENT)
     if (!outcome.ok) return this.#finish(() => this.fail(outcome.failure))
     const { value } = outcome
     if (value.kind === 'content') return this.#answerContent(value)
     if (value.kind === 'relay')
       return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
+    if (value.kind === 'streamed') return this.#finish(() => undefined)
     const made = this.#made(operation, value)
     const compressing = made === null ? null : compressedReply(this, operation, made)
     const send = (reply: Reply | null): void =>

@@ -100,7 +100,13 @@ function failureOf(status: number, types: readonly FailureName[], operation: Any
   }
 }
 
-function errorContent({ area, tellsAccount }: AnyOperation): Json {
+function errorContent({ area, tellsAccount, tellsParam }: AnyOperation): Json {
   if (area === 'scim') return { [SCIM_CONTENT_TYPE]: { schema: reference('ScimError') } }
-  return { 'application/json': { schema: reference(tellsAccount === true ? 'AccountError' : 'Error') } }
+  return {
+    'application/json': {
+      schema: reference(
+        tellsAccount === true ? 'AccountError' : tellsParam === true ? 'TypedError' : 'Error',
+      ),
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import { API_PREFIX, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
 import { BODIES } from '../../../schemas/bodies.ts'
-import { AccountErrorEnvelope, ErrorEnvelope } from '../../../schemas/envelope.ts'
+import { AccountErrorEnvelope, ErrorEnvelope, TypedErrorEnvelope } from '../../../schemas/envelope.ts'
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
@@ -32,6 +32,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
   const schemas: Record<string, unknown> = {
     Error: ErrorEnvelope,
     AccountError: AccountErrorEnvelope,
+    TypedError: TypedErrorEnvelope,
     ...WEBHOOK_SCHEMAS,
   }
   if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError
@@ -110,6 +111,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
   const { input, success } = operation
   const name = pascal(operation.id)
   if (success.body !== null) schemas[`${name}Answer`] = success.body
+  if (success.events !== undefined) schemas[`${name}Event`] = success.events
   if (input.body !== undefined) schemas[`${name}Body`] = BODIES[input.body].schema
   const parameters = parametersOf(operation)
   return {
@@ -154,7 +156,12 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           }),
         },
         ...(success.body !== null && {
-          content: { [typeOf(operation)]: { schema: reference(`${name}Answer`) } },
+          content: {
+            [typeOf(operation)]: { schema: reference(`${name}Answer`) },
+            ...(success.events !== undefined && {
+              'text/event-stream': { schema: reference(`${name}Event`) },
+            }),
+          },
         }),
       },
       ...(success.isConditional === true && { [NOT_MODIFIED]: UNMODIFIED }),

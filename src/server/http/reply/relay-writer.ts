@@ -1,4 +1,5 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { RelayedBody } from './reply-body.ts'
 import type { Timer, Timers } from '../timers.ts'
@@ -225,24 +226,6 @@ export class RelayWriter {
     this.stop()
     this.#options.over()
   }
-}
-
-/**
- * Ends an answer in chunks whose connection closes. `end(…, true)` would write a header among the chunks, and
- * `end` alone leaves the connection open. But the library writes a header as text at any position: here the
- * last chunk, a trailer field, and the empty line.
- */
-function endChunks(res: WireResponse): void {
-  res.writeHeader('\r\n0\r\nx-sluice-end', '1\r\n')
-}
-
-/**
- * Ends an answer without a chunk: its head is still open and names no encoding, so that the last chunk would
- * be a body.
- */
-function endHead(res: WireResponse): void {
-  res.writeHeader('date', new Date().toUTCString())
-  res.writeHeader('content-length', '0\r\n')
 }
 
 const NOTHING = new Uint8Array(0)

@@ -39,7 +39,7 @@ const OURS_FROM: number = FAILURES.internal.status[0]
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
 /** A success whose whole answer is made at once. */
-export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' }>
+export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' | 'streamed' }>
 
 /** Outcomes become bytes only here and in `replyOfFailure`. */
 export function replyOfSuccess(success: WholeSuccess, status: number, facts: ReplyFacts): Reply {
@@ -119,10 +119,14 @@ function envelopeOf(
     ...reason,
     ...failure.metadata,
   }
+  const shown =
+    operation?.tellsParam === true
+      ? { type: failure.name, param: failure.metadata?.issues?.[0]?.path ?? null }
+      : null
   const { data } = failure
   const account = operation?.tellsAccount === true ? UNKNOWN_ACCOUNT : null
   return {
-    error: { code: status, message: textOf(failure), metadata },
+    error: { code: status, message: textOf(failure), ...shown, metadata },
     ...(data !== undefined && { data }),
     ...account,
   }

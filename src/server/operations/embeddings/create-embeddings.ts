@@ -16,7 +16,7 @@ import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
 import { callableBy, defineOperation, modelsOf, type Call, type Success } from '../define.ts'
 import { modelUnfit, modelUnknown } from '../name-hints.ts'
-import { nextEmbeddingId } from './embedding-id.ts'
+import { nextCallId } from '../call-ids.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 interface Inputs {
@@ -242,7 +242,7 @@ function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge)
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
   const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
   const tail = Buffer.from(
-    `,"model":${JSON.stringify(model.id)},"id":"${nextEmbeddingId()}","usage":${usage}}`,
+    `,"model":${JSON.stringify(model.id)},"id":"${nextCallId('emb_')}","usage":${usage}}`,
   )
   return {
     kind: 'bytes',

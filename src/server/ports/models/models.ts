@@ -179,6 +179,8 @@ export interface CallableModel {
   /** Id with the suffix of the variant, as replies show it. */
   readonly id: string
   readonly isEmbedding: boolean
+  /** The model writes text. */
+  readonly isWriter: boolean
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]

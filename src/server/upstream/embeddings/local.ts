@@ -12,6 +12,7 @@ import { UNREAD } from '../../../schemas/values/unread.ts'
 import type { Egress } from '../../ports/egress/egress.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+import { LocalCalls } from '../local-calls.ts'
 import { bulkOf, valueOf, type InputShape } from './input-shape.ts'
 import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts'
 
@@ -24,8 +25,7 @@ import type { EmbeddingAttempt, EmbeddingProtocol, Reading } from './protocol.ts
 export class LexicalEmbeddings implements EmbeddingProtocol {
   readonly #jobs: ShortJobs
   readonly #egress: Pick<Egress, 'hold'>
-  #calls = 0
-  readonly #callsBy = new Map<string, number>()
+  readonly #calls = new LocalCalls({ max: LEXICAL_CALLS_MAX, ofOneMax: LEXICAL_ORGANIZATION_CALLS_MAX })
 
   constructor(jobs: ShortJobs, egress: Pick<Egress, 'hold'>) {
     this.#jobs = jobs
@@ -46,24 +46,9 @@ export class LexicalEmbeddings implements EmbeddingProtocol {
     const bulk = bulkOf(request.input)
     if (bulk !== null && bulk.length > LEXICAL_INPUT_BYTES_MAX)
       return tooMuch('/input', LEXICAL_INPUT_BYTES_MAX, ' bytes')
-    const { organizationId } = caller
-    const others = this.#callsBy.get(organizationId) ?? 0
-    if (this.#calls >= LEXICAL_CALLS_MAX || others >= LEXICAL_ORGANIZATION_CALLS_MAX)
-      return fail('busy', { retryAfterS: 1 })
-    this.#calls++
-    this.#callsBy.set(organizationId, others + 1)
-    try {
-      return await this.#sliced(attempt, dimensions, bulk)
-    } finally {
-      this.#calls--
-      this.#leave(organizationId)
-    }
-  }
-
-  #leave(organizationId: string): void {
-    const left = (this.#callsBy.get(organizationId) ?? 1) - 1
-    if (left > 0) this.#callsBy.set(organizationId, left)
-    else this.#callsBy.delete(organizationId)
+    const end = this.#calls.begin(caller.organizationId)
+    if (end === null) return fail('busy', { retryAfterS: 1 })
+    return this.#sliced(attempt, dimensions, bulk).finally(end)
   }
 
   /** A short job parses and cuts a large input: this thread only hands the bytes over. */

@@ -76,6 +76,7 @@ function modelOf(list: readonly Routed[]): CallableModel {
   return {
     id: list[0]?.slug ?? '',
     isEmbedding: true,
+    isWriter: false,
     isUnpriced: false,
     inputModalities: EVERY_MODALITY,
     video: null,
@@ -85,10 +86,11 @@ function modelOf(list: readonly Routed[]): CallableModel {
 
 /** A model with the workspace's own endpoints before those of the catalogue. */
 function join(own: CallableModel, known: CallableModel): CallableModel {
-  const { id, isEmbedding, inputModalities, video } = known
+  const { id, isEmbedding, isWriter, inputModalities, video } = known
   return {
     id,
     isEmbedding,
+    isWriter,
     inputModalities,
     video,
     isUnpriced: own.isUnpriced && known.isUnpriced,
@@ -102,7 +104,7 @@ function join(own: CallableModel, known: CallableModel): CallableModel {
  */
 function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, Endpoint>): CallableModel {
   if (!model.endpoints.some(({ provider }) => keys.has(provider.slug))) return model
-  const { id, isEmbedding, isUnpriced, inputModalities, video } = model
+  const { id, isEmbedding, isWriter, isUnpriced, inputModalities, video } = model
   const endpoints = model.endpoints.map((endpoint) => {
     const ownWay = keys.get(endpoint.provider.slug)
     if (ownWay === undefined) return endpoint
@@ -110,5 +112,5 @@ function underOwnKeys(model: CallableModel, keys: OwnKeys, keyed: Map<Endpoint, 
     keyed.set(endpoint, own)
     return own
   })
-  return { id, isEmbedding, isUnpriced, inputModalities, video, endpoints }
+  return { id, isEmbedding, isWriter, isUnpriced, inputModalities, video, endpoints }
 }

@@ -11,6 +11,7 @@ function modelAt(promptNanoPerMillion: number, requestNano: number): CallableMod
   return {
     id: 'm',
     isEmbedding: true,
+    isWriter: false,
     isUnpriced: false,
     inputModalities: ['text'],
     video: null,

@@ -11,8 +11,8 @@ let lastMs = Number.NaN
 /** Hex text of `lastMs`: many ids have the same millisecond. */
 let time = ''
 
-/** `emb_`, the millisecond in hex, 80 random bits: ids sort by time and cannot be guessed. C9. */
-export function nextEmbeddingId(): string {
+/** The prefix, the millisecond in hex, 80 random bits: ids sort by time and cannot be guessed. C9. */
+export function nextCallId(prefix: 'emb_' | 'gen_'): string {
   if (drawn === digits.length) {
     digits = randomFillSync(pool).toString('hex')
     drawn = 0
@@ -20,8 +20,8 @@ export function nextEmbeddingId(): string {
   const now = Date.now()
   if (now !== lastMs) {
     lastMs = now
-    time = `emb_${now.toString(16).padStart(TIME_DIGITS, '0')}`
+    time = now.toString(16).padStart(TIME_DIGITS, '0')
   }
   drawn += RANDOM_DIGITS
-  return time + digits.slice(drawn - RANDOM_DIGITS, drawn)
+  return prefix + time + digits.slice(drawn - RANDOM_DIGITS, drawn)
 }

@@ -1,0 +1,20 @@
+/** Named limits of calls to models that write, each with its unit and its source. */
+
+/** Messages of one call. D12. */
+export const MESSAGES_MAX = 4_096
+/** Tools of one call. D12. */
+export const TOOLS_MAX = 1_024
+/** Answers to one call (`n`). D4. */
+export const CHOICES_MAX = 8
+/** Texts at which an answer stops (`stop`). D4. */
+export const STOPS_MAX = 16
+/** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */
+export const INFERENCE_DEADLINE_MS = 600_000
+/** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */
+export const ECHO_TOKENS_MAX = 8_192
+/** Calls of `sluice/echo-1` that run at once in one front. Decision. */
+export const ECHO_CALLS_MAX = 1_024
+/** Calls of `sluice/echo-1` by one organization that run at once in one front. Decision. */
+export const ECHO_ORGANIZATION_CALLS_MAX = 256
+/** Milliseconds between two words of `sluice/echo-1:slow`. D35. */
+export const ECHO_SLOW_MS = 50

@@ -1,0 +1,11 @@
+/** Named limits of streamed answers, each with its unit and its source. */
+
+/**
+ * Bytes of events that a stream keeps for a client that is behind, beside those in the socket; then its
+ * source is not read. D19.
+ */
+export const STREAM_HELD_BYTES_MAX = 64 * 1024
+/** Milliseconds of silence after which a stream writes a comment or a ping. D16. */
+export const STREAM_SILENCE_MS = 10_000
+/** Milliseconds that the last event of a broken stream may take to leave. D21. */
+export const STREAM_LAST_EVENT_MS_MAX = 5_000

@@ -1,0 +1,28 @@
+import type { EventStream } from '../../ports/event-stream.ts'
+import type { Reply } from './reply-body.ts'
+import { headersOf, statusLine, type ReplyFacts } from './reply.ts'
+
+const OK = 200
+const EVENTS_TYPE = 'text/event-stream'
+/** Proxies neither store the events nor wait for more of them. D13. */
+const UNBUFFERED = ['cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no'] as const
+
+/** The head of a streamed reply. D13. */
+export function replyOfEvents(headers: Readonly<Record<string, string>>, facts: ReplyFacts): Reply {
+  return {
+    status: OK,
+    statusLine: statusLine(OK),
+    headers: [...headersOf(EVENTS_TYPE, facts), ...UNBUFFERED, ...Object.entries(headers).flat()],
+    body: null,
+  }
+}
+
+/** The stream of a client that left before its head: what is written goes nowhere. */
+export const GONE: EventStream = {
+  isOpen: false,
+  hasRoom: true,
+  room: () => Promise.resolve(),
+  write: () => undefined,
+  end: () => undefined,
+  breakOff: () => undefined,
+}

@@ -1,0 +1,225 @@
+import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
+import type { ChatUsage } from '../../../schemas/inference/chat.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { EventStream } from '../../ports/event-stream.ts'
+import type { InferenceSink, TokenUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { Static } from 'typebox'
+
+/** What every event of an answer begins with. */
+export interface ChatHead {
+  /** `gen_…` */
+  readonly id: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly model: string
+  readonly provider: string
+}
+
+/** What a call cost. */
+export interface Charged {
+  readonly nano: number
+  readonly isByok: boolean
+}
+
+type Usage = Static<typeof ChatUsage>
+
+/**
+ * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
+ */
+export function chatUsage(usage: TokenUsage, { nano, isByok }: Charged): Usage {
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite
+  const completion = usage.output + usage.reasoning
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    cost: usdOfNano(nano),
+    cost_details: {
+      upstream_inference_cost: null,
+      upstream_inference_prompt_cost: 0,
+      upstream_inference_completions_cost: 0,
+    },
+    is_byok: isByok,
+  }
+}
+
+const DONE = 'data: [DONE]\n\n'
+/** Written while the source is silent. D16. */
+export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
+
+/** An answer of chat as server-sent events. D13. */
+export class ChatStream implements InferenceSink {
+  readonly #open: () => EventStream
+  readonly #prefix: string
+  /** Choices whose role was told. */
+  readonly #begun = new Set<number>()
+  /** Tools that a choice has called so far. */
+  readonly #tools = new Map<number, number>()
+  #stream: EventStream | null = null
+
+  /** @param open begins the reply; called with the first output */
+  constructor(head: ChatHead, open: () => EventStream) {
+    const { id, created, model, provider } = head
+    const begin = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, provider })
+    this.#prefix = `data: ${begin.slice(0, -1)},"choices":`
+    this.#open = open
+  }
+
+  /** True once output went to the client: from now on failures are events. D15. */
+  get hasBegun(): boolean {
+    return this.#stream !== null
+  }
+
+  take(parts: readonly WrittenPart[]): boolean {
+    this.#stream ??= this.#open()
+    this.#stream.write(Buffer.from(parts.map((part) => this.#textOf(part)).join('')))
+    return this.#stream.hasRoom
+  }
+
+  async room(): Promise<void> {
+    await this.#stream?.room()
+  }
+
+  /** @param isEmpty the caller asked for the usage in OpenAI's form, an event without choices. D7. */
+  end(usage: Usage, isEmpty: boolean): void {
+    const choices = isEmpty ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
+    this.#stream ??= this.#open()
+    this.#stream.write(Buffer.from(`${this.#prefix}${choices},"usage":${JSON.stringify(usage)}}\n\n${DONE}`))
+    this.#stream.end()
+  }
+
+  /** Tells the client that the answer is not whole. D21. */
+  breakOff(
+    failure: Failure,
+    told: { readonly statuses: readonly number[]; readonly requestId: string },
+  ): void {
+    const code = statusOf(failure.name, told.statuses)
+    const metadata = { error_type: failure.name, provider_name: null, request_id: told.requestId }
+    const error = { code, message: textOf(failure), type: failure.name, metadata }
+    const choices = '[{"index":0,"delta":{"content":""},"finish_reason":"error"}]'
+    this.#stream?.breakOff(Buffer.from(`${this.#prefix}${choices},"error":${JSON.stringify(error)}}\n\n`))
+  }
+
+  #textOf(part: WrittenPart): string {
+    const index = part.choice
+    const role = this.#begun.has(index) ? '' : this.#chunk(choice(index, '{"role":"assistant","content":""}'))
+    this.#begun.add(index)
+    return role + this.#chunk(this.#choiceOf(part))
+  }
+
+  #choiceOf(part: WrittenPart): string {
+    const { choice: index } = part
+    switch (part.kind) {
+      case 'text':
+        return choice(index, `{"content":${JSON.stringify(part.text)}}`)
+      case 'reasoning':
+        return choice(index, `{"reasoning":${JSON.stringify(part.text)}}`)
+      case 'tool': {
+        const nth = this.#tools.get(index) ?? 0
+        this.#tools.set(index, nth + 1)
+        return choice(index, toolDelta({ index: nth, id: part.id, type: 'function' }, part.name, ''))
+      }
+      case 'arguments':
+        return choice(index, toolDelta({ index: (this.#tools.get(index) ?? 1) - 1 }, null, part.text))
+      case 'finish':
+        return `{"index":${index},"delta":{},"finish_reason":"${part.reason}","native_finish_reason":"${part.reason}"}`
+      default:
+        return part satisfies never
+    }
+  }
+
+  #chunk(choices: string): string {
+    return `${this.#prefix}[${choices}]}\n\n`
+  }
+}
+
+function choice(index: number, delta: string): string {
+  return `{"index":${index},"delta":${delta},"finish_reason":null}`
+}
+
+function toolDelta(call: object, name: string | null, text: string): string {
+  const called = name === null ? { arguments: text } : { name, arguments: text }
+  return JSON.stringify({ tool_calls: [{ ...call, function: called }] })
+}
+
+interface Message {
+  text: string
+  reasoning: string
+  readonly tools: { readonly id: string; readonly name: string; text: string }[]
+  finish: string
+}
+
+/** An answer of chat that is sent when it is whole. D14. */
+export class ChatWhole implements InferenceSink {
+  readonly #choices = new Map<number, Message>()
+
+  take(parts: readonly WrittenPart[]): boolean {
+    for (const part of parts) this.#add(part)
+    return true
+  }
+
+  room(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  answer({ id, created, model, provider }: ChatHead, usage: Usage): object {
+    const choices = [...this.#choices].map(([index, message]) => ({
+      index,
+      finish_reason: message.finish,
+      native_finish_reason: message.finish,
+      message: messageOf(message),
+    }))
+    const object = 'chat.completion'
+    // Clients that validate want the member, and take null.
+    return { id, object, created, model, provider, system_fingerprint: null, choices, usage }
+  }
+
+  #add(part: WrittenPart): void {
+    const message = this.#messageOf(part.choice)
+    switch (part.kind) {
+      case 'text':
+        message.text += part.text
+        return
+      case 'reasoning':
+        message.reasoning += part.text
+        return
+      case 'tool':
+        message.tools.push({ id: part.id, name: part.name, text: '' })
+        return
+      case 'arguments': {
+        const last = message.tools.at(-1)
+        if (last !== undefined) last.text += part.text
+        return
+      }
+      case 'finish':
+        message.finish = part.reason
+        return
+      default:
+        part satisfies never
+    }
+  }
+
+  #messageOf(index: number): Message {
+    const known = this.#choices.get(index)
+    if (known !== undefined) return known
+    const made: Message = { text: '', reasoning: '', tools: [], finish: 'stop' }
+    this.#choices.set(index, made)
+    return made
+  }
+}
+
+function messageOf({ text, reasoning, tools }: Message): object {
+  const calls = tools.map((tool) => ({
+    id: tool.id,
+    type: 'function',
+    function: { name: tool.name, arguments: tool.text },
+  }))
+  return {
+    role: 'assistant',
+    content: calls.length > 0 && text === '' ? null : text,
+    ...(reasoning === '' ? null : { reasoning }),
+    ...(calls.length === 0 ? null : { tool_calls: calls }),
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * A reply of server-sent events, from an operation to its client. The operation's `run` ends after the
+ * stream: what a call costs is known only then. D13, D15, D16, D19, D21.
+ */
+export interface EventStream {
+  /** False: no further byte reaches the client. Writing then does nothing. */
+  readonly isOpen: boolean
+  /** False: the client is behind by STREAM_HELD_BYTES_MAX, and the source should not be read. D19. */
+  readonly hasRoom: boolean
+  /**
+   * Resolves when there is room again, or when the stream is no longer open. For callers that found `hasRoom`
+   * false.
+   */
+  room(): Promise<void>
+  /** Writes whole events; those of one read of the source belong into one write. */
+  write(events: Uint8Array): void
+  /** Ends a whole answer. Harmless once the stream is not open. */
+  end(): void
+  /**
+   * Ends an answer that is not whole: a last event, then the end of the connection without the last chunk of
+   * HTTP, so that every client notices. D21.
+   */
+  breakOff(event: Uint8Array): void
+}
+
+/** How a streamed reply begins, and what it writes while its source is silent. */
+export interface EventStreamHead {
+  readonly headers: Readonly<Record<string, string>>
+  /** A comment or a ping: bytes between two events. D16. */
+  silence(): Uint8Array
+}

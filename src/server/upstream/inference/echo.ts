@@ -1,0 +1,145 @@
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
+import type { ChatBody, ChatMessage } from '../../../schemas/inference/chat.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ECHO_SLOW_MS } from '../../../schemas/inference/inference-limits.ts'
+import { endedBy } from '../../../schemas/values/call-ended.ts'
+import type {
+  InferenceEnd,
+  InferenceJob,
+  InferenceSink,
+  WrittenPart,
+} from '../../ports/inference/inference.ts'
+import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+
+type Echoed = ShortJobTypes['echo']['out']
+
+/** Parts that are passed on in one turn of the loop. */
+const TURN_PARTS = 32
+
+/**
+ * `sluice/echo-1` answers with the last text of the user, word by word; `echo-1-slow` writes 20 words a
+ * second. It needs no key and no network, and is no language model. D35.
+ * Failures: body_invalid, client_gone, draining, and those of the pool of short jobs.
+ */
+export async function echo(
+  { request, caller, call, isSlow }: InferenceJob & { readonly isSlow: boolean },
+  jobs: ShortJobs,
+  sink: InferenceSink,
+): Promise<Outcome<InferenceEnd>> {
+  const startedAt = performance.now()
+  const read = inputOf(request)
+  if (!read.ok) return read
+  const echoed = await jobs.run('echo', read.value.input, { caller, signal: call.signal })
+  if (!echoed.ok) return echoed
+  const parts = partsOf(echoed.value, read.value)
+  const step = isSlow ? read.value.choices : TURN_PARTS
+  const delivered = { output: 0, reasoning: 0 }
+  let hasBegun = false
+  let isWhole = false
+  while (!isWhole && !call.signal.aborted) {
+    const some = take(parts, step)
+    isWhole = some.length < step
+    hasBegun ||= some.length > 0
+    for (const { kind } of some) {
+      if (kind === 'text' || kind === 'arguments') delivered.output++
+      else if (kind === 'reasoning') delivered.reasoning++
+    }
+    if (some.length > 0 && !sink.take(some)) await sink.room()
+    // The loop sees a signal that ends the wait.
+    if (!isWhole) await (isSlow ? delay(ECHO_SLOW_MS, null, call) : turn(null, call)).catch(() => null)
+  }
+  if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
+  return ok({
+    failure: isWhole ? null : endedBy(call.signal),
+    usage: { input: echoed.value.promptTokens, cacheRead: 0, cacheWrite: 0, ...delivered },
+    isEstimated: !isWhole,
+    provider: 'local',
+    isByok: false,
+    attempts: 1,
+    upstreamMs: performance.now() - startedAt,
+  })
+}
+
+interface EchoInput {
+  readonly input: ShortJobTypes['echo']['in']
+  readonly choices: number
+  /** Null: the answer is text. */
+  readonly tool: string | null
+}
+
+/** Failure: body_invalid, for an answer in a form that the model has not. */
+function inputOf(request: ChatBody): Outcome<EchoInput> {
+  const { messages, stop, max_tokens, max_completion_tokens, reasoning, reasoning_effort, n } = request
+  const form = request.response_format?.type ?? 'text'
+  if (form !== 'text') return refused('/response_format/type', 'is not a form of this model', 'text')
+  const tool = toolOf(request)
+  const known = (request.tools ?? []).map((one) => ('function' in one ? nameOf(one.function) : null))
+  if (tool !== null && !known.includes(tool))
+    return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
+  const isReasoning =
+    reasoning?.enabled === true || (reasoning?.effort ?? reasoning_effort ?? 'none') !== 'none'
+  return ok({
+    input: {
+      texts: messages.flatMap(textsOf),
+      last: lastOf(messages),
+      stops: typeof stop === 'string' ? [stop] : (stop ?? []),
+      tokensMax: max_completion_tokens ?? max_tokens ?? null,
+      isReasoning,
+      tool: tool !== null,
+      choices: n ?? 1,
+    },
+    choices: n ?? 1,
+    tool,
+  })
+}
+
+function lastOf(messages: readonly ChatMessage[]): string {
+  const message = messages.findLast(({ role }) => role === 'user')
+  return message === undefined ? '' : textsOf(message).join('\n')
+}
+
+function textsOf({ content }: ChatMessage): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return (content ?? []).flatMap((part) =>
+    'text' in part && typeof part.text === 'string' ? [part.text] : [],
+  )
+}
+
+function toolOf({ tool_choice: choice }: ChatBody): string | null {
+  return typeof choice === 'object' && choice !== null && 'function' in choice
+    ? nameOf(choice.function)
+    : null
+}
+
+function nameOf(named: unknown): string | null {
+  const name: unknown = typeof named === 'object' && named !== null ? Reflect.get(named, 'name') : null
+  return typeof name === 'string' ? name : null
+}
+
+/** The parts of all choices, in turns as a provider would write them. */
+function* partsOf(
+  { reasoning, pieces, finish }: Echoed,
+  { choices, tool }: EchoInput,
+): Generator<WrittenPart> {
+  const all = Array.from({ length: choices }, (_, choice) => choice)
+  for (const text of reasoning) for (const choice of all) yield { kind: 'reasoning', choice, text }
+  if (tool !== null && pieces.length > 0)
+    for (const choice of all) yield { kind: 'tool', choice, id: `call_${choice}`, name: tool }
+  const kind = tool === null ? 'text' : 'arguments'
+  for (const text of pieces) for (const choice of all) yield { kind, choice, text }
+  for (const choice of all) yield { kind: 'finish', choice, reason: finish }
+}
+
+function take(parts: Iterator<WrittenPart>, most: number): readonly WrittenPart[] {
+  const some: WrittenPart[] = []
+  while (some.length < most) {
+    const next = parts.next()
+    if (next.done === true) break
+    some.push(next.value)
+  }
+  return some
+}
+
+function refused(path: string, message: string, expected: string): Outcome<never> {
+  return fail('body_invalid', { metadata: { issues: [{ path, message, expected }] } })
+}

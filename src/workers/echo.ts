@@ -1,0 +1,66 @@
+import { ECHO_TOKENS_MAX } from '../schemas/inference/inference-limits.ts'
+import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+
+/**
+ * A token of `sluice/echo-1`: a word with the space before it; the last one keeps the space behind it. D35.
+ */
+const WORD = /\s*\S+(?:\s+$)?/g
+const REASONING = ['I', ' only', ' echo.'] as const
+/** Fragments in which a tool call's arguments come. */
+const FRAGMENTS = 3
+
+/** The answer of `sluice/echo-1`: the last text, or a call of the chosen tool with it. D35. */
+export function echo({
+  texts,
+  last,
+  stops,
+  tokensMax,
+  isReasoning,
+  tool,
+  choices,
+}: ShortJobTypes['echo']['in']): ShortJobTypes['echo']['out'] {
+  const promptTokens = texts.reduce((sum, text) => sum + countOf(text), 0)
+  const reasoning: readonly string[] = isReasoning ? REASONING : []
+  const most = Math.min(tokensMax ?? Infinity, Math.floor(ECHO_TOKENS_MAX / choices))
+  if (reasoning.length >= most)
+    return { promptTokens, reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }
+  const room = most - reasoning.length
+  if (tool) return { promptTokens, reasoning, ...called(last, room) }
+  const words = wordsOf(untilStop(last, stops), room + 1)
+  const isCut = words.length > room
+  return {
+    promptTokens,
+    reasoning,
+    pieces: isCut ? words.slice(0, room) : words,
+    finish: isCut ? 'length' : 'stop',
+  }
+}
+
+function called(last: string, room: number): Pick<ShortJobTypes['echo']['out'], 'pieces' | 'finish'> {
+  const text = JSON.stringify({ text: last })
+  const bytes = Math.ceil(text.length / FRAGMENTS)
+  const pieces = Array.from({ length: FRAGMENTS }, (_, nth) => text.slice(nth * bytes, (nth + 1) * bytes))
+  return room < FRAGMENTS
+    ? { pieces: pieces.slice(0, room), finish: 'length' }
+    : { pieces, finish: 'tool_calls' }
+}
+
+function untilStop(text: string, stops: readonly string[]): string {
+  const ends = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0)
+  return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
+}
+
+function wordsOf(text: string, most: number): string[] {
+  const words: string[] = []
+  for (const [word] of text.matchAll(WORD)) {
+    if (words.length === most) break
+    words.push(word)
+  }
+  return words
+}
+
+function countOf(text: string): number {
+  let count = 0
+  for (const _ of text.matchAll(/\S+/g)) count++
+  return count
+}

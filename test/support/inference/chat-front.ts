@@ -1,0 +1,107 @@
+/** A front that serves every operation, chat for real: the shipped catalogue, and worker threads. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { Test } from 'tap'
+import { OPERATIONS } from '../../../src/server/operations/index.ts'
+import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
+import type { Spend } from '../../../src/server/ports/money/money.ts'
+import type { Ports } from '../../../src/server/ports/ports.ts'
+import type { Inference } from '../../../src/server/ports/inference/inference.ts'
+import { Timers } from '../../../src/server/http/timers.ts'
+import { endedBy } from '../../../src/schemas/values/call-ended.ts'
+import { createInference } from '../../../src/server/upstream/inference/inference.ts'
+import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from '../front.ts'
+import { keptLog } from '../log.ts'
+import { catalogueOf } from '../models/catalogue.ts'
+import { FREE_SPEND } from '../money/free-spend.ts'
+import { NO_FILES } from '../files/no-files.ts'
+import { ROOT } from '../source.ts'
+
+export interface ChatFront extends TestFront {
+  /** Posts to /chat/completions. */
+  post(body: object, headers?: Readonly<Record<string, string>>): Promise<Response>
+}
+
+export interface ChatFrontOptions {
+  readonly spend?: Spend
+  /** Facts that every key has. */
+  readonly keys?: Partial<KeyRecord>
+  /** Milliseconds of a call; without it more than any test takes. */
+  readonly deadlineMs?: number
+  /** The model never begins its answer. */
+  readonly isStuck?: boolean
+}
+
+export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise<ChatFront> {
+  const catalogue = JSON.parse(readFileSync(`${ROOT}catalog.json`, 'utf8')) as Record<string, unknown>
+  const log = keptLog()
+  const ports = {
+    ...NO_FILES,
+    models: catalogueOf(t, catalogue),
+    inference: options.isStuck === true ? STUCK : createInference(threads()),
+    observer: { log, settled: () => undefined, trace: () => undefined },
+    spend: options.spend ?? FREE_SPEND,
+  } as unknown as Ports
+  const { deadlineMs } = options
+  const operations = deadlineMs === undefined ? OPERATIONS : OPERATIONS.map((one) => ({ ...one, deadlineMs }))
+  const front = await openFront(t, operations, {
+    ports,
+    access: accessTo(keyRecords(options.keys)),
+    timers: deadlineMs === undefined ? patient() : new Timers(),
+  })
+  return {
+    ...front,
+    post: (body, headers = {}) =>
+      fetch(`${front.url}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: AUTHORIZATION, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+/** A model that waits until its call ends. */
+const STUCK: Inference = {
+  plan: ({ call }) => ({
+    ok: true,
+    value: {
+      bound: { paidNano: 0, anyNano: 0 },
+      run: async () => {
+        if (!call.signal.aborted) await once(call.signal, 'abort')
+        return { ok: false, failure: endedBy(call.signal) }
+      },
+    },
+  }),
+}
+
+/** The data of the events of a stream, and whether `[DONE]` ended it. */
+export function eventsOf(text: string): { readonly chunks: readonly Chunk[]; readonly isDone: boolean } {
+  const data = text
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => event.slice('data: '.length))
+  const isDone = data.at(-1) === '[DONE]'
+  return { chunks: data.filter((one) => one !== '[DONE]').map((one) => JSON.parse(one) as Chunk), isDone }
+}
+
+export interface Chunk {
+  readonly id: string
+  readonly object: string
+  readonly model: string
+  readonly choices: readonly {
+    readonly index: number
+    readonly delta: {
+      readonly role?: string
+      readonly content?: string
+      readonly reasoning?: string
+      readonly tool_calls?: readonly {
+        readonly index: number
+        readonly id?: string
+        readonly function: { readonly name?: string; readonly arguments: string }
+      }[]
+    }
+    readonly finish_reason: string | null
+  }[]
+  readonly usage?: Readonly<Record<string, unknown>>
+  readonly error?: Readonly<Record<string, unknown>>
+}
