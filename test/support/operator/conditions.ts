@@ -48,7 +48,7 @@ function testCondition(
   base: Pick<Installation, 'settings' | 'told'>,
   { what, check, detail, fix, skip = false, make }: Condition,
 ): void {
-  root.test(what, { skip }, async (t) => {
+  void root.test(what, { skip }, async (t) => {
     const settings = await make(t)
     const { found, text, isWell } = await examined({ ...base.settings, ...settings })
     const known = new Set(base.told.found.map((finding) => finding.check))
