@@ -104,6 +104,37 @@ const answerAttacks = {
   },
 } satisfies Readonly<Record<string, Attack>>
 
+/** Words of a conversation; the built-in model repeats fewer. */
+const CHAT_WORDS = 100_000
+
+function chat(stand: NeighboursStand, content: string): readonly LoadRequest[] {
+  const body = `{"model":"sluice/echo-1","stream":true,"n":8,"messages":[{"role":"user","content":${content}}]}`
+  return [
+    {
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      headers: { ...asInference(stand), ...JSON_TYPE },
+      body,
+    },
+  ]
+}
+
+const chatAttacks = {
+  'chat-parts': {
+    text: 'a chat whose message has many empty parts',
+    requests: (stand) => chat(stand, `[${filled('{"type":"text","text":""}')}]`),
+  },
+  'chat-unread': {
+    text: 'streams of the built-in model that are not read, eight answers each',
+    requests: (stand) => chat(stand, JSON.stringify('word '.repeat(CHAT_WORDS))),
+    isUnread: true,
+  },
+  chat: {
+    text: 'streams of the built-in model with eight long answers, as fast as they come',
+    requests: (stand) => chat(stand, JSON.stringify('word '.repeat(1_000))),
+  },
+} satisfies Readonly<Record<string, Attack>>
+
 const PARTS = 2_000
 
 const bodyAttacks = {
@@ -277,6 +308,7 @@ const vaultAttacks = {
 export const ATTACKS = {
   ...jsonAttacks,
   ...answerAttacks,
+  ...chatAttacks,
   ...bodyAttacks,
   ...controlAttacks,
   ...vaultAttacks,

@@ -4,6 +4,7 @@ import { BudgetBody } from './money/budgets.ts'
 import { CapsBody } from './operator/caps.ts'
 import { CreditBody } from './money/credits.ts'
 import { ChatBody } from './inference/chat.ts'
+import { chatInputOf } from './inference/chat-input.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
 import type { Outcome } from './failures.ts'
 import { CreateMappingBody, UpdateMappingBody } from './scim/group-mappings.ts'
@@ -59,7 +60,7 @@ export interface BodyForm {
 /** Every JSON body by name; operations and worker threads look forms up here. */
 export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
-  chat: { schema: ChatBody, bytesMax: JSON_BODY_BYTES_MAX },
+  chat: { schema: ChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: chatInputOf },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },

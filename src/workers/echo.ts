@@ -11,25 +11,21 @@ const FRAGMENTS = 3
 
 /** The answer of `sluice/echo-1`: the last text, or a call of the chosen tool with it. D35. */
 export function echo({
-  texts,
   last,
   stops,
   tokensMax,
   isReasoning,
-  tool,
+  isCall,
   choices,
 }: ShortJobTypes['echo']['in']): ShortJobTypes['echo']['out'] {
-  const promptTokens = texts.reduce((sum, text) => sum + countOf(text), 0)
   const reasoning: readonly string[] = isReasoning ? REASONING : []
   const most = Math.min(tokensMax ?? Infinity, Math.floor(ECHO_TOKENS_MAX / choices))
-  if (reasoning.length >= most)
-    return { promptTokens, reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }
+  if (reasoning.length >= most) return { reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }
   const room = most - reasoning.length
-  if (tool) return { promptTokens, reasoning, ...called(last, room) }
+  if (isCall) return { reasoning, ...called(last, room) }
   const words = wordsOf(untilStop(last, stops), room + 1)
   const isCut = words.length > room
   return {
-    promptTokens,
     reasoning,
     pieces: isCut ? words.slice(0, room) : words,
     finish: isCut ? 'length' : 'stop',
@@ -57,10 +53,4 @@ function wordsOf(text: string, most: number): string[] {
     words.push(word)
   }
   return words
-}
-
-function countOf(text: string): number {
-  let count = 0
-  for (const _ of text.matchAll(/\S+/g)) count++
-  return count
 }

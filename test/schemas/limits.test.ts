@@ -8,6 +8,7 @@ import * as auditLimits from '../../src/schemas/audit/audit-limits.ts'
 import * as egressLimits from '../../src/schemas/egress/egress-limits.ts'
 import * as embeddingLimits from '../../src/schemas/embeddings/embedding-limits.ts'
 import * as endpointLimits from '../../src/schemas/endpoints/endpoint-limits.ts'
+import { INFERENCE_DEADLINE_MS } from '../../src/schemas/inference/inference-limits.ts'
 import * as keyLimits from '../../src/schemas/keys/key-limits.ts'
 import * as idempotencyLimits from '../../src/schemas/limits/idempotency-limits.ts'
 import * as nodeLimits from '../../src/schemas/limits/limits.ts'
@@ -130,6 +131,7 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
 
 /** What goes beyond our own stores, or moves whole files. */
 const DEADLINES: Readonly<Record<string, number>> = {
+  'chat.create': INFERENCE_DEADLINE_MS,
   'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
   'files.upload': fileLimits.UPLOAD_DEADLINE_MS,
   'containers.write_file': fileLimits.UPLOAD_DEADLINE_MS,

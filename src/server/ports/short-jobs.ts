@@ -103,8 +103,6 @@ export interface ShortJobTypes {
   /** The answer of `sluice/echo-1`. D35. */
   echo: {
     in: {
-      /** Every text of the conversation, for the count of its words. */
-      readonly texts: readonly string[]
       /** The text that is repeated. */
       readonly last: string
       readonly stops: readonly string[]
@@ -112,13 +110,12 @@ export interface ShortJobTypes {
       readonly tokensMax: number | null
       readonly isReasoning: boolean
       /** The answer is a call of a tool. */
-      readonly tool: boolean
+      readonly isCall: boolean
       /** Answers with the same text. */
       readonly choices: number
     }
     /** `pieces`: words, or the fragments of a tool's arguments; each is a token. */
     out: {
-      readonly promptTokens: number
       readonly reasoning: readonly string[]
       readonly pieces: readonly string[]
       readonly finish: FinishReason

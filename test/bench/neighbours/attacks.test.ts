@@ -80,7 +80,7 @@ t.test('each attack has a line, and a row of each victim beside it and beside th
 })
 
 t.test('every attack runs unless some are named', async (t) => {
-  t.match(readNeighboursOptions([]), { only: ATTACK_NAMES, seconds: 8, repeats: 3, fronts: 1 })
+  t.match(readNeighboursOptions([]), { only: ATTACK_NAMES, seconds: 16, repeats: 3, fronts: 1 })
   t.match(readNeighboursOptions(['--only', 'egress,range']), { only: ['range', 'egress'] })
   t.match(readNeighboursOptions(['--only', 'nothing']), /nothing/)
   t.ok(ATTACK_NAMES.every((name) => ATTACKS[name].text !== ''))

@@ -44,14 +44,14 @@ t.test('it has embedding models of every provider, and the local one without a k
   )
 })
 
-t.test('every embedding endpoint has a price, and only the local model is free', async (t) => {
+t.test('every endpoint that makes no video has a price, and only the local models are free', async (t) => {
   const models = shipped().models.filter((model) => model.video === null)
   const free = models.filter((model) =>
     model.endpoints.some((endpoint) => endpoint.promptNanoPerMillion === 0),
   )
   t.same(
     free.map((model) => model.id),
-    ['sluice/lexical-1'],
+    ['sluice/lexical-1', 'sluice/echo-1'],
   )
   t.equal(
     models.some((model) => model.endpoints.some((endpoint) => endpoint.isUnpriced)),

@@ -24,7 +24,7 @@ t.test('a model that does not serve the operation is told what does', async (t) 
   const front = await openEmbeddings(t)
   t.match(
     await messageOf(front, { model: 'acme/chat' }),
-    /`acme\/chat` makes neither embeddings nor videos\. Embeddings are made by `acme\/embed`,/,
+    /`acme\/chat` makes texts\. Embeddings are made by `acme\/embed`,/,
   )
 })
 

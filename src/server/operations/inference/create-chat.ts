@@ -1,6 +1,7 @@
 import { isModelAllowed } from '../../../schemas/keys/allowed-models.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { ChatAnswer, ChatChunk, type ChatBody } from '../../../schemas/inference/chat.ts'
+import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
+import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { chargedNano } from '../../../schemas/money/costs.ts'
@@ -16,7 +17,7 @@ import { callableBy, defineOperation, modelsOf, type Call, type Success } from '
 import { modelUnfit, modelUnknown } from '../name-hints.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type Charged, type ChatHead } from './chat-answer.ts'
 
-type ChatCall = Call<undefined, undefined, ChatBody>
+type ChatCall = Call<undefined, undefined, ChatInput>
 interface Inputs {
   readonly headers: readonly ['x-session-id']
   readonly body: 'chat'
@@ -29,7 +30,7 @@ const STATUSES = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 52
  * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D13, D15, D16,
  * D19, D21.
  */
-export const createChat = defineOperation<Inputs, ChatBody>({
+export const createChat = defineOperation<Inputs, ChatInput>({
   id: OPERATION,
   method: 'post',
   path: '/chat/completions',
@@ -72,7 +73,7 @@ export const createChat = defineOperation<Inputs, ChatBody>({
   ],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   run(call, ports) {
-    const sessionId = call.body.session_id ?? call.headers['x-session-id'] ?? null
+    const sessionId = call.body.sessionId ?? call.headers['x-session-id'] ?? null
     if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
     if (sessionId !== null) call.notes.sessionId = sessionId
     const models = modelsOf(call.key, ports)
@@ -171,14 +172,14 @@ function answerOf(call: ChatCall, model: CallableModel): Answer {
   const id = nextCallId('gen_')
   const head: ChatHead = { id, created: Math.floor(Date.now() / 1_000), model: model.id, provider: 'local' }
   const headers = { 'x-generation-id': id }
-  return call.body.stream === true ? streamed(call, head, headers) : whole(head, headers)
+  return call.body.isStream ? streamed(call, head, headers) : whole(head, headers)
 }
 
 type Headers = Readonly<Record<string, string>>
 
 function streamed(call: ChatCall, head: ChatHead, headers: Headers): Answer {
   const sink = new ChatStream(head, () => call.events({ headers, silence: () => CHAT_SILENCE }))
-  const isEmpty = call.body.stream_options?.include_usage === true
+  const isEmpty = call.body.isUsageAlone
   return {
     sink,
     ended({ failure, usage }, charged) {

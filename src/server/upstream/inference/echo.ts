@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
-import type { ChatBody, ChatMessage } from '../../../schemas/inference/chat.ts'
+import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { ECHO_SLOW_MS } from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
@@ -29,10 +29,10 @@ export async function echo(
   const startedAt = performance.now()
   const read = inputOf(request)
   if (!read.ok) return read
-  const echoed = await jobs.run('echo', read.value.input, { caller, signal: call.signal })
+  const echoed = await jobs.run('echo', read.value, { caller, signal: call.signal })
   if (!echoed.ok) return echoed
-  const parts = partsOf(echoed.value, read.value)
-  const step = isSlow ? read.value.choices : TURN_PARTS
+  const parts = partsOf(echoed.value, request)
+  const step = isSlow ? request.choices : TURN_PARTS
   const delivered = { output: 0, reasoning: 0 }
   let hasBegun = false
   let isWhole = false
@@ -51,7 +51,7 @@ export async function echo(
   if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
   return ok({
     failure: isWhole ? null : endedBy(call.signal),
-    usage: { input: echoed.value.promptTokens, cacheRead: 0, cacheWrite: 0, ...delivered },
+    usage: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
     isEstimated: !isWhole,
     provider: 'local',
     isByok: false,
@@ -60,66 +60,19 @@ export async function echo(
   })
 }
 
-interface EchoInput {
-  readonly input: ShortJobTypes['echo']['in']
-  readonly choices: number
-  /** Null: the answer is text. */
-  readonly tool: string | null
-}
-
-/** Failure: body_invalid, for an answer in a form that the model has not. */
-function inputOf(request: ChatBody): Outcome<EchoInput> {
-  const { messages, stop, max_tokens, max_completion_tokens, reasoning, reasoning_effort, n } = request
-  const form = request.response_format?.type ?? 'text'
+/** Failure: body_invalid, for an answer in a form that the model does not have. */
+function inputOf(request: ChatInput): Outcome<ShortJobTypes['echo']['in']> {
+  const { form, tool, hasTool, last, stops, tokensMax, isReasoning, choices } = request
   if (form !== 'text') return refused('/response_format/type', 'is not a form of this model', 'text')
-  const tool = toolOf(request)
-  const known = (request.tools ?? []).map((one) => ('function' in one ? nameOf(one.function) : null))
-  if (tool !== null && !known.includes(tool))
+  if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
-  const isReasoning =
-    reasoning?.enabled === true || (reasoning?.effort ?? reasoning_effort ?? 'none') !== 'none'
-  return ok({
-    input: {
-      texts: messages.flatMap(textsOf),
-      last: lastOf(messages),
-      stops: typeof stop === 'string' ? [stop] : (stop ?? []),
-      tokensMax: max_completion_tokens ?? max_tokens ?? null,
-      isReasoning,
-      tool: tool !== null,
-      choices: n ?? 1,
-    },
-    choices: n ?? 1,
-    tool,
-  })
-}
-
-function lastOf(messages: readonly ChatMessage[]): string {
-  const message = messages.findLast(({ role }) => role === 'user')
-  return message === undefined ? '' : textsOf(message).join('\n')
-}
-
-function textsOf({ content }: ChatMessage): readonly string[] {
-  if (typeof content === 'string') return [content]
-  return (content ?? []).flatMap((part) =>
-    'text' in part && typeof part.text === 'string' ? [part.text] : [],
-  )
-}
-
-function toolOf({ tool_choice: choice }: ChatBody): string | null {
-  return typeof choice === 'object' && choice !== null && 'function' in choice
-    ? nameOf(choice.function)
-    : null
-}
-
-function nameOf(named: unknown): string | null {
-  const name: unknown = typeof named === 'object' && named !== null ? Reflect.get(named, 'name') : null
-  return typeof name === 'string' ? name : null
+  return ok({ last, stops, tokensMax, isReasoning, isCall: tool !== null, choices })
 }
 
 /** The parts of all choices, in turns as a provider would write them. */
 function* partsOf(
   { reasoning, pieces, finish }: Echoed,
-  { choices, tool }: EchoInput,
+  { choices, tool }: ChatInput,
 ): Generator<WrittenPart> {
   const all = Array.from({ length: choices }, (_, choice) => choice)
   for (const text of reasoning) for (const choice of all) yield { kind: 'reasoning', choice, text }

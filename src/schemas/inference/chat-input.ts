@@ -1,0 +1,101 @@
+import { ok, type Outcome } from '../failures.ts'
+import type { ChatBody, ChatMessage } from './chat.ts'
+
+/**
+ * What is used of the body of a chat. A thread makes it of a large body, whose thousands of parts never reach
+ * the loop.
+ */
+export interface ChatInput {
+  readonly model: string
+  readonly isStream: boolean
+  /** The event with the usage has no choices. D7. */
+  readonly isUsageAlone: boolean
+  /** Answers to one call. */
+  readonly choices: number
+  /** Texts at which an answer stops. */
+  readonly stops: readonly string[]
+  /** Tokens of each answer; null: the request says none. */
+  readonly tokensMax: number | null
+  readonly isReasoning: boolean
+  /** Name of the tool that has to be called; null: the request names none. */
+  readonly tool: string | null
+  /** The named tool is one of the request. */
+  readonly hasTool: boolean
+  /** Type of `response_format`. */
+  readonly form: string
+  readonly sessionId: string | null
+  /** Words of all texts. */
+  readonly promptWords: number
+  /** The last text of the user. */
+  readonly last: string
+}
+
+/** @param body has passed the schema */
+export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<ChatInput> {
+  const { messages, model, stream, stream_options, stop, reasoning, ...more } = body as unknown as ChatBody
+  const effort = reasoning?.effort ?? more.reasoning_effort ?? 'none'
+  const tool = toolOf(more)
+  const last = messages.findLast(({ role }) => role === 'user')
+  return ok({
+    model,
+    isStream: stream === true,
+    isUsageAlone: stream_options?.include_usage === true,
+    choices: more.n ?? 1,
+    stops: typeof stop === 'string' ? [stop] : (stop ?? []),
+    tokensMax: more.max_completion_tokens ?? more.max_tokens ?? null,
+    isReasoning: reasoning?.enabled === true || effort !== 'none',
+    tool,
+    hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
+    form: more.response_format?.type ?? 'text',
+    sessionId: more.session_id ?? null,
+    promptWords: messages.reduce((sum, message) => sum + wordsOf(message), 0),
+    last: last === undefined ? '' : textsOf(last).join('\n'),
+  })
+}
+
+function wordsOf(message: ChatMessage): number {
+  return textsOf(message).reduce((sum, text) => sum + countOf(text), 0)
+}
+
+function textsOf({ content }: ChatMessage): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return (content ?? []).flatMap((part) =>
+    'text' in part && typeof part.text === 'string' ? [part.text] : [],
+  )
+}
+
+/**
+ * Words by their beginnings: an expression that matches each word of 256 KiB would hold the loop for 13 ms.
+ */
+function countOf(text: string): number {
+  let count = 0
+  let isBetween = true
+  for (let at = 0; at < text.length; at++) {
+    const isSpace = isSpaceAt(text, at)
+    if (isBetween && !isSpace) count++
+    isBetween = isSpace
+  }
+  return count
+}
+
+/** The last character of ASCII that is a space. */
+const SPACE = 0x20
+const LAST_ASCII = 0x7f
+
+/** Characters above ASCII are few enough for an expression. */
+function isSpaceAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (code <= SPACE) return code === SPACE || (code >= 0x09 && code <= 0x0d)
+  return code > LAST_ASCII && /\s/.test(text.charAt(at))
+}
+
+function toolOf({ tool_choice: choice }: Pick<ChatBody, 'tool_choice'>): string | null {
+  return typeof choice === 'object' && choice !== null && 'function' in choice
+    ? nameOf(choice.function)
+    : null
+}
+
+function nameOf(named: unknown): string | null {
+  const name: unknown = typeof named === 'object' && named !== null ? Reflect.get(named, 'name') : null
+  return typeof name === 'string' ? name : null
+}
