@@ -41,7 +41,7 @@ export function readyLine(facts: ReadyFacts): string {
   return `${JSON.stringify({ event: 'ready', ...facts })}\n`
 }
 
-/** The banner for people: addresses, services and one command to paste. */
+/** The banner for people: addresses, services and commands to paste. */
 export function banner({
   facts,
   configuredWorkers,
@@ -79,7 +79,7 @@ export function banner({
     ...keyRows(keys, row),
     '',
     '  Try it:',
-    `  ${curlLine(facts.url, { keys, certFile })}`,
+    ...TRIALS.map((trial) => `  ${curlLine(facts.url, trial, { keys, certFile })}`),
     '',
   ]
   return `${lines.join('\n')}\n`
@@ -98,19 +98,45 @@ function keyRows({ inference, management, file }: BannerKeys, row: Row): readonl
   return [shown('Inference', inference), shown('Management', management), ...kept]
 }
 
+interface Trial {
+  /** Options of curl. */
+  readonly options: string
+  /** Below the API's prefix. */
+  readonly path: string
+  readonly body: object
+}
+
+/** Calls of models that need no key; the second one streams. */
+const TRIALS: readonly Trial[] = [
+  {
+    options: '-s',
+    path: '/embeddings',
+    body: { model: 'sluice/lexical-1', input: 'Hello', dimensions: 8 },
+  },
+  {
+    options: '-sN',
+    path: '/chat/completions',
+    body: { model: 'sluice/echo-1:slow', stream: true, messages: [{ role: 'user', content: 'Hello there' }] },
+  },
+]
+
 /**
  * A command that works when pasted. The key of an earlier start is read from its file and never shown again.
  */
-function curlLine(url: string, { keys, certFile }: { keys: BannerKeys; certFile: string | null }): string {
+function curlLine(
+  url: string,
+  { options, path, body }: Trial,
+  { keys, certFile }: { keys: BannerKeys; certFile: string | null },
+): string {
   const pick = `sed -n 's/.*"inference_key": *"\\([^"]*\\)".*/\\1/p'`
   const fromFile = keys.file === null ? '$SLUICE_KEY' : `$(${pick} ${quoted(keys.file)})`
   return [
-    'curl -s',
+    `curl ${options}`,
     ...(certFile === null ? [] : ['--cacert', quoted(certFile)]),
-    `${url}${API_PREFIX}/embeddings`,
+    `${url}${API_PREFIX}${path}`,
     `-H "Authorization: Bearer ${keys.inference ?? fromFile}"`,
     "-H 'Content-Type: application/json'",
-    `-d '{"model":"sluice/lexical-1","input":"Hello","dimensions":8}'`,
+    `-d '${JSON.stringify(body)}'`,
   ].join(' ')
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
@@ -182,11 +183,18 @@ t.test('a catalogue with mistakes ends the start with 2', async (t) => {
   t.match(stderr, /SLUICE_CATALOG/)
 })
 
-t.test('the line of the banner works when it is pasted', async (t) => {
-  const line = /^ *(curl -s .*)$/m.exec(node.output())?.[1] ?? ''
-  const { code, stdout } = await runToEnd({}, ['sh', '-c', line])
-  if (code === 127) return t.comment('skipped: curl is not on the PATH')
-  t.match(JSON.parse(stdout), { object: 'list', model: 'sluice/lexical-1', data: [{ embedding: Array }] })
+const NO_CURL = spawnSync('curl', ['--version']).status === 0 ? false : 'curl is not installed'
+
+t.test('the commands of the banner work when they are pasted', { skip: NO_CURL }, async (t) => {
+  const [embed, chat] = [...node.output().matchAll(/^ *(curl -sN? .*)$/gm)].map(([, line = '']) => line)
+  const vectors = await runToEnd({}, ['sh', '-c', embed ?? ''])
+  t.match(JSON.parse(vectors.stdout), {
+    object: 'list',
+    model: 'sluice/lexical-1',
+    data: [{ embedding: Array }],
+  })
+  const streamed = await runToEnd({}, ['sh', '-c', chat ?? ''])
+  t.match(streamed.stdout, /"content":"Hello"[^]*"content":" there"[^]*data: \[DONE\]\n\n$/)
 })
 
 t.test('a node that starts a second time on its own Postgres', async (t) => {
