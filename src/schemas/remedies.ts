@@ -8,7 +8,7 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   route_unknown:
     'Compare the path with the API reference: every path of the API begins with /api/v1, those of SCIM with /scim/v2.',
   not_served:
-    'Send such requests to another service: this one serves embeddings, videos, files, secrets and the management of them.',
+    'Send such requests to another service: this one serves chat, embeddings, videos, files, secrets and the management of them.',
   method_not_allowed: 'Use one of the methods of the `Allow` header.',
   params_invalid: 'Correct the segment of the path that `metadata.issues` names.',
   query_invalid:
@@ -37,7 +37,8 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   body_slow: 'Send the body without long pauses, and look at the network between.',
   model_unknown:
     'Take an id of `GET /api/v1/models?output_modalities=all`: the message names those that are near.',
-  model_unfit: 'Take a model of `GET /api/v1/embeddings/models` or `GET /api/v1/videos/models`.',
+  model_unfit:
+    'Take a model of `GET /api/v1/models`, `GET /api/v1/embeddings/models` or `GET /api/v1/videos/models`.',
   input_unsupported: 'Send a form of input that the message names, or take another model.',
   endpoint_excluded: 'Loosen the preference of `provider` that the message names.',
   endpoint_unconfigured:

@@ -34,11 +34,18 @@ export function echo({
 
 function called(last: string, room: number): Pick<ShortJobTypes['echo']['out'], 'pieces' | 'finish'> {
   const text = JSON.stringify({ text: last })
-  const bytes = Math.ceil(text.length / FRAGMENTS)
-  const pieces = Array.from({ length: FRAGMENTS }, (_, nth) => text.slice(nth * bytes, (nth + 1) * bytes))
+  const pieces = Array.from({ length: FRAGMENTS }, (_, nth) =>
+    text.slice(cutAt(text, nth), cutAt(text, nth + 1)),
+  )
   return room < FRAGMENTS
     ? { pieces: pieces.slice(0, room), finish: 'length' }
     : { pieces, finish: 'tool_calls' }
+}
+
+/** Where the fragment begins: never within a pair of surrogates, which clients could not join. */
+function cutAt(text: string, nth: number): number {
+  const at = Math.ceil((text.length * nth) / FRAGMENTS)
+  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + 1 : at
 }
 
 function untilStop(text: string, stops: readonly string[]): string {

@@ -43,7 +43,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<Ch
     choices: more.n ?? 1,
     stops: typeof stop === 'string' ? [stop] : (stop ?? []),
     tokensMax: more.max_completion_tokens ?? more.max_tokens ?? null,
-    isReasoning: reasoning?.enabled === true || effort !== 'none',
+    isReasoning: reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none'),
     tool,
     hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
     form: more.response_format?.type ?? 'text',

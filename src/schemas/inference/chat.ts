@@ -12,11 +12,13 @@ const Tokens = maybe(Type.Integer({ minimum: 1 }))
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
 /** A part of a type without a description here is checked by its type alone. */
-const OtherPart = Type.Object({ type: Type.String({ pattern: '^(?!text$)' }) }, OPEN)
+const OtherPart = Type.Object({ type: Type.String({ pattern: '^(?!text$)', title: 'another type' }) }, OPEN)
 const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, OtherPart]))])
 
 const ChatMessage = Type.Union([
-  Type.Object({ role: Type.Enum(['system', 'developer', 'user']), content: Content }, OPEN),
+  Type.Object({ role: Type.Literal('system'), content: Content }, OPEN),
+  Type.Object({ role: Type.Literal('developer'), content: Content }, OPEN),
+  Type.Object({ role: Type.Literal('user'), content: Content }, OPEN),
   Type.Object({ role: Type.Literal('assistant'), content: maybe(Content) }, OPEN),
   Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Type.String() }, OPEN),
 ])
@@ -27,13 +29,13 @@ const Tool = Type.Union([
     { type: Type.Literal('function'), function: Type.Object({ name: Type.String({ minLength: 1 }) }, OPEN) },
     OPEN,
   ),
-  Type.Object({ type: Type.String({ pattern: '^(?!function$)' }) }, OPEN),
+  Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
 ])
 
 const ToolChoice = Type.Union([
   Type.Enum(['auto', 'none', 'required']),
   Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, OPEN) }, OPEN),
-  Type.Object({ type: Type.String({ pattern: '^(?!function$)' }) }, OPEN),
+  Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
 ])
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
@@ -170,4 +172,10 @@ export const ChatChunk = Type.Object({
     }),
   ),
   usage: Type.Optional(ChatUsage),
+  error: Type.Optional(
+    Type.Object(
+      { code: Type.Integer(), message: Type.String(), type: Type.String() },
+      { ...OPEN, description: 'Why the answer is not whole: no event follows. D21.' },
+    ),
+  ),
 })

@@ -16,11 +16,14 @@ export const LOOP_SHARE_PERCENT = 20
 /** Milliseconds of the loop by which an organization may exceed LOOP_SHARE_PERCENT. Decision. */
 export const LOOP_BURST_MS = 50
 /**
- * Milliseconds without a call by another organization after which an organization has the front to itself.
+ * Milliseconds without a call by another organization after which an organization calls alone.
  * Decision.
  */
 export const LOOP_OTHERS_MS = 1_000
-/** Milliseconds that a call waits for its share of the loop. Decision. */
+/**
+ * Milliseconds after which a waiting call goes on whatever its organization has used, one call a tick.
+ * Decision.
+ */
 export const LOOP_WAIT_MS_MAX = 3_000
 /**
  * Calls by one organization, to operations that list no 429, that a front runs at once while another

@@ -12,10 +12,10 @@ export class LocalCalls {
 
   /** @returns null when too many run; otherwise the end of the call, to be called once */
   begin(organizationId: string): (() => void) | null {
-    const others = this.#by.get(organizationId) ?? 0
-    if (this.#count >= this.#max || others >= this.#ofOneMax) return null
+    const own = this.#by.get(organizationId) ?? 0
+    if (this.#count >= this.#max || own >= this.#ofOneMax) return null
     this.#count++
-    this.#by.set(organizationId, others + 1)
+    this.#by.set(organizationId, own + 1)
     return () => this.#end(organizationId)
   }
 

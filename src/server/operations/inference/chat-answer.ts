@@ -67,11 +67,6 @@ export class ChatStream implements InferenceSink {
     this.#open = open
   }
 
-  /** True once output went to the client: from now on failures are events. D15. */
-  get hasBegun(): boolean {
-    return this.#stream !== null
-  }
-
   take(parts: readonly WrittenPart[]): boolean {
     this.#stream ??= this.#open()
     this.#stream.write(Buffer.from(parts.map((part) => this.#textOf(part)).join('')))

@@ -24,7 +24,7 @@ interface Inputs {
 }
 
 const OPERATION = 'chat.create'
-const STATUSES = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
+const STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
 
 /**
  * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D13, D15, D16,
@@ -52,7 +52,7 @@ export const createChat = defineOperation<Inputs, ChatInput>({
     headers: { 'x-generation-id': 'Id of the answer, as in its body.' },
   },
   tellsParam: true,
-  statuses: STATUSES.filter((status) => status !== 401),
+  statuses: STATUSES,
   failures: [
     'body_invalid',
     'header_invalid',

@@ -23,7 +23,7 @@ export function createInference(jobs: ShortJobs): Inference {
     plan(job: InferenceJob): Outcome<InferencePlan> {
       const endpoint = job.model.endpoints.find(isEcho)
       if (endpoint === undefined)
-        return fail('model_unfit', { detail: `\`${job.model.id}\` has no endpoint that speaks this form.` })
+        return fail('model_unfit', { detail: 'Chat is served by `sluice/echo-1` alone so far.' })
       const isSlow = endpoint.upstreamModel === ECHO_SLOW
       const run = async (sink: InferenceSink): Promise<Outcome<InferenceEnd>> => {
         const end = calls.begin(job.caller.organizationId)

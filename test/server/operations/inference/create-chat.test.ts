@@ -186,6 +186,54 @@ t.test(
   },
 )
 
+t.test('a stream that breaks off says why in its last event, and is not ended. D21', async (t) => {
+  const { port, front } = await openChat(t)
+  const content = Array.from({ length: 100 }, (_, nth) => `w${nth}`).join(' ')
+  const body = JSON.stringify({
+    model: 'sluice/echo-1:slow',
+    stream: true,
+    messages: [{ role: 'user', content }],
+  })
+  const client = rawClient(port)
+  client.send(
+    requestText(
+      'POST /api/v1/chat/completions',
+      { authorization: AUTHORIZATION, 'content-length': String(body.length) },
+      body,
+    ),
+  )
+  await client.until(/ w2"/)
+  void front.drain(0)
+  const text = await client.closed()
+  t.notMatch(text, /\[DONE\]/)
+  t.notMatch(text, /\r\n0\r\n/)
+  const last = JSON.parse(/data: ([^\n]*"error"[^\n]*)\n\n/.exec(text)?.[1] ?? '{}') as Chunk
+  t.match(last, {
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+    error: {
+      code: 503,
+      type: 'draining',
+      message: String,
+      metadata: { error_type: 'draining', request_id: String },
+    },
+  })
+  t.ok(isChunk.Check(last))
+})
+
+t.test('fragments of a tool call cut no character', async (t) => {
+  const { post } = await openChat(t)
+  for (const content of ['😀', '😀😀', 'a😀b', '😀a😀', '']) {
+    const choice = { tools: [tool('look')], tool_choice: { type: 'function', function: { name: 'look' } } }
+    const asked = { ...hello, messages: [{ role: 'user', content }], ...choice, stream: true }
+    const { chunks } = eventsOf(await (await post(asked)).text())
+    const fragments = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
+    for (const { function: called } of fragments) t.ok(called.arguments.isWellFormed(), called.arguments)
+    const text = fragments.map((one) => one.function.arguments).join('')
+    t.same(JSON.parse(text), { text: content })
+  }
+})
+
 t.test('every whole call is paid once, and a refused one gives its money back', async (t) => {
   const spend = keptSpend()
   const { post } = await openChat(t, { spend })
@@ -209,7 +257,8 @@ t.test("chat.create 400: errors say the field, with `type` and `param` for OpenA
     [{ stream: 'yes' }, '/stream'],
     [{ max_tokens: 0 }, '/max_tokens'],
     [{ stop: Array.from({ length: STOPS_MAX + 1 }, () => 'x') }, '/stop'],
-    [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0/tool_call_id'],
+    [{ messages: [{ role: 'function', content: 'x' }] }, '/messages/0/role'],
     [{ response_format: { type: 'json_object' } }, '/response_format/type'],
     [{ tool_choice: { type: 'function', function: { name: 'gone' } } }, '/tool_choice'],
   ]
@@ -247,7 +296,7 @@ t.test('a conversation of megabytes is answered', async (t) => {
   t.match(answer, { choices: [{ message: { content: 'short' } }], usage: { prompt_tokens: 1_000_001 } })
 })
 
-t.test('an answer of many words passes a slow reader whole', async (t) => {
+t.test('an answer of as many words as the model writes comes whole', async (t) => {
   const { post } = await openChat(t)
   const content = Array.from({ length: ECHO_TOKENS_MAX }, (_, nth) => `word${nth}`).join(' ')
   const response = await post({ ...hello, stream: true, messages: [{ role: 'user', content }] })
