@@ -1,10 +1,6 @@
 import { ECHO_TOKENS_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
-/**
- * A token of `sluice/echo-1`: a word with the space before it; the last one keeps the space behind it. D35.
- */
-const WORD = /\s*\S+(?:\s+$)?/g
 const REASONING = ['I', ' only', ' echo.'] as const
 /** Fragments in which a tool call's arguments come. */
 const FRAGMENTS = 3
@@ -12,6 +8,7 @@ const FRAGMENTS = 3
 /** The answer of `sluice/echo-1`: the last text, or a call of the chosen tool with it. D35. */
 export function echo({
   last,
+  isLastCut,
   stops,
   tokensMax,
   isReasoning,
@@ -23,13 +20,10 @@ export function echo({
   if (reasoning.length >= most) return { reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }
   const room = most - reasoning.length
   if (isCall) return { reasoning, ...called(last, room) }
-  const words = wordsOf(untilStop(last, stops), room + 1)
-  const isCut = words.length > room
-  return {
-    reasoning,
-    pieces: isCut ? words.slice(0, room) : words,
-    finish: isCut ? 'length' : 'stop',
-  }
+  const text = untilStop(last, stops)
+  const words = wordsOf(text, room + 1)
+  const isCut = words.length > room || (isLastCut && text.length === last.length)
+  return { reasoning, pieces: words.slice(0, room), finish: isCut ? 'length' : 'stop' }
 }
 
 function called(last: string, room: number): Pick<ShortJobTypes['echo']['out'], 'pieces' | 'finish'> {
@@ -53,11 +47,24 @@ function untilStop(text: string, stops: readonly string[]): string {
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }
 
+/**
+ * Tokens of the model: a word with the space before it; the last one keeps the space behind it. In one pass,
+ * whatever the text: an expression tries each place of a long space again. D35.
+ */
 function wordsOf(text: string, most: number): string[] {
   const words: string[] = []
-  for (const [word] of text.matchAll(WORD)) {
-    if (words.length === most) break
-    words.push(word)
+  let from = 0
+  let isInWord = false
+  for (let at = 0; at < text.length && words.length < most; at++) {
+    const isSpace = /\s/.test(text.charAt(at))
+    if (isInWord && isSpace) {
+      words.push(text.slice(from, at))
+      from = at
+    }
+    isInWord = !isSpace
   }
+  if (words.length === most) return words
+  if (isInWord) words.push(text.slice(from))
+  else if (words.length > 0) words.push(`${words.pop() ?? ''}${text.slice(from)}`)
   return words
 }

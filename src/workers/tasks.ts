@@ -45,7 +45,8 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
-  echo: { run: echo, moves: () => [] },
+  // At most ECHO_UNITS_MAX of text.
+  echo: { run: echo, moves: () => [], isBrief: () => true },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,

@@ -1,5 +1,6 @@
 import { ok, type Outcome } from '../failures.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
+import { ECHO_UNITS_MAX } from './inference-limits.ts'
 
 /**
  * What is used of the body of a chat. A thread makes it of a large body, whose thousands of parts never reach
@@ -26,8 +27,10 @@ export interface ChatInput {
   readonly sessionId: string | null
   /** Words of all texts. */
   readonly promptWords: number
-  /** The last text of the user. */
+  /** The last text of the user, its first ECHO_UNITS_MAX units. */
   readonly last: string
+  /** The text is longer. */
+  readonly isLastCut: boolean
 }
 
 /** @param body has passed the schema */
@@ -36,12 +39,16 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<Ch
   const effort = reasoning?.effort ?? more.reasoning_effort ?? 'none'
   const tool = toolOf(more)
   const last = messages.findLast(({ role }) => role === 'user')
+  const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
     model,
     isStream: stream === true,
     isUsageAlone: stream_options?.include_usage === true,
     choices: more.n ?? 1,
-    stops: typeof stop === 'string' ? [stop] : (stop ?? []),
+    // A longer one is in no text that is repeated.
+    stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter(
+      ({ length }) => length <= ECHO_UNITS_MAX,
+    ),
     tokensMax: more.max_completion_tokens ?? more.max_tokens ?? null,
     isReasoning: reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none'),
     tool,
@@ -49,7 +56,8 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<Ch
     form: more.response_format?.type ?? 'text',
     sessionId: more.session_id ?? null,
     promptWords: messages.reduce((sum, message) => sum + wordsOf(message), 0),
-    last: last === undefined ? '' : textsOf(last).join('\n'),
+    last: text.slice(0, ECHO_UNITS_MAX),
+    isLastCut: text.length > ECHO_UNITS_MAX,
   })
 }
 

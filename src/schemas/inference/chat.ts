@@ -1,7 +1,13 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
-import { CHOICES_MAX, MESSAGES_MAX, STOPS_MAX, TOOLS_MAX } from './inference-limits.ts'
+import {
+  CHOICES_MAX,
+  FUNCTION_NAME_CHARS_MAX,
+  MESSAGES_MAX,
+  STOPS_MAX,
+  TOOLS_MAX,
+} from './inference-limits.ts'
 
 /** Members that are not named here are passed on: providers have more than any list. D4. */
 const OPEN = { additionalProperties: true } as const
@@ -24,17 +30,16 @@ const ChatMessage = Type.Union([
 ])
 export type ChatMessage = Static<typeof ChatMessage>
 
+const FunctionName = Type.String({ minLength: 1, maxLength: FUNCTION_NAME_CHARS_MAX })
+
 const Tool = Type.Union([
-  Type.Object(
-    { type: Type.Literal('function'), function: Type.Object({ name: Type.String({ minLength: 1 }) }, OPEN) },
-    OPEN,
-  ),
+  Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: FunctionName }, OPEN) }, OPEN),
   Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
 ])
 
 const ToolChoice = Type.Union([
   Type.Enum(['auto', 'none', 'required']),
-  Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, OPEN) }, OPEN),
+  Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: FunctionName }, OPEN) }, OPEN),
   Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
 ])
 

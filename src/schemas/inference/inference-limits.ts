@@ -10,6 +10,13 @@ export const CHOICES_MAX = 8
 export const STOPS_MAX = 16
 /** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */
 export const INFERENCE_DEADLINE_MS = 600_000
+/**
+ * UTF-16 units of the last text that `sluice/echo-1` repeats: a call holds them, and its answers, while its
+ * client does not read. Decision.
+ */
+export const ECHO_UNITS_MAX = 16_384
+/** Characters of the name of a function. Decision. */
+export const FUNCTION_NAME_CHARS_MAX = 256
 /** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */
 export const ECHO_TOKENS_MAX = 8_192
 /** Calls of `sluice/echo-1` that run at once in one front. Decision. */

@@ -43,6 +43,8 @@ interface Account {
   tickAt: number
 }
 
+/** Milliseconds between two calls that go on because they are late. Decision. */
+const LATE_CALL_MS = 50
 /** Weight of the last call in the average of an organization's calls. Decision. */
 const LAST_CALL_SHARE = 1 / 4
 /** Accounts above which the ones without debt are removed. */
@@ -53,7 +55,8 @@ const ACCOUNTS_KEPT = 1_000
  * without a rate limit. While other organizations call too, each may use LOOP_SHARE_PERCENT of the loop and
  * have SHARED_CALLS_MAX calls in flight. An organization above its share waits, call by call, until it has
  * worked off the excess or one of its calls has ended; it is never refused. An organization that calls alone
- * has as many calls under way as take LOOP_BURST_MS of the loop: the first call of another one waits for them.
+ * has as many calls under way as take LOOP_BURST_MS of the loop: the first call of another one waits for
+ * them.
  */
 export class LoopShare {
   readonly #clock: LoopClock
@@ -141,10 +144,14 @@ export class LoopShare {
 
   /** Checks again when enough debt is worked off for the next call; the end of a call checks by itself. */
   #tick(organizationId: string, account: Account): void {
-    if (account.waiting.length === 0) return
+    const [oldest] = account.waiting
+    if (oldest === undefined) return
+    const now = this.#clock.now()
     const aheadMs = account.debtMs - LOOP_BURST_MS
-    const ms = aheadMs > 0 ? Math.max(1, Math.min(aheadMs / LOOP_SHARE, LOOP_OTHERS_MS)) : LOOP_OTHERS_MS
-    const at = this.#clock.now() + ms
+    const forDebtMs = aheadMs > 0 ? aheadMs / LOOP_SHARE : LOOP_OTHERS_MS
+    const untilLateMs = oldest.latest > now ? oldest.latest - now : LATE_CALL_MS
+    const ms = Math.max(1, Math.min(forDebtMs, untilLateMs, LOOP_OTHERS_MS))
+    const at = now + ms
     // A tick that was set while the calls waited for a place, not for debt, comes too late.
     if (at >= account.tickAt) return
     account.tickAt = at

@@ -105,6 +105,8 @@ export interface ShortJobTypes {
     in: {
       /** The text that is repeated. */
       readonly last: string
+      /** The text is longer than what is repeated. */
+      readonly isLastCut: boolean
       readonly stops: readonly string[]
       /** Null: no maximum of the request. */
       readonly tokensMax: number | null

@@ -124,10 +124,10 @@ t.test('calls that have waited LOOP_WAIT_MS_MAX go on one by one', async (t) => 
     void (share.enter('a') ?? Promise.resolve()).then(() => went++)
   await beside(LOOP_WAIT_MS_MAX - 100)
   t.equal(went, SHARED_CALLS_MAX, 'those under way do not end')
-  await beside(LOOP_OTHERS_MS / 2)
-  t.equal(went, SHARED_CALLS_MAX + 1)
-  await beside(LOOP_OTHERS_MS)
-  t.equal(went, SHARED_CALLS_MAX + 2)
+  await beside(150)
+  t.ok(went > SHARED_CALLS_MAX && went <= SHARED_CALLS_MAX + 4, `${went} when the first is late`)
+  await beside(1_000)
+  t.equal(went, SHARED_CALLS_MAX + 10)
 })
 
 t.test('beside another one it waits behind its burst, and goes on as its share is worked off', async (t) => {

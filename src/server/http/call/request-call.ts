@@ -296,6 +296,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       .then((reply) => {
         if (reply.ok) this.exchange.send(reply.value)
         else this.fail(reply.failure)
+        // The client may take minutes to read it.
+        this.#leaveLoop()
         this.exchange.rest()
       })
   }

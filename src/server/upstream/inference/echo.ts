@@ -62,11 +62,11 @@ export async function echo(
 
 /** Failure: body_invalid, for an answer in a form that the model does not have. */
 function inputOf(request: ChatInput): Outcome<ShortJobTypes['echo']['in']> {
-  const { form, tool, hasTool, last, stops, tokensMax, isReasoning, choices } = request
+  const { form, tool, hasTool, last, isLastCut, stops, tokensMax, isReasoning, choices } = request
   if (form !== 'text') return refused('/response_format/type', 'is not a form of this model', 'text')
   if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
-  return ok({ last, stops, tokensMax, isReasoning, isCall: tool !== null, choices })
+  return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall: tool !== null, choices })
 }
 
 /** The parts of all choices, in turns as a provider would write them. */

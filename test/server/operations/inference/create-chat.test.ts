@@ -9,6 +9,8 @@ import {
   ECHO_ORGANIZATION_CALLS_MAX,
   ECHO_SLOW_MS,
   ECHO_TOKENS_MAX,
+  ECHO_UNITS_MAX,
+  FUNCTION_NAME_CHARS_MAX,
   INFERENCE_DEADLINE_MS,
   MESSAGES_MAX,
   STOPS_MAX,
@@ -298,7 +300,7 @@ t.test('a conversation of megabytes is answered', async (t) => {
 
 t.test('an answer of as many words as the model writes comes whole', async (t) => {
   const { post } = await openChat(t)
-  const content = Array.from({ length: ECHO_TOKENS_MAX }, (_, nth) => `word${nth}`).join(' ')
+  const content = Array.from({ length: 1_500 }, (_, nth) => `word${nth}`).join(' ')
   const response = await post({ ...hello, stream: true, messages: [{ role: 'user', content }] })
   const { chunks, isDone } = eventsOf(await response.text())
   t.ok(isDone)
@@ -316,6 +318,19 @@ t.test('an answer has no more tokens than the model writes for a call', async (t
     t.equal(answer.choices.length, n)
     for (const choice of answer.choices) t.equal(choice.finish_reason, 'length')
   }
+})
+
+t.test('a text that is longer than what the model repeats is cut', async (t) => {
+  const { post } = await openChat(t)
+  const content = 'x'.repeat(ECHO_UNITS_MAX + 1)
+  const more = { messages: [{ role: 'user', content }], stop: ['y'.repeat(ECHO_UNITS_MAX + 1), 'never'] }
+  const answer = (await (await post({ ...hello, ...more })).json()) as Whole
+  t.equal(answer.choices[0]?.message.content, content.slice(1))
+  t.equal(answer.choices[0]?.finish_reason, 'length')
+  const whole = { messages: [{ role: 'user', content: content.slice(1) }] }
+  t.match(await (await post({ ...hello, ...whole })).json(), { choices: [{ finish_reason: 'stop' }] })
+  const named = { tools: [tool('n'.repeat(FUNCTION_NAME_CHARS_MAX + 1))] }
+  t.equal((await post({ ...hello, ...named })).status, 400)
 })
 
 t.test('chat.create 402: money that is used up is told before anything is written', async (t) => {
