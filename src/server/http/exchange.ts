@@ -13,7 +13,7 @@ import {
 } from './exchange-deps.ts'
 import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
-import { RelayWriter, type RelayWriterOptions } from './reply/relay-writer.ts'
+import { RelayWriter } from './reply/relay-writer.ts'
 import { EventWriter } from './reply/event-writer.ts'
 import {
   isEmpty,
@@ -28,6 +28,7 @@ import type { Timer } from './timers.ts'
 import { UploadBody, type UploadSocket } from './body/upload.ts'
 import type { WireResponse } from './reply/wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './reply/write-reply.ts'
+import type { Writing } from './reply/writing.ts'
 
 /**
  * One request and its reply. The only owner of the response object, which becomes null when the client leaves
@@ -214,9 +215,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.resumeBody()
     const isLast = this.#declared === null || this.#isLast || this.#host.isClosing
     const head = (): void => writeHead(res, reply, isLast)
-    const writer = new EventWriter({ ...this.#writing(res, isLast), head, silence })
-    this.#writer = writer
-    return writer
+    return (this.#writer = new EventWriter({ ...this.#writing(res, isLast), head, silence }))
   }
 
   #answers(reply: Reply): void {
@@ -228,7 +227,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   /** What the writers of all answers use. */
-  #writing(res: WireResponse, isLast: boolean): Omit<RelayWriterOptions, 'body'> {
+  #writing(res: WireResponse, isLast: boolean): Writing {
     return {
       res,
       isLast,
@@ -244,6 +243,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
         return this.#body?.isComplete === false
       },
       linger: (close) => this.#linger(close),
+      unread: (bytes) => this.#host.unread.hold(this.#owner.organizationId, bytes),
     }
   }
 
@@ -328,8 +328,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
 
   /** Writes the bytes that the socket did not take at once, and every last answer. */
   #writeParts(res: WireResponse, reply: Reply, isLast: boolean): void {
-    this.#giveUnread = this.#host.unread.hold(this.#owner.organizationId, unreadBytesOf(reply))
     const how = this.#writing(res, isLast)
+    this.#giveUnread = how.unread(unreadBytesOf(reply))
     const body = isBodiless(reply, this.#isHead) ? null : reply.body
     const writer = isPulled(body)
       ? new PullWriter({ ...how, body })

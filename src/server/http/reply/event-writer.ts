@@ -1,39 +1,19 @@
-import type { Failure } from '../../../schemas/failures.ts'
 import {
   STREAM_HELD_BYTES_MAX,
   STREAM_LAST_EVENT_MS_MAX,
   STREAM_SILENCE_MS,
 } from '../../../schemas/inference/stream-limits.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
-import type { Timer, Timers } from '../timers.ts'
+import type { Timer } from '../timers.ts'
 import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import type { WireResponse } from './wire.ts'
+import type { Writing } from './writing.ts'
 
-export interface EventWriterOptions {
-  readonly res: WireResponse
-  readonly timers: Pick<Timers, 'start'>
-  /** The connection ends after this answer. */
-  readonly isLast: boolean
+export interface EventWriterOptions extends Writing {
   /** Bytes for a source that is silent. */
   readonly silence: () => Uint8Array
   /** Writes status and headers, which leave with the first event. */
   readonly head: () => void
-  /** Pauses and resumes the socket. */
-  readonly beat: () => void
-  /** Reports a write. */
-  readonly wrote: () => void
-  /**
-   * Called for a last answer after its last byte was written: `close` may be called once the client can have
-   * read the answer.
-   */
-  readonly linger: (close: () => void) => void
-  /** The last byte was written. Called once, unless stopped. */
-  readonly over: () => void
-  /** The client did not read for REPLY_STALL_MS, and the connection was cut. */
-  readonly broken: (failure: Failure) => void
-  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
-  readonly guard: (act: () => void) => void
 }
 
 type State = 'open' | 'ending' | 'breaking' | 'over'
@@ -49,23 +29,21 @@ export class EventWriter implements EventStream {
   /** Events that wait for the socket, in order. */
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
-  #isBlocked = false
+  /** Bytes of the write that the socket did not take; 0: the library keeps none. */
+  #blockedBytes = 0
+  #giveUnread = (): void => undefined
   #hasBegun = false
   #writtenBytes = 0
   #state: State = 'open'
   /** Fires after silence, and cuts a connection that does not take the last event. */
   #timer: Timer | null = null
-  #roomy: (() => void)[] = []
+  #awaitingRoom: (() => void)[] = []
 
   constructor(options: EventWriterOptions) {
     this.#options = options
-    const { res, beat, timers, broken } = options
-    const close = (): void => {
-      broken({ name: 'client_gone' })
-      res.close()
-    }
+    const { res, beat, timers } = options
     this.#deadline = new ReaderDeadline({
-      res: { pause: () => undefined, resume: beat, close },
+      res: { pause: () => undefined, resume: beat, close: () => this.#cutStalled() },
       timers,
       bytesPerSMin: 0,
     })
@@ -83,12 +61,12 @@ export class EventWriter implements EventStream {
   }
 
   get hasRoom(): boolean {
-    return this.#waitingBytes < STREAM_HELD_BYTES_MAX
+    return this.#blockedBytes + this.#waitingBytes < STREAM_HELD_BYTES_MAX
   }
 
   room(): Promise<void> {
     if (this.hasRoom || !this.isOpen) return Promise.resolve()
-    return new Promise((resolve) => this.#roomy.push(resolve))
+    return new Promise((resolve) => this.#awaitingRoom.push(resolve))
   }
 
   write(events: Uint8Array): void {
@@ -113,16 +91,28 @@ export class EventWriter implements EventStream {
     else this.#closeSoon()
   }
 
-  /** The client left. */
+  /** Ends without another byte: the client left, or all is written. */
   stop(): void {
     this.#to('over')
     this.#deadline.stop()
+    this.#giveUnread()
+  }
+
+  get #isBlocked(): boolean {
+    return this.#blockedBytes > 0
+  }
+
+  /** The client did not read for REPLY_STALL_MS. */
+  #cutStalled(): void {
+    const { res, broken } = this.#options
+    broken({ name: 'client_gone' })
+    res.close()
   }
 
   #to(state: State): void {
     this.#state = state
     this.#timer?.stop()
-    for (const resolve of this.#roomy.splice(0)) resolve()
+    for (const resolve of this.#awaitingRoom.splice(0)) resolve()
   }
 
   #send(events: Uint8Array): void {
@@ -133,21 +123,25 @@ export class EventWriter implements EventStream {
       this.#waitingBytes += events.length
       return
     }
-    const { res, head, wrote } = this.#options
+    const { res, head, wrote, unread } = this.#options
     res.cork(() => {
       if (!this.#hasBegun) head()
       this.#hasBegun = true
       this.#writtenBytes += events.length
-      this.#isBlocked = !res.write(events)
+      if (!res.write(events)) this.#blockedBytes = events.length
     })
     wrote()
-    if (this.#isBlocked) this.#deadline.progress(this.#writtenBytes)
+    if (!this.#isBlocked) return
+    this.#deadline.progress(this.#writtenBytes)
+    this.#giveUnread()
+    this.#giveUnread = unread(Math.max(STREAM_HELD_BYTES_MAX, events.length))
   }
 
   /** The library has no bytes left: what waited goes out in one write. */
   #writable(): void {
     if (this.#state === 'over' || !this.#isBlocked) return
-    this.#isBlocked = false
+    this.#blockedBytes = 0
+    this.#giveUnread()
     this.#deadline.rest()
     if (this.#waiting.length > 0) {
       const events = Buffer.concat(this.#waiting.splice(0), this.#waitingBytes)
@@ -156,7 +150,7 @@ export class EventWriter implements EventStream {
     }
     if (this.#state === 'ending' && !this.#isBlocked) this.#finish()
     else if (this.#state === 'breaking' && !this.#isBlocked) this.#closeSoon()
-    else for (const resolve of this.#roomy.splice(0)) resolve()
+    else for (const resolve of this.#awaitingRoom.splice(0)) resolve()
   }
 
   #awaitSilence(): void {

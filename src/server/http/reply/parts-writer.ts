@@ -1,24 +1,10 @@
 import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import { DESK } from './reply-body.ts'
-import type { Timers } from '../timers.ts'
-import type { WireResponse } from './wire.ts'
+import type { Writing } from './writing.ts'
 
-export interface PartsWriterOptions {
-  readonly res: WireResponse
+export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'broken' | 'unread'> {
   readonly parts: readonly Uint8Array[]
-  readonly timers: Pick<Timers, 'start'>
-  /** The connection ends after this answer. */
-  readonly isLast: boolean
-  /**
-   * Called for a last answer after its last byte was written: `close` may be called once the client can have
-   * read the answer.
-   */
-  readonly linger: (close: () => void) => void
-  /** The last byte was written. Called once, unless stopped. */
-  readonly over: () => void
-  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
-  readonly guard: (act: () => void) => void
 }
 
 /**

@@ -1,7 +1,6 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import type { Timers } from '../timers.ts'
-import type { WireResponse } from './wire.ts'
+import type { Writing } from './writing.ts'
 
 /** A body whose bytes are read while the client takes them. */
 export interface PulledBody {
@@ -12,23 +11,8 @@ export interface PulledBody {
   next(): Promise<Outcome<Uint8Array | null>>
 }
 
-export interface PullWriterOptions {
-  readonly res: WireResponse
+export interface PullWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'unread'> {
   readonly body: PulledBody
-  readonly timers: Pick<Timers, 'start'>
-  /** The connection ends after this answer. */
-  readonly isLast: boolean
-  /**
-   * Called for a last answer after its last byte was written: `close` may be called once the client can have
-   * read the answer.
-   */
-  readonly linger: (close: () => void) => void
-  /** The last byte was written. Called once, unless stopped. */
-  readonly over: () => void
-  /** The bytes ended early or are bad; the connection was cut. Called instead of `over`. */
-  readonly broken: (failure: Failure) => void
-  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
-  readonly guard: (act: () => void) => void
 }
 
 /**

@@ -2,33 +2,11 @@ import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { RelayedBody } from './reply-body.ts'
-import type { Timer, Timers } from '../timers.ts'
-import type { WireResponse } from './wire.ts'
+import type { Timer } from '../timers.ts'
+import type { Writing } from './writing.ts'
 
-export interface RelayWriterOptions {
-  readonly res: WireResponse
+export interface RelayWriterOptions extends Writing {
   readonly body: RelayedBody
-  readonly timers: Pick<Timers, 'start'>
-  /** The connection ends after this answer. */
-  readonly isLast: boolean
-  /** Pauses and resumes the socket, unless the socket is still receiving. */
-  readonly beat: () => void
-  /**
-   * Reports a write or its refusal.
-   * @returns whether a paused request keeps the library from reporting free room
-   */
-  readonly wrote: () => boolean
-  /**
-   * Called for a last answer after its last byte was written: `close` may be called once the client can have
-   * read the answer.
-   */
-  readonly linger: (close: () => void) => void
-  /** The last byte was written. Called once, unless stopped. */
-  readonly over: () => void
-  /** The bytes ended early; the connection was cut. Called instead of `over`. */
-  readonly broken: (failure: Failure) => void
-  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
-  readonly guard: (act: () => void) => void
 }
 
 /**

@@ -1,5 +1,8 @@
 /** Answers that callers of one organization do not read: what they hold in a front, and whom it stops. */
 import t, { type Test } from 'tap'
+import { STREAM_HELD_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import type { Call } from '../../../../src/server/operations/define.ts'
+import type { EventStream } from '../../../../src/server/ports/event-stream.ts'
 import {
   accessTo,
   AUTHORIZATION,
@@ -11,6 +14,8 @@ import {
   OTHER_KEY,
   patient,
 } from '../../../support/front.ts'
+import { gate } from '../../../support/gate.ts'
+import { present } from '../../../support/must.ts'
 import { rawClient, requestText, type RawClient } from '../../../support/wire/raw-http.ts'
 
 const MIB = 1024 * 1024
@@ -146,4 +151,61 @@ t.test('an answer that is shared by all takes no room', async (t) => {
   const { port, status } = await openStand(t)
   await idleReader(t, port, '/shared')
   t.equal(await status('/small'), 200)
+})
+
+t.test('a stream whose client does not read counts until its client reads', async (t) => {
+  const [begun, finish] = [gate(), gate()]
+  let stream: EventStream | null = null
+  const { port, url } = await openFront(
+    t,
+    [
+      operation({
+        id: 'test.events',
+        method: 'get',
+        path: '/events',
+        access,
+        input: {},
+        outlivesClient: true,
+        async run(call: Call) {
+          stream = call.events({ headers: {}, silence: () => Buffer.alloc(0) })
+          begun.open()
+          await finish.opened
+          stream.end()
+          return { ok: true, value: { kind: 'streamed' } }
+        },
+      }),
+      operation({
+        id: 'test.small',
+        method: 'get',
+        path: '/small',
+        access,
+        input: {},
+        run: () => answer(Buffer.alloc(10)),
+      }),
+    ],
+    { unreadBytesMax: STREAM_HELD_BYTES_MAX, timers: patient() },
+  )
+  const status = async (): Promise<number> => {
+    const reply = await fetch(`${url}/api/v1/small`, { headers: { authorization: AUTHORIZATION } })
+    await reply.arrayBuffer()
+    return reply.status
+  }
+  const client = rawClient(port)
+  t.teardown(() => client.destroy())
+  client.send(requestText('GET /api/v1/events', { authorization: AUTHORIZATION }))
+  await begun.opened
+  const open = present(stream as EventStream | null)
+  open.write(Buffer.from('data: first\n\n'))
+  await client.until(/first/)
+  t.equal(await status(), 200, 'a client that reads has no limit')
+  client.socket.pause()
+  while (open.hasRoom) {
+    open.write(Buffer.alloc(8_000, 'x'))
+    await new Promise(setImmediate)
+  }
+  t.equal(await status(), 503)
+  client.socket.resume()
+  await open.room()
+  t.equal(await status(), 200)
+  finish.open()
 })

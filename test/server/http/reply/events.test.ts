@@ -194,6 +194,20 @@ t.test('a client that does not read stops its source, and gets every event in or
   )
 })
 
+t.test('a write that the socket does not take leaves no room beyond what a stream may keep', async (t) => {
+  const { client, begin, finish } = await open(t)
+  const { stream } = await begin()
+  client.socket.pause()
+  stream.write(Buffer.alloc(24 * 1024 * 1024, 'x'))
+  t.notOk(stream.hasRoom)
+  client.socket.resume()
+  await stream.room()
+  t.ok(stream.hasRoom)
+  stream.end()
+  finish()
+  await client.until(LAST_CHUNK)
+})
+
 t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is told', async (t) => {
   let now = 0
   const { client, begin, finish, untilSettled, settled } = await open(t, { timers: new Timers(() => now) })

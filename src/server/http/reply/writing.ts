@@ -1,0 +1,34 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import type { Timers } from '../timers.ts'
+import type { WireResponse } from './wire.ts'
+
+/** What the exchange lends to the writer of its answer. */
+export interface Writing {
+  readonly res: WireResponse
+  readonly timers: Pick<Timers, 'start'>
+  /** The connection ends after this answer. */
+  readonly isLast: boolean
+  /** Pauses and resumes the socket, unless the socket is still receiving. */
+  readonly beat: () => void
+  /**
+   * Reports a write or its refusal.
+   * @returns whether a paused request keeps the library from reporting free room
+   */
+  readonly wrote: () => boolean
+  /**
+   * Called for a last answer after its last byte was written: `close` may be called once the client can have
+   * read the answer.
+   */
+  readonly linger: (close: () => void) => void
+  /** The last byte was written. Called once, unless stopped. */
+  readonly over: () => void
+  /** The answer cannot be completed; the connection is cut. Called instead of `over`. */
+  readonly broken: (failure: Failure) => void
+  /**
+   * Counts bytes that wait for the client in the account of its organization.
+   * @returns gives them back; may be called repeatedly
+   */
+  readonly unread: (bytes: number) => () => void
+  /** Runs callbacks of the library and of the loop, and handles their exceptions. */
+  readonly guard: (act: () => void) => void
+}
