@@ -78,7 +78,8 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
   operations: { base: [], above: [], rows: {} },
   runner: { base: [], above: [], rows: {} },
   upstream: {
-    base: [],
+    // Choosing among the endpoints of a model, and trying them.
+    base: ['routing'],
     above: [],
     // A workspace's own endpoints and keys call providers as the operator's do, and are targets of a call.
     rows: { embeddings: ['endpoints'], endpoints: ['embeddings'] },

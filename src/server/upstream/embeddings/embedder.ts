@@ -1,39 +1,28 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
 import type { InputKind } from '../../../schemas/embeddings/embeddings.ts'
-import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_HOPS_MAX } from '../../../schemas/embeddings/embedding-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {
   EmbeddingJob,
   EmbeddingPlan,
   Embedder,
+  EmbeddingsRequest,
   EmbeddingsResult,
 } from '../../ports/embeddings/embeddings.ts'
-import type { Egress } from '../../ports/egress/egress.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
-import type { BreakerReading, FailedAttempt, Log, Meters } from '../../ports/observe.ts'
-import type { ShortJobs } from '../../ports/short-jobs.ts'
+import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
+import { Attempts, type Try } from '../routing/attempts.ts'
+import { route, type RoutedCall } from '../routing/route.ts'
+import { TargetTable, type Target } from '../routing/targets.ts'
 import { costBoundOf, mostTokens } from './bounds.ts'
-import { isStrike, mayFallBack } from './fallbacks.ts'
-import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
-import type { Credential } from '../credential.ts'
-import type { Reading } from './protocol.ts'
+import { endpointOpener, type OpenEndpointDeps } from './open-endpoint.ts'
+import type { EmbeddingProtocol, Reading } from './protocol.ts'
 import { MISCOUNTED } from './read-answer.ts'
-import { route } from './routing.ts'
-import { TargetTable, type Target } from './targets.ts'
-import { Trail } from './trail.ts'
-import { judgeUsage } from './usage.ts'
+import { estimateTokens, judgeUsage } from './usage.ts'
 
-export interface EmbedderOptions {
-  readonly egress: Egress
-  readonly jobs: ShortJobs
-  /**
-   * Keys of the operator by the name of their environment variable; a provider without its key is not used.
-   */
-  readonly credentials: ReadonlyMap<string, Credential>
+export interface EmbedderOptions extends OpenEndpointDeps {
   readonly log: Log
   readonly meters: Pick<Meters, 'upstream'>
   /** Milliseconds of the same clock as the deadlines. */
@@ -52,17 +41,20 @@ export function createEmbedder(
   return new RoutingEmbedder(options)
 }
 
+type EmbeddingTarget = Target<EmbeddingProtocol>
+
 class RoutingEmbedder implements Embedder {
-  readonly #targets: TargetTable
-  readonly #log: Log
+  readonly #targets: TargetTable<EmbeddingProtocol>
+  readonly #attempts: Attempts<EmbeddingProtocol>
   readonly #meters: Pick<Meters, 'upstream'>
   readonly #now: () => number
 
   constructor(options: EmbedderOptions) {
-    this.#targets = new TargetTable(options)
-    this.#log = options.log
-    this.#meters = options.meters
-    this.#now = options.now
+    const { log, meters, now, random } = options
+    this.#targets = new TargetTable({ open: endpointOpener(options), random })
+    this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
+    this.#meters = meters
+    this.#now = now
   }
 
   breakers(): readonly BreakerReading[] {
@@ -78,39 +70,24 @@ class RoutingEmbedder implements Embedder {
     return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
   }
 
-  async #run(
+  #run(
     job: EmbeddingJob,
     shape: InputShape,
-    targets: readonly Target[],
+    targets: readonly EmbeddingTarget[],
   ): Promise<Outcome<EmbeddingsResult>> {
-    const trail = new Trail()
-    for (const target of targets) {
-      const startedAt = this.#now()
-      if (startedAt >= job.deadlineAt)
-        return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
-      // The signal is read only when there was time to leave: a signal that is never read is never created.
-      if (trail.length > 0 && (await hasEnded(job)))
-        return { ok: false, failure: trail.ended(endedBy(job.call.signal)) }
-      if (!target.health.admit(startedAt, job.caller.key)) {
-        trail.skipped(target.health.restMs(startedAt, job.caller.key))
-        continue
-      }
-      const tried: Try = { job, shape, target, startedAt }
-      const outcome = await this.#attempt(tried)
-      if (outcome.ok) return ok(this.#result(outcome.value, tried, trail))
-      const { provider } = target.endpoint
-      const failure = this.#learn(outcome.failure, tried)
-      if (!mayFallBack(failure)) return { ok: false, failure: trail.ending(failure, provider) }
-      trail.add(failure, provider)
-    }
-    return { ok: false, failure: trail.last() }
+    return this.#attempts.run(job, targets, {
+      timeoutMsOf: ({ timeoutMs }) => timeoutMs,
+      attempt: (tried) => this.#attempt(job, shape, tried),
+      answered: (reading, tried) => this.#result(reading, tried, { job, shape }),
+      isInnocent: ({ cause }) => cause === MISCOUNTED,
+    })
   }
 
   /**
    * The model without the endpoints whose cost no limit of the caller can bound; null where the model has no
    * such endpoints, or only such. C40.
    */
-  #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> | null {
+  #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly EmbeddingTarget[]> | null {
     const { model, limits } = job
     if (limits === null || !model.endpoints.some(isUnpriced)) return null
     const bounded = model.endpoints.filter(
@@ -122,12 +99,12 @@ class RoutingEmbedder implements Embedder {
   }
 
   /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
-  #choose(job: EmbeddingJob, shape: InputShape): Outcome<readonly Target[]> {
+  #choose(job: EmbeddingJob, shape: InputShape): Outcome<readonly EmbeddingTarget[]> {
     const { model, request } = job
-    const routed = route(model, request, (endpoint) => this.#targets.healthOf(endpoint))
+    const routed = route(model, new RoutedEmbeddings(request), (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
     const { hops = 0 } = job
-    const targets: Target[] = []
+    const targets: EmbeddingTarget[] = []
     let [isSetUp, isCircular] = [false, false]
     for (const endpoint of routed.value) {
       const target = this.#targets.of(endpoint)
@@ -160,24 +137,21 @@ class RoutingEmbedder implements Embedder {
     return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
   }
 
-  /**
-   * This method is no async function: on the hot path each async function costs a turn of the microtask
-   * queue.
-   */
-  #attempt({ job, shape, target, startedAt }: Try): Promise<Outcome<Reading>> {
-    const { endpoint, protocol, health } = target
-    const endsAt = Math.min(startedAt + endpoint.provider.timeoutMs, job.deadlineAt)
+  #attempt(
+    job: EmbeddingJob,
+    shape: InputShape,
+    { target, startedAt, timeoutMs }: Try<EmbeddingProtocol>,
+  ): Promise<Outcome<Reading>> {
+    const endsAt = Math.min(startedAt + timeoutMs, job.deadlineAt)
     const { request, deadlineAt, caller, call, requestId = null, hops = 0 } = job
-    const reading = protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
-    if (!health.isOpen) return reading
-    return reading.catch((bug: unknown) => {
-      // A probe without a report would keep the breaker open for ever.
-      health.unknown(job.caller.key)
-      throw bug
-    })
+    return target.protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
   }
 
-  #result(reading: Reading, { job, shape, target, startedAt }: Try, trail: Trail): EmbeddingsResult {
+  #result(
+    reading: Reading,
+    { target, startedAt, trail }: Try<EmbeddingProtocol>,
+    { job, shape }: { readonly job: EmbeddingJob; readonly shape: InputShape },
+  ): EmbeddingsResult {
     const { endpoint, health } = target
     const upstreamMs = this.#now() - startedAt
     const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
@@ -201,37 +175,6 @@ class RoutingEmbedder implements Embedder {
       release: reading.release,
     }
   }
-
-  /**
-   * Reports a failure to the endpoint's health and the log. A failure that the call's own deadline caused
-   * becomes that deadline.
-   */
-  #learn(failure: Failure, { job, target, startedAt }: Try): Failure {
-    const { endpoint, health } = target
-    const { name } = failure
-    const now = this.#now()
-    const wasOpen = health.isOpen
-    const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    const attemptEndsAt = startedAt + endpoint.provider.timeoutMs
-    // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
-    const isCut = name === 'upstream_slow' && attemptEndsAt > job.deadlineAt
-    if (isStrike(failure) && failure.cause !== MISCOUNTED && !isCut)
-      health.strike(now, strikes, job.caller.key, this.#targets.isAlone(job.model.endpoints))
-    else if (name === 'upstream_refused') health.alive()
-    else health.unknown(job.caller.key)
-    this.#meters.upstream(endpoint.provider.slug, name, now - startedAt)
-    const durationMs = Math.round(now - startedAt)
-    const attempt = failedAttempt(failure, endpoint.provider.slug)
-    if (job.call.notes !== undefined) (job.call.notes.failedAttempts ??= []).push(attempt)
-    const fields = { ...attempt, endpoint: endpoint.tag, failure: name, durationMs }
-    this.#log.debug('upstream.attempt_failed', fields)
-    if (health.isOpen && !wasOpen) {
-      this.#targets.opened(target)
-      this.#log.warn('upstream.breaker_opened', fields)
-    }
-    const isDeadline = name === 'upstream_slow' && attemptEndsAt >= job.deadlineAt
-    return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
-  }
 }
 
 function isUnpriced(endpoint: Endpoint): boolean {
@@ -246,40 +189,37 @@ const FORMS: Readonly<Record<InputKind, string>> = {
   objects: 'an array of objects with content parts',
 }
 
-/** One attempt of one call. */
-interface Try {
-  readonly job: EmbeddingJob
-  readonly shape: InputShape
-  readonly target: Target
-  readonly startedAt: number
-}
-
-/** The logged facts of a failed attempt. */
-function failedAttempt({ name, fields, metadata, cause }: Failure, provider: string): FailedAttempt {
-  const status = fields?.['status']
-  const broken =
-    cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : name
-  return {
-    provider,
-    status: typeof status === 'number' ? status : null,
-    code: metadata?.provider_code ?? broken,
-  }
-}
-
 /** The first modality that the model does not accept; null when it accepts all. */
 function foreignTo(taken: readonly string[], media: ReadonlySet<string>): string | null {
   for (const modality of media) if (!taken.includes(modality)) return modality
   return null
 }
 
-/**
- * True when the call has ended. While a provider works on a call, Sluice does not watch whether the client
- * leaves; between two attempts it does. C24.
- */
-async function hasEnded({ call }: EmbeddingJob): Promise<boolean> {
-  call.sent?.(false)
-  // Immediates of this turn run before the event loop polls the sockets again.
-  await turn()
-  await turn()
-  return call.signal.aborted
+const TOKENS_PER_PRICE = 1e6
+
+class RoutedEmbeddings implements RoutedCall {
+  readonly #request: EmbeddingsRequest
+
+  constructor(request: EmbeddingsRequest) {
+    this.#request = request
+  }
+
+  get preferences(): RoutedCall['preferences'] {
+    return this.#request.provider ?? null
+  }
+
+  /** Sluice itself applies `encoding_format`. */
+  parameters(): readonly string[] {
+    return (['dimensions', 'input_type'] as const).filter((name) => this.#request[name] !== undefined)
+  }
+
+  costAt({ promptNanoPerMillion, requestNano }: Endpoint): number {
+    const { input } = this.#request
+    const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
+    return (tokens * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano
+  }
+
+  hasMedia(kind: 'image' | 'audio'): boolean {
+    return mediaOf(this.#request.input).has(kind)
+  }
 }

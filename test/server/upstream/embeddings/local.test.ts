@@ -15,7 +15,8 @@ import type { EmbeddingsRequest } from '../../../../src/server/ports/embeddings/
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import { shapeOf } from '../../../../src/server/upstream/embeddings/input-shape.ts'
 import { LexicalEmbeddings } from '../../../../src/server/upstream/embeddings/local.ts'
-import { TargetTable } from '../../../../src/server/upstream/embeddings/targets.ts'
+import { endpointOpener } from '../../../../src/server/upstream/embeddings/open-endpoint.ts'
+import { TargetTable } from '../../../../src/server/upstream/routing/targets.ts'
 import { openPools } from '../../../../src/workers/pool.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
 import { catalogueOf } from '../../../support/models/catalogue.ts'
@@ -176,7 +177,8 @@ t.test('the calls are counted for a front, through whichever endpoint they come'
     providers: [{ slug: 'here', protocol: 'local' }],
     models: [{ id: 'a/b', name: 'B', endpoints: [endpoint, { ...endpoint, upstream_model: 'lexical-2' }] }],
   }).models
-  const table = new TargetTable({ egress, jobs, credentials: new Map(), random: () => 0 })
+  const open = endpointOpener({ egress, jobs, credentials: new Map() })
+  const table = new TargetTable({ open, random: () => 0 })
   const [first, second] = present(model).endpoints.map((one) => present(table.of(one)).protocol)
   t.ok(first !== undefined && first === second)
 })

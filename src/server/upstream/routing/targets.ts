@@ -1,56 +1,45 @@
-import { hasEmbeddings } from '../../../schemas/models/protocols.ts'
-import type { Egress } from '../../ports/egress/egress.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
-import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { BreakerReading } from '../../ports/observe.ts'
 import { EndpointHealth } from './health.ts'
-import type { Credential } from '../credential.ts'
-import { LexicalEmbeddings } from './local.ts'
-import { openOwn } from '../endpoints/own-embeddings.ts'
-import type { EmbeddingProtocol } from './protocol.ts'
-import { operatorAccess } from '../provider-headers.ts'
-import { openRemote } from './remote.ts'
 
 /** A configured endpoint with everything that a call of it needs. */
-export interface Target {
+export interface Target<P> {
   readonly endpoint: Endpoint
-  readonly protocol: EmbeddingProtocol
+  readonly protocol: P
   readonly health: EndpointHealth
 }
 
-interface TargetOptions {
-  readonly egress: Egress
-  readonly jobs: ShortJobs
-  readonly credentials: ReadonlyMap<string, Credential>
+export interface TargetDeps<P> {
+  /** Null when the endpoint is not configured, or has no protocol for such calls. */
+  readonly open: (endpoint: Endpoint) => P | null
+  /** A number from 0 to 1. */
   readonly random: () => number
 }
 
 /** Endpoints, each prepared once; the same endpoint under several models and variants shares one health. */
-export class TargetTable {
-  readonly #options: TargetOptions
-  readonly #targets = new WeakMap<Endpoint, Target | null>()
+export class TargetTable<P> {
+  readonly #deps: TargetDeps<P>
+  readonly #targets = new WeakMap<Endpoint, Target<P> | null>()
   readonly #health = new Map<string, EndpointHealth>()
   /** Private endpoints come and go: the health of one ends with it. */
   readonly #ownHealth = new WeakMap<Endpoint, EndpointHealth>()
-  readonly #lexical: LexicalEmbeddings
   /**
    * Endpoints of the catalogue whose breaker opened; a reading that finds the breaker closed removes its
    * entry.
    */
-  readonly #opened = new Map<string, Target>()
+  readonly #opened = new Map<string, Target<P>>()
   /** Openings of breakers since the start, by provider. */
   readonly #openings = new Map<string, number>()
 
-  constructor(options: TargetOptions) {
-    this.#options = options
-    this.#lexical = new LexicalEmbeddings(options.jobs, options.egress)
+  constructor(deps: TargetDeps<P>) {
+    this.#deps = deps
   }
 
-  /** Null when the operator's key for the provider is not set, or the protocol has no embeddings. */
-  of(endpoint: Endpoint): Target | null {
+  /** Null when the endpoint is not configured, or has no protocol for such calls. */
+  of(endpoint: Endpoint): Target<P> | null {
     const known = this.#targets.get(endpoint)
     if (known !== undefined) return known
-    const protocol = this.#protocolOf(endpoint)
+    const protocol = this.#deps.open(endpoint)
     const target = protocol === null ? null : { endpoint, protocol, health: this.healthOf(endpoint) }
     this.#targets.set(endpoint, target)
     return target
@@ -60,7 +49,7 @@ export class TargetTable {
     const known =
       endpoint.ownWay === undefined ? this.#health.get(endpoint.tag) : this.#ownHealth.get(endpoint)
     if (known !== undefined) return known
-    const health = new EndpointHealth(this.#options.random)
+    const health = new EndpointHealth(this.#deps.random)
     if (endpoint.ownWay === undefined) this.#health.set(endpoint.tag, health)
     else this.#ownHealth.set(endpoint, health)
     return health
@@ -75,7 +64,7 @@ export class TargetTable {
    * Notes that the breaker of an endpoint opened. A private endpoint belongs to its workspace: the node's
    * metrics leave it out.
    */
-  opened(target: Target): void {
+  opened(target: Target<P>): void {
     const { tag, provider, ownWay } = target.endpoint
     if (ownWay !== undefined) return
     this.#opened.set(tag, target)
@@ -100,16 +89,5 @@ export class TargetTable {
       else found.push({ endpoint: tag, ...breaker })
     }
     return found
-  }
-
-  #protocolOf(endpoint: Endpoint): EmbeddingProtocol | null {
-    const { provider, ownWay } = endpoint
-    const { jobs, egress } = this.#options
-    if (!hasEmbeddings(provider.protocol)) return null
-    if (provider.protocol === 'local') return this.#lexical
-    if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, jobs })
-    const access = operatorAccess(provider, this.#options.credentials)
-    if (access === null) return null
-    return openRemote(endpoint, { origin: egress.trusted(new URL(provider.baseUrl).origin), jobs, ...access })
   }
 }

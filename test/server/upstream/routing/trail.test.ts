@@ -1,8 +1,8 @@
 import t from 'tap'
 import { FAILURES, type FailureName } from '../../../../src/schemas/failures.ts'
 import type { Provider } from '../../../../src/server/ports/models/models.ts'
-import { isStrike, mayFallBack } from '../../../../src/server/upstream/embeddings/fallbacks.ts'
-import { Trail } from '../../../../src/server/upstream/embeddings/trail.ts'
+import { isStrike, mayFallBack } from '../../../../src/server/upstream/routing/fallbacks.ts'
+import { Trail } from '../../../../src/server/upstream/routing/trail.ts'
 
 const PROVIDER: Provider = {
   slug: 'p',

@@ -1,9 +1,17 @@
 /** Which endpoints preferences leave. B1.12. */
 import t from 'tap'
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { route } from '../../../../src/server/upstream/embeddings/routing.ts'
+import type { ProviderPreferences } from '../../../../src/schemas/models/preferences.ts'
+import { route, type RoutedCall } from '../../../../src/server/upstream/routing/route.ts'
 
 const UNMEASURED = { latencyMs: () => null, throughput: () => null }
+
+const callWith = (preferences: ProviderPreferences): RoutedCall => ({
+  preferences,
+  parameters: () => [],
+  costAt: () => 0,
+  hasMedia: () => false,
+})
 
 /** A model whose only endpoint has these prices. */
 function modelAt(promptNanoPerMillion: number, requestNano: number): CallableModel {
@@ -23,10 +31,10 @@ t.test('an endpoint whose price is exactly the highest that is wanted may be use
   for (const usd of ['0.02', '1.005', '2.01', '4.1', '8.2']) {
     const price = Math.round(Number(usd) * 1_000) * 1_000_000
     for (const most of [usd, Number(usd)]) {
-      const request = { input: 'x', provider: { max_price: { prompt: most, request: most } } }
-      t.ok(route(modelAt(price, price), request, () => UNMEASURED).ok, usd)
-      t.notOk(route(modelAt(price + 1, 0), request, () => UNMEASURED).ok, `more than ${usd}`)
-      t.notOk(route(modelAt(0, price + 1), request, () => UNMEASURED).ok, `more than ${usd}`)
+      const call = callWith({ max_price: { prompt: most, request: most } })
+      t.ok(route(modelAt(price, price), call, () => UNMEASURED).ok, usd)
+      t.notOk(route(modelAt(price + 1, 0), call, () => UNMEASURED).ok, `more than ${usd}`)
+      t.notOk(route(modelAt(0, price + 1), call, () => UNMEASURED).ok, `more than ${usd}`)
     }
   }
 })

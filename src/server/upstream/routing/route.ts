@@ -1,10 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
-import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import { mediaOf, shapeOf } from './input-shape.ts'
-import { estimateTokens } from './usage.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
 interface Measured {
@@ -15,6 +12,17 @@ interface Measured {
 
 type MeasuredOf = (endpoint: Endpoint) => Measured
 
+/** The facts of a call that preferences look at. */
+export interface RoutedCall {
+  readonly preferences: ProviderPreferences | null
+  /** Optional fields of the request that change the answer. */
+  parameters(): readonly string[]
+  /** Estimated cost in nano-USD at an endpoint that has a price. */
+  costAt(endpoint: Endpoint): number
+  /** The input has media of this kind. */
+  hasMedia(kind: 'image' | 'audio'): boolean
+}
+
 /**
  * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
  * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
@@ -22,18 +30,18 @@ type MeasuredOf = (endpoint: Endpoint) => Measured
  */
 export function route(
   model: CallableModel,
-  request: EmbeddingsRequest,
+  call: RoutedCall,
   measured: MeasuredOf,
 ): Outcome<readonly Endpoint[]> {
-  const preferences = request.provider ?? null
+  const { preferences } = call
   if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
   const inputs = foldedOf(preferences ?? {})
-  const call: RoutedCall = { request, isFree: model.isUnpriced }
-  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, call))
-  const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { request, measured }), inputs, measured)
+  const fitting: Fitting = { call, isFree: model.isUnpriced }
+  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, fitting))
+  const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { call, measured }), inputs, measured)
   const chosen = inOrder(sorted, inputs)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
-  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, call).join(', ')}.`
+  const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, fitting).join(', ')}.`
   return fail('endpoint_excluded', { detail: excluded + unknownNames(model.endpoints, preferences ?? {}) })
 }
 
@@ -81,26 +89,26 @@ function foldedOf(preferences: ProviderPreferences): Inputs {
   }
 }
 
-interface RoutedCall {
-  readonly request: EmbeddingsRequest
+interface Fitting {
+  readonly call: RoutedCall
   /** True for a model that has no price at any endpoint and is free. C14. */
   readonly isFree: boolean
 }
 
-function isFit(endpoint: Endpoint, inputs: Inputs, call: RoutedCall): boolean {
+function isFit(endpoint: Endpoint, inputs: Inputs, fitting: Fitting): boolean {
   if (!isWanted(endpoint, inputs) || !hasFacts(endpoint, inputs)) return false
-  return isInPrice(endpoint, inputs, call) && hasParameters(endpoint, inputs, call.request)
+  return isInPrice(endpoint, inputs, fitting) && hasParameters(endpoint, inputs, fitting.call)
 }
 
 /** Names of the preferences that exclude at least one endpoint by themselves. */
 function blamed(
   endpoints: readonly Endpoint[],
   preferences: ProviderPreferences,
-  call: RoutedCall,
+  fitting: Fitting,
 ): readonly string[] {
   const names = Object.entries(preferences).flatMap(([name, given]) => {
     const alone = foldedOf({ [name]: given })
-    return endpoints.every((endpoint) => isFit(endpoint, alone, call)) ? [] : [name]
+    return endpoints.every((endpoint) => isFit(endpoint, alone, fitting)) ? [] : [name]
   })
   // When every endpoint passes every filter, an order without fallbacks excluded them.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
@@ -131,17 +139,18 @@ const NANO = 1e9
  * True within the caller's price limits: prompt prices are USD per million tokens. Limits on media apply only
  * to calls with such media.
  */
-function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { request, isFree }: RoutedCall): boolean {
+function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFree }: Fitting): boolean {
   if (max === undefined) return true
   const hasPriceLimit = max.prompt !== undefined || max.request !== undefined
   // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
   if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
-  if (max.image === undefined && max.audio === undefined) return true
-  const media = mediaOf(request.input)
   // The catalogue has no prices of media, and an unknown price is not below a limit.
-  return !((max.image !== undefined && media.has('image')) || (max.audio !== undefined && media.has('audio')))
+  return !(
+    (max.image !== undefined && call.hasMedia('image')) ||
+    (max.audio !== undefined && call.hasMedia('audio'))
+  )
 }
 
 /**
@@ -152,15 +161,13 @@ function nanoOf(usd: string | number): number {
   return Math.round(Number(usd) * NANO)
 }
 
-/**
- * True when the endpoint supports the fields that change the vectors; Sluice itself applies
- * `encoding_format`.
- */
-function hasParameters(endpoint: Endpoint, inputs: Inputs, request: EmbeddingsRequest): boolean {
-  if (inputs.require_parameters !== true) return true
-  const { supportedParameters } = endpoint
-  if (request.dimensions !== undefined && !supportedParameters.includes('dimensions')) return false
-  return request.input_type === undefined || supportedParameters.includes('input_type')
+/** True when the endpoint supports the fields of the request that change the answer. */
+function hasParameters(
+  { supportedParameters }: Endpoint,
+  { require_parameters: isStrict }: Inputs,
+  call: RoutedCall,
+): boolean {
+  return isStrict !== true || call.parameters().every((name) => supportedParameters.includes(name))
 }
 
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
@@ -175,11 +182,11 @@ function sortOf({ sort }: Inputs, model: CallableModel): Sort | null {
 function sortBy(
   sort: Sort | null,
   endpoints: readonly Endpoint[],
-  { request, measured }: { readonly request: EmbeddingsRequest; readonly measured: MeasuredOf },
+  { call, measured }: { readonly call: RoutedCall; readonly measured: MeasuredOf },
 ): readonly Endpoint[] {
   switch (sort) {
     case 'price':
-      return byPrice(endpoints, request)
+      return byPrice(endpoints, call)
     case 'latency':
       return ascending(endpoints, (endpoint) => measured(endpoint).latencyMs(50) ?? Infinity)
     case 'throughput':
@@ -193,14 +200,9 @@ function sortBy(
   }
 }
 
-const TOKENS_PER_PRICE = 1e6
-
 /** Sorts by the cost of this call; an endpoint without a price comes last where others have one. */
-function byPrice(endpoints: readonly Endpoint[], { input }: EmbeddingsRequest): readonly Endpoint[] {
-  const tokens = estimateTokens(input, { shape: shapeOf(input), contextLength: null })
-  return ascending(endpoints, ({ isUnpriced, promptNanoPerMillion, requestNano }) =>
-    isUnpriced ? Infinity : (tokens * promptNanoPerMillion) / TOKENS_PER_PRICE + requestNano,
-  )
+function byPrice(endpoints: readonly Endpoint[], call: RoutedCall): readonly Endpoint[] {
+  return ascending(endpoints, (endpoint) => (endpoint.isUnpriced ? Infinity : call.costAt(endpoint)))
 }
 
 function ascending(
