@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   journal: DRIVER,
   storage: [...DRIVER, 'structures'],
   files: DRIVER,
-  upstream: [...DRIVER, 'caches'],
+  upstream: [...DRIVER, 'caches', 'structures'],
   egress: [...DRIVER, 'structures'],
   vault: [...DRIVER, 'structures'],
   // The one form of an envelope: the front's own small secrets are sealed by it too.
@@ -125,9 +125,11 @@ const EVERYBODYS = [
   'define',
   'tags',
   'apply-preset',
+  'callable-model',
   'call-ids',
   'clip-content',
   'name-hints',
+  'paid-call',
   'named-organization',
 ].map((name) => `${SERVER}operations/${name}.ts`)
 

@@ -23,5 +23,9 @@ export const ECHO_TOKENS_MAX = 8_192
 export const ECHO_CALLS_MAX = 1_024
 /** Calls of `sluice/echo-1` by one organization that run at once in one front. Decision. */
 export const ECHO_ORGANIZATION_CALLS_MAX = 256
+/**
+ * Batches of words, of all calls of `sluice/echo-1` together, that one turn of the loop writes. Decision.
+ */
+export const ECHO_TURN_BATCHES_MAX = 4
 /** Milliseconds between two words of `sluice/echo-1:slow`. D35. */
 export const ECHO_SLOW_MS = 50

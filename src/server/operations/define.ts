@@ -2,17 +2,15 @@ import type { Static, TSchema } from 'typebox'
 import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
 import type { KeyKind } from '../../schemas/keys/api-keys.ts'
 import type { BodyName } from '../../schemas/bodies.ts'
-import { FAILURES, fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
-import { hasScope, scopesText, type KeyScope } from '../../schemas/keys/scopes.ts'
+import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import type { KeyScope } from '../../schemas/keys/scopes.ts'
 import type { Repeatable } from '../../schemas/idempotency.ts'
 import type { Content, Upload } from '../ports/byte-streams.ts'
 import type { EventStream, EventStreamHead } from '../ports/event-stream.ts'
 import type { IdempotencyClaim } from '../ports/idempotency.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
-import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import type { CallNotes } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { ChangedBy } from '../ports/vault/vault.ts'
 import type { RelayedAnswer, RelayedRequest } from '../ports/egress/relay.ts'
 import type { TagName } from './tags.ts'
@@ -298,45 +296,4 @@ export function changedBy({ key, requestId }: Pick<Call, 'key' | 'requestId'>): 
 /** The workspace whose files a caller sees: that of its key, or the organization's default one. B1.7, C22. */
 export function ownWorkspaceOf({ workspaceId, defaultWorkspaceId }: KeyRecord): string {
   return workspaceId ?? defaultWorkspaceId
-}
-
-type Known = Outcome<Pick<Ports['models'], 'resolve'> | WorkspaceModels>
-
-/**
- * The models that a key may call: those of its workspace, where that has endpoints or keys of its own, else
- * the catalogue's. Returns a promise only for a workspace's first call.
- */
-export function modelsOf(
-  key: KeyRecord,
-  { models, privateModels }: Pick<Ports, 'models' | 'privateModels'>,
-): Known | Promise<Known> {
-  const own = privateModels.of(key)
-  if (own === null) return { ok: true, value: models }
-  if (!(own instanceof Promise)) return { ok: true, value: own }
-  return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
-}
-
-/**
- * The model in the form that this key may call: private endpoints release a secret, which needs the scope
- * `vault:use`. Failure: scope_missing (no other endpoint serves the model). C34.
- */
-export function callableBy(
-  { scopes }: Pick<KeyRecord, 'scopes'>,
-  model: CallableModel,
-): Outcome<CallableModel> {
-  if (hasScope(scopes, VAULT_USE) || !model.endpoints.some(isPrivate)) return { ok: true, value: model }
-  const endpoints = model.endpoints.filter((endpoint) => !isPrivate(endpoint))
-  return endpoints.length > 0
-    ? { ok: true, value: { ...model, endpoints } }
-    : fail('scope_missing', { fields: { scope: scopesText(VAULT_USE) } })
-}
-
-const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
-
-/**
- * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
- * of its own.
- */
-function isPrivate({ ownWay }: Endpoint): boolean {
-  return ownWay !== undefined && ownWay.destination !== null
 }

@@ -28,8 +28,8 @@ export interface ChatFrontOptions {
   readonly keys?: Partial<KeyRecord>
   /** Milliseconds of a call; without it more than any test takes. */
   readonly deadlineMs?: number
-  /** The model never begins its answer. */
-  readonly isStuck?: boolean
+  /** Stands for the models. */
+  readonly inference?: Inference
 }
 
 export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise<ChatFront> {
@@ -38,7 +38,7 @@ export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise
   const ports = {
     ...NO_FILES,
     models: catalogueOf(t, catalogue),
-    inference: options.isStuck === true ? STUCK : createInference(threads()),
+    inference: options.inference ?? createInference(threads()),
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
   } as unknown as Ports
@@ -61,7 +61,7 @@ export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise
 }
 
 /** A model that waits until its call ends. */
-const STUCK: Inference = {
+export const STUCK: Inference = {
   plan: ({ call }) => ({
     ok: true,
     value: {
@@ -104,4 +104,23 @@ export interface Chunk {
   }[]
   readonly usage?: Readonly<Record<string, unknown>>
   readonly error?: Readonly<Record<string, unknown>>
+}
+
+/** A model that writes a word, and breaks off. */
+export const BREAKING: Inference = {
+  plan: () => ({
+    ok: true,
+    value: {
+      bound: { paidNano: 10, anyNano: 10 },
+      run: (sink) => {
+        const by = { provider: 'local', isByok: false, isUnpriced: false, attempts: 1 }
+        sink.begin(by)
+        sink.take([{ kind: 'text', choice: 0, text: 'half' }])
+        const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
+        const failure = { name: 'draining' } as const
+        const end = { ...by, failure, usage, isEstimated: true, costNano: 7, upstreamMs: 1 }
+        return Promise.resolve({ ok: true, value: end })
+      },
+    },
+  }),
 }

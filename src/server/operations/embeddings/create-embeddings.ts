@@ -1,22 +1,20 @@
 import { Compile } from 'typebox/compile'
-import { isModelAllowed } from '../../../schemas/keys/allowed-models.ts'
-import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import { chargedNano, costNano } from '../../../schemas/money/costs.ts'
+import { costNano } from '../../../schemas/money/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings/embeddings.ts'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX } from '../../../schemas/embeddings/embedding-limits.ts'
 import { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
+import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
-import type { Hold } from '../../ports/money/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
-import { callableBy, defineOperation, modelsOf, type Call, type Success } from '../define.ts'
-import { modelUnfit, modelUnknown } from '../name-hints.ts'
+import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
 import { nextCallId } from '../call-ids.ts'
+import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 interface Inputs {
@@ -117,9 +115,10 @@ function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: P
   const hops = hopsOf(call)
   // In a cycle of endpoints each call would cause the next, until the gate has no room for other calls.
   const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
+  const input: EmbedInput = { body, sessionId, hops, ports }
   return models instanceof Promise
-    ? models.then((known) => embedWith(call, known, { body, sessionId, hops, ports }))
-    : embedWith(call, models, { body, sessionId, hops, ports })
+    ? models.then((known) => embedWith(call, known, input))
+    : embedWith(call, models, input)
 }
 
 interface EmbedInput {
@@ -131,17 +130,13 @@ interface EmbedInput {
 
 function embedWith(
   call: EmbeddingsCall,
-  known: Awaited<ReturnType<typeof modelsOf>>,
+  known: Outcome<KnownModels>,
   { body, sessionId, hops, ports }: EmbedInput,
 ): Answered {
   if (!known.ok) return known
-  const found = known.value.resolve(body.model)
-  if (found === null) return modelUnknown(body.model, ports.models, call.key.allowedModels)
-  const callable = callableBy(call.key, found)
-  if (!callable.ok) return callable
-  const model = callable.value
-  if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
-  if (!model.isEmbedding) return modelUnfit(model, 'embeddings', ports.models)
+  const found = callableModel({ name: body.model, makes: 'embeddings', key: call.key }, known.value, ports)
+  if (!found.ok) return found
+  const model = found.value
   call.notes.model = model.id
   if (body.trace !== undefined) {
     const { requestId, notes } = call
@@ -157,74 +152,25 @@ function embedWith(
     deadlineAt: call.deadlineAt,
     call,
   })
-  return planned.ok ? paid(call, { model, plan: planned.value }, ports) : planned
+  if (!planned.ok) return planned
+  const { bound } = planned.value
+  return paidCall(
+    call,
+    {
+      operation: OPERATION,
+      model: model.id,
+      bound,
+      run: () => planned.value.run(),
+      ended: (result, hold) => ok(replyOf(result, model, settle(call, spentOn(result), { bound, hold }))),
+    },
+    ports,
+  )
 }
 
-interface Planned {
-  readonly model: CallableModel
-  readonly plan: EmbeddingPlan
-}
-
-/**
- * Reserves the most that the call may cost, makes the call, and pays its cost: nothing without a response.
- * Design §6.
- */
-async function paid(call: EmbeddingsCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
-  const pending = ports.spend.hold({
-    key: call.key,
-    bound: plan.bound,
-    facts: { requestId: call.requestId, operation: OPERATION, model: model.id },
-    signal: () => call.signal,
-    deadlineAt: call.deadlineAt,
-  })
-  const held = pending instanceof Promise ? await pending : pending
-  if (!held.ok) return held
-  const written = held.value.written()
-  if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
-  try {
-    // A client that left during the write of the reservation gets no call and pays nothing. C24.
-    const embedded = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await plan.run()
-    if (embedded.ok)
-      return ok(replyOf(embedded.value, model, settle(call, embedded.value, { plan, hold: held.value })))
-    held.value.release()
-    return embedded
-  } catch (bug) {
-    // An error must not keep the money reserved; a settled hold stays settled.
-    held.value.release()
-    throw bug
-  }
-}
-
-interface Charge {
-  readonly nano: number
-  /** True when the provider's figures exceed the bound. */
-  readonly isCapped: boolean
-}
-
-/** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
-function settle(
-  { notes }: EmbeddingsCall,
-  result: EmbeddingsResult,
-  { plan, hold }: { readonly plan: EmbeddingPlan; readonly hold: Hold },
-): Charge {
-  const { provider, promptTokens, isByok, isEstimated, upstreamMs } = result
+function spentOn(result: EmbeddingsResult): Spent {
+  const { promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs } = result
   const cost = costNano(promptTokens, result)
-  hold.settle({
-    costNano: cost,
-    isByok,
-    isEstimated,
-    provider,
-    tokens: promptTokens,
-    milliseconds: Math.round(upstreamMs),
-  })
-  const nano = chargedNano({ costNano: cost, isByok }, plan.bound)
-  notes.provider = provider
-  notes.promptTokens = promptTokens
-  notes.costUsd = usdOfNano(nano)
-  if (result.isUnpriced) notes.isUnpriced = true
-  notes.attempts = result.attempts
-  notes.upstreamMs = upstreamMs
-  return { nano, isCapped: nano < cost }
+  return { costNano: cost, promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs }
 }
 
 /**

@@ -2,7 +2,7 @@ import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ChatUsage } from '../../../schemas/inference/chat.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
-import type { InferenceSink, TokenUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy, InferenceEnd, InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
 
 /** What every event of an answer begins with. */
@@ -12,21 +12,15 @@ export interface ChatHead {
   /** Unix seconds. */
   readonly created: number
   readonly model: string
-  readonly provider: string
-}
-
-/** What a call cost. */
-export interface Charged {
-  readonly nano: number
-  readonly isByok: boolean
 }
 
 type Usage = Static<typeof ChatUsage>
 
 /**
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
+ * @param nano the charged part of its cost
  */
-export function chatUsage(usage: TokenUsage, { nano, isByok }: Charged): Usage {
+export function chatUsage({ usage, isByok }: Pick<InferenceEnd, 'usage' | 'isByok'>, nano: number): Usage {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite
   const completion = usage.output + usage.reasoning
   return {
@@ -51,8 +45,9 @@ export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 
 /** An answer of chat as server-sent events. D13. */
 export class ChatStream implements InferenceSink {
+  readonly #head: ChatHead
   readonly #open: () => EventStream
-  readonly #prefix: string
+  #prefix = ''
   /** Choices whose role was told. */
   readonly #begun = new Set<number>()
   /** Tools that a choice has called so far. */
@@ -61,10 +56,14 @@ export class ChatStream implements InferenceSink {
 
   /** @param open begins the reply; called with the first output */
   constructor(head: ChatHead, open: () => EventStream) {
-    const { id, created, model, provider } = head
+    this.#head = head
+    this.#open = open
+  }
+
+  begin({ provider }: AnsweredBy): void {
+    const { id, created, model } = this.#head
     const begin = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, provider })
     this.#prefix = `data: ${begin.slice(0, -1)},"choices":`
-    this.#open = open
   }
 
   take(parts: readonly WrittenPart[]): boolean {
@@ -149,6 +148,11 @@ interface Message {
 /** An answer of chat that is sent when it is whole. D14. */
 export class ChatWhole implements InferenceSink {
   readonly #choices = new Map<number, Message>()
+  #provider = ''
+
+  begin({ provider }: AnsweredBy): void {
+    this.#provider = provider
+  }
 
   take(parts: readonly WrittenPart[]): boolean {
     for (const part of parts) this.#add(part)
@@ -159,7 +163,8 @@ export class ChatWhole implements InferenceSink {
     return Promise.resolve()
   }
 
-  answer({ id, created, model, provider }: ChatHead, usage: Usage): object {
+  answer({ id, created, model }: ChatHead, usage: Usage): object {
+    const provider = this.#provider
     const choices = [...this.#choices].map(([index, message]) => ({
       index,
       finish_reason: message.finish,

@@ -1,21 +1,17 @@
-import { isModelAllowed } from '../../../schemas/keys/allowed-models.ts'
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
 import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
-import { chargedNano } from '../../../schemas/money/costs.ts'
-import { usdOfNano } from '../../../schemas/money/usd.ts'
-import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import type { InferenceEnd, InferencePlan } from '../../ports/inference/inference.ts'
+import type { InferenceEnd } from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
-import type { Hold } from '../../ports/money/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { nextCallId } from '../call-ids.ts'
-import { callableBy, defineOperation, modelsOf, type Call, type Success } from '../define.ts'
-import { modelUnfit, modelUnknown } from '../name-hints.ts'
-import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type Charged, type ChatHead } from './chat-answer.ts'
+import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
+import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
 
 type ChatCall = Call<undefined, undefined, ChatInput>
 interface Inputs {
@@ -85,92 +81,52 @@ export const createChat = defineOperation<Inputs, ChatInput>({
 
 function chat(
   call: ChatCall,
-  known: Awaited<ReturnType<typeof modelsOf>>,
+  known: Outcome<KnownModels>,
   ports: Ports,
 ): Outcome<Success> | Promise<Outcome<Success>> {
   if (!known.ok) return known
-  const found = known.value.resolve(call.body.model)
-  if (found === null) return modelUnknown(call.body.model, ports.models, call.key.allowedModels)
-  const callable = callableBy(call.key, found)
-  if (!callable.ok) return callable
-  const model = callable.value
-  if (!isModelAllowed(call.key.allowedModels, model.id)) return fail('model_not_allowed')
-  if (!model.isWriter) return modelUnfit(model, 'texts', ports.models)
+  const found = callableModel({ name: call.body.model, makes: 'texts', key: call.key }, known.value, ports)
+  if (!found.ok) return found
+  const model = found.value
   call.notes.model = model.id
   const planned = ports.inference.plan({ model, request: call.body, caller: callerOf(call.key), call })
-  return planned.ok ? paid(call, { model, plan: planned.value }, ports) : planned
+  if (!planned.ok) return planned
+  const { bound } = planned.value
+  const answer = answerOf(call, model)
+  return paidCall(
+    call,
+    {
+      operation: OPERATION,
+      model: model.id,
+      bound,
+      run: () => planned.value.run(answer.sink),
+      ended(end, hold) {
+        // Only a streamed answer reached its caller in part. D26.
+        if (end.failure !== null && !call.body.isStream) {
+          hold.release()
+          return { ok: false, failure: end.failure }
+        }
+        return answer.ended(end, settle(call, spentOn(end), { bound, hold }))
+      },
+    },
+    ports,
+  )
 }
 
-interface Planned {
-  readonly model: CallableModel
-  readonly plan: InferencePlan
-}
-
-/** Reserves the most that the call may cost, passes the answer on, and pays what was delivered. D25, D26. */
-async function paid(call: ChatCall, { model, plan }: Planned, ports: Ports): Promise<Outcome<Success>> {
-  const pending = ports.spend.hold({
-    key: call.key,
-    bound: plan.bound,
-    facts: { requestId: call.requestId, operation: OPERATION, model: model.id },
-    signal: () => call.signal,
-    deadlineAt: call.deadlineAt,
-  })
-  const held = pending instanceof Promise ? await pending : pending
-  if (!held.ok) return held
-  const hold = held.value
-  try {
-    const written = hold.written()
-    if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
-    const answer = answerOf(call, model)
-    const end = call.hasEnded
-      ? { ok: false as const, failure: endedBy(call.signal) }
-      : await plan.run(answer.sink)
-    if (!end.ok) {
-      hold.release()
-      return end
-    }
-    return answer.ended(end.value, settle(call, end.value, { plan, hold }))
-  } catch (bug) {
-    // An error must not keep the money reserved; a settled hold stays settled.
-    hold.release()
-    throw bug
-  }
-}
-
-/** Pays, and adds the known figures to the notes. No step of this can fail. */
-function settle(
-  { notes }: ChatCall,
-  end: InferenceEnd,
-  { plan, hold }: { readonly plan: InferencePlan; readonly hold: Hold },
-): Charged {
-  const { usage, provider, isByok, isEstimated, upstreamMs, attempts } = end
-  const costNano = 0
+function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
   const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
-  hold.settle({
-    costNano,
-    isByok,
-    isEstimated,
-    provider,
-    tokens: promptTokens,
-    milliseconds: Math.round(upstreamMs),
-  })
-  const nano = chargedNano({ costNano, isByok }, plan.bound)
-  notes.provider = provider
-  notes.promptTokens = promptTokens
-  notes.costUsd = usdOfNano(nano)
-  notes.attempts = attempts
-  notes.upstreamMs = upstreamMs
-  return { nano, isByok }
+  const { provider, attempts, upstreamMs } = end
+  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs }
 }
 
 interface Answer {
   readonly sink: ChatStream | ChatWhole
-  ended(end: InferenceEnd, charged: Charged): Outcome<Success>
+  ended(end: InferenceEnd, charge: Charge): Outcome<Success>
 }
 
 function answerOf(call: ChatCall, model: CallableModel): Answer {
   const id = nextCallId('gen_')
-  const head: ChatHead = { id, created: Math.floor(Date.now() / 1_000), model: model.id, provider: 'local' }
+  const head: ChatHead = { id, created: Math.floor(Date.now() / 1_000), model: model.id }
   const headers = { 'x-generation-id': id }
   return call.body.isStream ? streamed(call, head, headers) : whole(head, headers)
 }
@@ -182,8 +138,9 @@ function streamed(call: ChatCall, head: ChatHead, headers: Headers): Answer {
   const isEmpty = call.body.isUsageAlone
   return {
     sink,
-    ended({ failure, usage }, charged) {
-      if (failure === null) sink.end(chatUsage(usage, charged), isEmpty)
+    ended(end, { nano }) {
+      const { failure } = end
+      if (failure === null) sink.end(chatUsage(end, nano), isEmpty)
       else sink.breakOff(failure, { statuses: STATUSES, requestId: call.requestId })
       return failure === null ? ok({ kind: 'streamed' }) : { ok: false, failure }
     },
@@ -194,9 +151,8 @@ function whole(head: ChatHead, headers: Headers): Answer {
   const sink = new ChatWhole()
   return {
     sink,
-    ended({ failure, usage }, charged) {
-      if (failure !== null) return { ok: false, failure }
-      return ok({ kind: 'json', value: sink.answer(head, chatUsage(usage, charged)), headers })
+    ended(end, { nano }) {
+      return ok({ kind: 'json', value: sink.answer(head, chatUsage(end, nano)), headers })
     },
   }
 }

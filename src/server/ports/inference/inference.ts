@@ -39,22 +39,34 @@ export interface InferenceJob {
 
 /** Receives what a model writes. */
 export interface InferenceSink {
+  /** Called once, before the first output: from here on the answer is that of this endpoint. */
+  begin(by: AnsweredBy): void
   /** @returns false: the client is behind, and the source waits for `room` */
   take(parts: readonly WrittenPart[]): boolean
   /** Resolves when the client has room again, or is gone. */
   room(): Promise<void>
 }
 
+/** The endpoint whose answer is passed on. */
+export interface AnsweredBy {
+  /** Slug of the provider. */
+  readonly provider: string
+  readonly isByok: boolean
+  /** The endpoint has neither a price nor `free`. */
+  readonly isUnpriced: boolean
+  /** Attempts, with this one. */
+  readonly attempts: number
+}
+
 /** A call that a model has begun to answer. */
-export interface InferenceEnd {
+export interface InferenceEnd extends AnsweredBy {
   /** Null for a whole answer; otherwise why it broke off behind its first output. */
   readonly failure: Failure | null
   readonly usage: TokenUsage
   /** The usage is that of what was delivered. */
   readonly isEstimated: boolean
-  readonly provider: string
-  readonly isByok: boolean
-  readonly attempts: number
+  /** Cost of the usage in whole nano-USD. C14. */
+  readonly costNano: number
   /** Milliseconds of the attempt that was delivered. */
   readonly upstreamMs: number
 }

@@ -1,7 +1,8 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { ECHO_SLOW_MS } from '../../../schemas/inference/inference-limits.ts'
+import { costNano } from '../../../schemas/money/costs.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type {
   InferenceEnd,
@@ -9,12 +10,26 @@ import type {
   InferenceSink,
   WrittenPart,
 } from '../../ports/inference/inference.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+import type { LoopTurns } from '../../structures/loop-turns.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
 
-/** Parts that are passed on in one turn of the loop. */
+/** Parts that are passed on at once. */
 const TURN_PARTS = 32
+/** Upstream name of the model that writes 20 words a second. */
+const SLOW = 'echo-1-slow'
+
+export interface EchoDeps {
+  readonly jobs: ShortJobs
+  /** The turns in which the streams of all callers go on. */
+  readonly turns: LoopTurns
+}
+
+export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
+  return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === SLOW)
+}
 
 /**
  * `sluice/echo-1` answers with the last text of the user, word by word; `echo-1-slow` writes 20 words a
@@ -22,8 +37,8 @@ const TURN_PARTS = 32
  * Failures: body_invalid, client_gone, draining, and those of the pool of short jobs.
  */
 export async function echo(
-  { request, caller, call, isSlow }: InferenceJob & { readonly isSlow: boolean },
-  jobs: ShortJobs,
+  { request, caller, call, endpoint }: InferenceJob & { readonly endpoint: Endpoint },
+  { jobs, turns }: EchoDeps,
   sink: InferenceSink,
 ): Promise<Outcome<InferenceEnd>> {
   const startedAt = performance.now()
@@ -32,13 +47,22 @@ export async function echo(
   const echoed = await jobs.run('echo', read.value, { caller, signal: call.signal })
   if (!echoed.ok) return echoed
   const parts = partsOf(echoed.value, request)
+  const isSlow = endpoint.upstreamModel === SLOW
   const step = isSlow ? request.choices : TURN_PARTS
+  const by = {
+    provider: endpoint.provider.slug,
+    isByok: false,
+    isUnpriced: endpoint.isUnpriced,
+    attempts: 1,
+  }
   const delivered = { output: 0, reasoning: 0 }
   let hasBegun = false
   let isWhole = false
   while (!isWhole && !call.signal.aborted) {
+    await turns.next(caller.organizationId)
     const some = take(parts, step)
     isWhole = some.length < step
+    if (!hasBegun && some.length > 0) sink.begin(by)
     hasBegun ||= some.length > 0
     for (const { kind } of some) {
       if (kind === 'text' || kind === 'arguments') delivered.output++
@@ -46,16 +70,15 @@ export async function echo(
     }
     if (some.length > 0 && !sink.take(some)) await sink.room()
     // The loop sees a signal that ends the wait.
-    if (!isWhole) await (isSlow ? delay(ECHO_SLOW_MS, null, call) : turn(null, call)).catch(() => null)
+    if (!isWhole && isSlow) await delay(ECHO_SLOW_MS, null, call).catch(() => null)
   }
   if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
   return ok({
     failure: isWhole ? null : endedBy(call.signal),
     usage: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
     isEstimated: !isWhole,
-    provider: 'local',
-    isByok: false,
-    attempts: 1,
+    costNano: costNano(request.promptWords, endpoint),
+    ...by,
     upstreamMs: performance.now() - startedAt,
   })
 }

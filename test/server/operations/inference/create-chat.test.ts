@@ -2,7 +2,7 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
-import { eventsOf, openChat, type Chunk } from '../../../support/inference/chat-front.ts'
+import { eventsOf, openChat, STUCK, type Chunk } from '../../../support/inference/chat-front.ts'
 import {
   CHOICES_MAX,
   ECHO_CALLS_MAX,
@@ -16,7 +16,6 @@ import {
   STOPS_MAX,
   TOOLS_MAX,
 } from '../../../../src/schemas/inference/inference-limits.ts'
-import { fail } from '../../../../src/schemas/failures.ts'
 import { createChat } from '../../../../src/server/operations/inference/create-chat.ts'
 import { LocalCalls } from '../../../../src/server/upstream/local-calls.ts'
 import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
@@ -236,18 +235,6 @@ t.test('fragments of a tool call cut no character', async (t) => {
   }
 })
 
-t.test('every whole call is paid once, and a refused one gives its money back', async (t) => {
-  const spend = keptSpend()
-  const { post } = await openChat(t, { spend })
-  await (await post({ ...hello, stream: true })).text()
-  await (await post(hello)).text()
-  await (await post({ ...hello, response_format: { type: 'json_object' } })).text()
-  t.match(
-    spend.holds.map(({ end }) => (typeof end === 'string' ? end : end.costNano)),
-    [0, 0, 'released'],
-  )
-})
-
 t.test("chat.create 400: errors say the field, with `type` and `param` for OpenAI's client", async (t) => {
   const { post } = await openChat(t)
   const cases: readonly [Readonly<Record<string, unknown>>, string][] = [
@@ -333,24 +320,9 @@ t.test('a text that is longer than what the model repeats is cut', async (t) => 
   t.equal((await post({ ...hello, ...named })).status, 400)
 })
 
-t.test('chat.create 402: money that is used up is told before anything is written', async (t) => {
-  const { post } = await openChat(t, { spend: { hold: () => fail('credit_exhausted') } })
-  for (const stream of [false, true]) {
-    const response = await post({ ...hello, stream })
-    t.equal(response.status, 402)
-    t.match(await response.json(), { error: { code: 402, type: 'credit_exhausted', param: null } })
-  }
-})
-
-t.test('chat.create 503: a journal that cannot be written begins no answer', async (t) => {
-  const hold = { written: () => false, settle: () => undefined, release: () => undefined }
-  const { post } = await openChat(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
-  t.equal((await post({ ...hello, stream: true })).status, 503)
-})
-
 t.test('chat.create 524: a model that begins no answer in time', async (t) => {
   t.equal(createChat.deadlineMs, INFERENCE_DEADLINE_MS)
-  const { post } = await openChat(t, { deadlineMs: 1, isStuck: true })
+  const { post } = await openChat(t, { deadlineMs: 1, inference: STUCK })
   for (const stream of [false, true]) t.equal((await post({ ...hello, stream })).status, 524)
 })
 

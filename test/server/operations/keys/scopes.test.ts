@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { CreateKeyBody, UpdateKeyBody } from '../../../../src/schemas/keys/keys.ts'
 import { KEY_SCOPES, type KeyScope } from '../../../../src/schemas/keys/scopes.ts'
-import { callableBy } from '../../../../src/server/operations/define.ts'
+import { callableModel } from '../../../../src/server/operations/callable-model.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import type { CallableModel } from '../../../../src/server/ports/models/models.ts'
+import type { KeyRecord } from '../../../../src/server/ports/keys/keys.ts'
+import type { ModelCatalogue, ResolvedModel } from '../../../../src/server/ports/models/models.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
@@ -170,9 +171,13 @@ t.test(
   'without vault:use the private endpoints of a model are left out; one that has no others is refused',
   async (t) => {
     const [own, keyed, shared] = [{ ownWay: { destination: {} } }, { ownWay: { destination: null } }, {}]
-    const model = (...endpoints: readonly object[]) => ({ id: 'a/b', endpoints }) as unknown as CallableModel
+    const model = (...endpoints: readonly object[]) =>
+      ({ id: 'a/b', isEmbedding: true, endpoints }) as unknown as ResolvedModel
     const left = (scopes: readonly KeyScope[] | null, ...endpoints: readonly object[]): unknown => {
-      const callable = callableBy({ scopes }, model(...endpoints))
+      const key = { scopes, allowedModels: null } as unknown as KeyRecord
+      const known = { resolve: () => model(...endpoints) }
+      const models = known as unknown as ModelCatalogue
+      const callable = callableModel({ name: 'a/b', makes: 'embeddings', key }, known, { models })
       return callable.ok ? callable.value.endpoints : callable.failure.name
     }
     t.same(left(null, own, shared), [own, shared])

@@ -1,0 +1,75 @@
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import { isModelAllowed } from '../../schemas/keys/allowed-models.ts'
+import { hasScope, scopesText, type KeyScope } from '../../schemas/keys/scopes.ts'
+import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
+import type { CallableModel, Endpoint } from '../ports/models/models.ts'
+import type { Ports } from '../ports/ports.ts'
+import { modelUnfit, modelUnknown } from './name-hints.ts'
+
+/** What a call wants of its model. */
+export type Makes = 'embeddings' | 'texts'
+
+export type KnownModels = Pick<Ports['models'], 'resolve'> | WorkspaceModels
+
+/**
+ * The models that a key may call: those of its workspace, where that has endpoints or keys of its own, else
+ * the catalogue's. Returns a promise only for a workspace's first call.
+ */
+export function modelsOf(
+  key: KeyRecord,
+  { models, privateModels }: Pick<Ports, 'models' | 'privateModels'>,
+): Outcome<KnownModels> | Promise<Outcome<KnownModels>> {
+  const own = privateModels.of(key)
+  if (own === null) return { ok: true, value: models }
+  if (!(own instanceof Promise)) return { ok: true, value: own }
+  return own.then((loaded) => (loaded.ok ? { ok: true, value: loaded.value ?? models } : loaded))
+}
+
+interface Wanted {
+  /** As the caller wrote it: id, alias or variant. */
+  readonly name: string
+  readonly makes: Makes
+  readonly key: KeyRecord
+}
+
+/**
+ * The model that a call names, as its key may call it. Failures: model_unknown, scope_missing,
+ * model_not_allowed, model_unfit.
+ */
+export function callableModel(
+  { name, makes, key }: Wanted,
+  known: KnownModels,
+  { models }: Pick<Ports, 'models'>,
+): Outcome<CallableModel> {
+  const found = known.resolve(name)
+  if (found === null) return modelUnknown(name, models, key.allowedModels)
+  const callable = callableBy(key, found)
+  if (!callable.ok) return callable
+  const model = callable.value
+  if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
+  const isFit = makes === 'embeddings' ? model.isEmbedding : model.isWriter
+  return isFit ? callable : modelUnfit(model, makes, models)
+}
+
+/**
+ * The model in the form that this key may call: private endpoints release a secret, which needs the scope
+ * `vault:use`. Failure: scope_missing (no other endpoint serves the model). C34.
+ */
+function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel): Outcome<CallableModel> {
+  if (hasScope(scopes, VAULT_USE) || !model.endpoints.some(isPrivate)) return { ok: true, value: model }
+  const endpoints = model.endpoints.filter((endpoint) => !isPrivate(endpoint))
+  return endpoints.length > 0
+    ? { ok: true, value: { ...model, endpoints } }
+    : fail('scope_missing', { fields: { scope: scopesText(VAULT_USE) } })
+}
+
+const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
+
+/**
+ * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination
+ * of its own.
+ */
+function isPrivate({ ownWay }: Endpoint): boolean {
+  return ownWay !== undefined && ownWay.destination !== null
+}

@@ -1,0 +1,94 @@
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import { chargedNano } from '../../schemas/money/costs.ts'
+import { usdOfNano } from '../../schemas/money/usd.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
+import type { CallCost, CostBound, Hold } from '../ports/money/money.ts'
+import type { Ports } from '../ports/ports.ts'
+import type { Call, Success } from './define.ts'
+
+interface PaidCall<R> {
+  readonly operation: string
+  /** Id of the model. */
+  readonly model: string
+  readonly bound: CostBound
+  /** Makes the call. A failure costs nothing. */
+  run(): Promise<Outcome<R>>
+  /** Settles or releases the hold, and answers. */
+  ended(result: R, hold: Hold): Outcome<Success>
+}
+
+/**
+ * Reserves the most that a call may cost, makes the call, and pays its cost: nothing without a result.
+ * Failures: those of `Spend.hold` and of the call, store_unavailable. Design §6.
+ */
+export async function paidCall<R>(
+  call: Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded'>,
+  { operation, model, bound, run, ended }: PaidCall<R>,
+  { spend }: Pick<Ports, 'spend'>,
+): Promise<Outcome<Success>> {
+  const pending = spend.hold({
+    key: call.key,
+    bound,
+    facts: { requestId: call.requestId, operation, model },
+    signal: () => call.signal,
+    deadlineAt: call.deadlineAt,
+  })
+  const held = pending instanceof Promise ? await pending : pending
+  if (!held.ok) return held
+  const hold = held.value
+  const written = hold.written()
+  if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
+  try {
+    // A client that left during the write of the reservation gets no call and pays nothing. C24.
+    const result = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await run()
+    if (result.ok) return ended(result.value, hold)
+    hold.release()
+    return result
+  } catch (bug) {
+    // An error must not keep the money reserved; a settled hold stays settled.
+    hold.release()
+    throw bug
+  }
+}
+
+/** The figures of a call that has a result. */
+export interface Spent extends Omit<CallCost, 'milliseconds' | 'tokens'> {
+  /** The endpoint has neither a price nor `free`. */
+  readonly isUnpriced: boolean
+  readonly promptTokens: number
+  readonly attempts: number
+  /** Milliseconds of the attempt that succeeded. */
+  readonly upstreamMs: number
+}
+
+/** The charged part of a cost. */
+export interface Charge {
+  readonly nano: number
+  /** True when the provider's figures exceed the bound. */
+  readonly isCapped: boolean
+}
+
+/** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
+export function settle(
+  { notes }: Pick<Call, 'notes'>,
+  spent: Spent,
+  { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
+): Charge {
+  const { costNano, provider, promptTokens, isByok, isEstimated, upstreamMs } = spent
+  hold.settle({
+    costNano,
+    isByok,
+    isEstimated,
+    provider,
+    tokens: promptTokens,
+    milliseconds: Math.round(upstreamMs),
+  })
+  const nano = chargedNano(spent, bound)
+  notes.provider = provider
+  notes.promptTokens = promptTokens
+  notes.costUsd = usdOfNano(nano)
+  if (spent.isUnpriced) notes.isUnpriced = true
+  notes.attempts = spent.attempts
+  notes.upstreamMs = upstreamMs
+  return { nano, isCapped: nano < costNano }
+}
