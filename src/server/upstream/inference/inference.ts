@@ -38,7 +38,7 @@ export function createInference(jobs: ShortJobs): Inference {
   }
 }
 
-/** The most that a call may cost. A missing price is not the price 0. C40. */
+/** The most that a call may cost. A missing price is not the price 0. C40, D25. */
 function boundOf({ request }: InferenceJob, endpoint: Endpoint): CostBound {
   if (endpoint.isUnpriced) return { paidNano: null, anyNano: null, unpriced: endpoint.tag }
   const nano = costNano(request.promptWords, endpoint)
