@@ -54,6 +54,11 @@ t.test('no call comes to more than numbers count exactly', async (t) => {
   t.equal(pricedNano([[1, 1]], most), COST_NANO_MAX)
 })
 
+t.test('a cost that is whole is not rounded, also where no number counts its products', async (t) => {
+  t.equal(pricedNano([[33_554_432, 3_000_000_000]], 0), 100_663_296_000)
+  t.equal(pricedNano([[33_554_432, 3_000_000_001]], 0), 100_663_296_034)
+})
+
 /** The cost by exact arithmetic alone. */
 function oracle(usage: TokenCounts, price: TextPrice): number {
   const sum =

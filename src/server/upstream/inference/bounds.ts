@@ -42,7 +42,7 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
     if (prompt === null || answers === null) return null
     const buckets = [
       [prompt, text.inputNanoPerMillionMax],
-      [times(answers, input.choices), text.outputNanoPerMillionMax],
+      [answers * input.choices, text.outputNanoPerMillionMax],
     ] as const
     return pricedNano(buckets, requestNano)
   })
@@ -120,9 +120,4 @@ function maxCompletion(text: EndpointText | null): number | null {
 /** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */
 function known(tokens: number | null): number | null {
   return tokens === 0 ? null : tokens
-}
-
-/** Whole where callers ask for more tokens than numbers count. */
-function times(tokens: number, choices: number): number {
-  return Math.min(tokens * choices, Number.MAX_SAFE_INTEGER)
 }

@@ -223,6 +223,7 @@ t.test('where the input has no bound or exceeds the money, no tokens are afforda
   t.equal(affordableOutputTokens([at()], ASKED, 100_000), 0)
   t.equal(affordableOutputTokens([at()], ASKED, 102_000), 1)
   t.equal(affordableOutputTokens([at()], ASKED, 99_999), 0)
+  t.equal(affordableOutputTokens([at()], ASKED, 0), 0)
   t.equal(affordableOutputTokens([at()], { ...ASKED, hasLongMedia: true }, 1_000_000), 0)
   t.equal(affordableOutputTokens([at({}, { isUnpriced: true })], ASKED, 1_000_000), 0)
   t.equal(affordableOutputTokens([at({ outputNanoPerMillionMax: 0 })], ASKED, 1_000_000), null)
