@@ -35,7 +35,7 @@ export interface Provider {
 
 /** How a provider's models that write are called, unless an endpoint says otherwise. */
 export interface ProviderText {
-  /** In the order of preference; empty: its endpoints say it, or write nothing. D5. */
+  /** Empty: its endpoints say it, or write nothing. D5. */
   readonly speaks: readonly TextProtocol[]
   /** It refuses members that it does not know. D4. */
   readonly isStrict: boolean
