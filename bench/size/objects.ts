@@ -49,7 +49,13 @@ export function catalogueOf(models: number, origin: string): object {
         output_modalities: [at % 2 === 0 ? 'text' : 'embeddings'],
         tokenizer: TOKENIZERS[at % TOKENIZERS.length],
       },
-      endpoints: [{ provider: 'bench', upstream_model: `model-${at}`, pricing: { prompt: '0.00000002' } }],
+      endpoints: [
+        {
+          provider: 'bench',
+          upstream_model: `model-${at}`,
+          pricing: { prompt: '0.00000002', completion: '0.00000002' },
+        },
+      ],
     })),
   }
 }

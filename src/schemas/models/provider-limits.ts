@@ -42,6 +42,16 @@ export const UPSTREAM_KEEP_ALIVE_MS = 20_000
 export const UPSTREAM_TIMEOUT_MS_DEFAULT = 30_000
 /** Milliseconds that a catalogue may set for one attempt; more would outlast every call. Decision. */
 export const PROVIDER_TIMEOUT_MS_MAX = 600_000
+/**
+ * Milliseconds until the first output of a model that writes, for a provider whose catalogue entry names no
+ * time. D17.
+ */
+export const FIRST_OUTPUT_MS_DEFAULT = 120_000
+/**
+ * Milliseconds between two events of a model that writes, for a provider whose catalogue entry names no time.
+ * D17.
+ */
+export const STALL_MS_DEFAULT = 120_000
 /** Headers that the catalogue sets for a provider. Decision. */
 export const PROVIDER_HEADERS_MAX = 16
 /** Characters of the value of a header that the catalogue sets. Decision. */

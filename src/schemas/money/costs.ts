@@ -1,6 +1,7 @@
 import { COST_NANO_MAX } from './money-limits.ts'
 
-const TOKENS_PER_PRICE = 1_000_000
+/** Tokens that a price per million is of. */
+export const TOKENS_PER_PRICE = 1_000_000
 
 export interface Price {
   /** Nano-USD per million tokens of the prompt. */

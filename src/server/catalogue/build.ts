@@ -3,6 +3,7 @@ import type { Model, Pricing } from '../../schemas/models/models.ts'
 import type { Endpoint, ModelBodies, Provider, ResolvedModel } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { nano, nanoPerMillion } from '../../schemas/money/prices.ts'
+import { buildProviderText, counted, endpointText } from './build-text.ts'
 import { buildProviderVideo, endpointPricing, FREE_VIDEO, makesVideo, videoFacts } from './build-video.ts'
 import { wireVideoModel } from './wire-video.ts'
 import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
@@ -33,6 +34,7 @@ export function buildProvider(entry: ProviderEntry): Provider {
     timeoutMs: entry.timeout_ms ?? UPSTREAM_TIMEOUT_MS_DEFAULT,
     rename: entry.rename ?? {},
     video: buildProviderVideo(entry.protocol, entry.video),
+    text: buildProviderText(entry),
   }
 }
 
@@ -105,7 +107,8 @@ function offerOf(entry: EndpointEntry, { entry: model, terms, providers }: Whose
   }
 }
 
-function endpointOf(model: ModelEntry, { entry, provider, pricing, isFree, isUnpriced }: Offer): Endpoint {
+function endpointOf(model: ModelEntry, offer: Offer): Endpoint {
+  const { entry, provider, pricing, isFree, isUnpriced } = offer
   const video = makesVideo(model) ? { pricing: isFree ? FREE_VIDEO : endpointPricing(model, entry) } : null
   return {
     tag: tagOf(entry),
@@ -121,13 +124,8 @@ function endpointOf(model: ModelEntry, { entry, provider, pricing, isFree, isUnp
     contextLength: entry.context_length ?? model.context_length ?? null,
     supportedParameters: entry.supported_parameters ?? model.supported_parameters ?? [],
     video,
+    text: endpointText(model, offer),
   }
-}
-
-/** A checked price can be counted; a bug of the check must not become a free call. */
-function counted(price: number | null): number {
-  if (price === null) throw new Error('catalogue: a price was not checked')
-  return price
 }
 
 interface Renderers {

@@ -2,9 +2,10 @@ import type { Issue } from '../../schemas/failures.ts'
 import { isOfConnection } from '../../schemas/values/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models/models.ts'
-import { hasEmbeddings } from '../../schemas/models/protocols.ts'
+import { hasEmbeddings, type Protocol } from '../../schemas/models/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
+import { checkEndpointText, checkProviderText } from './check-text.ts'
 import { checkNames } from './names.ts'
 import { TOKEN_PRICE_PLACES, UNIT_PRICE_PLACES, scaled } from '../../schemas/money/prices.ts'
 import type { CatalogueProblem, Placed } from './sources.ts'
@@ -61,7 +62,7 @@ export function checkEntries(
 }
 
 function checkProvider(provider: ProviderEntry): readonly Issue[] {
-  const issues = [...checkHeaders(provider), ...checkProviderVideo(provider)]
+  const issues = [...checkHeaders(provider), ...checkProviderVideo(provider), ...checkProviderText(provider)]
   // Only `local` has nowhere to connect to.
   if (provider.protocol === 'local' || provider.base_url !== undefined) return issues
   const expected = `a URL, since the protocol is ${provider.protocol}`
@@ -80,10 +81,19 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'user-agent',
 ])
 
+/** Header of a protocol that carries the key. */
+const KEY_HEADERS: Readonly<Record<Protocol, string>> = {
+  openai: 'authorization',
+  cohere: 'authorization',
+  google: 'x-goog-api-key',
+  anthropic: 'x-api-key',
+  local: 'authorization',
+}
+
 /** Checks names of headers. Messages never contain a value: an operator may have put a key there. */
 function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntry): readonly Issue[] {
   const names = Object.keys(headers)
-  const ofKey = key === undefined ? null : protocol === 'google' ? 'x-goog-api-key' : 'authorization'
+  const ofKey = key === undefined ? null : KEY_HEADERS[protocol]
   return names.flatMap((given, index): readonly Issue[] => {
     const name = given.toLowerCase()
     const path = pointer('/headers', given)
@@ -151,8 +161,10 @@ function checkEndpoints(endpoints: readonly EndpointEntry[], path: string, known
       ...checkFree(endpoint, here),
     ]
     const provider = known.providers.get(endpoint.provider)?.entry
+    const place = { path: here, protocol: provider?.protocol ?? null }
     issues.push(
-      ...checkEndpointVideo(known.model, endpoint, { path: here, protocol: provider?.protocol ?? null }),
+      ...checkEndpointVideo(known.model, endpoint, place),
+      ...checkEndpointText(known.model, endpoint, place),
     )
     if (provider === undefined && known.faulty.includes(endpoint.provider)) return issues
     if (provider === undefined) {

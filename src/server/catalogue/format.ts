@@ -14,6 +14,7 @@ import {
 } from '../../schemas/models/models.ts'
 import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
+import { Speaks, TextMembers } from './text-format.ts'
 import { EndpointVideoEntry, ModelVideoEntry, ProviderVideoEntry } from './video-format.ts'
 
 /** The part of an id on either side of the slash; a colon is excluded, since it begins a variant's suffix. */
@@ -87,6 +88,7 @@ export const ProviderEntry = Type.Object(
     /** Other spellings of fields, and of values as `input_type=search_query`. */
     rename: Type.Optional(Type.Record(Type.String(), Name, { description: 'an object of field names' })),
     video: Type.Optional(ProviderVideoEntry),
+    ...TextMembers,
   },
   closed,
 )
@@ -112,6 +114,8 @@ export const EndpointEntry = Type.Object(
     distillable: Type.Optional(Flag),
     regions: Type.Optional(Names),
     video: Type.Optional(EndpointVideoEntry),
+    /** Where it differs from its provider. */
+    speaks: Speaks,
   },
   closed,
 )

@@ -1,7 +1,8 @@
 import type { ModelCatalogue, ModelFilter, Provider, ResolvedModel } from '../ports/models/models.ts'
+import { speaksOf } from './build-text.ts'
 import { buildModel, buildProvider, underAlias, type BuiltModel } from './build.ts'
 import { checkEntries, checkModalities, checkRepeats } from './check.ts'
-import type { ModelEntry, ProviderEntry } from './format.ts'
+import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { selectable } from './select.ts'
 import { Selections } from './selections.ts'
 import { readSource, type CatalogueProblem, type Placed, type Source } from './sources.ts'
@@ -50,12 +51,14 @@ export function loadCatalogue({ shippedFile, extraFile, now = Date.now }: Catalo
   ]
   if (problems.length > 0) return { ok: false, problems: inOrder(problems, sources) }
   const bySlug = new Map([...providers.values()].map(({ entry }) => [entry.slug, buildProvider(entry)]))
+  const isSpeaking = (endpoint: EndpointEntry): boolean =>
+    speaksOf(endpoint, bySlug.get(endpoint.provider)).length > 0
   let catalogue: ModelCatalogue | null = null
   return {
     ok: true,
     providers: [...bySlug.values()],
     warnings: checkModalities([...models.values()]),
-    unpriced: [...models.values()].flatMap(({ entry }) => unpricedOf(entry)),
+    unpriced: [...models.values()].flatMap(({ entry }) => unpricedOf(entry, isSpeaking)),
     get catalogue() {
       return (catalogue ??= index(bySlug, [...models.values()], now))
     },

@@ -1,4 +1,5 @@
 import type { Pricing } from '../../schemas/models/models.ts'
+import { writesText } from './build-text.ts'
 import { makesVideo } from './build-video.ts'
 import type { EndpointEntry, ModelEntry } from './format.ts'
 
@@ -49,17 +50,23 @@ export function isFree({ free, pricing, video }: EndpointEntry, terms: Pick<Term
   return free ?? (pricing === undefined && video?.pricing_skus === undefined && terms.isFree)
 }
 
-/** True for an endpoint that has neither a price nor `free`. C40. */
+/**
+ * True for an endpoint that has no `free` and lacks a price of what its model makes. A model that writes
+ * needs the prices of prompt and completion, or a price per request alone: half a price is no price of 0.
+ * C40.
+ */
 export function isUnpriced(
   endpoint: EndpointEntry,
   terms: Pick<Terms, 'isFree' | 'pricing'>,
   model: ModelEntry,
 ): boolean {
   if (isFree(endpoint, terms)) return false
-  if (makesVideo(model))
-    return endpoint.video?.pricing_skus === undefined && model.video?.pricing_skus === undefined
-  const { prompt, request } = endpoint.pricing ?? terms.pricing ?? {}
-  return prompt === undefined && request === undefined
+  const isVideo = makesVideo(model)
+  if (isVideo && endpoint.video?.pricing_skus === undefined && model.video?.pricing_skus === undefined)
+    return true
+  const { prompt, completion, request } = endpoint.pricing ?? terms.pricing ?? {}
+  if (writesText(model) && (prompt === undefined) !== (completion === undefined)) return true
+  return (!isVideo || writesText(model)) && prompt === undefined && request === undefined
 }
 
 /**
@@ -71,11 +78,18 @@ export interface UnpricedEndpoint {
   readonly provider: string
 }
 
-/** The unpriced endpoints of a model that can be called. */
-export function unpricedOf(entry: ModelEntry): readonly UnpricedEndpoint[] {
-  if (!makesVideo(entry) && entry.architecture?.output_modalities?.includes('embeddings') !== true) return []
+/**
+ * The unpriced endpoints of a model that can be called.
+ * @param isSpeaking the endpoint takes calls of models that write
+ */
+export function unpricedOf(
+  entry: ModelEntry,
+  isSpeaking: (endpoint: EndpointEntry) => boolean,
+): readonly UnpricedEndpoint[] {
+  const isCalled = makesVideo(entry) || entry.architecture?.output_modalities?.includes('embeddings') === true
   return allTermsOf(entry).flatMap((terms) =>
     terms.endpoints
+      .filter((endpoint) => isCalled || (writesText(entry) && isSpeaking(endpoint)))
       .filter((endpoint) => isUnpriced(endpoint, terms, entry))
       .map(({ provider }) => ({ model: entry.id + terms.suffix, provider })),
   )

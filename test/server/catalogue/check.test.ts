@@ -240,6 +240,18 @@ t.test(
   },
 )
 
+t.test('the header of a key is that of its protocol', async (t) => {
+  const headers = { authorization: 'v', 'x-api-key': 'v', 'x-goog-api-key': 'v' }
+  for (const [protocol, header] of [
+    ['openai', 'authorization'],
+    ['anthropic', 'x-api-key'],
+    ['google', 'x-goog-api-key'],
+  ] as const) {
+    const provider = { slug: 'p', protocol, base_url: 'https://p.example', api_key_env: 'K', headers }
+    t.same(pathsOf(t, { providers: [provider] }), [`/providers/0/headers/${header}`])
+  }
+})
+
 t.test(
   'an entry with a mistake of its shape hides neither its other mistakes nor those of its twin',
   async (t) => {

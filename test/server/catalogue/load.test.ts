@@ -142,8 +142,10 @@ t.test(
   'a price of the model is that of each endpoint; without one an endpoint is unpriced by itself',
   async (t) => {
     const bare = { provider: 'far', upstream_model: 'x' }
+    const architecture = { output_modalities: ['embeddings'] }
     const model = (more: object) =>
-      catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', ...more }] }).models[0]
+      catalogueOf(t, { providers: PROVIDERS, models: [{ id: 'a/b', name: 'B', architecture, ...more }] })
+        .models[0]
     t.match(model({ endpoints: [NEAR, bare] }), {
       isUnpriced: false,
       endpoints: [{ isUnpriced: false }, { isUnpriced: true }],

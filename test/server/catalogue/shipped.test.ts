@@ -74,6 +74,54 @@ t.test('every endpoint that makes video has a price, and only the local model is
   })
 })
 
+t.test('every model that writes says how it is called and how much it writes at most', async (t) => {
+  const offers = shipped()
+    .models.filter((model) => model.isWriter)
+    .flatMap((model) => model.endpoints)
+  const spoken = new Map(offers.map(({ provider, text }) => [provider.slug, text?.speaks]))
+  t.same(Object.fromEntries(spoken), {
+    local: [],
+    openai: ['chat', 'responses'],
+    anthropic: ['messages'],
+    // Its OpenAI-compatible address is known to refuse `stream_options`.
+    cohere: [],
+    google: ['gemini'],
+    mistral: ['chat'],
+  })
+  const open = offers.filter(({ text }) => text?.maxCompletionTokens === null)
+  t.same([...new Set(open.map(({ provider }) => provider.slug))], ['local', 'mistral'])
+  const strict = shipped().providers.filter(({ text }) => text?.isStrict)
+  t.same(
+    strict.map(({ slug }) => slug),
+    ['openai', 'mistral'],
+  )
+  const drained = shipped().providers.filter(({ text }) => text?.onLeave === 'drain')
+  t.same(
+    drained.map(({ slug }) => slug),
+    ['google', 'mistral'],
+  )
+})
+
+t.test('models of Anthropic are known by their own names too, with the prices of their caches', async (t) => {
+  const models = shipped().models.filter(({ id }) => id.startsWith('anthropic/'))
+  t.equal(models.length, 12)
+  for (const { id, endpoints, wire } of models) {
+    const [endpoint] = endpoints
+    t.equal(shipped().resolve(endpoint?.upstreamModel ?? '')?.id, id)
+    const {
+      prompt,
+      input_cache_read: read,
+      input_cache_write: write,
+      input_cache_write_1h: hour,
+    } = wire.pricing
+    t.ok(Number(read) <= Number(prompt) / 10 + Number.EPSILON, `${id} reads`)
+    t.equal(Number(write).toFixed(12), (Number(prompt) * 1.25).toFixed(12), `${id} writes`)
+    t.equal(Number(hour).toFixed(12), (Number(prompt) * 2).toFixed(12), `${id} writes for an hour`)
+    t.equal(endpoint?.text?.inputNanoPerMillionMax, 2 * (endpoint?.promptNanoPerMillion ?? 0))
+  }
+  t.equal(shipped().resolve('claude-haiku-4-5')?.id, 'anthropic/claude-haiku-4.5')
+})
+
 t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {
   const video = shipped().resolve('sluice/clip-1')?.video
   t.same(

@@ -108,6 +108,7 @@ export function fakeEndpoint(
     contextLength: null,
     supportedParameters: [],
     video: { pricing: null },
+    text: null,
     provider: {
       slug: 'fake',
       name: 'Fake',

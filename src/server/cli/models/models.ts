@@ -97,7 +97,10 @@ function listOf(catalogue: ModelCatalogue, unset: readonly string[]): string {
 function priceOf({ endpoints, isUnpriced, wire }: ResolvedModel): string {
   if (endpoints.length === 0) return wire.pricing.prompt === '0' ? '-' : `$${wire.pricing.prompt}`
   if (isUnpriced) return NO_PRICE
-  const isFree = endpoints.every((one) => one.promptNanoPerMillion === 0 && one.requestNano === 0)
+  const isFree = endpoints.every(
+    ({ promptNanoPerMillion, requestNano, text }) =>
+      promptNanoPerMillion === 0 && requestNano === 0 && (text?.completionNanoPerMillion ?? 0) === 0,
+  )
   return isFree ? 'free' : `$${wire.pricing.prompt}`
 }
 

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../../schemas/models/models.ts'
 import type { Protocol } from '../../../schemas/models/protocols.ts'
+import type { LeaveKind, TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { FrameType, SubmitKind } from '../../../schemas/videos/video-models.ts'
 import type { VideoPricing } from '../../../schemas/videos/video-prices.ts'
@@ -28,6 +29,21 @@ export interface Provider {
   readonly rename: Readonly<Record<string, string>>
   /** How its video jobs are run; null: the protocol has no calls for video. */
   readonly video: ProviderVideo | null
+  /** How models that write are called there; left out: none is. */
+  readonly text?: ProviderText
+}
+
+/** How a provider's models that write are called, unless an endpoint says otherwise. */
+export interface ProviderText {
+  /** Empty: its endpoints say it, or write nothing. D5. */
+  readonly speaks: readonly TextProtocol[]
+  /** It refuses members that it does not know. D4. */
+  readonly isStrict: boolean
+  readonly onLeave: LeaveKind
+  /** Milliseconds from an attempt's start to its first output. D17. */
+  readonly firstOutputMs: number
+  /** Milliseconds between two events. D17. */
+  readonly stallMs: number
 }
 
 /** A header of every call of a provider. */
@@ -77,7 +93,8 @@ export interface Endpoint {
   /** Nano-USD per request. */
   readonly requestNano: number
   /**
-   * The catalogue declares neither a price nor `free`: every limit that counts its calls refuses them. C40.
+   * The catalogue declares neither a price nor `free`, or only one of the prices of prompt and completion of
+   * a model that writes: every limit that counts its calls refuses them. C40.
    */
   readonly isUnpriced: boolean
   /**
@@ -97,11 +114,30 @@ export interface Endpoint {
    * Null: the endpoint makes no video, as every private endpoint, also one under the slug of a video model.
    */
   readonly video: EndpointVideo | null
+  /** Null: its model writes no text. Private endpoints have none. */
+  readonly text: EndpointText | null
   /**
    * Present for a workspace's own endpoint, and for an endpoint that is called with the workspace's own key.
    * Left out where the operator's key is used.
    */
   readonly ownWay?: OwnWay
+}
+
+/**
+ * How an endpoint that writes is called, and its prices beside `promptNanoPerMillion` and `requestNano`, in
+ * nano-USD per million tokens. The prices of an endpoint with `isUnpriced` mean nothing. D26.
+ */
+export interface EndpointText extends ProviderText {
+  readonly completionNanoPerMillion: number
+  readonly cacheReadNanoPerMillion: number
+  readonly cacheWriteNanoPerMillion: number
+  readonly reasoningNanoPerMillion: number
+  /** The dearest price of a token of the input: fresh, cached in whatever way, sound or picture. D25. */
+  readonly inputNanoPerMillionMax: number
+  /** The dearest price of a token of the output: text, reasoning or sound. D25. */
+  readonly outputNanoPerMillionMax: number
+  /** Tokens of one answer, above 0; null: the catalogue does not say. */
+  readonly maxCompletionTokens: number | null
 }
 
 export interface EndpointVideo {

@@ -3,6 +3,7 @@ import { costNano } from '../../../schemas/money/costs.ts'
 import type { EmbeddingsRequest } from '../../ports/embeddings/embeddings.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
+import { dearestBound } from '../cost-bound.ts'
 import { partsOf, type InputShape } from './input-shape.ts'
 
 type Input = EmbeddingsRequest['input']
@@ -14,39 +15,17 @@ export const TOKENS_ADDED_MAX = 16
 /** JSON bytes of one token id at least: a digit and a comma. */
 const JSON_BYTES_PER_ID_MIN = 2
 
-/**
- * The most that a call may cost: the highest bound of all endpoints that the call may reach. Endpoints under
- * the workspace's own credentials have a bound of their own, since each endpoint is called under one
- * credential only. Design §6.4.
- */
+/** The most that a call may cost, over all endpoints that the call may reach. Design §6.4. */
 export function costBoundOf(
   targets: readonly { readonly endpoint: Endpoint }[],
   input: Input,
   shape: InputShape,
 ): CostBound {
-  let paidNano: number | null = 0
-  let anyNano: number | null = 0
-  let unpriced: string | null = null
-  for (const { endpoint } of targets) {
-    if (endpoint.isUnpriced) unpriced ??= endpoint.tag
-    const nano = endpointBoundOf(endpoint, input, shape)
-    anyNano = dearer(anyNano, nano)
-    if (endpoint.ownWay === undefined) paidNano = dearer(paidNano, nano)
-  }
-  return unpriced === null ? { paidNano, anyNano } : { paidNano, anyNano, unpriced }
-}
-
-/** The higher of two bounds; null (unbounded) is above every bound. */
-function dearer(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? null : Math.max(one, other)
-}
-
-function endpointBoundOf(endpoint: Endpoint, input: Input, shape: InputShape): number | null {
-  // A missing price is not the price 0: the provider charges a price that Sluice does not know. C40.
-  if (endpoint.isUnpriced) return null
-  if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
-  const tokens = mostTokens(input, shape, endpoint.contextLength)
-  return tokens === null ? null : costNano(tokens, endpoint)
+  return dearestBound(targets, (endpoint) => {
+    if (endpoint.promptNanoPerMillion === 0) return endpoint.requestNano
+    const tokens = mostTokens(input, shape, endpoint.contextLength)
+    return tokens === null ? null : costNano(tokens, endpoint)
+  })
 }
 
 /**

@@ -24,5 +24,6 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     contextLength: null,
     supportedParameters: [],
     video: null,
+    text: null,
   }
 }

@@ -62,6 +62,19 @@ t.test('models list adds a price of each video to that of its seconds', async (t
   t.match(stdout, /^mine\/whole .* \$2\/video +here$/m)
 })
 
+t.test('models list tells no model free that charges for its answers alone', async (t) => {
+  const endpoints = [
+    { provider: 'here', upstream_model: 'm', pricing: { prompt: '0', completion: '0.00001' } },
+  ]
+  const file = catalogueFile(t, {
+    replace: true,
+    providers: [{ slug: 'here', protocol: 'local' }],
+    models: [{ id: 'mine/half', name: 'Half', endpoints }],
+  })
+  const { stdout } = await sluice(['models', 'list'], { SLUICE_CATALOG: file })
+  t.match(stdout, /^mine\/half .* \$0 +here$/m)
+})
+
 t.test('models list tells a model without a price from one that is free', async (t) => {
   const model = (id: string, more: object) => ({
     id,
@@ -94,13 +107,15 @@ t.test('models list fails when SLUICE_CATALOG has mistakes, and tells them', asy
 
 t.test('catalog check passes a file that extends the shipped catalogue', async (t) => {
   const file = catalogueFile(t, {
-    models: [{ id: 'mine/new', name: 'New', endpoints: [{ provider: 'openai', upstream_model: 'x' }] }],
+    models: [
+      { id: 'mine/new', name: 'New', free: true, endpoints: [{ provider: 'openai', upstream_model: 'x' }] },
+    ],
   })
   t.match(await sluice(['catalog', 'check', file]), {
     status: 0,
     stdout: /^no mistakes; with this file \d+ models/,
   })
-  t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 6 })
+  t.match(JSON.parse((await sluice(['catalog', 'check', file, '--json'])).stdout), { ok: true, providers: 7 })
 })
 
 t.test('catalog check exits 1 with every mistake by its path', async (t) => {
@@ -167,7 +182,7 @@ t.test('doctor names the keys of providers that are not set', async (t) => {
   const env = { SLUICE_DATA: t.testdir(), OPENAI_API_KEY: 'k' }
   t.match(
     (await sluice(['doctor'], env)).stdout,
-    /^ok +provider_keys +not set: COHERE_API_KEY, GEMINI_API_KEY/m,
+    /^ok +provider_keys +not set: ANTHROPIC_API_KEY, COHERE_API_KEY, GEMINI_API_KEY/m,
   )
 })
 

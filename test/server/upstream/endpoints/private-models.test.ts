@@ -63,6 +63,7 @@ const AT: Endpoint = {
   contextLength: null,
   supportedParameters: [],
   video: null,
+  text: null,
 }
 const CALLED = {
   id: 'shipped/m',

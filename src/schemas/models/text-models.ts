@@ -1,0 +1,10 @@
+/** Forms of request and answer in which an endpoint of a model that writes is called. D5. */
+export const TEXT_PROTOCOLS = ['chat', 'responses', 'messages', 'gemini'] as const
+export type TextProtocol = (typeof TEXT_PROTOCOLS)[number]
+
+/**
+ * What happens to the provider's stream of a caller who has left: it is ended, or read to its end because the
+ * provider charges the whole answer. D27.
+ */
+export const LEAVE_KINDS = ['cancel', 'drain'] as const
+export type LeaveKind = (typeof LEAVE_KINDS)[number]

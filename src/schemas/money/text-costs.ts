@@ -1,0 +1,62 @@
+import { COST_NANO_MAX } from './money-limits.ts'
+import { TOKENS_PER_PRICE } from './costs.ts'
+
+/** Tokens of a call in buckets that do not overlap: whole numbers of at least 0. D24. */
+export interface TokenCounts {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request. D26. */
+export interface TextPrice {
+  readonly promptNanoPerMillion: number
+  readonly cacheReadNanoPerMillion: number
+  readonly cacheWriteNanoPerMillion: number
+  readonly completionNanoPerMillion: number
+  readonly reasoningNanoPerMillion: number
+  readonly requestNano: number
+}
+
+/** Tokens, and their price in nano-USD per million. */
+export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
+
+/** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
+export function textCostNano(usage: TokenCounts, price: TextPrice): number {
+  return pricedNano(
+    [
+      [usage.input, price.promptNanoPerMillion],
+      [usage.cacheRead, price.cacheReadNanoPerMillion],
+      [usage.cacheWrite, price.cacheWriteNanoPerMillion],
+      [usage.output, price.completionNanoPerMillion],
+      [usage.reasoning, price.reasoningNanoPerMillion],
+    ],
+    price.requestNano,
+  )
+}
+
+/**
+ * Cost of all buckets together and of one request, in whole nano-USD: rounded up once, at most COST_NANO_MAX.
+ * C14.
+ */
+export function pricedNano(buckets: readonly PricedTokens[], requestNano: number): number {
+  let sum = 0
+  for (const [tokens, nanoPerMillion] of buckets) sum += tokens * nanoPerMillion
+  // Every term is at least 0: where the sum is exact, each product was.
+  return Math.min(
+    COST_NANO_MAX,
+    (Number.isSafeInteger(sum) ? wholeNano(sum) : largeNano(buckets)) + requestNano,
+  )
+}
+
+function wholeNano(sum: number): number {
+  const rest = sum % TOKENS_PER_PRICE
+  return (sum - rest) / TOKENS_PER_PRICE + (rest === 0 ? 0 : 1)
+}
+
+function largeNano(buckets: readonly PricedTokens[]): number {
+  const sum = buckets.reduce((all, [tokens, price]) => all + BigInt(tokens) * BigInt(price), 0n)
+  return Number((sum + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
+}

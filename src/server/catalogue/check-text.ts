@@ -1,0 +1,33 @@
+import type { Issue } from '../../schemas/failures.ts'
+import { pointer } from '../../schemas/issues.ts'
+import type { Protocol } from '../../schemas/models/protocols.ts'
+import { writesText } from './build-text.ts'
+import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
+
+const MEMBERS = ['speaks', 'strict', 'on_leave', 'first_output_ms', 'stall_ms'] as const
+const NO_CALLS = 'is of no use: the protocol local makes no calls'
+
+/** The built-in models have no connection that a member could describe. */
+export function checkProviderText(provider: ProviderEntry): readonly Issue[] {
+  if (provider.protocol !== 'local') return []
+  return MEMBERS.filter((name) => provider[name] !== undefined).map((name) => ({
+    path: pointer('', name),
+    message: NO_CALLS,
+    expected: 'no such member',
+  }))
+}
+
+/** @param place path of the endpoint, and its protocol: null when its provider is not known */
+export function checkEndpointText(
+  model: ModelEntry,
+  { speaks }: EndpointEntry,
+  { path, protocol }: { path: string; protocol: Protocol | null },
+): readonly Issue[] {
+  if (speaks === undefined) return []
+  if (!writesText(model)) {
+    const expected = '`text` among the output modalities'
+    return [{ path: `${path}/speaks`, message: 'is of a model that writes no text', expected }]
+  }
+  if (protocol !== 'local') return []
+  return [{ path: `${path}/speaks`, message: NO_CALLS, expected: 'no such member' }]
+}

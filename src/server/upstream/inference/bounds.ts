@@ -1,0 +1,123 @@
+import {
+  PICTURE_TOKENS_MAX,
+  TOKENS_ADDED_EACH_MAX,
+  TOKENS_ADDED_FORMS_MAX,
+} from '../../../schemas/inference/token-limits.ts'
+import { TOKENS_PER_PRICE } from '../../../schemas/money/costs.ts'
+import { pricedNano } from '../../../schemas/money/text-costs.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { CostBound } from '../../ports/money/money.ts'
+import { dearestBound } from '../cost-bound.ts'
+
+/** What bounds the tokens of a call before anything of it is sent. D25. */
+export interface TextBoundInput {
+  /** Bytes of the request's body, less the base64 of its media. */
+  readonly promptBytes: number
+  readonly messages: number
+  readonly tools: number
+  /** The request names a form of answer (`response_format`), whose schema the model reads. */
+  readonly hasFormat: boolean
+  /** Pictures, inline or by address. */
+  readonly media: number
+  /** A document, a sound or a video is there: no maximum of its tokens is known. */
+  readonly hasLongMedia: boolean
+  /** Tokens of one answer that the request asks for; null: the request says none. */
+  readonly tokensMax: number | null
+  /** Answers to the call (`n`). */
+  readonly choices: number
+}
+
+type Targets = readonly { readonly endpoint: Endpoint }[]
+
+/**
+ * The most that a call may cost, over all endpoints that the call may reach. Every token of the input counts
+ * at the dearest price of an input, every token of the output at the dearest of an output. D25, design §6.4.
+ */
+export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound {
+  return dearestBound(targets, (endpoint) => {
+    const { text, requestNano } = endpoint
+    if (text === null) return null
+    const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
+    const answers = tokensAt(text.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
+    if (prompt === null || answers === null) return null
+    const buckets = [
+      [prompt, text.inputNanoPerMillionMax],
+      [answers * input.choices, text.outputNanoPerMillionMax],
+    ] as const
+    return pricedNano(buckets, requestNano)
+  })
+}
+
+/**
+ * The maximum of tokens of one answer that goes to the provider, since the request has none of its own. Null:
+ * nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers refuse a
+ * prompt and a maximum that exceed the context together. D25.
+ * @param isCounted a finite limit counts calls of this endpoint
+ */
+export function mustSendMax(
+  { text }: Pick<Endpoint, 'text'>,
+  { tokensMax }: Pick<TextBoundInput, 'tokensMax'>,
+  isCounted: boolean,
+): number | null {
+  return isCounted && tokensMax === null ? (text?.maxCompletionTokens ?? null) : null
+}
+
+/**
+ * The most tokens of one answer with which the bound of a call is no more than `availableNano`, at each of
+ * the endpoints; 0 where the input alone exceeds it or has no bound. Null: fewer tokens make the call no
+ * cheaper. D25.
+ * @param targets endpoints that have a price
+ */
+export function affordableOutputTokens(
+  targets: Targets,
+  input: TextBoundInput,
+  availableNano: number,
+): number | null {
+  const each = targets.map(({ endpoint }) => affordableAt(endpoint, input, availableNano))
+  const least = each.reduce((one, other) => Math.min(one, other), Infinity)
+  return least === Infinity ? null : least
+}
+
+function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: number): number {
+  const { text, requestNano, isUnpriced } = endpoint
+  if (text === null || isUnpriced) return 0
+  const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
+  if (prompt === null) return 0
+  const available = (BigInt(availableNano) - BigInt(requestNano)) * BigInt(TOKENS_PER_PRICE)
+  const left = available - BigInt(prompt) * BigInt(text.inputNanoPerMillionMax)
+  if (left < 0n) return 0
+  if (text.outputNanoPerMillionMax === 0) return Infinity
+  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * BigInt(input.choices))
+  return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
+}
+
+/** What costs nothing needs no bound. */
+function tokensAt(nanoPerMillion: number, tokens: number | null): number | null {
+  return nanoPerMillion === 0 ? 0 : tokens
+}
+
+/** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
+function mostPromptTokens({ contextLength }: Endpoint, input: TextBoundInput): number | null {
+  const context = known(contextLength)
+  if (input.hasLongMedia) return context
+  const tokens =
+    input.promptBytes +
+    (input.messages + input.tools) * TOKENS_ADDED_EACH_MAX +
+    (input.tools > 0 || input.hasFormat ? TOKENS_ADDED_FORMS_MAX : 0) +
+    input.media * PICTURE_TOKENS_MAX
+  return Math.min(tokens, context ?? Infinity)
+}
+
+/** Tokens of one answer. Null: nothing says a maximum. */
+function mostAnswerTokens(endpoint: Endpoint, { tokensMax }: TextBoundInput): number | null {
+  return tokensMax ?? maxCompletion(endpoint.text) ?? known(endpoint.contextLength)
+}
+
+function maxCompletion(text: EndpointText | null): number | null {
+  return text?.maxCompletionTokens ?? null
+}
+
+/** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */
+function known(tokens: number | null): number | null {
+  return tokens === 0 ? null : tokens
+}

@@ -1,0 +1,17 @@
+import type { TextPrice } from '../../../schemas/money/text-costs.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
+
+/** The prices of an endpoint that writes; null: its model writes no text. */
+export function textPriceOf({ text, promptNanoPerMillion, requestNano }: Endpoint): TextPrice | null {
+  if (text === null) return null
+  const { completionNanoPerMillion, reasoningNanoPerMillion } = text
+  const { cacheReadNanoPerMillion, cacheWriteNanoPerMillion } = text
+  return {
+    promptNanoPerMillion,
+    cacheReadNanoPerMillion,
+    cacheWriteNanoPerMillion,
+    completionNanoPerMillion,
+    reasoningNanoPerMillion,
+    requestNano,
+  }
+}

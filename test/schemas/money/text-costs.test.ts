@@ -1,0 +1,102 @@
+/** What a call of a model that writes costs, to the nano-USD. C14. */
+import fc from 'fast-check'
+import t from 'tap'
+import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
+import {
+  pricedNano,
+  textCostNano,
+  type TextPrice,
+  type TokenCounts,
+} from '../../../src/schemas/money/text-costs.ts'
+
+const NONE = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+/** USD per million tokens: 3 fresh, 0.3 read, 3.75 written, 15 of text and of reasoning. */
+const PRICE: TextPrice = {
+  promptNanoPerMillion: 3_000_000_000,
+  cacheReadNanoPerMillion: 300_000_000,
+  cacheWriteNanoPerMillion: 3_750_000_000,
+  completionNanoPerMillion: 15_000_000_000,
+  reasoningNanoPerMillion: 15_000_000_000,
+  requestNano: 0,
+}
+
+t.test('each bucket costs its own price', async (t) => {
+  for (const [bucket, nano] of [
+    ['input', 3_000],
+    ['cacheRead', 300],
+    ['cacheWrite', 3_750],
+    ['output', 15_000],
+    ['reasoning', 15_000],
+  ] as const) {
+    t.equal(textCostNano({ ...NONE, [bucket]: 2 }, PRICE), 2 * nano, bucket)
+  }
+  t.equal(textCostNano(NONE, { ...PRICE, requestNano: 7 }), 7)
+})
+
+t.test('the buckets are rounded up together, not each', async (t) => {
+  const fine = {
+    promptNanoPerMillion: 1,
+    cacheReadNanoPerMillion: 1,
+    cacheWriteNanoPerMillion: 1,
+    completionNanoPerMillion: 1,
+    reasoningNanoPerMillion: 1,
+    requestNano: 0,
+  }
+  const each = { input: 1, cacheRead: 1, cacheWrite: 1, output: 1, reasoning: 1 }
+  t.equal(textCostNano(each, fine), 1)
+  t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_000 }, fine), 1)
+  t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_001 }, fine), 2)
+})
+
+t.test('no call comes to more than numbers count exactly', async (t) => {
+  const most = Number.MAX_SAFE_INTEGER
+  t.equal(pricedNano([[most, most]], most), COST_NANO_MAX)
+  t.equal(pricedNano([[1, 1]], most), COST_NANO_MAX)
+})
+
+t.test('a cost that is whole is not rounded, also where no number counts its products', async (t) => {
+  t.equal(pricedNano([[33_554_432, 3_000_000_000]], 0), 100_663_296_000)
+  t.equal(pricedNano([[33_554_432, 3_000_000_001]], 0), 100_663_296_034)
+})
+
+/** The cost by exact arithmetic alone. */
+function oracle(usage: TokenCounts, price: TextPrice): number {
+  const sum =
+    BigInt(usage.input) * BigInt(price.promptNanoPerMillion) +
+    BigInt(usage.cacheRead) * BigInt(price.cacheReadNanoPerMillion) +
+    BigInt(usage.cacheWrite) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(usage.output) * BigInt(price.completionNanoPerMillion) +
+    BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion)
+  const nano = sum / 1_000_000n + (sum % 1_000_000n === 0n ? 0n : 1n) + BigInt(price.requestNano)
+  return nano > BigInt(COST_NANO_MAX) ? COST_NANO_MAX : Number(nano)
+}
+
+const usagesOf = (figure: fc.Arbitrary<number>) =>
+  fc.record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure })
+const pricesOf = (figure: fc.Arbitrary<number>) =>
+  fc.record({
+    promptNanoPerMillion: figure,
+    cacheReadNanoPerMillion: figure,
+    cacheWriteNanoPerMillion: figure,
+    completionNanoPerMillion: figure,
+    reasoningNanoPerMillion: figure,
+    requestNano: figure,
+  })
+
+t.test('100,000 random usages cost what exact arithmetic says', async () => {
+  // Products of usual figures are exact; of the next ones the sum is none; of the last ones the cost is none.
+  for (const [tokens, price, runs] of [
+    [fc.nat(200_000), fc.nat(2 ** 31 - 1), 40_000],
+    [fc.nat(2 ** 31 - 1), fc.nat(2 ** 33), 40_000],
+    [fc.oneof(fc.nat(1_000), fc.maxSafeNat()), fc.oneof(fc.nat(1_000), fc.maxSafeNat()), 20_000],
+  ] as const) {
+    fc.assert(
+      fc.property(
+        usagesOf(tokens),
+        pricesOf(price),
+        (usage, at) => textCostNano(usage, at) === oracle(usage, at),
+      ),
+      { numRuns: runs },
+    )
+  }
+})

@@ -1,0 +1,230 @@
+/** What a call of a model that writes may cost at most, told before anything of it is sent. D25. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  PICTURE_TOKENS_MAX,
+  TOKENS_ADDED_EACH_MAX,
+  TOKENS_ADDED_FORMS_MAX,
+} from '../../../../src/schemas/inference/token-limits.ts'
+import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
+import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
+import type { Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
+import {
+  affordableOutputTokens,
+  mustSendMax,
+  textBoundOf,
+  type TextBoundInput,
+} from '../../../../src/server/upstream/inference/bounds.ts'
+import { textPriceOf } from '../../../../src/server/upstream/inference/text-price.ts'
+
+/** 1,000 nano-USD for a token of the input, 2,000 for a token of the output. */
+const TEXT: EndpointText = {
+  speaks: ['chat'],
+  isStrict: false,
+  onLeave: 'cancel',
+  firstOutputMs: 1,
+  stallMs: 1,
+  completionNanoPerMillion: 2_000_000_000,
+  cacheReadNanoPerMillion: 1_000_000_000,
+  cacheWriteNanoPerMillion: 1_000_000_000,
+  reasoningNanoPerMillion: 2_000_000_000,
+  inputNanoPerMillionMax: 1_000_000_000,
+  outputNanoPerMillionMax: 2_000_000_000,
+  maxCompletionTokens: null,
+}
+
+function at(text: Partial<EndpointText> = {}, facts: Partial<Endpoint> = {}): { endpoint: Endpoint } {
+  return {
+    endpoint: {
+      tag: 'acme/m',
+      promptNanoPerMillion: 1_000_000_000,
+      requestNano: 0,
+      isUnpriced: false,
+      contextLength: null,
+      text: { ...TEXT, ...text },
+      ...facts,
+    } as Endpoint,
+  }
+}
+
+const OWN = { ownWay: {} } as Partial<Endpoint>
+
+const ASKED: TextBoundInput = {
+  promptBytes: 100,
+  messages: 0,
+  tools: 0,
+  hasFormat: false,
+  media: 0,
+  hasLongMedia: false,
+  tokensMax: 10,
+  choices: 1,
+}
+
+const both = (nano: number | null) => ({ paidNano: nano, anyNano: nano })
+/** Bound of an input whose output is free. */
+const tokensOf = (input: Partial<TextBoundInput>, contextLength: number | null = null): number | null => {
+  const { anyNano } = textBoundOf([at({ outputNanoPerMillionMax: 0 }, { contextLength })], {
+    ...ASKED,
+    ...input,
+  })
+  return anyNano === null ? null : anyNano / 1_000
+}
+
+t.test('an input has a token for each byte, and what is added to messages, tools and forms', async (t) => {
+  t.equal(tokensOf({}), 100)
+  t.equal(tokensOf({ messages: 3 }), 100 + 3 * TOKENS_ADDED_EACH_MAX)
+  t.equal(tokensOf({ tools: 2 }), 100 + 2 * TOKENS_ADDED_EACH_MAX + TOKENS_ADDED_FORMS_MAX)
+  t.equal(tokensOf({ hasFormat: true }), 100 + TOKENS_ADDED_FORMS_MAX)
+  t.equal(tokensOf({ hasFormat: true, tools: 1 }), 100 + TOKENS_ADDED_EACH_MAX + TOKENS_ADDED_FORMS_MAX)
+  t.equal(tokensOf({ media: 2 }), 100 + 2 * PICTURE_TOKENS_MAX)
+})
+
+t.test('no input has more tokens than the context; a document has as many as that', async (t) => {
+  t.equal(tokensOf({ promptBytes: 9_000 }, 8_192), 8_192)
+  t.equal(tokensOf({ media: 1 }, 8_192), 8_192)
+  t.equal(tokensOf({ hasLongMedia: true }, 8_192), 8_192)
+  t.equal(tokensOf({ hasLongMedia: true }), null)
+  t.equal(tokensOf({ promptBytes: 9_000 }, 0), 9_000, 'a context of 0 is not known')
+})
+
+t.test(
+  'the output has what the request asks, else the maximum of the endpoint, else the context',
+  async (t) => {
+    const input = 100_000
+    const context = { contextLength: 5_000 }
+    t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], ASKED), both(input + 10 * 2_000))
+    const open = { ...ASKED, tokensMax: null }
+    t.same(textBoundOf([at({ maxCompletionTokens: 50 }, context)], open), both(input + 50 * 2_000))
+    t.same(textBoundOf([at({}, context)], open), both(input + 5_000 * 2_000))
+    t.same(textBoundOf([at()], open), both(null), 'nothing bounds it')
+    t.same(textBoundOf([at()], { ...ASKED, choices: 3 }), both(input + 3 * 10 * 2_000))
+  },
+)
+
+t.test('what costs nothing needs no bound', async (t) => {
+  const open = { ...ASKED, tokensMax: null, hasLongMedia: true }
+  const free = { inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 }
+  t.same(textBoundOf([at(free, { requestNano: 5 })], open), both(5))
+})
+
+t.test('the dearest endpoint bounds the call, and those under own credentials count apart', async (t) => {
+  const [cheap, dear] = [at(), at({ inputNanoPerMillionMax: 3_000_000_000 }, { requestNano: 1 })]
+  const own = at({ outputNanoPerMillionMax: 9_000_000_000 }, OWN)
+  t.same(textBoundOf([cheap, dear], ASKED), both(300_000 + 20_000 + 1))
+  t.same(textBoundOf([own, cheap], ASKED), { paidNano: 120_000, anyNano: 190_000 })
+  t.same(textBoundOf([own], ASKED), { paidNano: 0, anyNano: 190_000 })
+})
+
+t.test('an endpoint without a price has no bound and is named, also under an own key', async (t) => {
+  const unpriced = { isUnpriced: true, tag: 'acme/u' }
+  t.same(textBoundOf([at(), at({}, unpriced)], ASKED), { ...both(null), unpriced: 'acme/u' })
+  t.same(textBoundOf([at(), at({}, { ...unpriced, ...OWN })], ASKED), {
+    paidNano: 120_000,
+    anyNano: null,
+    unpriced: 'acme/u',
+  })
+  t.same(textBoundOf([at({}, { text: null })], ASKED), both(null))
+})
+
+t.test('a caller who asks for more tokens than numbers count gets the highest bound', async (t) => {
+  const most = { ...ASKED, tokensMax: Number.MAX_SAFE_INTEGER, choices: 8 }
+  t.same(textBoundOf([at({ outputNanoPerMillionMax: 10_000_000_000 })], most), both(COST_NANO_MAX))
+})
+
+t.test('a maximum is sent where a limit counts the call and the request has none', async (t) => {
+  const { endpoint } = at({ maxCompletionTokens: 50 }, { contextLength: 100 })
+  t.equal(mustSendMax(endpoint, { tokensMax: null }, true), 50)
+  t.equal(mustSendMax(endpoint, { tokensMax: 10 }, true), null, "the caller's own stands in the request")
+  t.equal(mustSendMax(endpoint, { tokensMax: null }, false), null, 'no limit')
+  t.equal(mustSendMax(at({}, { contextLength: 100 }).endpoint, { tokensMax: null }, true), null, 'context')
+})
+
+const nano = fc.oneof(fc.nat(2_000), fc.nat(100_000_000), fc.nat(2 ** 31 - 1))
+const endpoints = fc
+  .record({
+    prompt: nano,
+    read: nano,
+    write: nano,
+    completion: nano,
+    reasoning: nano,
+    requestNano: fc.nat(1_000_000),
+    contextLength: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: null }),
+    maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 128_000 }), { nil: null }),
+  })
+  .map(({ prompt, read, write, completion, reasoning, requestNano, contextLength, maxCompletionTokens }) =>
+    at(
+      {
+        completionNanoPerMillion: completion,
+        cacheReadNanoPerMillion: read,
+        cacheWriteNanoPerMillion: write,
+        reasoningNanoPerMillion: reasoning,
+        inputNanoPerMillionMax: Math.max(prompt, read, write),
+        outputNanoPerMillionMax: Math.max(completion, reasoning),
+        maxCompletionTokens,
+      },
+      { promptNanoPerMillion: prompt, requestNano, contextLength },
+    ),
+  )
+const inputs = fc.record({
+  promptBytes: fc.nat(1_000_000),
+  messages: fc.nat(4_096),
+  tools: fc.nat(1_024),
+  hasFormat: fc.boolean(),
+  media: fc.nat(3),
+  hasLongMedia: fc.boolean(),
+  tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
+  choices: fc.integer({ min: 1, max: 8 }),
+})
+const share = fc.double({ min: 0, max: 1, noNaN: true })
+
+t.test('no usage within the maximums costs more than the bound', async () => {
+  fc.assert(
+    fc.property(endpoints, inputs, share, share, share, (target, input, one, other, third) => {
+      const { endpoint } = target
+      const { anyNano } = textBoundOf([target], input)
+      const price = textPriceOf(endpoint)
+      if (anyNano === null || price === null) return
+      const prompt = Math.min(
+        endpoint.contextLength ?? Infinity,
+        input.hasLongMedia ? Infinity : input.promptBytes,
+      )
+      const answer = input.tokensMax ?? endpoint.text?.maxCompletionTokens ?? endpoint.contextLength
+      if (prompt === Infinity || answer === null) return
+      const [cached, output] = [Math.floor(prompt * one), Math.floor(answer * input.choices * other)]
+      const cacheRead = Math.floor(cached * third)
+      const usage = {
+        input: prompt - cached,
+        cacheRead,
+        cacheWrite: cached - cacheRead,
+        output,
+        reasoning: answer * input.choices - output,
+      }
+      return textCostNano(usage, price) <= anyNano
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+t.test('what is affordable fits the available money, and a token more does not', async () => {
+  const targets = fc.array(endpoints, { minLength: 1, maxLength: 3 })
+  fc.assert(
+    fc.property(targets, inputs, fc.nat(2 ** 31 - 1), (all, input, available) => {
+      const tokens = affordableOutputTokens(all, input, available)
+      const bound = (tokensMax: number) => textBoundOf(all, { ...input, tokensMax }).anyNano ?? Infinity
+      if (tokens === null) return bound(1) === bound(1_000_000) && bound(1) <= available
+      if (tokens > 0 && bound(tokens) > available) return false
+      return bound(tokens + 1) > available
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+t.test('where the input has no bound or exceeds the money, no tokens are affordable', async (t) => {
+  t.equal(affordableOutputTokens([at()], ASKED, 100_000), 0)
+  t.equal(affordableOutputTokens([at()], ASKED, 102_000), 1)
+  t.equal(affordableOutputTokens([at()], ASKED, 99_999), 0)
+  t.equal(affordableOutputTokens([at()], ASKED, 0), 0)
+  t.equal(affordableOutputTokens([at()], { ...ASKED, hasLongMedia: true }, 1_000_000), 0)
+  t.equal(affordableOutputTokens([at({}, { isUnpriced: true })], ASKED, 1_000_000), 0)
+  t.equal(affordableOutputTokens([at({ outputNanoPerMillionMax: 0 })], ASKED, 1_000_000), null)
+})
