@@ -1,6 +1,6 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
-import type { Egress, EgressAnswer, VettedOrigin } from '../../ports/egress/egress.ts'
+import type { Egress, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { LinkOrigin } from '../link.ts'
@@ -116,10 +116,13 @@ export function ofCredential(failure: Failure): Failure {
  * endpoint's failure.
  */
 function asProvider(origin: VettedOrigin): LinkOrigin {
-  return { call: (request) => origin.call(request).then(ofDestination) }
+  return {
+    call: (request) => origin.call(request).then(ofDestination),
+    exchange: (request) => origin.exchange(request).then(ofDestination),
+  }
 }
 
-function ofDestination(outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
+function ofDestination<T>(outcome: Outcome<T>): Outcome<T> {
   return !outcome.ok && outcome.failure.name === 'destination_refused'
     ? fail('upstream_failed', { cause: outcome.failure })
     : outcome
