@@ -88,8 +88,6 @@ export class ProviderLink {
     this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
-      'content-type',
-      'application/json',
       'accept-encoding',
       'identity',
       'user-agent',
@@ -153,7 +151,8 @@ export class ProviderLink {
 
   /** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
   #sent(accept: string, { hops = 0 }: Origin): readonly string[] {
-    return [...this.#headers, 'accept', accept, 'x-sluice-hops', String(hops + 1)]
+    const form = ['content-type', 'application/json', 'accept', accept]
+    return [...form, ...this.#headers, 'x-sluice-hops', String(hops + 1)]
   }
 }
 
