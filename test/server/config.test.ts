@@ -4,10 +4,6 @@ import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/keys/key-limits.ts'
 import { masked } from '../../src/schemas/values/masked.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/operator/retention-limits.ts'
-import {
-  UPSTREAM_LONG_CALLS_DEFAULT,
-  UPSTREAM_LONG_CALLS_MAX,
-} from '../../src/schemas/models/provider-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { asCalled, programName } from '../../src/server/config/program-name.ts'
 import { childEnvironment, readFrom, type Generation } from '../../src/server/config.ts'
@@ -358,13 +354,6 @@ t.test(
     )
   },
 )
-
-t.test('a front has so many streams, at least one', async (t) => {
-  t.equal(good({}).config.streams, UPSTREAM_LONG_CALLS_DEFAULT)
-  t.equal(good({ SLUICE_STREAMS: '1' }).config.streams, 1)
-  for (const given of ['0', '-1', '1.5', 'many', String(UPSTREAM_LONG_CALLS_MAX + 1)])
-    t.match(problemsOf({ SLUICE_STREAMS: given }), [{ name: 'SLUICE_STREAMS', got: given }])
-})
 
 t.test('video jobs and their clips end by settings that have a most', async (t) => {
   t.match(good({}).config, { videoJobHours: 24, videoClipDays: 7 })

@@ -39,15 +39,6 @@ export const UPSTREAM_STREAMS_MAX = 256
 export const UPSTREAM_LONG_CALLS_DEFAULT = 2_048
 /** Most long calls that SLUICE_STREAMS allows a front; each takes a file descriptor. Decision. */
 export const UPSTREAM_LONG_CALLS_MAX = 16_384
-/**
- * Share of the places for long calls that one organization holds at most. The only call of an organization,
- * workspace or key always finds its share free. Decision.
- */
-export const LONG_CALLS_ORGANIZATION_SHARE = 1 / 2
-/** Share of the places for long calls that one workspace holds at most. Decision. */
-export const LONG_CALLS_WORKSPACE_SHARE = 7 / 16
-/** Share of the places for long calls that one key holds at most. Decision. */
-export const LONG_CALLS_KEY_SHARE = 3 / 8
 /** Seconds after which a call that found no place is invited to try again. Decision. */
 export const LONG_CALLS_RETRY_S = 1
 /** Bytes of the headers of a provider's response to a long call. D12. */

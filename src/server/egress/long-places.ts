@@ -1,9 +1,11 @@
 import { CallerShares, type Caller } from '../../schemas/values/callers.ts'
-import {
-  LONG_CALLS_KEY_SHARE,
-  LONG_CALLS_ORGANIZATION_SHARE,
-  LONG_CALLS_WORKSPACE_SHARE,
-} from '../../schemas/models/provider-limits.ts'
+
+/** Share of the places for long calls that one organization holds at most, but at least one place. D30. */
+export const LONG_CALLS_ORGANIZATION_SHARE = 1 / 2
+/** Share of the places for long calls that one workspace holds at most, but at least one place. Decision. */
+export const LONG_CALLS_WORKSPACE_SHARE = 7 / 16
+/** Share of the places for long calls that one key holds at most, but at least one place. Decision. */
+export const LONG_CALLS_KEY_SHARE = 3 / 8
 
 /**
  * The places for long calls of one front, over all trusted origins: in all, and for each organization,

@@ -122,7 +122,7 @@ export class ProviderLink {
    * status. The signal of the call ends the request and the answer: the provider's connection is closed in
    * the same turn, also while the provider is silent. D27. Nothing is sent twice: see `WRITTEN`. The caller
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
-   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that nobody asked for).
+   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
    */
   async stream(
     path: string,

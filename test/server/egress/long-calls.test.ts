@@ -1,14 +1,13 @@
 /** Long calls to providers: places, connections, leaving. D30, D27. */
 import t, { type Test } from 'tap'
+import { LONG_CALLS_RETRY_S, UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import type { Caller } from '../../../src/schemas/values/callers.ts'
 import {
   LONG_CALLS_KEY_SHARE,
   LONG_CALLS_ORGANIZATION_SHARE,
-  LONG_CALLS_RETRY_S,
   LONG_CALLS_WORKSPACE_SHARE,
-  UPSTREAM_EVENTS_BYTES_MAX,
-} from '../../../src/schemas/models/provider-limits.ts'
-import type { Caller } from '../../../src/schemas/values/callers.ts'
-import { LongPlaces } from '../../../src/server/egress/long-places.ts'
+  LongPlaces,
+} from '../../../src/server/egress/long-places.ts'
 import { request } from '../../support/egress/egress-rig.ts'
 import { chatRequest, openLongCalls, type LongCallRig } from '../../support/egress/long-call-rig.ts'
 import { textOf } from '../../support/egress/vetted-stand.ts'

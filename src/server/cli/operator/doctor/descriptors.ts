@@ -18,7 +18,9 @@ export function descriptors({ running }: Pick<Look, 'running'>, streams: number)
   const limits = limitsOf(running === null ? 'self' : String(running.pid))
   if (limits === null) return []
   const count = descriptorsIn(limits)
-  const detail = `a front may open ${count === Infinity ? 'any number' : count} and holds ${connectionsMax(streams, limits)} connections beside ${streams} streams`
+  const many = count === Infinity ? 'any number' : count
+  const held = connectionsMax(streams, limits)
+  const detail = `a front may open ${many} and holds ${held} connections beside ${streams} streams`
   if (count >= DESCRIPTORS_MIN) return [good('descriptors', detail)]
   const fix = `raise the hard limit to ${DESCRIPTORS_MIN} or more (\`ulimit -Hn\`, LimitNOFILE= of a unit, --ulimit nofile= of a container), and restart`
   return [doubtful('descriptors', detail, fix)]
