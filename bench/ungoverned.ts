@@ -148,7 +148,7 @@ async function serve(settings: UngovernedSettings): Promise<void> {
     host: '127.0.0.1',
     port: settings.port,
     tls: null,
-    connections: new Connections(connectionsMax()),
+    connections: new Connections(connectionsMax(0)),
     serve: (res: WireResponse, req: WireRequest) => void new UngovernedCall(parts, res, new RequestHead(req)),
   })
   process.send?.('ready')

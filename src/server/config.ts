@@ -61,6 +61,8 @@ export interface Config {
   readonly publicOrigin: string
   readonly videoJobHours: number
   readonly videoClipDays: number
+  /** Long calls to trusted providers of one front at once. D30. */
+  readonly streams: number
 }
 
 /** The configuration cannot be used; carries all problems at once. Exit code 2. */
@@ -264,6 +266,7 @@ function configOf(values: Settings): Config {
       originAt(values.SLUICE_HOST, values.SLUICE_PORT, certFile !== null),
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
+    streams: values.SLUICE_STREAMS,
   })
 }
 

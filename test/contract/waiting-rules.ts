@@ -31,6 +31,7 @@ export const MAY_PAUSE: Readonly<Record<string, string>> = {
   'test/server/cli/parts/verbs.test.ts': ABSENCE,
   'test/server/egress/egress.test.ts': LATER,
   'test/server/egress/exchange.test.ts': STALLS,
+  'test/server/egress/long-streams.test.ts': STALLS,
   'test/server/files/faults.test.ts': LATER,
   'test/server/files/trickle.test.ts': STALLS,
   'test/server/http/body/body.test.ts': ABSENCE,

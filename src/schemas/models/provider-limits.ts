@@ -32,6 +32,28 @@ export const UPSTREAM_WAITING_MAX = 1_024
  * Decision.
  */
 export const UPSTREAM_STREAMS_MAX = 256
+/**
+ * Long calls that one front makes to trusted providers at once, over all origins, unless SLUICE_STREAMS says
+ * otherwise: an answer that a model writes holds its connection for minutes. D30.
+ */
+export const UPSTREAM_LONG_CALLS_DEFAULT = 2_048
+/** Most long calls that SLUICE_STREAMS allows a front; each takes a file descriptor. Decision. */
+export const UPSTREAM_LONG_CALLS_MAX = 16_384
+/** Seconds after which a call that found no place is invited to try again. Decision. */
+export const LONG_CALLS_RETRY_S = 1
+/** Bytes of the headers of a provider's response to a long call. D12. */
+export const UPSTREAM_HEADERS_BYTES_MAX = 32 * KIB
+/**
+ * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it. It is a
+ * quarter of a download's: thousands of event streams are open at once. Decision.
+ */
+export const UPSTREAM_EVENTS_BYTES_MAX = 64 * KIB
+/** Bytes of an answer that a model writes, where it is not streamed. D12. */
+export const UPSTREAM_WRITTEN_BYTES_MAX = 32 * MIB
+/** Milliseconds in which the text of a provider's refusal of a long call has to come. Decision. */
+export const UPSTREAM_ERROR_MS = 5_000
+/** Milliseconds in which a response has to end behind the last event of its stream. Decision. */
+export const UPSTREAM_END_MS = 1_000
 /** Bytes of a provider's download that wait for the reader. Decision. */
 export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB
 /** Milliseconds of connecting to a provider; the attempt's own deadline may end it earlier. Decision. */

@@ -27,7 +27,7 @@ export interface AttemptHome {
   /** The attempt no longer needs watching. */
   settled(attempt: Attempt): void
   /** undici has finished with the attempt, perhaps long after it was settled. */
-  ended(): void
+  ended(attempt: Attempt): void
 }
 
 /**
@@ -139,7 +139,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   }
 
   onComplete(): void {
-    this.#home.ended()
+    this.#home.ended(this)
     this.#complete()
   }
 
@@ -152,7 +152,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
       this.#home.repeat(this)
       return
     }
-    this.#home.ended()
+    this.#home.ended(this)
     if (this.isSettled || this.#isComplete) return
     this.#finish({ ok: false, failure: failureOf(error, this.isSent) })
   }

@@ -1,8 +1,6 @@
 import {
   UPSTREAM_ANSWERS_BYTES_MAX,
-  UPSTREAM_CONNECTIONS_MAX,
-  UPSTREAM_KEEP_ALIVE_MS,
-  UPSTREAM_WAITING_MAX,
+  UPSTREAM_LONG_CALLS_DEFAULT,
 } from '../../schemas/models/provider-limits.ts'
 import { VETTED_ANSWERS_BYTES_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
@@ -10,8 +8,9 @@ import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { trustedConnector, trustOf } from './connect.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
-import { PooledOrigin } from './origin.ts'
+import { LongPlaces } from './long-places.ts'
 import type { OwnPorts } from './own-addresses.ts'
+import { SplitOrigin } from './trusted.ts'
 import { VettedOrigins } from './vetted.ts'
 
 export interface EgressOptions {
@@ -25,12 +24,8 @@ export interface EgressOptions {
   readonly resolve?: Resolve
   /** Bytes of answers held at once; tests set a smaller number. */
   readonly answersBytesMax?: number
-}
-
-const LIMITS = {
-  connections: UPSTREAM_CONNECTIONS_MAX,
-  waiting: UPSTREAM_WAITING_MAX,
-  keepAliveTimeout: UPSTREAM_KEEP_ALIVE_MS,
+  /** Long calls at once over all trusted origins: SLUICE_STREAMS. */
+  readonly longCallsMax?: number
 }
 
 /** Opens the only gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
@@ -40,11 +35,17 @@ export function openEgress({
   own = { node: [], stores: [], admin: () => new Set() },
   resolve = resolveBySystem,
   answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
+  longCallsMax = UPSTREAM_LONG_CALLS_DEFAULT,
 }: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
   const trust = trustOf(extraCa)
-  const connect = trustedConnector(trust)
-  const origins = new Map<string, PooledOrigin>()
+  const ofTrusted = {
+    budget,
+    connect: trustedConnector(trust),
+    places: new LongPlaces(longCallsMax),
+    longCallsMax,
+  }
+  const origins = new Map<string, SplitOrigin>()
   const vetting = { allowList: new AllowList(allow), lookups: new Lookups(resolve), own }
   // A budget of its own: a destination can announce an answer that takes all of it, and never send it.
   const vettedBudget = new AnswerBudget(Math.min(VETTED_ANSWERS_BYTES_MAX, answersBytesMax))
@@ -53,7 +54,7 @@ export function openEgress({
     trusted(origin: string): TrustedOrigin {
       const known = origins.get(origin)
       if (known !== undefined) return known
-      const opened = new PooledOrigin(origin, { budget, connect, limits: LIMITS })
+      const opened = new SplitOrigin(origin, ofTrusted)
       origins.set(origin, opened)
       return opened
     },

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_STREAMS_MAX } from '../../schemas/models/provider-limits.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import { LONG_CALLS_RETRY_S, UPSTREAM_STREAMS_MAX } from '../../schemas/models/provider-limits.ts'
 import { SwapList } from '../structures/swap-list.ts'
 import type {
   EgressAnswer,
@@ -16,6 +17,7 @@ import type {
 import type { AnswerBudget } from './answer-budget.ts'
 import { Attempt, type AttemptHome, type Queued } from './attempt.ts'
 import type { Connect } from './connect.ts'
+import type { LongPlaces } from './long-places.ts'
 import { broken, detach } from './undici-parser.ts'
 import { bodyOf } from './request-body.ts'
 import { StreamAttempt, type StreamHome } from './stream.ts'
@@ -34,12 +36,16 @@ export interface PoolLimits {
   readonly keepAliveTimeout: number
   /** Milliseconds that an idle connection is kept at most. */
   readonly keepAliveMaxTimeout?: number
+  /** Bytes of the headers of a response; absent: as Node's own client. */
+  readonly maxHeaderSize?: number
 }
 
 export interface PoolDeps {
   readonly budget: AnswerBudget
   readonly connect: Connect
   readonly limits: PoolLimits
+  /** Every call of the pool takes a place, which other pools may share. Absent: the limits alone count. */
+  readonly places?: LongPlaces
 }
 
 /** A keep-alive pool to one origin. Design §9. */
@@ -52,15 +58,17 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   #queued = 0
   readonly #pool: Pool
   readonly #callsMax: number
+  readonly #places: LongPlaces | undefined
   readonly #staleErrors = new WeakSet<Error>()
   readonly #socketErrors = new WeakSet<Error>()
   /** Attempts that are not settled. */
   readonly #open = new SwapList<Attempt>()
   #clock: NodeJS.Timeout | null = null
 
-  constructor(origin: string, { budget, connect, limits }: PoolDeps) {
+  constructor(origin: string, { budget, connect, limits, places }: PoolDeps) {
     const { waiting, ...ofPool } = limits
     this.budget = budget
+    this.#places = places
     this.#callsMax = limits.connections + waiting
     this.#pool = new Pool(origin, {
       ...ofPool,
@@ -80,11 +88,11 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
   }
 
   call(request: EgressRequest): Promise<Outcome<EgressAnswer>> {
-    if (this.calls >= this.#callsMax) return Promise.resolve(fail('busy'))
-    this.calls++
+    const refused = this.#enter(request.caller)
+    if (refused !== null) return Promise.resolve(refused)
     return new Promise((settle) => {
       const attempt = new Attempt(request, this, settle)
-      if (attempt.isSettled) return this.ended()
+      if (attempt.isSettled) return this.ended(attempt)
       this.#open.add(attempt)
       this.#clock ??= setInterval(this.#tick, TICK_MS).unref()
       this.#dispatch(attempt)
@@ -93,19 +101,32 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
 
   open(request: EgressStreamRequest): Promise<Outcome<EgressStream>> {
     if (this.#streams >= UPSTREAM_STREAMS_MAX) return Promise.resolve(fail('busy'))
+    if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
     const { beginsBy } = request
+    // Calls and downloads have bounds of their own.
+    this.calls++
     return this.#begin({ ...request, method: 'GET', body: null, bodyBytes: null, beginsBy: () => beginsBy })
   }
 
   /** Same as `VettedOrigin.exchange`. */
   exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
-    return this.calls >= this.#callsMax ? Promise.resolve(fail('busy')) : this.#begin(request)
+    if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
+    const refused = this.#enter(request.caller)
+    return refused === null ? this.#begin(request) : Promise.resolve(refused)
+  }
+
+  #enter(caller: Caller | undefined): Outcome<never> | null {
+    if (this.#places?.take(caller) === false) return fail('busy', { retryAfterS: LONG_CALLS_RETRY_S })
+    if (this.calls >= this.#callsMax) {
+      this.#places?.giveBack(caller)
+      return fail('busy')
+    }
+    this.calls++
+    return null
   }
 
   #begin(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
-    if (request.signal.aborted) return Promise.resolve({ ok: false, failure: endedBy(request.signal) })
     this.#streams++
-    this.calls++
     return new Promise((settle) => this.#dispatchStream(new StreamAttempt(request, this, settle)))
   }
 
@@ -114,9 +135,9 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     queueMicrotask(() => this.#dispatchStream(attempt))
   }
 
-  streamEnded(): void {
+  streamEnded(attempt: StreamAttempt): void {
     this.#streams--
-    this.calls--
+    this.#leave(attempt)
   }
 
   unqueued(attempt: Queued): void {
@@ -145,12 +166,17 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     this.#open.delete(attempt)
   }
 
-  ended(): void {
-    this.calls--
+  ended(attempt: Attempt): void {
+    this.#leave(attempt)
   }
 
   destroy(): Promise<void> {
     return this.#pool.destroy()
+  }
+
+  #leave({ request }: Attempt | StreamAttempt): void {
+    this.calls--
+    this.#places?.giveBack(request.caller)
   }
 
   /** Runs before undici's own listeners end or fail the request on the connection. */

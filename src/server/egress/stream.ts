@@ -20,7 +20,7 @@ export interface StreamHome {
   /** Sends the request once more. */
   repeatStream(attempt: StreamAttempt): void
   /** undici has finished with the request. */
-  streamEnded(): void
+  streamEnded(attempt: StreamAttempt): void
 }
 
 type Settle<T> = (outcome: Outcome<T>) => void
@@ -30,17 +30,23 @@ const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 
 /**
  * One request and its answer, read as fast as its reader asks. undici pushes: bytes ahead of the reader are
- * kept up to a bound, and beyond it the connection is not read, so that the other side waits too.
+ * kept up to a bound, and beyond it the connection is not read, so that the other side waits too. undici
+ * pushes each chunk of the transfer coding by itself: what comes in one read of the socket is joined, since a
+ * reader that writes once for each piece would write a hundred times for a burst of a hundred events.
  */
 export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
   readonly request: EgressExchangeRequest
   isQueued = false
   readonly #home: StreamHome
+  readonly #aheadBytesMax: number
   /** Null once the answer has begun or failed. */
   #settle: Settle<EgressExchange> | null
   /** The timeout of the request until the answer begins, then that of a waiting reader. */
   #timer: NodeJS.Timeout
   readonly #pieces: Uint8Array[] = []
+  /** What the read of the socket that runs now has brought. */
+  #fresh: Uint8Array[] = []
+  /** Bytes of `#pieces` and `#fresh`. */
   #heldBytes = 0
   /** Bytes of the body that are still missing; NaN when the answer does not tell. */
   #missingBytes = NaN
@@ -57,6 +63,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   constructor(request: EgressExchangeRequest, home: StreamHome, settle: Settle<EgressExchange>) {
     this.request = request
     this.#home = home
+    this.#aheadBytesMax = request.aheadBytesMax ?? UPSTREAM_STREAM_BYTES_MAX
     this.#settle = settle
     this.#timer = this.#lateAfter(request.beginsBy() - performance.now())
     request.signal.addEventListener('abort', this.#onLeave)
@@ -67,8 +74,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   next(): Promise<Outcome<Uint8Array | null>> {
     const piece = this.#pieces.shift()
     if (piece !== undefined) {
-      this.#heldBytes -= piece.length
-      if (this.#heldBytes <= UPSTREAM_STREAM_BYTES_MAX / 2) this.#goOn()
+      this.#taken(piece)
       return Promise.resolve(ok(piece))
     }
     if (this.#end !== null) return Promise.resolve(this.#end)
@@ -79,7 +85,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 
   close(): void {
-    this.#pieces.length = 0
+    this.#forget()
     // Only the end of the answer is missing: reading on keeps the connection.
     if (this.#missingBytes === 0) return this.#goOn()
     this.#stop(fail('client_gone'))
@@ -90,6 +96,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     // The connection comes too late. undici drops a request that throws; `cut` would end the connection.
     if (this.#end !== null) throw CUT
     this.#cut = cut
+    this.request.sent?.(true)
   }
 
   onResponseStarted(): void {
@@ -104,7 +111,9 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     const length = header('content-length')
     if (length !== null) this.#missingBytes = Number(length)
     this.#resume = resume
-    this.#unwatch()
+    this.#settle = null
+    clearTimeout(this.#timer)
+    if (this.request.signalEnds !== 'response') this.#leaveSignal()
     this.#timer = setTimeout(this.#onSlow, this.request.stallMs).unref()
     settle(ok({ status, isSuccess: status < 300, header, headers: flatHeaders(raw), body: this }))
     return true
@@ -115,20 +124,15 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     // again.
     if (this.#end !== null || chunk.length === 0) return true
     this.#missingBytes -= chunk.length
-    const deliver = this.#reader
-    if (deliver !== null) {
-      this.#reader = null
-      deliver(ok(chunk))
-      return true
-    }
-    this.#pieces.push(chunk)
+    // The read of the socket runs to its end before any microtask.
+    if (this.#fresh.push(chunk) === 1) queueMicrotask(this.#join)
     this.#heldBytes += chunk.length
-    this.#isPaused = this.#heldBytes >= UPSTREAM_STREAM_BYTES_MAX
+    this.#isPaused = this.#heldBytes >= this.#aheadBytesMax
     return !this.#isPaused
   }
 
   onComplete(): void {
-    this.#home.streamEnded()
+    this.#home.streamEnded(this)
     this.#finish(ok(null))
   }
 
@@ -139,7 +143,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
       this.#cut = null
       return this.#home.repeatStream(this)
     }
-    this.#home.streamEnded()
+    this.#home.streamEnded(this)
     // A 304 gives the length of its omitted body, which undici takes for an interrupted body.
     if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       return this.#finish(ok(null))
@@ -168,7 +172,35 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     return this.#home.isStale(cause)
   }
 
-  readonly #onLeave = (): void => this.#stop({ ok: false, failure: endedBy(this.request.signal) })
+  /** Makes one piece of what a read of the socket brought, and hands it to a reader that waits. */
+  readonly #join = (): void => {
+    const fresh = this.#fresh
+    const [first] = fresh
+    if (first === undefined) return
+    this.#fresh = []
+    const piece = fresh.length === 1 ? first : Buffer.concat(fresh)
+    const deliver = this.#reader
+    if (deliver === null) return void this.#pieces.push(piece)
+    this.#reader = null
+    this.#taken(piece)
+    deliver(ok(piece))
+  }
+
+  #taken(piece: Uint8Array): void {
+    this.#heldBytes -= piece.length
+    if (this.#heldBytes <= this.#aheadBytesMax / 2) this.#goOn()
+  }
+
+  #forget(): void {
+    this.#pieces.length = 0
+    this.#fresh = []
+    this.#heldBytes = 0
+  }
+
+  readonly #onLeave = (): void => {
+    this.#forget()
+    this.#stop({ ok: false, failure: endedBy(this.request.signal) })
+  }
 
   readonly #onLate = (): void => {
     const leftMs = this.request.beginsBy() - performance.now()
@@ -203,18 +235,19 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
 
   #finish(end: Outcome<null>): void {
     if (this.#end !== null) return
+    this.#join()
     this.#end = end
     const [settle, deliver] = [this.#settle, this.#reader]
-    this.#unwatch()
+    this.#settle = null
     this.#reader = null
+    clearTimeout(this.#timer)
+    this.#leaveSignal()
     // An end without an answer is always a failure.
     if (!end.ok) settle?.(end)
     deliver?.(end)
   }
 
-  #unwatch(): void {
-    this.#settle = null
-    clearTimeout(this.#timer)
+  #leaveSignal(): void {
     this.request.signal.removeEventListener('abort', this.#onLeave)
   }
 }

@@ -16,6 +16,7 @@ import { vettedConnector, type trustOf } from './connect.ts'
 import { GateBusy } from './lookups.ts'
 import { PooledOrigin } from './origin.ts'
 import { failureOf } from './connection-failure.ts'
+import { plainly, sendable } from './sent-headers.ts'
 import { portOf, vet, type VettingDeps } from './vetting.ts'
 
 export interface VettedDeps {
@@ -165,33 +166,4 @@ export class VettedOrigins {
 
 interface Target extends Destination {
   readonly port: number
-}
-
-/** Names that only the gate writes, or that belong to one connection. */
-const OURS: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'expect',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-function sendable(headers: readonly string[]): readonly string[] {
-  return without(headers, OURS)
-}
-
-/**
- * Requests a held answer without compression: an answer that is small on the wire could be large in memory.
- */
-function plainly(headers: readonly string[]): readonly string[] {
-  return [...without(headers, new Set([...OURS, 'accept-encoding'])), 'accept-encoding', 'identity']
-}
-
-function without(headers: readonly string[], names: ReadonlySet<string>): readonly string[] {
-  return headers.filter((_, nth) => !names.has((headers[nth - (nth % 2)] ?? '').toLowerCase()))
 }

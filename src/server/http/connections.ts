@@ -37,11 +37,13 @@ export class Connections {
 
 /**
  * Connections that this process may hold, so that enough descriptors remain for providers and stores.
+ * @param streams long calls to providers that the front makes at once: SLUICE_STREAMS
  * @param limits text of `/proc/self/limits`; without it, as on other systems, only the named limit applies
  */
-export function connectionsMax(limits: string = ownLimits()): number {
+export function connectionsMax(streams: number, limits: string = ownLimits()): number {
   const descriptors = descriptorsIn(limits)
-  return Math.min(CONNECTIONS_MAX, Math.floor(descriptors - Math.min(DESCRIPTORS_RESERVED, descriptors / 2)))
+  const reserved = Math.min(DESCRIPTORS_RESERVED + streams, descriptors / 2)
+  return Math.min(CONNECTIONS_MAX, Math.floor(descriptors - reserved))
 }
 
 /** Files that a process may open, by the text of its `limits`; Infinity when the text does not tell. */

@@ -42,6 +42,8 @@ export interface HttpOptions extends Pick<
   readonly unreadBytesMax?: number
   /** Connections of clients; new connections beyond are closed. */
   readonly connectionsMax?: number
+  /** Long calls to providers at once, for which descriptors are left. */
+  readonly streams?: number
   /** Measures stalls and deadlines. */
   readonly timers?: Timers
   /** Returns a number from 0 to below 1. */
@@ -107,7 +109,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     cors: new Cors(corsOrigins),
     nextRequestId: () => ids.next(),
   }
-  const connections = new Connections(options.connectionsMax ?? connectionsMax())
+  const connections = new Connections(options.connectionsMax ?? connectionsMax(options.streams ?? 0))
   const isPassedOn = (path: string): boolean => deps.table.isAtRoot(path)
   const listener = await openListener({
     host,

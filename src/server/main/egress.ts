@@ -14,11 +14,12 @@ export function openGate(
   config: Config,
   adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) },
 ): Egress {
-  const { port, adminPort, databaseUrl, redisUrl, egressAllow: allow, egressCaFile } = config
+  const { port, adminPort, databaseUrl, redisUrl, egressAllow: allow, egressCaFile, streams } = config
   const stores = [databaseUrl, redisUrl].flatMap(portOf)
   return openEgress({
     extraCa: egressCaFile === null ? [] : [readFileSync(egressCaFile, 'utf8')],
     allow,
+    longCallsMax: streams,
     own: { node: [port, adminPort], stores, admin: () => adminPorts.ports },
   })
 }

@@ -110,10 +110,11 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
 
 /** Takes the calls of the public port. */
 function listen(
-  { host, port, tls, corsOrigins, regionalHosts }: Config,
+  { host, port, tls, corsOrigins, regionalHosts, streams }: Config,
   deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'>,
 ): Promise<HttpFront> {
-  return startHttp({ host, port, tls, corsOrigins, regionalHosts, operations: OPERATIONS, compiled, ...deps })
+  const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
+  return startHttp({ ...settings, operations: OPERATIONS, compiled, ...deps })
 }
 
 /** Keys are loaded on connections of their own, so that a flood of unknown keys leaves the others free. */

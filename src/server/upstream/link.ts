@@ -1,14 +1,18 @@
-import type { Outcome } from '../../schemas/failures.ts'
-import { UPSTREAM_ANSWER_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
-import type { EgressAnswer, TrustedOrigin } from '../ports/egress/egress.ts'
+import { fail, type Outcome } from '../../schemas/failures.ts'
+import type { Caller } from '../../schemas/values/callers.ts'
+import {
+  UPSTREAM_ANSWER_BYTES_MAX,
+  UPSTREAM_EVENTS_BYTES_MAX,
+  UPSTREAM_WRITTEN_BYTES_MAX,
+} from '../../schemas/models/provider-limits.ts'
+import type { EgressAnswer, EgressExchange, TrustedOrigin } from '../ports/egress/egress.ts'
 import type { Provider } from '../ports/models/models.ts'
 import type { CredentialHeader } from './credential.ts'
-import type { EmbeddingAttempt } from './embeddings/protocol.ts'
 import { NO_EXTRA, type ExtraHeaders } from './provider-headers.ts'
 import type { RedactedTexts } from './reason.ts'
 
 /** The origin that a link calls: trusted or vetted. */
-export type LinkOrigin = Pick<TrustedOrigin, 'call'>
+export type LinkOrigin = Pick<TrustedOrigin, 'call' | 'exchange'>
 
 export interface LinkDeps {
   readonly origin: LinkOrigin
@@ -17,6 +21,55 @@ export interface LinkDeps {
   readonly credentialHeader: CredentialHeader
   /** Headers that the catalogue has for this provider. */
   readonly extra?: ExtraHeaders
+}
+
+/** Where a call comes from, for the provider and for the shares of callers. */
+interface Origin {
+  /** Gateways that the call has passed before this one. */
+  readonly hops?: number
+  readonly caller: Caller
+  /** `sent` is called when the request has a connection: from then on the provider may work, and charge. */
+  readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
+}
+
+/** One try of a call whose answer is read whole. */
+export interface PostAttempt extends Origin {
+  /** `performance.now()` of the attempt's end. */
+  readonly endsAt: number
+}
+
+/** One try of a call whose answer is a stream. */
+export interface LinkStreamAttempt extends Origin {
+  /** `performance.now()` until which the response has to begin, connecting included. */
+  readonly beginsBy: number
+  /** Milliseconds that a reader waits for bytes. */
+  readonly stallMs: number
+}
+
+/** How a whole answer is asked for. */
+export interface PostKind {
+  /** Bytes of the answer; `upstream_too_large` beyond. */
+  readonly answerBytesMax: number
+  /** A request on a kept-alive connection that turns out to be closed is sent once more. */
+  readonly mayRepeat: boolean
+  /** The answer may take minutes: see `EgressRequest.isLong`. */
+  readonly isLong: boolean
+}
+
+/** A repeat is safe: embeddings have no effect at the provider except a charge. */
+const EMBEDDINGS: PostKind = { answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX, mayRepeat: true, isLong: false }
+
+/**
+ * What a model writes. Nothing is sent twice: whether a provider began to work on a request is unknown once
+ * the first byte has left, and the work may cost dollars. A kept-alive connection that was closed while it
+ * was idle costs no call: undici reads what has come on it before it writes a request, and takes another
+ * connection. Only a connection that ends in the same instant fails the attempt, and the next endpoint
+ * follows. D18.
+ */
+export const WRITTEN: PostKind = {
+  answerBytesMax: UPSTREAM_WRITTEN_BYTES_MAX,
+  mayRepeat: false,
+  isLong: true,
 }
 
 /** The connection to one provider: its pool, its base path and the headers of every call. */
@@ -35,43 +88,76 @@ export class ProviderLink {
     this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
     this.#headers = [
-      ...[
-        'content-type',
-        'application/json',
-        'accept',
-        'application/json',
-        'accept-encoding',
-        'identity',
-        'user-agent',
-        'sluice',
-      ],
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      'sluice',
       ...(key === null ? [] : credentialHeader(key)),
       ...extra.sent,
     ]
   }
 
-  /**
-   * Posts a request. A repeat after a lost connection is safe: embeddings have no effect at the provider
-   * except a charge.
-   */
+  /** Posts a request whose answer is read whole. */
   post(
     path: string,
     body: string | Uint8Array | readonly Uint8Array[],
-    attempt: Pick<EmbeddingAttempt, 'endsAt' | 'call' | 'hops' | 'caller'>,
+    attempt: PostAttempt,
+    kind: PostKind = EMBEDDINGS,
   ): Promise<Outcome<EgressAnswer>> {
-    // The provider may be a Sluice, also this one: that Sluice continues the count.
-    const { hops = 0 } = attempt
     return this.#origin.call({
       method: 'POST',
       path: this.#basePath + path,
-      headers: [...this.#headers, 'x-sluice-hops', String(hops + 1)],
+      headers: this.#sent('application/json', attempt),
       body,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,
       caller: attempt.caller,
       mayCutSent: false,
-      mayRepeat: true,
-      answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
+      ...kind,
     })
   }
+
+  /**
+   * Posts a request whose answer is a stream of events, and resolves when the answer has begun, whatever its
+   * status. The signal of the call ends the request and the answer: the provider's connection is closed in
+   * the same turn, also while the provider is silent. D27. Nothing is sent twice: see `WRITTEN`. The caller
+   * has to close the body; a body that was read to its end keeps the connection. Failures: as
+   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
+   */
+  async stream(
+    path: string,
+    body: string | Uint8Array | readonly Uint8Array[],
+    attempt: LinkStreamAttempt,
+  ): Promise<Outcome<EgressExchange>> {
+    const { beginsBy, stallMs, caller, call } = attempt
+    const outcome = await this.#origin.exchange({
+      method: 'POST',
+      path: this.#basePath + path,
+      headers: this.#sent('text/event-stream', attempt),
+      body,
+      bodyBytes: null,
+      beginsBy: () => beginsBy,
+      stallMs,
+      signal: call.signal,
+      signalEnds: 'response',
+      sent: (isSent) => call.sent?.(isSent),
+      aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX,
+      caller,
+    })
+    if (!outcome.ok || !outcome.value.isSuccess || isPlain(outcome.value)) return outcome
+    outcome.value.body.close()
+    return fail('upstream_invalid')
+  }
+
+  /** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
+  #sent(accept: string, { hops = 0 }: Origin): readonly string[] {
+    const form = ['content-type', 'application/json', 'accept', accept]
+    return [...form, ...this.#headers, 'x-sluice-hops', String(hops + 1)]
+  }
+}
+
+/** True when the body is not compressed: a streamed response is never decoded. */
+export function isPlain(response: Pick<EgressExchange, 'header'>): boolean {
+  const encoding = response.header('content-encoding')?.trim().toLowerCase() ?? ''
+  return encoding === '' || encoding === 'identity'
 }

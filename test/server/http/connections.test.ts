@@ -33,9 +33,11 @@ t.test('descriptors are left for providers and stores, half of them where there 
   const limits = (soft: string): string =>
     `Limit                     Soft Limit           Hard Limit           Units     \n` +
     `Max processes             63204                63204                processes \nMax open files            ${soft}    4096    files     \n`
-  t.equal(connectionsMax(limits('1024')), 512)
-  t.equal(connectionsMax(limits('4096')), 4_096 - DESCRIPTORS_RESERVED)
+  t.equal(connectionsMax(0, limits('1024')), 512)
+  t.equal(connectionsMax(0, limits('4096')), 4_096 - DESCRIPTORS_RESERVED)
+  t.equal(connectionsMax(500, limits('4096')), 4_096 - DESCRIPTORS_RESERVED - 500)
+  t.equal(connectionsMax(2_048, limits('4096')), 2_048)
   for (const many of [limits('1048576'), limits('unlimited'), ''])
-    t.equal(connectionsMax(many), CONNECTIONS_MAX)
-  t.ok(connectionsMax() > 0)
+    t.equal(connectionsMax(2_048, many), CONNECTIONS_MAX)
+  t.ok(connectionsMax(0) > 0)
 })

@@ -2,6 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { egress as findings } from '../../../src/server/cli/operator/doctor/egress.ts'
+import {
+  UPSTREAM_LONG_CALLS_DEFAULT,
+  UPSTREAM_LONG_CALLS_MAX,
+} from '../../../src/schemas/models/provider-limits.ts'
 import { readFrom, type Config } from '../../../src/server/config.ts'
 import type { Texts } from '../../../src/server/config/texts.ts'
 import { countRoots, openGate } from '../../../src/server/main/egress.ts'
@@ -83,3 +87,18 @@ t.test(
     ])
   },
 )
+
+t.test('the gate has as many places for long calls as the settings say, at least one', async (t) => {
+  t.equal(configOf({}).streams, UPSTREAM_LONG_CALLS_DEFAULT)
+  for (const given of ['0', '-1', '1.5', 'many', String(UPSTREAM_LONG_CALLS_MAX + 1)]) {
+    const reading = readFrom({ SLUICE_STREAMS: given })
+    t.match(reading.ok ? [] : reading.problems, [{ name: 'SLUICE_STREAMS', got: given }])
+  }
+  const target = await startTarget()
+  const gate = openGate(configOf({ SLUICE_STREAMS: '1' }))
+  t.teardown(() => gate.close().then(() => target.close()))
+  const origin = gate.trusted(`http://127.0.0.1:${target.port}`)
+  const first = origin.exchange(exchangeRequest())
+  t.match(await origin.exchange(exchangeRequest()), { ok: false, failure: { name: 'busy' } })
+  t.equal(await textOf(await first), 'here')
+})

@@ -48,6 +48,11 @@ export interface EgressRequest {
    * of the operator.
    */
   readonly caller?: Caller
+  /**
+   * True: the answer may take minutes, and the call takes a place and a connection of the long calls, as
+   * `TrustedOrigin.exchange` does. D30. Vetted origins make no difference.
+   */
+  readonly isLong?: boolean
 }
 
 export interface EgressAnswer {
@@ -84,7 +89,9 @@ export interface EgressStream {
   header(name: string): string | null
   /**
    * The body as it is sent, undecoded; at most UPSTREAM_STREAM_BYTES_MAX of it and one read of the socket
-   * wait here. The caller has to close it. Failures: upstream_failed (the body broke off), upstream_slow.
+   * wait here. A pending `next()` resolves in the turn of the loop in which bytes came, with all that one
+   * read of the socket had. The caller has to close it. Failures: upstream_failed (the body broke off),
+   * upstream_slow.
    */
   readonly body: ByteReader
 }
@@ -103,6 +110,15 @@ export interface TrustedOrigin {
    * client_gone, deadline_exceeded, draining; busy when UPSTREAM_STREAMS_MAX are open.
    */
   open(request: EgressStreamRequest): Promise<Outcome<EgressStream>>
+  /**
+   * A long call with a streamed response, on connections of the long calls alone. Resolves when the response
+   * has begun, whatever its status. The call holds a place of its caller's share until the response has been
+   * read or its connection has ended. Identity encoding is requested whatever `headers` say; responses have
+   * at most UPSTREAM_HEADERS_BYTES_MAX of headers; informational responses and trailers are dropped. A
+   * request with side effects (POST) is never sent twice. Failures: as `open`; header_invalid (a header
+   * cannot be written into a request); busy with `retryAfterS` when no place is free. D30.
+   */
+  exchange(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>>
 }
 
 /** A destination that a caller chose. */
@@ -126,7 +142,7 @@ export interface Destination {
 /** The rule that refused a destination: `fields.rule` of `destination_refused`. */
 export type DestinationRule = 'host' | 'port' | 'address'
 
-/** Any request to a vetted destination, streamed both ways. */
+/** Any request whose response is streamed; the request may be streamed too. */
 export interface EgressExchangeRequest {
   /** Any method but CONNECT. */
   readonly method: string
@@ -138,11 +154,11 @@ export interface EgressExchangeRequest {
    */
   readonly headers: readonly string[]
   /**
-   * A stream is read as fast as the peer takes it. The gate destroys the stream when it needs no more of it:
-   * at its end, when the exchange fails, and when the whole response has come before the end, which ends the
-   * connection too.
+   * Several pieces are sent one after another without being joined. A stream is read as fast as the peer
+   * takes it. The gate destroys the stream when it needs no more of it: at its end, when the exchange fails,
+   * and when the whole response has come before the end, which ends the connection too.
    */
-  readonly body: Uint8Array | Readable | null
+  readonly body: string | Uint8Array | readonly Uint8Array[] | Readable | null
   /** Bytes of a stream where the number is known: the stream is then not sent in chunks. */
   readonly bodyBytes: number | null
   /**
@@ -150,9 +166,27 @@ export interface EgressExchangeRequest {
    * body that still flows puts it off.
    */
   readonly beginsBy: () => number
-  /** Milliseconds that a reader waits for a piece. */
+  /**
+   * Milliseconds that a reader waits for a piece. Only time in which `next()` is pending counts: a reader
+   * that takes its time puts the end off. D17.
+   */
   readonly stallMs: number
+  /** Its abort closes the connection in the same turn of the loop. */
   readonly signal: AbortSignal
+  /**
+   * How long the signal can end the exchange: until the response has begun, from when on the reader's `close`
+   * ends it, or until the response has been read. Absent: 'head'.
+   */
+  readonly signalEnds?: 'head' | 'response'
+  /**
+   * Bytes that wait here for the reader; absent: UPSTREAM_STREAM_BYTES_MAX. One read of the socket may exceed
+   * it.
+   */
+  readonly aheadBytesMax?: number
+  /** Called when the request has a connection, in the turn that hands it to the socket. */
+  readonly sent?: (isSent: boolean) => void
+  /** The caller whose share of the places for long calls the exchange takes. Absent: no caller's share. */
+  readonly caller?: Caller
 }
 
 export interface EgressExchange extends EgressStream {

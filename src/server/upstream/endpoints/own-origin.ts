@@ -1,5 +1,5 @@
 import { fail, type Outcome } from '../../../schemas/failures.ts'
-import type { Egress, EgressAnswer, VettedOrigin } from '../../ports/egress/egress.ts'
+import type { Egress, VettedOrigin } from '../../ports/egress/egress.ts'
 import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { CredentialHeader } from '../credential.ts'
 import type { LinkOrigin } from '../link.ts'
@@ -35,10 +35,13 @@ export function ownAccess(
  * endpoint's failure.
  */
 function asProvider(origin: VettedOrigin): LinkOrigin {
-  return { call: (request) => origin.call(request).then(ofDestination) }
+  return {
+    call: (request) => origin.call(request).then(ofDestination),
+    exchange: (request) => origin.exchange(request).then(ofDestination),
+  }
 }
 
-function ofDestination(outcome: Outcome<EgressAnswer>): Outcome<EgressAnswer> {
+function ofDestination<T>(outcome: Outcome<T>): Outcome<T> {
   return !outcome.ok && outcome.failure.name === 'destination_refused'
     ? fail('upstream_failed', { cause: outcome.failure })
     : outcome

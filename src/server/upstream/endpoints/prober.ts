@@ -141,4 +141,8 @@ class Recorder implements LinkOrigin {
     if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
     return outcome
   }
+
+  exchange(request: Parameters<LinkOrigin['exchange']>[0]): ReturnType<LinkOrigin['exchange']> {
+    return this.#origin.exchange(request)
+  }
 }

@@ -62,7 +62,11 @@ const OF_MACHINE: readonly Check<Generation>[] = [
 
 /** Checks in the order in which a start depends on them. */
 const OF_INSTALLATION: readonly Check<Look>[] = [
-  { name: 'descriptors', stuck: 'look at `ulimit -n`', look: (at) => descriptors(at) },
+  {
+    name: 'descriptors',
+    stuck: 'look at `ulimit -n`',
+    look: (at) => descriptors(at, at.generation.config.streams),
+  },
   { name: 'memory', stuck: 'look at the control group of the node', look: (at) => memory(at) },
   { name: 'data_directory', stuck: 'is the disk of SLUICE_DATA there?', look: dataDirectory },
   { name: 'port', stuck: 'set SLUICE_PORT and SLUICE_ADMIN_PORT', look: ports },

@@ -20,7 +20,7 @@ const whyNeverWell =
   [
     REDIS_KINDS.includes('child') ? '' : 'this machine has no redis-server',
     listenerMigrationIsOn() ? '' : 'tcp_migrate_req is off here',
-    ...descriptors({ running: null }).map(({ fix = '' }) => fix),
+    ...descriptors({ running: null }, 0).map(({ fix = '' }) => fix),
   ].find((why) => why !== '') ?? false
 
 const NOBODY = 65_534
@@ -139,7 +139,7 @@ t.test(
     })
     t.match(of('descriptors'), {
       level: 'warning',
-      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 7167 connections`,
+      detail: `a front may open ${DESCRIPTORS_MIN - 1} and holds 5119 connections beside 2048 streams`,
       fix: /LimitNOFILE=/,
     })
     t.match(of('listener_migration'), { level: 'warning', fix: /^sysctl -w net\.ipv4\.tcp_migrate_req=1/ })

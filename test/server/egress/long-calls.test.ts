@@ -1,0 +1,242 @@
+/** Long calls to providers: places, connections, leaving. D30, D27. */
+import t, { type Test } from 'tap'
+import { LONG_CALLS_RETRY_S, UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import type { Caller } from '../../../src/schemas/values/callers.ts'
+import {
+  LONG_CALLS_KEY_SHARE,
+  LONG_CALLS_ORGANIZATION_SHARE,
+  LONG_CALLS_WORKSPACE_SHARE,
+  LongPlaces,
+} from '../../../src/server/egress/long-places.ts'
+import { request } from '../../support/egress/egress-rig.ts'
+import { chatRequest, openLongCalls, type LongCallRig } from '../../support/egress/long-call-rig.ts'
+import { textOf } from '../../support/egress/vetted-stand.ts'
+import { answersChat, refusesChat, silentChat } from '../../support/inference/fake-chat.ts'
+import type { FakeAnswer } from '../../support/inference/fake-provider.ts'
+import { streams } from '../../support/inference/fake-stream.ts'
+import { must } from '../../support/must.ts'
+import { still, until } from '../../support/wait.ts'
+
+const LARGE = Buffer.alloc(3 * 1024 * 1024, 'x')
+
+function caller(
+  organizationId: string,
+  workspaceId = `${organizationId}-w`,
+  key = `${workspaceId}-k`,
+): Caller {
+  return { organizationId, workspaceId, key }
+}
+
+/** Undici gives a connection back to its pool one turn after the answer. */
+async function turn(): Promise<void> {
+  for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
+}
+
+t.test('a body of slices arrives as it is, with its length, whatever is asked for by headers', async (t) => {
+  const { provider, exchange } = await openLongCalls(t)
+  const body = [Buffer.from('{"model":"m","stream":true,"messages":"'), LARGE, Buffer.from('"}')]
+  const headers = ['accept-encoding', 'gzip', 'Content-Length', '1', 'x-a', 'b']
+  t.match(await textOf(await exchange({ body, headers })), /\[DONE\]/)
+  const [call] = provider.calls
+  t.ok(call?.body.equals(Buffer.concat(body)))
+  t.match(call?.headers, { 'accept-encoding': 'identity', 'x-a': 'b' })
+  t.equal(call?.headers['content-length'], String(Buffer.concat(body).length))
+  t.notOk('transfer-encoding' in (call?.headers ?? {}))
+})
+
+t.test(
+  'long calls have connections of their own, and one that was read to its end serves the next',
+  async (t) => {
+    const { provider, origin, exchange, rest } = await openLongCalls(t)
+    for (const answer of [answersChat(), refusesChat(429), answersChat()]) {
+      provider.script(answer)
+      await textOf(await exchange())
+      await turn()
+    }
+    t.equal(provider.connections.total, 1)
+    const call = must(await origin.call(request({ body: '{}' })))
+    call.release()
+    t.equal(provider.calls.at(-1)?.connection, 1)
+    const long = must(await origin.call(request({ body: '{}', isLong: true })))
+    long.release()
+    t.equal(provider.calls.at(-1)?.connection, 0)
+    await rest()
+  },
+)
+
+t.test(
+  'beyond its places a front is busy for a second, over all origins, and a place that is left serves',
+  async (t) => {
+    const { provider, egress, exchange } = await openLongCalls(t, { longCallsMax: 2 }, silentChat)
+    const other = egress.trusted(provider.origin.replace('127.0.0.1', 'localhost'))
+    const leaving = new AbortController()
+    const open = [exchange({ signal: leaving.signal }), exchange()]
+    await provider.arrived(1)
+    const refused = { ok: false, failure: { name: 'busy', retryAfterS: LONG_CALLS_RETRY_S } }
+    t.match(await other.exchange(chatRequest()), refused)
+    t.match(await other.call(request({ isLong: true })), refused)
+    leaving.abort()
+    t.match(await open[0], { ok: false, failure: { name: 'client_gone' } })
+    provider.usually(answersChat())
+    t.match(await textOf(await exchange()), /\[DONE\]/)
+  },
+)
+
+t.test('calls that are not long find room while all long ones are taken', async (t) => {
+  const { provider, origin, exchange } = await openLongCalls(t, { longCallsMax: 1 }, silentChat)
+  const open = exchange()
+  await provider.arrived(0)
+  provider.script(refusesChat(404))
+  t.match(await origin.call(request()), { ok: true, value: { status: 404 } })
+  await provider.close()
+  await open
+})
+
+t.test(
+  'an organization, a workspace and a key have their shares of the places, and no other suffers',
+  (t) => {
+    const max = 64
+    for (const [share, callers] of [
+      [LONG_CALLS_ORGANIZATION_SHARE, (nth: number) => caller('o', `w${nth}`, `k${nth}`)],
+      [LONG_CALLS_WORKSPACE_SHARE, (nth: number) => caller('o', 'w', `k${nth}`)],
+      [LONG_CALLS_KEY_SHARE, () => caller('o', 'w', 'k')],
+    ] as const) {
+      const places = new LongPlaces(max)
+      const taken = Array.from({ length: max }, (_, nth) => places.take(callers(nth)))
+      t.equal(taken.filter((is) => is).length, max * share)
+      t.ok(places.take(caller('p')))
+      t.ok(places.take(undefined))
+      places.giveBack(callers(0))
+      t.ok(places.take(callers(0)))
+      t.notOk(places.take(callers(0)))
+    }
+    t.end()
+  },
+)
+
+t.test('a front with one place serves every caller in turn', (t) => {
+  const places = new LongPlaces(1)
+  for (const who of [caller('o'), caller('p'), undefined]) {
+    t.ok(places.take(who))
+    t.notOk(places.take(caller('q')))
+    places.giveBack(who)
+  }
+  t.end()
+})
+
+const begins: FakeAnswer = streams([{ data: 'first' }], { ending: 'silent' })
+
+for (const [when, answer, read] of [
+  ['before the answer', silentChat, 0],
+  ['while the provider is silent in its answer', begins, 1],
+] as const) {
+  t.test(`a caller who leaves ${when} closes the connection of the provider in the same turn`, async (t) => {
+    const { provider, exchange, egress } = await openLongCalls(t, {}, answer)
+    const leaving = new AbortController()
+    const outcome = exchange({ signal: leaving.signal, signalEnds: 'response' })
+    const call = await provider.arrived(0)
+    const body = read === 0 ? null : must(await outcome).body
+    t.equal(await textIn(body?.next()), read === 0 ? null : 'data: first\n\n')
+    const waiting = body?.next() ?? outcome
+    leaving.abort()
+    t.equal(egress.load.calls, 0, 'undici is done with it before the turn is')
+    t.match(await waiting, { ok: false, failure: { name: 'client_gone' } })
+    await call.closed
+    t.equal(provider.connections.total, 1)
+  })
+}
+
+t.test('a caller who leaves drops what waited for it, and before it was sent nothing is', async (t) => {
+  const { provider, exchange } = await openLongCalls(t, {}, begins)
+  const leaving = new AbortController()
+  const { body } = must(await exchange({ signal: leaving.signal, signalEnds: 'response' }))
+  leaving.abort()
+  t.match(await body.next(), { ok: false, failure: { name: 'client_gone' } })
+  const gone = new AbortController()
+  gone.abort()
+  t.match(await exchange({ signal: gone.signal }), { ok: false, failure: { name: 'client_gone' } })
+  const late = new AbortController()
+  let isSent = false
+  const never = exchange({ signal: late.signal, sent: (is) => void (isSent = is) })
+  late.abort()
+  t.match(await never, { ok: false, failure: { name: 'client_gone' } })
+  t.notOk(isSent)
+  t.equal(provider.calls.length, 1)
+})
+
+t.test('without a word about the response the signal ends its head alone', async (t) => {
+  const { exchange } = await openLongCalls(t)
+  const leaving = new AbortController()
+  const outcome = await exchange({ signal: leaving.signal })
+  leaving.abort()
+  t.match(await textOf(outcome), /\[DONE\]/)
+})
+
+t.test(
+  'a provider is read no faster than its reader asks, at the bound that the request names',
+  async (t) => {
+    const { exchange, rest } = await openLongCalls(t, {}, endless)
+    let written = 0
+    async function endless(...[call, reply]: Parameters<FakeAnswer>): Promise<void> {
+      await reply.head(200, {})
+      while (!call.isClosed) {
+        await reply.write(LARGE.subarray(0, 16_384))
+        written += 16_384
+      }
+    }
+    const { body } = must(await exchange({ aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX }))
+    await until(() => written > UPSTREAM_EVENTS_BYTES_MAX)
+    const before = await still(() => written)
+    for (let read = 0; read < 2 * before;) read += must(await body.next())?.length ?? 0
+    t.ok(written > before)
+    body.close()
+    await rest()
+  },
+)
+
+t.test('a request that may have begun at the provider is not sent again', async (t) => {
+  const rig = await openLongCalls(t)
+  await textOf(await rig.exchange())
+  await turn()
+  rig.provider.script((_call, reply) => reply.rst())
+  t.equal(await textOf(await rig.exchange()), 'upstream_failed')
+  await textOf(await rig.exchange())
+  await turn()
+  rig.provider.script((_call, reply) => reply.fin())
+  t.equal(await textOf(await rig.exchange()), 'upstream_failed')
+  t.equal(rig.provider.calls.length, 4)
+})
+
+t.test('a connection that was closed while it was idle costs no call', async (t) => {
+  const rig = await openLongCalls(t)
+  for (let nth = 0; nth < 5; nth++) {
+    t.match(await textOf(await rig.exchange()), /\[DONE\]/)
+    rig.provider.closeIdle()
+    await until(() => rig.provider.connections.open === 0)
+  }
+  t.equal(rig.provider.calls.length, 5)
+})
+
+t.test('under a mix of ends and leaving callers every place comes back', async (t) => {
+  const rig = await openLongCalls(t, { longCallsMax: 40 })
+  await Promise.all(Array.from({ length: 40 }, (_, nth) => mixed(t, rig, nth)))
+  await rig.rest()
+  const again = await Promise.all(Array.from({ length: 40 }, () => rig.exchange()))
+  t.ok(again.every(({ ok }) => ok))
+  for (const outcome of again) await textOf(outcome)
+})
+
+async function mixed(t: Test, { provider, exchange }: LongCallRig, nth: number): Promise<void> {
+  const ending = (['whole', 'fin', 'rst', 'silent'] as const)[nth % 4] ?? 'whole'
+  provider.script(answersChat({}, { ending, cutAt: nth * 13 }))
+  const leaving = new AbortController()
+  const outcome = await exchange({ signal: leaving.signal, signalEnds: 'response', stallMs: 20 + nth })
+  if (nth % 3 === 0) leaving.abort()
+  t.type(await textOf(outcome), 'string')
+}
+
+/** Null where nothing is read. */
+async function textIn(piece: Promise<unknown> | undefined): Promise<string | null> {
+  const read = (await piece) as { readonly value: Uint8Array } | undefined
+  return read === undefined ? null : Buffer.from(read.value).toString()
+}

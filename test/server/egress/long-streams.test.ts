@@ -1,0 +1,250 @@
+/** The bytes of long calls: how they are read, and what providers do to them. D12, D17. */
+import { createServer, type AddressInfo } from 'node:net'
+import t from 'tap'
+import { UPSTREAM_HEADERS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import { ok } from '../../../src/schemas/failures.ts'
+import { StreamAttempt, type StreamHome } from '../../../src/server/egress/stream.ts'
+import type { EgressExchange } from '../../../src/server/ports/egress/egress.ts'
+import { chatRequest, openLongCalls } from '../../support/egress/long-call-rig.ts'
+import { textOf } from '../../support/egress/vetted-stand.ts'
+import { answersChat, chatEvents } from '../../support/inference/fake-chat.ts'
+import type { FakeAnswer } from '../../support/inference/fake-provider.ts'
+import { bodyOf, Steps, streams } from '../../support/inference/fake-stream.ts'
+import { must, present } from '../../support/must.ts'
+import { pause, until } from '../../support/wait.ts'
+
+const STALL_MS = 40
+
+const HOME: StreamHome = {
+  isStale: () => false,
+  unqueued: () => undefined,
+  isOfSocket: () => false,
+  repeatStream: () => undefined,
+  streamEnded: () => undefined,
+}
+
+/** A stream whose head has come, without a socket; the test is its parser. */
+function begun(): { readonly attempt: StreamAttempt; readonly cuts: readonly unknown[] } {
+  const cuts: unknown[] = []
+  const attempt = new StreamAttempt(chatRequest({ stallMs: STALL_MS }), HOME, () => undefined)
+  attempt.onConnect((cause) => void cuts.push(cause))
+  attempt.onResponseStarted()
+  attempt.onHeaders(200, [], () => undefined)
+  return { attempt, cuts }
+}
+
+/** Lets everything run that the turn of the loop holds, and nothing of the next one. */
+async function restOfTurn(): Promise<void> {
+  for (let nth = 0; nth < 10; nth++) await Promise.resolve()
+}
+
+t.test('what one read of the socket brings is one piece, in the turn in which it came', async (t) => {
+  const { attempt } = begun()
+  let isNextTurn = false
+  setImmediate(() => (isNextTurn = true))
+  const waiting = attempt.next()
+  for (const chunk of ['data: a', '\n\n', 'data: b\n\n']) attempt.onData(Buffer.from(chunk))
+  t.same(await waiting, ok(Buffer.from('data: a\n\ndata: b\n\n')))
+  t.notOk(isNextTurn)
+  attempt.onData(Buffer.from('c'))
+  await restOfTurn()
+  attempt.onData(Buffer.from('d'))
+  attempt.onData(Buffer.from('e'))
+  attempt.onComplete()
+  const rest = [await attempt.next(), await attempt.next(), await attempt.next()]
+  t.same(rest, [ok(Buffer.from('c')), ok(Buffer.from('de')), ok(null)])
+  t.notOk(isNextTurn)
+})
+
+t.test('bytes that come in one read with the end, or with a break, are read before it', async (t) => {
+  const { attempt: whole } = begun()
+  const waiting = whole.next()
+  whole.onData(Buffer.from('a'))
+  whole.onComplete()
+  t.same([await waiting, await whole.next()], [ok(Buffer.from('a')), ok(null)])
+  const { attempt: broken } = begun()
+  const last = broken.next()
+  broken.onData(Buffer.from('a'))
+  broken.onError(new Error('reset'))
+  t.same(await last, ok(Buffer.from('a')))
+  t.match(await broken.next(), { ok: false, failure: { name: 'upstream_failed' } })
+})
+
+t.test('a stall counts while the reader waits, and at no other time', async (t) => {
+  const { attempt, cuts } = begun()
+  for (const isThere of [false, true]) {
+    if (isThere) attempt.onData(Buffer.from('a'))
+    // The caller does not read: the clock of the stall runs out and ends nothing.
+    await pause(2 * STALL_MS)
+    const waiting = attempt.next()
+    if (!isThere) attempt.onData(Buffer.from('a'))
+    t.same(await waiting, ok(Buffer.from('a')))
+  }
+  t.equal(cuts.length, 0)
+  // The timer alone keeps no process alive.
+  const alive = setInterval(() => undefined, STALL_MS)
+  t.teardown(() => clearInterval(alive))
+  const since = performance.now()
+  t.match(await attempt.next(), { ok: false, failure: { name: 'upstream_slow' } })
+  t.ok(performance.now() - since >= STALL_MS - 1, 'the clock begins with the wait')
+  t.equal(cuts.length, 1, 'and the connection is cut')
+})
+
+t.test(
+  'over a socket too, chunks of one write are one piece, and each event comes before the next leaves',
+  async (t) => {
+    const rig = await openLongCalls(t)
+    const steps = new Steps()
+    rig.provider.script(answersChat({ words: ['a', 'b', 'c'] }, { steps }))
+    const { body } = must(await rig.exchange())
+    const expected = chatEvents(present(rig.provider.calls[0]), { words: ['a', 'b', 'c'] })
+    for (const { data } of expected) {
+      const waiting = body.next()
+      steps.allow()
+      t.equal(textIn(must(await waiting)), `data: ${data}\n\n`)
+    }
+    steps.allow()
+    t.equal(must(await body.next()), null)
+    rig.provider.script(async (_call, reply) => {
+      await reply.head(200, {})
+      await steps.next()
+      await reply.raw('2\r\na\n\r\n3\r\nb\n\n\r\n1\r\nc\r\n')
+      await reply.end()
+    })
+    const second = must(await rig.exchange())
+    steps.allow()
+    t.equal(textIn(must(await second.body.next())), 'a\nb\n\nc')
+  },
+)
+
+t.test('every cut of a body is a break, and what came before it is read', async (t) => {
+  const rig = await openLongCalls(t)
+  const steps = new Steps()
+  const events = [{ data: 'one' }, { data: 'two' }]
+  const all = bodyOf(events).length
+  for (const ending of ['fin', 'rst'] as const)
+    for (let cutAt = 0; cutAt <= all; cutAt += 3) {
+      rig.provider.script(streams(events, { cutAt, ending, steps, isMerged: true }))
+      const { body } = must(await rig.exchange())
+      if (cutAt > 0) {
+        steps.allow()
+        t.equal(must(await body.next())?.length, cutAt)
+      }
+      steps.allow()
+      t.match(await body.next(), { ok: false, failure: { name: 'upstream_failed' } })
+    }
+  await rig.rest()
+})
+
+const HEAD = 'HTTP/1.1 200 OK\r\n'
+const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n`
+
+/** Writes these bytes, and ends the connection unless it stays. */
+function says(text: string, stays = false): FakeAnswer {
+  return async (call, reply) => {
+    await reply.raw(text)
+    if (stays) return call.closed
+    reply.fin()
+  }
+}
+
+for (const [what, text, is] of [
+  ['that ends inside a chunk', `${CHUNKED}\r\n5\r\nab`, 'upstream_failed'],
+  ['that ends between two chunks', `${CHUNKED}\r\n2\r\nab\r\n`, 'upstream_failed'],
+  ['with a chunk of no size', `${CHUNKED}\r\n2\r\nab\r\nzz\r\n`, 'upstream_failed'],
+  ['with a chunk of endless size', `${CHUNKED}\r\nfffffffffffffffffff\r\nab`, 'upstream_failed'],
+  ['with a chunk that is longer than it says', `${CHUNKED}\r\n1\r\nabc\r\n0\r\n\r\n`, 'upstream_failed'],
+  ['that is shorter than it says', `${HEAD}content-length: 9\r\n\r\nab`, 'upstream_failed'],
+  ['with two framings', `${CHUNKED}content-length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n`, 'upstream_failed'],
+  ['that is no HTTP', 'data: a\n\n', 'upstream_failed'],
+  ['that ends before its head', `${HEAD}x: y\r\n`, 'upstream_failed'],
+  [
+    'that says to go on',
+    `HTTP/1.1 100 Continue\r\n\r\n${HEAD}content-length: 2\r\n\r\nab`,
+    'upstream_failed',
+  ],
+  ['with hints', `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${HEAD}content-length: 2\r\n\r\nab`, 'ab'],
+  ['with trailers', `${CHUNKED}\r\n2\r\nab\r\n0\r\nx-end: 1\r\n\r\n`, 'ab'],
+  ['that ends with its connection', `${HEAD}connection: close\r\n\r\nab`, 'ab'],
+] as const) {
+  t.test(`a response ${what} is read as ${is}, and no place stays taken`, async (t) => {
+    const rig = await openLongCalls(t)
+    rig.provider.script(says(text))
+    t.equal(await textOf(await rig.exchange()), is)
+    await rig.rest()
+    t.match(await textOf(await rig.exchange()), /\[DONE\]/, 'and the next call is whole')
+  })
+}
+
+t.test('what follows a response that is longer than it says is read by no later call', async (t) => {
+  const rig = await openLongCalls(t)
+  const more = `${HEAD}content-length: 6\r\n\r\nforged`
+  rig.provider.script(says(`${HEAD}content-length: 2\r\n\r\nab${more}`, true))
+  t.equal(await textOf(await rig.exchange()), 'ab')
+  t.match(await textOf(await rig.exchange()), /\[DONE\]/)
+  t.equal(rig.provider.calls[1]?.connection, 1)
+})
+
+t.test('headers may have 32 KiB, and no more', async (t) => {
+  const rig = await openLongCalls(t)
+  const fits = 'y'.repeat(UPSTREAM_HEADERS_BYTES_MAX - 200)
+  rig.provider.script(answersChat({}, { headers: { 'x-long': fits } }))
+  const outcome = await rig.exchange()
+  t.equal(must<EgressExchange>(outcome).header('x-long'), fits)
+  await textOf(outcome)
+  for (const value of ['y'.repeat(UPSTREAM_HEADERS_BYTES_MAX), 'y'.repeat(10 * UPSTREAM_HEADERS_BYTES_MAX)]) {
+    rig.provider.script(answersChat({}, { headers: { 'x-long': value } }))
+    t.equal(await textOf(await rig.exchange()), 'upstream_failed')
+  }
+  rig.provider.script(answersChat({}, { trailers: `x-long: ${'y'.repeat(UPSTREAM_HEADERS_BYTES_MAX)}\r\n` }))
+  t.equal(await textOf(await rig.exchange()), 'upstream_failed')
+  await rig.rest()
+})
+
+t.test('a provider that stalls before its head or within it is slow, and its connection ends', async (t) => {
+  const rig = await openLongCalls(t)
+  for (const text of ['', HEAD, `${CHUNKED}\r\n2\r\na`]) {
+    rig.provider.script(says(text, true))
+    const soon = performance.now() + 100
+    t.equal(await textOf(await rig.exchange({ beginsBy: () => soon, stallMs: 30 })), 'upstream_slow')
+  }
+  await rig.rest()
+  await until(() => rig.provider.connections.open === 0)
+})
+
+t.test(
+  'a provider that breaks or answers while a large body is on its way ends the call and nothing else',
+  async (t) => {
+    const rig = await openLongCalls(t)
+    const piece = Buffer.alloc(1024 * 1024, 'x')
+    const body = Array.from({ length: 20 }, () => piece)
+    for (const [text, is] of [
+      ['', 'upstream_failed'],
+      ['HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\n\r\nearly', 'early'],
+    ] as const) {
+      const early = createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.once('data', () => (text === '' ? socket.resetAndDestroy() : socket.write(text)))
+        t.teardown(() => socket.destroy())
+      })
+      await new Promise<void>((listening) => early.listen(0, '127.0.0.1', listening))
+      t.teardown(() => early.close())
+      const { port } = early.address() as AddressInfo
+      const origin = rig.egress.trusted(`http://127.0.0.1:${port}`)
+      t.equal(await textOf(await origin.exchange(chatRequest({ body }))), is)
+    }
+    await rig.rest()
+  },
+)
+
+t.test('what cannot be written into a request is header_invalid, and nothing is sent', async (t) => {
+  const rig = await openLongCalls(t)
+  for (const more of [{ path: 'http://127.0.0.2/x' }, { path: '/a b' }, { headers: ['x', 'a\r\nb: c'] }])
+    t.equal(await textOf(await rig.exchange(more)), 'header_invalid')
+  await rig.rest()
+  t.equal(rig.provider.calls.length, 0)
+})
+
+function textIn(piece: Uint8Array | null): string {
+  return Buffer.from(piece ?? []).toString()
+}
