@@ -28,7 +28,7 @@ const SPACE = 0x20
 const DATA = Buffer.from('data')
 const EVENT = Buffer.from('event')
 const BOM = [0xef, 0xbb, 0xbf] as const
-/** Bytes of an event's name that is kept: the longest of any protocol has half of them. */
+/** Bytes of an event's name that is kept: the longest of any protocol has half of them. A longer name is none. */
 const NAME_BYTES_MAX = 128
 /** Not looked for yet. */
 const UNKNOWN = -2
@@ -122,10 +122,15 @@ export class SseReader {
     if (this.#isSkipping) return
     this.#line.add(bytes, start, bytes.length)
     const line = this.#line.peek()
-    if (!mayBegin(line, DATA) && !mayBegin(line, EVENT)) {
-      this.#line.clear()
-      this.#isSkipping = true
-    } else if (line.length - DATA.length - 2 + this.#dataBytes() > this.#eventBytesMax) this.#fail()
+    if (mayBegin(line, DATA)) {
+      if (line.length - DATA.length - 2 + this.#dataBytes() > this.#eventBytesMax) this.#fail()
+      return
+    }
+    const isNamed = mayBegin(line, EVENT)
+    if (isNamed && line.length - EVENT.length - 2 <= NAME_BYTES_MAX) return
+    if (isNamed) this.#name = ''
+    this.#line.clear()
+    this.#isSkipping = true
   }
 
   /** The line that ends at `end`, and whose last part begins at `start`. */

@@ -29,8 +29,10 @@ const REASONING = 8
 const REASONING_CONTENT = 16
 const DETAILS = 32
 const REFUSAL = 64
+/** The first of `NO_NULL`; the others have the bits behind it. */
+const FIRST_NO_NULL = 128
 
-/** Members whose null clients that validate refuse, beside those that are read. */
+/** Members whose null clients that validate refuse, beside those that are read; the name is no output. */
 const NO_NULL = ['name', 'audio', 'images']
 
 /** `delta` of an event's choice, or `message` of an answer's. */
@@ -112,10 +114,8 @@ export class DeltaMembers implements Members {
     const { json } = this.#walk
     if (!this.#isFirst(ROLE)) return ODD
     const end = json.value(at, depth)
-    if (end === at + 11 && isAt(json.bytes, at, '"assistant"')) {
-      this.hasRole = true
-      return end
-    }
+    this.hasRole = end > 0 && isAssistant(json.bytes, at, end)
+    if (this.hasRole) return end
     return this.#form === 'answer' ? this.#walk.replace(at, end, '"assistant"') : this.#walk.cut(end)
   }
 
@@ -156,17 +156,30 @@ export class DeltaMembers implements Members {
   #media(key: number, length: number, at: number, depth: number): number {
     const { json } = this.#walk
     const end = json.value(at, depth)
-    const name = NO_NULL.find((one) => one.length === length && isAt(json.bytes, key, one))
-    if (name === undefined) return end
+    const nth = NO_NULL.findIndex((name) => name.length === length && isAt(json.bytes, key, name))
+    if (nth === -1) return end
+    if (!this.#isFirst(FIRST_NO_NULL << nth)) return ODD
     if (json.bytes[at] === LOWER_N) return this.#walk.cut(end)
-    if (name !== 'name' && end > at + 2) this.#output.isThere = true
+    if (nth > 0 && end > at + 2) this.#output.isThere = true
     return end
   }
+}
+
+const ASSISTANT = 'assistant'
+/** Bytes of a letter that is written as an escape. */
+const ESCAPE_BYTES = 6
+
+function isAssistant(bytes: Buffer, at: number, end: number): boolean {
+  if (bytes[at] !== QUOTE) return false
+  if (end - at === ASSISTANT.length + 2) return isAt(bytes, at + 1, ASSISTANT)
+  const mayBe = end - at <= ASSISTANT.length * ESCAPE_BYTES + 2
+  return mayBe && JSON.parse(bytes.toString('utf8', at, end)) === ASSISTANT
 }
 
 const TOOL_INDEX = 1
 const TOOL_TYPE = 2
 const TOOL_FUNCTION = 4
+const TOOL_ID = 8
 
 /** An item of `tool_calls`. */
 class ToolMembers implements Members {
@@ -197,7 +210,7 @@ class ToolMembers implements Members {
       return this.#walk.cut(json.value(at, depth))
     }
     const end = json.value(at, depth)
-    if (length === 2 && isAt(bytes, key, 'id')) return bytes[at] === QUOTE ? end : this.#walk.cut(end)
+    if (length === 2 && isAt(bytes, key, 'id')) return this.#id(at, end)
     if (length === 4 && isAt(bytes, key, 'type')) return this.#type(at, end)
     if (length === 5 && isAt(bytes, key, 'index')) return this.#index(at, end)
     return end
@@ -210,6 +223,12 @@ class ToolMembers implements Members {
 
   other(): number {
     return ODD
+  }
+
+  #id(at: number, end: number): number {
+    if ((this.#seen & TOOL_ID) !== 0) return ODD
+    this.#seen |= TOOL_ID
+    return this.#walk.json.bytes[at] === QUOTE ? end : this.#walk.cut(end)
   }
 
   #type(at: number, end: number): number {
@@ -232,6 +251,7 @@ class FunctionMembers implements Members {
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #output: Output
+  #hasName = false
   #hasArguments = false
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
@@ -241,6 +261,7 @@ class FunctionMembers implements Members {
   }
 
   begin(): void {
+    this.#hasName = false
     this.#hasArguments = false
   }
 
@@ -249,7 +270,11 @@ class FunctionMembers implements Members {
     const before = json.textBytes
     const end = json.value(at, depth)
     const isNull = json.bytes[at] === LOWER_N
-    if (length === 4 && isNull && isAt(json.bytes, key, 'name')) return this.#walk.cut(end)
+    if (length === 4 && isAt(json.bytes, key, 'name')) {
+      if (this.#hasName) return ODD
+      this.#hasName = true
+      return isNull ? this.#walk.cut(end) : end
+    }
     if (length !== 9 || !isAt(json.bytes, key, 'arguments')) return end
     if (this.#hasArguments) return ODD
     this.#hasArguments = true
