@@ -45,9 +45,16 @@ export function expectedOf(event: object): Members | null {
 function choiceOf({ usage: _, ...choice }: Members, nth: number): Members {
   const reason = choice['finish_reason']
   const finish = typeof reason === 'string' && reason !== '' ? reason : null
-  const native = finish !== null && !('native_finish_reason' in choice) ? { native_finish_reason: finish } : null
+  const native =
+    finish !== null && !('native_finish_reason' in choice) ? { native_finish_reason: finish } : null
   const index = isCount(choice['index']) ? choice['index'] : nth
-  return { ...choice, ...native, index, finish_reason: finish, delta: deltaOf({ ...(choice['delta'] as Members) }) }
+  return {
+    ...choice,
+    ...native,
+    index,
+    finish_reason: finish,
+    delta: deltaOf({ ...(choice['delta'] as Members) }),
+  }
 }
 
 function deltaOf(delta: Members): Members {
@@ -83,7 +90,17 @@ function isCount(value: unknown): boolean {
 const ABSENT = Symbol('absent')
 const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
 
-const TEXTS = ['', ' there', 'é€😀', 'a "b" \\ c\n', '\u0000\ud83d', '"usage":null', 'data: [DONE]', '1e400', '}]}']
+const TEXTS = [
+  '',
+  ' there',
+  'é€😀',
+  'a "b" \\ c\n',
+  '\u0000\ud83d',
+  '"usage":null',
+  'data: [DONE]',
+  '1e400',
+  '}]}',
+]
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
 function members(random: Random, pools: Readonly<Record<string, readonly unknown[]>>): Members {
@@ -108,7 +125,11 @@ export function randomEvent(random: Random): object {
       index: [0, 1, ABSENT, null, 'x'],
       id: ['call_1', ABSENT, null],
       type: ['function', ABSENT, null, '', 'custom'],
-      function: [ABSENT, null, () => members(random, { name: ['f', null, ABSENT], arguments: [text, null, ABSENT] })],
+      function: [
+        ABSENT,
+        null,
+        () => members(random, { name: ['f', null, ABSENT], arguments: [text, null, ABSENT] }),
+      ],
     })
   const delta = (): unknown =>
     members(random, {
@@ -159,7 +180,8 @@ export function written(value: unknown, random: Random, lineSpace = ' '): string
       : JSON.stringify(text)
   const write = (one: unknown): string => {
     if (typeof one === 'string') return string(one, 0.05)
-    if (Array.isArray(one)) return `[${space()}${one.map((item) => write(item) + space()).join(`,${space()}`)}]`
+    if (Array.isArray(one))
+      return `[${space()}${one.map((item) => write(item) + space()).join(`,${space()}`)}]`
     if (typeof one !== 'object' || one === null) return JSON.stringify(one)
     const pairs = Object.entries(one).map(
       ([name, of]) => `${string(name, 0.01)}${space()}:${space()}${write(of)}${space()}`,

@@ -17,22 +17,87 @@ function isParsed(text: string): boolean {
 t.test('the walk takes what JSON.parse takes', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
-  const pieces = ['{', '}', '[', ']', ',', ':', '"', '"a"', '"a":', '1', '-', '0', '.', 'e', 'E+', 'true', 'null']
-  const more = [' ', '\n', '\t', '\u00a0', '\\', '\\"', '\\u00e9', '\\ud83d', '\\x', 'é', '\u0001', 'false', '[]', '{}']
+  const pieces = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '"a"',
+    '"a":',
+    '1',
+    '-',
+    '0',
+    '.',
+    'e',
+    'E+',
+    'true',
+    'null',
+  ]
+  const more = [
+    ' ',
+    '\n',
+    '\t',
+    '\u00a0',
+    '\\',
+    '\\"',
+    '\\u00e9',
+    '\\ud83d',
+    '\\x',
+    'é',
+    '\u0001',
+    'false',
+    '[]',
+    '{}',
+  ]
   const all = [...pieces, ...more]
   for (let nth = 0; nth < 100_000; nth++) {
     const length = 1 + Math.floor(random() * 8)
     const text = Array.from({ length }, () => all[Math.floor(random() * all.length)] ?? '').join('')
     if (isWhole(text) !== isParsed(text)) t.fail(`seed ${seed}, text ${nth}: ${JSON.stringify(text)}`)
   }
-  for (const text of ['', '01', '-', '1.', '.5', '1e', '1e+', '-0', '1e400', '"\\u12g4"', '"', '{"a":1,}', '[1,]', 'nul'])
+  for (const text of [
+    '',
+    '01',
+    '-',
+    '1.',
+    '.5',
+    '1e',
+    '1e+',
+    '-0',
+    '1e400',
+    '"\\u12g4"',
+    '"',
+    '{"a":1,}',
+    '[1,]',
+    'nul',
+  ])
     t.equal(isWhole(text), isParsed(text), text)
 })
 
 t.test('decoded bytes of strings are counted', async (t) => {
-  for (const text of ['', 'plain', 'é€😀', '\n\t"\\/', '\u0001', '\ud83d', '\ude00\ud83d', 'a\u0000b\u07ff\u0800']) {
-    const escaped = [...text].map((one) => [...Buffer.from(one, 'utf16le').swap16().toString('hex').matchAll(/.{4}/g)])
-    for (const json of [JSON.stringify(text), `"${escaped.flat().map(([unit]) => `\\u${unit}`).join('')}"`]) {
+  for (const text of [
+    '',
+    'plain',
+    'é€😀',
+    '\n\t"\\/',
+    '\u0001',
+    '\ud83d',
+    '\ude00\ud83d',
+    'a\u0000b\u07ff\u0800',
+  ]) {
+    const escaped = [...text].map((one) => [
+      ...Buffer.from(one, 'utf16le').swap16().toString('hex').matchAll(/.{4}/g),
+    ])
+    for (const json of [
+      JSON.stringify(text),
+      `"${escaped
+        .flat()
+        .map(([unit]) => `\\u${unit}`)
+        .join('')}"`,
+    ]) {
       const reader = new JsonReader(Buffer.from(json))
       t.equal(reader.string(0), Buffer.byteLength(json))
       t.equal(reader.textBytes, Buffer.byteLength(text), json)

@@ -29,7 +29,17 @@ function summary(pieces: readonly Uint8Array[]): object {
     return dataOf(read.events)
   })
   const { hasOutput, isDone, usage, outputBytes, finishReason, upstreamId } = stream
-  return { events, failure, end: stream.end(), hasOutput, isDone, usage, outputBytes, finishReason, upstreamId }
+  return {
+    events,
+    failure,
+    end: stream.end(),
+    hasOutput,
+    isDone,
+    usage,
+    outputBytes,
+    finishReason,
+    upstreamId,
+  }
 }
 
 const head = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 17, model: 'm-1' }
@@ -118,8 +128,7 @@ t.test('random events become what a parser makes of them', async (t) => {
       const event = random() < 0.5 ? one : randomEvent(random)
       const text = written(event, random)
       const problem = compare(text, stream, begun)
-      if (problem !== null)
-        throw new Error(`seed ${seed}, stream ${nth}, event ${at}: ${problem}: ${text}`)
+      if (problem !== null) throw new Error(`seed ${seed}, stream ${nth}, event ${at}: ${problem}: ${text}`)
     }
   }
   t.pass(`seed ${seed}`)
@@ -139,7 +148,8 @@ function mutated(bytes: Buffer, random: Random): Buffer {
     }
     case 3: {
       const made = Buffer.from(bytes)
-      for (let count = 0; count < 4; count++) made[place()] = '{}[]",:\\n0 \n'.charCodeAt(Math.floor(random() * 12))
+      for (let count = 0; count < 4; count++)
+        made[place()] = '{}[]",:\\n0 \n'.charCodeAt(Math.floor(random() * 12))
       return made
     }
     default:
@@ -161,7 +171,9 @@ t.test('mutated streams never throw, give whole events, and are whole by a finis
     const bytes = mutated(streamOf(events), random)
     const stream = streamed()
     const cut = Math.floor(random() * bytes.length)
-    const given = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((part) => dataOf(stream.read(part).events))
+    const given = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((part) =>
+      dataOf(stream.read(part).events),
+    )
     const ended = new Map<number, boolean>()
     for (const data of given) {
       const { choices } = JSON.parse(data) as { choices: { index: number; finish_reason: string | null }[] }

@@ -51,13 +51,28 @@ for (const [lineEnd, called] of [
 t.test('random streams in random pieces give what the standard says', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
-  const parts = ['\n', '\n', '\r', '\r\n', 'data', 'data:', 'event: ', ': ', ' ', 'x', 'é', BOM, 'id: 1', 'da']
+  const parts = [
+    '\n',
+    '\n',
+    '\r',
+    '\r\n',
+    'data',
+    'data:',
+    'event: ',
+    ': ',
+    ' ',
+    'x',
+    'é',
+    BOM,
+    'id: 1',
+    'da',
+  ]
   for (let nth = 0; nth < 20_000; nth++) {
     const count = Math.floor(random() * 24)
     const text = Array.from({ length: count }, () => parts[Math.floor(random() * parts.length)] ?? '')
     const bytes = Buffer.from(text.join(''))
     const pieces: Buffer[] = []
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const end = at + 1 + Math.floor(random() * 8)
       pieces.push(bytes.subarray(at, end))
       at = end
