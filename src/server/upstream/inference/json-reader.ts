@@ -44,6 +44,8 @@ export class JsonReader {
   bytes: Buffer
   /** Bytes in UTF-8 that the strings read so far have when they are decoded. */
   textBytes = 0
+  /** Values that were walked over, names not among them. */
+  values = 0
 
   constructor(bytes: Buffer) {
     this.bytes = bytes
@@ -58,6 +60,7 @@ export class JsonReader {
   /** @param depth of this value: 1 is the outermost */
   value(at: number, depth: number): number {
     const byte = this.bytes[at]
+    this.values++
     if (byte === QUOTE) return this.string(at)
     if (byte === OPEN_OBJECT) return this.#object(at, depth)
     if (byte === OPEN_LIST) return this.#list(at, depth)
@@ -161,7 +164,7 @@ export function isAt(bytes: Buffer, at: number, ascii: string): boolean {
  * 999,999,999,999
  */
 export function countAt(bytes: Buffer, start: number, end: number): number {
-  if (end - start > 12 || end === start) return WRONG
+  if (end <= start || end - start > 12) return WRONG
   let count = 0
   for (let at = start; at < end; at++) {
     const byte = bytes[at] ?? 0

@@ -28,15 +28,15 @@ const SPACE = 0x20
 const DATA = Buffer.from('data')
 const EVENT = Buffer.from('event')
 const BOM = [0xef, 0xbb, 0xbf] as const
-/** Bytes of an event's name that is kept: the longest of any protocol has half of them. A longer name is none. */
+/** Bytes of an event's name; an event with a longer name has no name here. No protocol has half as many. */
 const NAME_BYTES_MAX = 128
 /** Not looked for yet. */
 const UNKNOWN = -2
 
 /**
- * Reads server-sent events as the WHATWG standard has it (HTML §9.2.6): lines end with LF, CR or CRLF; a byte
- * order mark at the start, comments, `id`, `retry` and unknown fields are skipped; an event without its empty
- * line is none. Bytes of skipped lines are not kept, however long the lines are. D12, D13.
+ * Reads server-sent events as the WHATWG standard for HTML says: lines end with LF, CR or CRLF; a byte order
+ * mark at the start, comments, `id`, `retry` and unknown fields are skipped; the end of the stream does not
+ * complete an event. Bytes of skipped lines are not kept, however long the lines are. D12, D13.
  */
 export class SseReader {
   readonly #eventBytesMax: number
@@ -67,16 +67,17 @@ export class SseReader {
   /** @param bytes the next of the body; events have slices of them */
   read(bytes: Uint8Array): SseRead {
     if (this.#failure !== null) return { events: [], failure: this.#failure }
-    this.#events = []
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    const start = this.#begin(buffer)
-    this.#lines(buffer, start)
+    this.#lines(buffer, this.#begin(buffer))
     if (this.#isSliceBorrowed && this.#slice !== null) {
       // The memory of the read belongs to the caller, and is larger than this part of it.
       this.#slice = Buffer.from(this.#slice)
       this.#isSliceBorrowed = false
     }
-    return { events: this.#events, failure: this.#failure }
+    const events = this.#events
+    // A stream that waits for its next event must not hold the memory of the last read.
+    this.#events = []
+    return { events, failure: this.#failure }
   }
 
   /** @returns the place of the first byte that belongs to a line */
@@ -84,7 +85,7 @@ export class SseReader {
     let at = 0
     while (this.#bom !== null && at < bytes.length) {
       if (bytes[at] !== BOM[this.#bom]) {
-        // The begin of a mark that is none begins a field that is unknown.
+        // Bytes that only begin like the mark are the name of an unknown field.
         if (this.#bom > 0) this.#isSkipping = true
         this.#bom = null
         break

@@ -1,4 +1,7 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
@@ -48,10 +51,7 @@ t.test('nulls are taken out wherever they stand, and missing members are added',
     given('', '"usage":null,"system_fingerprint":null,"error":null,"service_tier":null,'),
     end('', '"service_tier":null,'),
   )
-  t.equal(
-    given(',"tool_calls":null,"audio":null , "content":null'),
-    end(' , "content":null'),
-  )
+  t.equal(given(',"tool_calls":null,"audio":null , "content":null'), end(' , "content":null'))
   t.equal(
     given(
       ',"tool_calls":[{"id":null,"type":null,"function":{"name":null,"arguments":null}},{"function":null,"index":5}]',
@@ -323,4 +323,36 @@ t.test('two streams that are read by turns do not mix', async (t) => {
   const [kept, later] = [one.read(large).events, two.read(large).events]
   t.not(kept?.buffer, later?.buffer)
   t.match(dataOf(kept)[0], /gen_01k0/)
+})
+
+t.test('an event of many small values is refused before they take memory', async (t) => {
+  const many = (item: string): string => `[${`${item},`.repeat(1_200_000)}${item}]`
+  for (const event of [
+    `{"choices":${many('{}')}}`,
+    `{"choices":[{"delta":{"tool_calls":${many('{}')}}}]}`,
+    `{"\\u0063hoices":[],"x":${many('[]')}}`,
+    `{"choices":[]${',"provider":0'.repeat(1_000_000)}${',"a":[]'.repeat(100_000)}`,
+  ]) {
+    const { failure } = streamed().read(streamOf([event]))
+    t.match(failure, { name: 'upstream_invalid' }, event.slice(0, 50))
+  }
+})
+
+t.test('a stream that waits holds nothing of its last read', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const streams: NativeChatStream[] = []
+  const before = process.memoryUsage().arrayBuffers
+  for (let nth = 0; nth < 128; nth++) {
+    const bytes = Buffer.alloc(MIB, ':')
+    const event = streamOf([BEGUN])
+    bytes[bytes.length - event.length - 1] = 0x0a
+    event.copy(bytes, bytes.length - event.length)
+    const stream = streamed()
+    t.equal(dataOf(stream.read(bytes).events).length, 1)
+    streams.push(stream)
+  }
+  gc()
+  const held = process.memoryUsage().arrayBuffers - before
+  t.ok(held < 32 * MIB, `${streams.length} streams hold ${held} bytes`)
 })

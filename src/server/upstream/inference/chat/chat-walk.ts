@@ -9,6 +9,7 @@ import type { SpliceSink } from './splices.ts'
 import { TopMembers, type NativeHead, type TopState } from './top-members.ts'
 
 const DATA = 'data: '
+const NO_BYTES = Buffer.alloc(0)
 /** Bytes of an event before its choices that are compared with the next event's. */
 const KNOWN_BYTES_MAX = 4 * 1_024
 
@@ -31,7 +32,7 @@ interface Known {
 export class ChatWalk {
   readonly output = new Output()
   /** What was walked over: the provider's bytes, or those bytes written anew. */
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Buffer = NO_BYTES
   readonly #form: ChatForm
   readonly #walk = new ObjectWalk()
   readonly #choices: ChoiceMembers
@@ -74,7 +75,7 @@ export class ChatWalk {
 
   /**
    * @param isOneLine the bytes have no line end in them
-   * @returns false: the bytes are no JSON object, or have what nobody can pass on
+   * @returns false: the bytes are no JSON object, or have values that cannot be passed on
    */
   run(bytes: Buffer, isOneLine: boolean): boolean {
     const end = isOneLine && isUtf8(bytes) ? this.#over(bytes) : ODD
@@ -102,6 +103,12 @@ export class ChatWalk {
     this.#walk.splices.apply(this.#start, this.#end - 1, out)
   }
 
+  /** Lets go of the bytes. What was counted stays. */
+  release(): void {
+    this.bytes = NO_BYTES
+    this.#walk.begin(NO_BYTES)
+  }
+
   #over(bytes: Buffer): number {
     this.bytes = bytes
     this.#walk.begin(bytes)
@@ -125,7 +132,7 @@ export class ChatWalk {
     return bytes[this.#start] === OPEN_OBJECT ? this.#walk.object(this.#top, this.#start, 0, 1) : ODD
   }
 
-  /** Keeps the begin of the event for the next ones. Figures before the choices differ in each. */
+  /** Keeps the begin of the event for the next ones; not with figures in it, which differ in each. */
   #know(): void {
     const { choicesAt, usage, state } = this.#top
     const { bytes } = this

@@ -1,3 +1,4 @@
+import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { countAt, isAt, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
 import { DeltaMembers, type ChatForm, type Output } from './delta-members.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
@@ -22,6 +23,7 @@ const FINISH_BYTES_MAX = 256
 
 /** An item of `choices`. */
 export class ChoiceMembers implements Members {
+  readonly itemsMax = CHOICES_MAX
   /** Choices of the bytes that are being read. */
   choices: ReadChoice[] = []
   /** Usage that stands in a choice. */

@@ -1,3 +1,4 @@
+import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
 
@@ -37,6 +38,7 @@ const NO_NULL = ['name', 'audio', 'images']
 
 /** `delta` of an event's choice, or `message` of an answer's. */
 export class DeltaMembers implements Members {
+  readonly itemsMax = 0
   /** The role of the assistant was there. */
   hasRole = false
   readonly #walk: ObjectWalk
@@ -183,6 +185,7 @@ const TOOL_ID = 8
 
 /** An item of `tool_calls`. */
 class ToolMembers implements Members {
+  readonly itemsMax = TOOLS_MAX
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #functions: FunctionMembers
@@ -248,6 +251,7 @@ class ToolMembers implements Members {
 
 /** `function` of a tool call. */
 class FunctionMembers implements Members {
+  readonly itemsMax = 0
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #output: Output
@@ -294,6 +298,7 @@ class FunctionMembers implements Members {
 
 /** Items of `content` and of `reasoning_details`, and of the lists within them. */
 class PartMembers implements Members {
+  readonly itemsMax = Infinity
   /** Bytes of their texts so far. */
   bytes = 0
   readonly #walk: ObjectWalk

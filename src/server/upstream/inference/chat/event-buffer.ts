@@ -5,10 +5,12 @@ const KEPT_BYTES = 64 * 1_024
 /** Bytes in UTF-8 of a UTF-16 unit, at most. */
 const UNIT_BYTES_MAX = 3
 
+const NO_BYTES = Buffer.alloc(0)
+
 /** Gathers the events of one read, and gives them in one piece. */
 export class EventBuffer implements SpliceSink {
   /** The bytes that `bytes` copies from. */
-  source: Buffer = Buffer.alloc(0)
+  source: Buffer = NO_BYTES
   #bytes: Buffer = Buffer.allocUnsafe(KEPT_BYTES)
   #length = 0
 
@@ -37,14 +39,15 @@ export class EventBuffer implements SpliceSink {
   }
 
   clear(): void {
+    this.source = NO_BYTES
     this.#length = 0
   }
 
   /** Everything so far, in memory of its own; null: nothing. */
   take(): Buffer | null {
-    if (this.#length === 0) return null
     const taken = this.#bytes.subarray(0, this.#length)
-    this.#length = 0
+    this.clear()
+    if (taken.length === 0) return null
     if (this.#bytes.length === KEPT_BYTES) return Buffer.from(taken)
     this.#bytes = Buffer.allocUnsafe(KEPT_BYTES)
     return taken

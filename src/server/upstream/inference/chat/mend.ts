@@ -1,3 +1,4 @@
+import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
 import { JsonReader } from '../json-reader.ts'
 import type { ChatForm } from './delta-members.ts'
 
@@ -5,12 +6,13 @@ import type { ChatForm } from './delta-members.ts'
  * Writes an event or an answer anew that the walk over its bytes did not decide: names with escapes, members
  * that come twice, bytes that are not UTF-8, several lines, nulls where lists and objects have to be. The
  * loop is held for as long as the value takes to be parsed: an event has 16 MiB at most.
- * @returns one line of JSON; null: it is no object, or no JSON
+ * @returns one line of JSON; null: it is no object, or no JSON, or has over JSON_VALUES_MAX values
  */
 export function mend(bytes: Buffer, form: ChatForm): Buffer | null {
   const text = bytes.toString('utf8')
-  // Deeper values would exceed the stack of the writer.
-  if (!new JsonReader(Buffer.from(text)).isWhole()) return null
+  const reader = new JsonReader(Buffer.from(text))
+  // Deeper values would exceed the stack of the writer, and more of them the heap.
+  if (!reader.isWhole() || reader.values > JSON_VALUES_MAX) return null
   const top = objectOf(JSON.parse(text))
   if (top === null) return null
   if (top['choices'] === null) delete top['choices']

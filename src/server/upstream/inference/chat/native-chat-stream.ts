@@ -33,7 +33,8 @@ const EVENTS = new EventBuffer()
 /**
  * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events pass as their bytes came
  * but for what D13 names; usage is taken out and remembered, and an event without choices is not passed on.
- * A choice begins with its role. An event that has to be parsed is parsed on the loop, 16 MiB at most.
+ * A choice begins with its role. An event that has to be parsed is parsed on the loop, also above 256 KiB:
+ * 16 MiB at most.
  */
 export class NativeChatStream {
   readonly #head: NativeHead
@@ -96,7 +97,9 @@ export class NativeChatStream {
       this.#failure = this.#take(event)
       if (this.#failure !== null || this.#isDone) break
     }
-    // What stands behind `[DONE]` fails nobody.
+    // A stream that waits for its next event must not hold the memory of the last read.
+    this.#walk.release()
+    // Bytes behind `[DONE]` cannot fail a stream.
     if (!this.#isDone) this.#failure ??= failure
     return { events: EVENTS.take(), failure: this.#failure }
   }
@@ -125,6 +128,7 @@ export class NativeChatStream {
     this.#remember(walk.usage)
     if (choices.length === 0) return null
     for (const choice of choices) this.#enter(choice)
+    // A call has asked for fewer.
     if (this.#choices.size > CHOICES_MAX) return INVALID
     walk.write(EVENTS)
     if (walk.output.isThere) this.#hasOutput = true

@@ -31,6 +31,8 @@ export interface Members {
   end(): string
   /** Reads an item of their list that is no object. */
   other(at: number, depth: number): number
+  /** Items of their list at most: each may have members to be replaced, which take memory. */
+  readonly itemsMax: number
 }
 
 /** Walks over objects whose members are read, and takes members out. */
@@ -43,6 +45,7 @@ export class ObjectWalk {
     this.json.bytes = bytes
     this.json.textBytes = 0
     this.splices.clear()
+    this.#isCut = false
   }
 
   /** The member that is being read is taken out. @param end of its value */
@@ -84,6 +87,7 @@ export class ObjectWalk {
     let at = endOfSpace(bytes, open + 1)
     if (bytes[at] === CLOSE_LIST) return at + 1
     for (let nth = 0; ; nth++) {
+      if (nth === members.itemsMax) return WRONG
       const end =
         bytes[at] === OPEN_OBJECT ? this.object(members, at, nth, depth + 1) : members.other(at, depth + 1)
       if (end < 0) return end

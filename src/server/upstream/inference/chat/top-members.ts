@@ -23,6 +23,8 @@ const FINGERPRINT = 32
 const USAGE = 64
 const CHOICES = 128
 const ERROR = 256
+/** Beside the `provider` of Sluice. */
+const OTHER_PROVIDER = 512
 
 /** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
 const ID_BYTES_MAX = 256
@@ -36,6 +38,7 @@ export interface TopState {
 
 /** The outermost object of an event or an answer. */
 export class TopMembers implements Members {
+  readonly itemsMax = 0
   createdS = 0
   /** Null: the object has none. */
   upstreamId: string | null = null
@@ -170,8 +173,8 @@ export class TopMembers implements Members {
   /** The provider may be a gateway itself. */
   #provider(at: number, depth: number): number {
     const end = this.#walk.json.value(at, depth)
-    // Ours stands beside the model.
-    if (!this.#isFirst(PROVIDER)) return this.#walk.cut(end)
+    // That of Sluice stands beside the model.
+    if (!this.#isFirst(PROVIDER)) return this.#isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
     return this.#walk.replace(at, end, this.#texts.provider)
   }
 
