@@ -124,24 +124,31 @@ const Head = {
 }
 
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
+const TextOrNull = Type.Union([Type.String(), Type.Null()])
+/** Some providers write parts where most write a text. */
+const Said = Type.Union([Content, Type.Null()])
 
-/** Answer of POST /chat/completions that is not streamed. D14. */
+/** Answer of POST /chat/completions that is not streamed; a provider's has more members. D14. */
 export const ChatAnswer = Type.Object({
   ...Head,
   object: Type.Literal('chat.completion'),
-  system_fingerprint: Type.Null(),
+  system_fingerprint: TextOrNull,
   choices: Type.Array(
     Type.Object({
       index: Count,
-      finish_reason: Type.String(),
-      native_finish_reason: Type.String(),
+      finish_reason: TextOrNull,
+      native_finish_reason: Type.Optional(TextOrNull),
       message: Type.Object({
         role: Type.Literal('assistant'),
-        content: Type.Union([Type.String(), Type.Null()]),
-        reasoning: Type.Optional(Type.String()),
+        content: Type.Optional(Said),
+        reasoning: Type.Optional(TextOrNull),
         tool_calls: Type.Optional(
           Type.Array(
-            Type.Object({ id: Type.String(), type: Type.Literal('function'), function: FunctionCall }),
+            Type.Object({
+              id: Type.Optional(Type.String()),
+              type: Type.String({ description: '`function`, or a type of the provider.' }),
+              function: Type.Optional(FunctionCall),
+            }),
           ),
         ),
       }),
@@ -150,30 +157,34 @@ export const ChatAnswer = Type.Object({
   usage: ChatUsage,
 })
 
-/** The data of each event of a streamed answer; behind the last one stands `[DONE]`. D13. */
+/**
+ * The data of each event of a streamed answer; behind the last one stands `[DONE]`. A provider's events have
+ * more members. D13.
+ */
 export const ChatChunk = Type.Object({
   ...Head,
   object: Type.Literal('chat.completion.chunk'),
+  system_fingerprint: Type.Optional(Type.String()),
   choices: Type.Array(
     Type.Object({
       index: Count,
       delta: Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
-        content: Type.Optional(Type.String()),
-        reasoning: Type.Optional(Type.String()),
+        content: Type.Optional(Said),
+        reasoning: Type.Optional(TextOrNull),
         tool_calls: Type.Optional(
           Type.Array(
             Type.Object({
               index: Count,
               id: Type.Optional(Type.String()),
-              type: Type.Optional(Type.Literal('function')),
-              function: FunctionCall,
+              type: Type.Optional(Type.String()),
+              function: Type.Optional(Type.Partial(FunctionCall)),
             }),
           ),
         ),
       }),
-      finish_reason: Type.Union([Type.String(), Type.Null()]),
-      native_finish_reason: Type.Optional(Type.String()),
+      finish_reason: TextOrNull,
+      native_finish_reason: Type.Optional(TextOrNull),
     }),
   ),
   usage: Type.Optional(ChatUsage),

@@ -1,3 +1,5 @@
+import { MIB } from '../limits/limits.ts'
+
 /** Named limits of streamed answers, each with its unit and its source. */
 
 /**
@@ -9,3 +11,5 @@ export const STREAM_HELD_BYTES_MAX = 64 * 1024
 export const STREAM_SILENCE_MS = 10_000
 /** Milliseconds that the last event of a broken stream may take to leave. D21. */
 export const STREAM_LAST_EVENT_MS_MAX = 5_000
+/** Bytes of one event of a provider's stream: a picture comes in one. D12. */
+export const STREAM_EVENT_BYTES_MAX = 16 * MIB

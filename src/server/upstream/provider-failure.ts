@@ -1,7 +1,8 @@
+import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ProviderLink } from './link.ts'
-import { readReason } from './reason.ts'
+import { readReason, readStatus, type RedactedTexts } from './reason.ts'
 
 /** Longest `Retry-After` in seconds that a caller gets, whatever the provider says. */
 const RETRY_AFTER_S_MAX = 600
@@ -26,6 +27,20 @@ export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink,
   }
   const retryAfterS = name === 'upstream_overloaded' ? secondsOf(answer.retryAfter) : null
   return retryAfterS === null ? base : { ...base, retryAfterS }
+}
+
+/**
+ * The failure that a provider tells in an event of its stream, behind a status of 200. C23 decides by the
+ * status that the event has in its members, or that its words stand for; without either the provider failed.
+ */
+export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts): Failure {
+  const isRead = event.length <= UPSTREAM_ERROR_BYTES_MAX
+  const reason = isRead ? readReason(event, redacted) : null
+  const status = isRead ? readStatus(event) : null
+  const name = reason?.isCredential === true ? 'upstream_credential' : nameOf(status ?? 500)
+  const metadata: FailureMetadata = typeof reason?.code === 'string' ? { provider_code: reason.code } : {}
+  const isTold = name === 'upstream_refused' && typeof reason?.text === 'string'
+  return { name, metadata, detail: isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.' }
 }
 
 function nameOf(status: number): FailureName {

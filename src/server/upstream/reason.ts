@@ -50,6 +50,35 @@ export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   return { text: typeof text === 'string' ? clean(text, redacted) : null, code: code ?? null, isCredential }
 }
 
+/** Words of providers for a failure, and the status that each gives to the same failure of a request. */
+const STATUSES: readonly (readonly [RegExp, number])[] = [
+  [/rate.?limit|too_many_requests|overloaded|resource_exhausted|quota/i, 429],
+  [/invalid_request|context_length|invalid_argument|content_(?:policy|filter)|unprocessable/i, 400],
+  [/authentication|permission|unauthori[sz]ed|forbidden|invalid_api_key|billing|payment/i, 401],
+]
+
+/**
+ * The status of HTTP that an error in a stream stands for: a number among its members, or what its type and
+ * codes say. Null when it says nothing known.
+ */
+export function readStatus(event: Uint8Array): number | null {
+  const parsed = parse(event)
+  if (parsed === null) return null
+  const error = objectOf(parsed['error']) ?? parsed
+  const told = [error, parsed].flatMap((from) => [
+    from['status_code'],
+    from['http_code'],
+    from['status'],
+    from['code'],
+    from['type'],
+  ])
+  const words = told.filter((value) => typeof value === 'string' || typeof value === 'number').map(String)
+  const status = words.find((word) => /^[45]\d\d$/.test(word))
+  if (status !== undefined) return Number(status)
+  const codes = words.filter((word) => CODE.test(word)).join(' ')
+  return STATUSES.find(([pattern]) => pattern.test(codes))?.[1] ?? null
+}
+
 /**
  * Cleans a provider's text. Providers quote the request, name their hosts and sometimes print a part of the
  * key. C13, C23. Every pattern is linear: no pattern can start again within the text that it has matched.

@@ -86,3 +86,19 @@ export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<Op
   }
   return new OpenRouter({ serverURL: baseUrl, apiKey, retryConfig: { strategy: 'none' } })
 }
+
+/** Checks of `@openrouter/sdk` for what it reads: each throws at what the client refuses. */
+export interface OpenRouterShapes {
+  chunk(value: unknown): void
+  answer(value: unknown): void
+}
+
+export async function openRouterShapes(): Promise<OpenRouterShapes> {
+  type Shapes = Readonly<Record<string, { parse(value: unknown): unknown }>>
+  const chunks = (await load('@openrouter/sdk/models/chatstreamchunk.js')) as Shapes
+  const answers = (await load('@openrouter/sdk/models/chatresult.js')) as Shapes
+  return {
+    chunk: (value) => chunks['ChatStreamChunk$inboundSchema']?.parse(value),
+    answer: (value) => answers['ChatResult$inboundSchema']?.parse(value),
+  }
+}

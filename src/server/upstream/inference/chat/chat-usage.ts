@@ -1,0 +1,61 @@
+import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import type { TokenUsage } from '../../../ports/inference/inference.ts'
+
+/** A figure above it is a mistake: no context has as many tokens. */
+const TOKENS_MAX = 2 ** 31
+
+type Members = Readonly<Record<string, unknown>>
+
+/**
+ * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
+ * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
+ * total has it. DeepSeek and Moonshot have cached input in members of their own. D24.
+ * @param json one JSON object
+ * @param hasOutput output was delivered, and no output in the figures is a mistake
+ * @returns null: figures are missing, or are no counts
+ */
+export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {
+  if (json.length > USAGE_BYTES_MAX) return null
+  const usage = membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
+  const prompt = countOf(usage['prompt_tokens'])
+  const completion = countOf(usage['completion_tokens'])
+  if (prompt === null || completion === null) return null
+  const cached = membersOf(usage['prompt_tokens_details'])
+  const cacheRead = firstCount([
+    cached['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['cached_tokens'],
+  ])
+  const cacheWrite = firstCount([cached['cache_write_tokens'], usage['cache_creation_input_tokens']])
+  const told = firstCount([
+    membersOf(usage['completion_tokens_details'])['reasoning_tokens'],
+    usage['reasoning_tokens'],
+  ])
+  const beside = (countOf(usage['total_tokens']) ?? 0) - prompt - completion
+  const isBeside = beside > 0 && (told === 0 || told === beside)
+  const reasoning = isBeside ? beside : Math.min(told, completion)
+  const output = isBeside ? completion : completion - reasoning
+  if (hasOutput && output + reasoning === 0) return null
+  const read = Math.min(cacheRead, prompt)
+  const written = Math.min(cacheWrite, prompt - read)
+  return { input: prompt - read - written, cacheRead: read, cacheWrite: written, output, reasoning }
+}
+
+/** Null and absence are no tokens. */
+function firstCount(figures: readonly unknown[]): number {
+  for (const figure of figures) {
+    const count = countOf(figure)
+    if (count !== null) return count
+  }
+  return 0
+}
+
+function countOf(figure: unknown): number | null {
+  return typeof figure === 'number' && Number.isSafeInteger(figure) && figure >= 0 && figure <= TOKENS_MAX
+    ? figure
+    : null
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? (value as Members) : {}
+}

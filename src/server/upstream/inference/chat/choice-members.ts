@@ -1,0 +1,130 @@
+import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
+import { countAt, isAt, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
+import { DeltaMembers, type ChatForm, type Output } from './delta-members.ts'
+import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+
+/** A choice as it was read. */
+export interface ReadChoice {
+  readonly index: number
+  /** Its delta has the role. */
+  readonly hasRole: boolean
+  /** Null: the choice goes on. */
+  readonly finish: string | null
+}
+
+const INDEX = 1
+const DELTA = 2
+const FINISH = 4
+const NATIVE = 8
+const USAGE = 16
+
+/** Bytes of a finish reason with its quotes: the value is kept, and providers have shorter ones. */
+const FINISH_BYTES_MAX = 256
+
+/** An item of `choices`. */
+export class ChoiceMembers implements Members {
+  readonly itemsMax = CHOICES_MAX
+  /** Choices of the bytes that are being read. */
+  choices: ReadChoice[] = []
+  /** Usage that stands in a choice. */
+  usage: Span | null = null
+  /** A choice has no delta, or no message. */
+  isOdd = false
+  readonly #walk: ObjectWalk
+  readonly #delta: DeltaMembers
+  readonly #deltaName: 'delta' | 'message'
+  #seen = 0
+  #index = 0
+  #finish: string | null = null
+
+  constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
+    this.#walk = walk
+    this.#delta = new DeltaMembers(walk, form, output)
+    this.#deltaName = form === 'event' ? 'delta' : 'message'
+  }
+
+  clear(): void {
+    this.choices = []
+    this.usage = null
+    this.isOdd = false
+  }
+
+  begin(nth: number): void {
+    this.#seen = 0
+    this.#index = nth
+    this.#finish = null
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const { bytes } = json
+    if (length === this.#deltaName.length && isAt(bytes, key, this.#deltaName)) {
+      if (bytes[at] !== OPEN_OBJECT || !this.#isFirst(DELTA)) return ODD
+      return this.#walk.object(this.#delta, at, 0, depth)
+    }
+    const end = json.value(at, depth)
+    if (end < 0) return end
+    switch (length) {
+      case 5:
+        if (isAt(bytes, key, 'index')) return this.#indexed(at, end)
+        if (isAt(bytes, key, 'usage')) return this.#used(at, end)
+        break
+      case 13:
+        if (isAt(bytes, key, 'finish_reason')) return this.#finished(at, end)
+        break
+      case 20:
+        if (isAt(bytes, key, 'native_finish_reason') && !this.#isFirst(NATIVE)) return ODD
+        break
+    }
+    return end
+  }
+
+  end(): string {
+    const finish = this.#finish
+    const seen = this.#seen
+    if ((seen & DELTA) === 0) this.isOdd = true
+    this.choices.push({ index: this.#index, hasRole: this.#delta.hasRole, finish })
+    if ((seen & (INDEX | FINISH)) === (INDEX | FINISH) && (finish === null || (seen & NATIVE) !== 0))
+      return ''
+    const added: string[] = []
+    if ((seen & INDEX) === 0) added.push(`"index":${this.#index}`)
+    if ((seen & FINISH) === 0) added.push('"finish_reason":null')
+    if (finish !== null && (seen & NATIVE) === 0)
+      added.push(`"native_finish_reason":${JSON.stringify(finish)}`)
+    return added.join(',')
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  #isFirst(member: number): boolean {
+    const isFirst = (this.#seen & member) === 0
+    this.#seen |= member
+    return isFirst
+  }
+
+  #indexed(at: number, end: number): number {
+    if (!this.#isFirst(INDEX)) return ODD
+    const index = countAt(this.#walk.json.bytes, at, end)
+    if (index < 0) return this.#walk.replace(at, end, String(this.#index))
+    this.#index = index
+    return end
+  }
+
+  #used(at: number, end: number): number {
+    if (!this.#isFirst(USAGE)) return ODD
+    if (this.#walk.json.bytes[at] === OPEN_OBJECT) this.usage = { start: at, end }
+    return this.#walk.cut(end)
+  }
+
+  /** Some providers write the empty string until the choice ends. */
+  #finished(at: number, end: number): number {
+    if (!this.#isFirst(FINISH) || end - at > FINISH_BYTES_MAX) return ODD
+    const { bytes } = this.#walk.json
+    if (bytes[at] === LOWER_N) return end
+    if (bytes[at] !== QUOTE || end === at + 2) return this.#walk.replace(at, end, 'null')
+    this.#finish = JSON.parse(bytes.toString('utf8', at, end)) as string
+    return end
+  }
+}

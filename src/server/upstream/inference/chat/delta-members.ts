@@ -1,0 +1,341 @@
+import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
+import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+
+/** An event of a stream, or a whole answer: what clients require of them differs. */
+export type ChatForm = 'event' | 'answer'
+
+/** What an event, or an answer, gives its reader. */
+export class Output {
+  /** Text, reasoning, a tool call, a picture or a sound. */
+  isThere = false
+  /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
+  bytes = 0
+
+  clear(): void {
+    this.isThere = false
+    this.bytes = 0
+  }
+
+  add(bytes: number): void {
+    this.bytes += bytes
+    if (bytes > 0) this.isThere = true
+  }
+}
+
+const ROLE = 1
+const CONTENT = 2
+const TOOLS = 4
+const REASONING = 8
+const REASONING_CONTENT = 16
+const DETAILS = 32
+const REFUSAL = 64
+/** The first of `NO_NULL`; the others have the bits behind it. */
+const FIRST_NO_NULL = 128
+
+/** Members whose null clients that validate refuse, beside those that are read; the name is no output. */
+const NO_NULL = ['name', 'audio', 'images']
+
+/** `delta` of an event's choice, or `message` of an answer's. */
+export class DeltaMembers implements Members {
+  readonly itemsMax = 0
+  /** The role of the assistant was there. */
+  hasRole = false
+  readonly #walk: ObjectWalk
+  readonly #form: ChatForm
+  readonly #output: Output
+  readonly #tools: ToolMembers
+  readonly #functions: FunctionMembers
+  readonly #parts: PartMembers
+  #seen = 0
+  /** The same reasoning may stand in three members: the longest counts. */
+  #reasoningBytes = 0
+
+  constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
+    this.#walk = walk
+    this.#form = form
+    this.#output = output
+    this.#functions = new FunctionMembers(walk, form, output)
+    this.#tools = new ToolMembers(walk, form, this.#functions)
+    this.#parts = new PartMembers(walk)
+  }
+
+  begin(): void {
+    this.hasRole = false
+    this.#seen = 0
+    this.#reasoningBytes = 0
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { bytes } = this.#walk.json
+    switch (length) {
+      case 4:
+        if (isAt(bytes, key, 'role')) return this.#role(at, depth)
+        break
+      case 7:
+        if (isAt(bytes, key, 'content')) return this.#said(CONTENT, at, depth)
+        if (isAt(bytes, key, 'refusal')) return this.#said(REFUSAL, at, depth)
+        break
+      case 9:
+        if (isAt(bytes, key, 'reasoning')) return this.#reasoning(REASONING, at, depth)
+        break
+      case 10:
+        if (isAt(bytes, key, 'tool_calls')) return this.#toolCalls(at, depth)
+        break
+      case 13:
+        if (isAt(bytes, key, 'function_call') && bytes[at] === OPEN_OBJECT) {
+          this.#output.isThere = true
+          return this.#walk.object(this.#functions, at, 0, depth)
+        }
+        break
+      case 17:
+        if (isAt(bytes, key, 'reasoning_content')) return this.#reasoning(REASONING_CONTENT, at, depth)
+        if (isAt(bytes, key, 'reasoning_details')) return this.#details(at, depth)
+        break
+    }
+    return this.#media(key, length, at, depth)
+  }
+
+  end(): string {
+    this.#output.add(this.#reasoningBytes)
+    return this.#form === 'answer' && (this.#seen & ROLE) === 0 ? '"role":"assistant"' : ''
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  #isFirst(member: number): boolean {
+    const isFirst = (this.#seen & member) === 0
+    this.#seen |= member
+    return isFirst
+  }
+
+  /** Some providers write null, or the empty string. */
+  #role(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (!this.#isFirst(ROLE)) return ODD
+    const end = json.value(at, depth)
+    this.hasRole = end > 0 && isAssistant(json.bytes, at, end)
+    if (this.hasRole) return end
+    return this.#form === 'answer' ? this.#walk.replace(at, end, '"assistant"') : this.#walk.cut(end)
+  }
+
+  #said(member: number, at: number, depth: number): number {
+    if (!this.#isFirst(member)) return ODD
+    const before = this.#parts.bytes
+    const end = this.#parts.text(at, depth)
+    this.#output.add(this.#parts.bytes - before)
+    return end
+  }
+
+  #reasoning(member: number, at: number, depth: number): number {
+    if (!this.#isFirst(member)) return ODD
+    const before = this.#parts.bytes
+    const end = this.#parts.text(at, depth)
+    this.#reasoningBytes = Math.max(this.#reasoningBytes, this.#parts.bytes - before)
+    return end
+  }
+
+  #details(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (json.bytes[at] !== OPEN_LIST) return this.#walk.cut(json.value(at, depth))
+    const end = this.#reasoning(DETAILS, at, depth)
+    // A detail may have no text that can be read: it is sealed, and belongs to the next request.
+    if (end > at + 2) this.#output.isThere = true
+    return end
+  }
+
+  #toolCalls(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (!this.#isFirst(TOOLS)) return ODD
+    if (json.bytes[at] !== OPEN_LIST) return this.#walk.cut(json.value(at, depth))
+    const end = this.#walk.list(this.#tools, at, depth)
+    if (end > at + 2) this.#output.isThere = true
+    return end
+  }
+
+  #media(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    const nth = NO_NULL.findIndex((name) => name.length === length && isAt(json.bytes, key, name))
+    if (nth === -1) return end
+    if (!this.#isFirst(FIRST_NO_NULL << nth)) return ODD
+    if (json.bytes[at] === LOWER_N) return this.#walk.cut(end)
+    if (nth > 0 && end > at + 2) this.#output.isThere = true
+    return end
+  }
+}
+
+const ASSISTANT = 'assistant'
+/** Bytes of a letter that is written as an escape. */
+const ESCAPE_BYTES = 6
+
+function isAssistant(bytes: Buffer, at: number, end: number): boolean {
+  if (bytes[at] !== QUOTE) return false
+  if (end - at === ASSISTANT.length + 2) return isAt(bytes, at + 1, ASSISTANT)
+  const mayBe = end - at <= ASSISTANT.length * ESCAPE_BYTES + 2
+  return mayBe && JSON.parse(bytes.toString('utf8', at, end)) === ASSISTANT
+}
+
+const TOOL_INDEX = 1
+const TOOL_TYPE = 2
+const TOOL_FUNCTION = 4
+const TOOL_ID = 8
+
+/** An item of `tool_calls`. */
+class ToolMembers implements Members {
+  readonly itemsMax = TOOLS_MAX
+  readonly #walk: ObjectWalk
+  readonly #form: ChatForm
+  readonly #functions: FunctionMembers
+  #seen = 0
+  #nth = 0
+
+  constructor(walk: ObjectWalk, form: ChatForm, functions: FunctionMembers) {
+    this.#walk = walk
+    this.#form = form
+    this.#functions = functions
+  }
+
+  begin(nth: number): void {
+    this.#seen = 0
+    this.#nth = nth
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const { bytes } = json
+    if (length === 8 && isAt(bytes, key, 'function')) {
+      if ((this.#seen & TOOL_FUNCTION) !== 0) return ODD
+      this.#seen |= TOOL_FUNCTION
+      if (bytes[at] === OPEN_OBJECT) return this.#walk.object(this.#functions, at, 0, depth)
+      return this.#walk.cut(json.value(at, depth))
+    }
+    const end = json.value(at, depth)
+    if (length === 2 && isAt(bytes, key, 'id')) return this.#id(at, end)
+    if (length === 4 && isAt(bytes, key, 'type')) return this.#type(at, end)
+    if (length === 5 && isAt(bytes, key, 'index')) return this.#index(at, end)
+    return end
+  }
+
+  end(): string {
+    if (this.#form === 'answer') return (this.#seen & TOOL_TYPE) === 0 ? '"type":"function"' : ''
+    return (this.#seen & TOOL_INDEX) === 0 ? `"index":${this.#nth}` : ''
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  #id(at: number, end: number): number {
+    if ((this.#seen & TOOL_ID) !== 0) return ODD
+    this.#seen |= TOOL_ID
+    return this.#walk.json.bytes[at] === QUOTE ? end : this.#walk.cut(end)
+  }
+
+  #type(at: number, end: number): number {
+    if ((this.#seen & TOOL_TYPE) !== 0) return ODD
+    this.#seen |= TOOL_TYPE
+    if (this.#walk.json.bytes[at] === QUOTE && end > at + 2) return end
+    return this.#walk.replace(at, end, '"function"')
+  }
+
+  #index(at: number, end: number): number {
+    if ((this.#seen & TOOL_INDEX) !== 0) return ODD
+    this.#seen |= TOOL_INDEX
+    if (countAt(this.#walk.json.bytes, at, end) >= 0) return end
+    return this.#walk.replace(at, end, String(this.#nth))
+  }
+}
+
+/** `function` of a tool call. */
+class FunctionMembers implements Members {
+  readonly itemsMax = 0
+  readonly #walk: ObjectWalk
+  readonly #form: ChatForm
+  readonly #output: Output
+  #hasName = false
+  #hasArguments = false
+
+  constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
+    this.#walk = walk
+    this.#form = form
+    this.#output = output
+  }
+
+  begin(): void {
+    this.#hasName = false
+    this.#hasArguments = false
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const before = json.textBytes
+    const end = json.value(at, depth)
+    const isNull = json.bytes[at] === LOWER_N
+    if (length === 4 && isAt(json.bytes, key, 'name')) {
+      if (this.#hasName) return ODD
+      this.#hasName = true
+      return isNull ? this.#walk.cut(end) : end
+    }
+    if (length !== 9 || !isAt(json.bytes, key, 'arguments')) return end
+    if (this.#hasArguments) return ODD
+    this.#hasArguments = true
+    this.#output.add(json.textBytes - before)
+    if (!isNull) return end
+    return this.#form === 'answer' ? this.#walk.replace(at, end, '""') : this.#walk.cut(end)
+  }
+
+  end(): string {
+    return this.#form === 'answer' && !this.#hasArguments ? '"arguments":""' : ''
+  }
+
+  other(): number {
+    return ODD
+  }
+}
+
+/** Items of `content` and of `reasoning_details`, and of the lists within them. */
+class PartMembers implements Members {
+  readonly itemsMax = Infinity
+  /** Bytes of their texts so far. */
+  bytes = 0
+  readonly #walk: ObjectWalk
+
+  constructor(walk: ObjectWalk) {
+    this.#walk = walk
+  }
+
+  begin(): void {
+    return
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const isText =
+      (length === 4 && isAt(json.bytes, key, 'text')) ||
+      (length === 7 && isAt(json.bytes, key, 'summary')) ||
+      (length === 8 && isAt(json.bytes, key, 'thinking'))
+    return isText ? this.text(at, depth) : json.value(at, depth)
+  }
+
+  end(): string {
+    return ''
+  }
+
+  other(at: number, depth: number): number {
+    return this.#walk.json.value(at, depth)
+  }
+
+  /** A text, or a list of parts. */
+  text(at: number, depth: number): number {
+    const { json } = this.#walk
+    if (json.bytes[at] === OPEN_LIST) return this.#walk.list(this, at, depth)
+    if (json.bytes[at] !== QUOTE) return json.value(at, depth)
+    const before = json.textBytes
+    const end = json.string(at)
+    this.bytes += json.textBytes - before
+    return end
+  }
+}

@@ -1,0 +1,43 @@
+/** Takes what spliced bytes consist of, in order. */
+export interface SpliceSink {
+  /** Bytes `[from, to)` of the source. */
+  bytes(from: number, to: number): void
+  text(text: string): void
+}
+
+/**
+ * Parts of some bytes that are replaced, in the order of the bytes. The lists are used again for other bytes.
+ */
+export class Splices {
+  readonly #from: number[] = []
+  readonly #to: number[] = []
+  readonly #put: string[] = []
+
+  /** Replaces `[from, to)`; no part begins before the end of the last one. */
+  add(from: number, to: number, put: string): void {
+    this.#from.push(from)
+    this.#to.push(to)
+    this.#put.push(put)
+  }
+
+  clear(): void {
+    this.#from.length = 0
+    this.#to.length = 0
+    this.#put.length = 0
+  }
+
+  /** Gives the bytes of `[start, end)` with their parts replaced, and what is put in at `end`. */
+  apply(start: number, end: number, out: SpliceSink): void {
+    let at = start
+    for (let nth = 0; nth < this.#from.length; nth++) {
+      const from = this.#from[nth] ?? end
+      if (from < start) continue
+      if (from > end) break
+      if (from > at) out.bytes(at, from)
+      const put = this.#put[nth] ?? ''
+      if (put !== '') out.text(put)
+      at = this.#to[nth] ?? end
+    }
+    if (end > at) out.bytes(at, end)
+  }
+}

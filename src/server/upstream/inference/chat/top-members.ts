@@ -1,0 +1,223 @@
+import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
+import type { ChoiceMembers } from './choice-members.ts'
+import type { ChatForm } from './delta-members.ts'
+import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+
+/** What every event, or the answer, of one call begins with. */
+export interface NativeHead {
+  /** `gen_…` */
+  readonly id: string
+  /** Canonical id of the model. */
+  readonly model: string
+  readonly provider: string
+  /** Unix seconds, for where the provider gives none. */
+  readonly createdS: number
+}
+
+const ID = 1
+const OBJECT = 2
+const CREATED = 4
+const MODEL = 8
+const PROVIDER = 16
+const FINGERPRINT = 32
+const USAGE = 64
+const CHOICES = 128
+const ERROR = 256
+/** Beside the `provider` of Sluice. */
+const OTHER_PROVIDER = 512
+
+/** Bytes of a provider's id that is kept, with its quotes; providers have shorter ones. */
+const ID_BYTES_MAX = 256
+
+/** What is known of the outermost object at one of its members. */
+export interface TopState {
+  readonly seen: number
+  readonly createdS: number
+  readonly upstreamId: string | null
+}
+
+/** The outermost object of an event or an answer. */
+export class TopMembers implements Members {
+  readonly itemsMax = 0
+  createdS = 0
+  /** Null: the object has none. */
+  upstreamId: string | null = null
+  usage: Span | null = null
+  /** The provider says that it failed. */
+  hasError = false
+  /** Where `choices` begin; -1: the object has none. */
+  choicesAt = -1
+  readonly #walk: ObjectWalk
+  readonly #form: ChatForm
+  readonly #head: NativeHead
+  readonly #choices: ChoiceMembers
+  readonly #texts: {
+    readonly id: string
+    readonly object: string
+    readonly model: string
+    readonly provider: string
+  }
+  #seen = 0
+  /** Members before `choices`. */
+  #seenBefore = 0
+
+  constructor(
+    walk: ObjectWalk,
+    more: { readonly form: ChatForm; readonly head: NativeHead; readonly choices: ChoiceMembers },
+  ) {
+    this.#walk = walk
+    this.#form = more.form
+    this.#head = more.head
+    this.#choices = more.choices
+    this.#texts = {
+      id: JSON.stringify(more.head.id),
+      object: more.form === 'event' ? '"chat.completion.chunk"' : '"chat.completion"',
+      model: JSON.stringify(more.head.model),
+      provider: JSON.stringify(more.head.provider),
+    }
+  }
+
+  begin(): void {
+    this.restore({ seen: 0, createdS: this.#head.createdS, upstreamId: null })
+  }
+
+  /** What was known at `choices`, for an object that begins alike. */
+  get state(): TopState {
+    return { seen: this.#seenBefore, createdS: this.createdS, upstreamId: this.upstreamId }
+  }
+
+  restore({ seen, createdS, upstreamId }: TopState): void {
+    this.#seen = seen
+    this.createdS = createdS
+    this.upstreamId = upstreamId
+    this.usage = null
+    this.hasError = false
+    this.choicesAt = -1
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { bytes } = this.#walk.json
+    switch (length) {
+      case 2:
+        if (isAt(bytes, key, 'id')) return this.#id(at, depth)
+        break
+      case 5:
+        if (isAt(bytes, key, 'model')) return this.#model(at, depth)
+        if (isAt(bytes, key, 'usage')) return this.#used(at, depth)
+        if (isAt(bytes, key, 'error')) return this.#failed(at, depth)
+        break
+      case 6:
+        if (isAt(bytes, key, 'object')) return this.#fixed(OBJECT, this.#texts.object, at, depth)
+        break
+      case 7:
+        if (isAt(bytes, key, 'choices')) return this.choices(at, depth)
+        if (isAt(bytes, key, 'created')) return this.#created(at, depth)
+        break
+      case 8:
+        if (isAt(bytes, key, 'provider')) return this.#provider(at, depth)
+        break
+      case 18:
+        if (isAt(bytes, key, 'system_fingerprint')) return this.#fingerprint(at, depth)
+        break
+    }
+    return this.#walk.json.value(at, depth)
+  }
+
+  end(): string {
+    const { id, object, model, provider } = this.#texts
+    const seen = this.#seen
+    const added: string[] = []
+    if ((seen & ID) === 0) added.push(`"id":${id}`)
+    if ((seen & OBJECT) === 0) added.push(`"object":${object}`)
+    if ((seen & CREATED) === 0) added.push(`"created":${this.createdS}`)
+    if ((seen & MODEL) === 0) added.push(`"model":${model}`)
+    if ((seen & PROVIDER) === 0) added.push(`"provider":${provider}`)
+    if (this.#form === 'answer' && (seen & FINGERPRINT) === 0) added.push('"system_fingerprint":null')
+    return added.join(',')
+  }
+
+  other(): number {
+    return ODD
+  }
+
+  /** The value of `choices`. */
+  choices(at: number, depth: number): number {
+    this.#seenBefore = this.#seen
+    if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#isFirst(CHOICES)) return ODD
+    this.choicesAt = at
+    return this.#walk.list(this.#choices, at, depth)
+  }
+
+  #isFirst(member: number): boolean {
+    const isFirst = (this.#seen & member) === 0
+    this.#seen |= member
+    return isFirst
+  }
+
+  #id(at: number, depth: number): number {
+    if (!this.#isFirst(ID)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX)
+      this.upstreamId = JSON.parse(json.bytes.toString('utf8', at, end)) as string
+    return this.#walk.replace(at, end, this.#texts.id)
+  }
+
+  #model(at: number, depth: number): number {
+    if (!this.#isFirst(MODEL)) return ODD
+    const { model, provider } = this.#texts
+    const put = this.#isFirst(PROVIDER) ? `${model},"provider":${provider}` : model
+    return this.#walk.replace(at, this.#walk.json.value(at, depth), put)
+  }
+
+  /** The provider may be a gateway itself. */
+  #provider(at: number, depth: number): number {
+    const end = this.#walk.json.value(at, depth)
+    // That of Sluice stands beside the model.
+    if (!this.#isFirst(PROVIDER)) return this.#isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
+    return this.#walk.replace(at, end, this.#texts.provider)
+  }
+
+  #fixed(member: number, text: string, at: number, depth: number): number {
+    if (!this.#isFirst(member)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    return end - at === text.length && isAt(json.bytes, at, text) ? end : this.#walk.replace(at, end, text)
+  }
+
+  #created(at: number, depth: number): number {
+    if (!this.#isFirst(CREATED)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    const created = countAt(json.bytes, at, end)
+    if (created < 0) return this.#walk.replace(at, end, String(this.createdS))
+    this.createdS = created
+    return end
+  }
+
+  #fingerprint(at: number, depth: number): number {
+    if (!this.#isFirst(FINGERPRINT)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === QUOTE) return end
+    if (this.#form === 'event') return this.#walk.cut(end)
+    return json.bytes[at] === LOWER_N ? end : this.#walk.replace(at, end, 'null')
+  }
+
+  #used(at: number, depth: number): number {
+    if (!this.#isFirst(USAGE)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (json.bytes[at] === OPEN_OBJECT && end > 0) this.usage = { start: at, end }
+    return this.#walk.cut(end)
+  }
+
+  #failed(at: number, depth: number): number {
+    if (!this.#isFirst(ERROR)) return ODD
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    if (isAt(json.bytes, at, 'null') || isAt(json.bytes, at, 'false')) return this.#walk.cut(end)
+    this.hasError = true
+    return end
+  }
+}

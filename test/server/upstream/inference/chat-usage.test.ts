@@ -1,0 +1,60 @@
+import t from 'tap'
+import { chatUsageOf } from '../../../../src/server/upstream/inference/chat/chat-usage.ts'
+
+const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
+  const found = chatUsageOf(Buffer.from(JSON.stringify(usage)), hasOutput)
+  if (found === null) return null
+  return [found.input, found.cacheRead, found.cacheWrite, found.output, found.reasoning]
+}
+
+t.test('the figures of providers fall into buckets that do not overlap', async (t) => {
+  const prompt = { prompt_tokens: 100, completion_tokens: 40 }
+  const reasoning = (count: number | null): object => ({
+    completion_tokens_details: { reasoning_tokens: count },
+  })
+  t.same(told(prompt), [100, 0, 0, 40, 0])
+  t.same(told({ ...prompt, total_tokens: 140, ...reasoning(30) }), [100, 0, 0, 10, 30], 'OpenAI')
+  t.same(
+    told({ ...prompt, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 } }),
+    [30, 60, 10, 40, 0],
+  )
+  t.same(told({ ...prompt, prompt_tokens_details: null, ...reasoning(null) }), [100, 0, 0, 40, 0])
+  t.same(
+    told({ ...prompt, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 }),
+    [36, 64, 0, 40, 0],
+    'DeepSeek',
+  )
+  t.same(told({ ...prompt, cached_tokens: 50 }), [50, 50, 0, 40, 0], 'Moonshot')
+  t.same(told({ ...prompt, total_tokens: 230, ...reasoning(90) }), [100, 0, 0, 40, 90], 'xAI')
+  t.same(told({ ...prompt, total_tokens: 230 }), [100, 0, 0, 40, 90], 'Google')
+  t.same(
+    told({ prompt_tokens: 21, completion_tokens: 0, total_tokens: 81, ...reasoning(60) }),
+    [21, 0, 0, 0, 60],
+  )
+  t.same(told({ ...prompt, total_tokens: 999, ...reasoning(30) }), [100, 0, 0, 10, 30], 'a total of its own')
+  t.same(told({ ...prompt, total_tokens: 1 }), [100, 0, 0, 40, 0])
+})
+
+t.test('parts above their whole count as the whole', async (t) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  t.same(
+    told({ ...usage, prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 } }),
+    [0, 10, 0, 5, 0],
+  )
+  t.same(told({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
+})
+
+t.test('figures that are no counts are missing', async (t) => {
+  for (const figure of [null, '3', -1, 1.5, 2 ** 40, {}, [], true]) {
+    t.equal(told({ prompt_tokens: figure, completion_tokens: 1 }), null)
+    t.equal(told({ prompt_tokens: 1, completion_tokens: figure }), null)
+    t.same(
+      told({ prompt_tokens: 1, completion_tokens: 1, cached_tokens: figure, total_tokens: figure }),
+      [1, 0, 0, 1, 0],
+    )
+  }
+  t.equal(told({}), null)
+  t.equal(told({ prompt_tokens: 1, completion_tokens: 0 }), null)
+  t.same(told({ prompt_tokens: 1, completion_tokens: 0 }, false), [1, 0, 0, 0, 0])
+  t.equal(told({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(5_000) }), null)
+})
