@@ -40,29 +40,51 @@ export interface MemberSpan {
 
 /** Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order. */
 const SPAN_FIGURES = 7
+/** Spans for which a list has room at first: more than most bodies have. */
+const SPANS_FIRST = 32
 
 /** Spans as numbers, which move between threads without a copy. */
 export class SpanList {
-  readonly #figures: number[] = []
+  #figures = new Uint32Array(SPANS_FIRST * SPAN_FIGURES)
+  #count = 0
 
   get count(): number {
-    return this.#figures.length / SPAN_FIGURES
+    return this.#count
   }
 
   /** @param index of the name in the list of the form */
   add(index: number, { keyStart, start, end, next, comma, inner }: Omit<MemberSpan, 'name'>): void {
-    this.#figures.push(index, keyStart, start, end, next, comma, inner)
+    const at = this.#count++ * SPAN_FIGURES
+    if (at === this.#figures.length) this.#grow()
+    const figures = this.#figures
+    figures[at] = index
+    figures[at + 1] = keyStart
+    figures[at + 2] = start
+    figures[at + 3] = end
+    figures[at + 4] = next
+    figures[at + 5] = comma
+    figures[at + 6] = inner
   }
 
   /** Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name. */
   keep(count: number, isKept: (index: number) => boolean): void {
-    const others = this.#figures.splice(count * SPAN_FIGURES)
-    for (let at = 0; at < others.length; at += SPAN_FIGURES)
-      if (isKept(others[at] ?? 0)) this.#figures.push(...others.slice(at, at + SPAN_FIGURES))
+    const length = this.#count
+    this.#count = count
+    for (let nth = count; nth < length; nth++) {
+      const at = nth * SPAN_FIGURES
+      if (!isKept(this.#figures[at] ?? 0)) continue
+      this.#figures.copyWithin(this.#count++ * SPAN_FIGURES, at, at + SPAN_FIGURES)
+    }
   }
 
   packed(): Uint32Array {
-    return Uint32Array.from(this.#figures)
+    return this.#figures.slice(0, this.#count * SPAN_FIGURES)
+  }
+
+  #grow(): void {
+    const grown = new Uint32Array(2 * this.#figures.length)
+    grown.set(this.#figures)
+    this.#figures = grown
   }
 }
 

@@ -31,10 +31,10 @@ export const OUTLINED_BYTES_MIN = 16 * KIB
  */
 export const KEPT_MEMBERS_MAX = 4 * KIB
 /**
- * Nested members of a body that are kept apart, since some providers must not get them: each splits the body
- * once more where it is sent. Decision.
+ * Nested members of a body whose places are kept, since some providers must not get them: two for each of
+ * the messages that a call may have. Each splits the body once more where it is sent, on the loop. Decision.
  */
-export const KEPT_MARKS_MAX = 16 * KIB
+export const KEPT_MARKS_MAX = 8 * KIB
 /**
  * Bytes of secrets that a job seals or opens in less than a millisecond: one secret of the longest kind with
  * its envelope. Decision.

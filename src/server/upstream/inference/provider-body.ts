@@ -19,8 +19,8 @@ interface Splice {
   readonly put: string
 }
 
-/** Pieces below so many bytes are joined: each piece costs a write. */
-const JOINED_BYTES_MAX = 1_024
+/** Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy. */
+const JOINED_BYTES_MAX = 4_096
 const NULL_BEGIN = 0x6e
 const CLOSE_OBJECT = 0x7d
 
@@ -42,17 +42,17 @@ export function providerBody(body: KeptBody, edits: readonly BodyEdit[]): readon
   const wanted = wantedMembers(body, edits)
   const splices = [...memberSplices(body, wanted), ...nestedSplices(body, edits)]
   splices.sort((a, b) => a.start - b.start)
-  const pieces: Uint8Array[] = []
+  const pieces = new Pieces(bytes)
   let at = 0
   for (const { start, end, put } of splices) {
     // It lies in a member that is cut or replaced.
     if (start < at) continue
-    if (start > at) pieces.push(bytes.subarray(at, start))
-    if (put !== '') pieces.push(Buffer.from(put))
+    pieces.take(at, start)
+    pieces.put(put)
     at = end
   }
-  pieces.push(bytes.subarray(at))
-  return joined(pieces)
+  pieces.take(at, bytes.length)
+  return pieces.whole()
 }
 
 /** The values of members that change, as JSON; null: the member is cut. */
@@ -136,21 +136,52 @@ function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
   return runs.map(({ start, end }) => ({ start, end, put: '' }))
 }
 
-function joined(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  const whole: Uint8Array[] = []
-  let small: Uint8Array[] = []
-  const flush = (): void => {
-    const [first, ...more] = small
-    if (first !== undefined) whole.push(more.length === 0 ? first : Buffer.concat(small))
-    small = []
+/** A text, or bytes `[start, end)` of the body. */
+type Piece = string | { readonly start: number; readonly end: number }
+
+/** Slices of the body and texts, small ones copied into one piece. */
+class Pieces {
+  readonly #bytes: Buffer
+  readonly #whole: Uint8Array[] = []
+  #small: Piece[] = []
+  #smallBytes = 0
+
+  constructor({ buffer, byteOffset, byteLength }: Uint8Array) {
+    this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
   }
-  for (const piece of pieces) {
-    if (piece.length < JOINED_BYTES_MAX) small.push(piece)
-    else {
-      flush()
-      whole.push(piece)
+
+  put(text: string): void {
+    if (text === '') return
+    this.#small.push(text)
+    this.#smallBytes += Buffer.byteLength(text)
+  }
+
+  take(start: number, end: number): void {
+    if (start === end) return
+    if (end - start < JOINED_BYTES_MAX) {
+      this.#small.push({ start, end })
+      this.#smallBytes += end - start
+      return
     }
+    this.#flush()
+    this.#whole.push(this.#bytes.subarray(start, end))
   }
-  flush()
-  return whole
+
+  whole(): readonly Uint8Array[] {
+    this.#flush()
+    return this.#whole
+  }
+
+  #flush(): void {
+    if (this.#smallBytes === 0) return
+    const joined = Buffer.allocUnsafeSlow(this.#smallBytes)
+    let at = 0
+    for (const piece of this.#small) {
+      if (typeof piece === 'string') at += joined.write(piece, at)
+      else at += this.#bytes.copy(joined, at, piece.start, piece.end)
+    }
+    this.#whole.push(joined)
+    this.#small = []
+    this.#smallBytes = 0
+  }
 }
