@@ -15,7 +15,9 @@ export interface MarkPlan {
 
 /** What is kept of a body beside its digest. */
 export interface KeptForm {
-  /** Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII. */
+  /**
+   * Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII.
+   */
   readonly names: readonly string[]
   /** Nested members whose places are kept, by the name of the top-level member. */
   readonly marks: Readonly<Record<string, MarkPlan>>
@@ -38,7 +40,9 @@ export interface MemberSpan {
   readonly inner: number
 }
 
-/** Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order. */
+/**
+ * Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order.
+ */
 const SPAN_FIGURES = 7
 /** Spans for which a list has room at first: more than most bodies have. */
 const SPANS_FIRST = 32
@@ -66,7 +70,9 @@ export class SpanList {
     figures[at + 6] = inner
   }
 
-  /** Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name. */
+  /**
+   * Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name.
+   */
   keep(count: number, isKept: (index: number) => boolean): void {
     const length = this.#count
     this.#count = count

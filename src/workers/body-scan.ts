@@ -46,8 +46,8 @@ export interface Member extends json.Span {
 
 export type BodyScan =
   /**
-   * The last of two members with the same name, at the place of the first. Among the unknown members as many as
-   * requested.
+   * The last of two members with the same name, at the place of the first. Among the unknown members as many
+   * as requested.
    */
   | {
       readonly ok: true

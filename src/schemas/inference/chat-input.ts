@@ -38,7 +38,6 @@ export interface ChatInput {
   /** Models that are tried after the first. D11. */
   readonly models: readonly string[]
   readonly provider: ProviderPreferences | null
-  /** D10. */
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
   readonly dropped: readonly string[]

@@ -2,7 +2,10 @@
 
 /** A member of a request or of a part of it that is OpenRouter's. */
 export interface ForeignMember {
-  /** Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one always. */
+  /**
+   * Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one
+   * always.
+   */
   readonly defaults: readonly string[]
 }
 

@@ -1,4 +1,6 @@
-/** Random bodies of chats as texts, in forms that no encoder writes, and their members as they were written. */
+/**
+ * Random bodies of chats as texts, in forms that no encoder writes, and their members as they were written.
+ */
 
 /** A member as it is written. */
 export interface WrittenMember {

@@ -15,7 +15,9 @@ export interface NativeTerms {
   readonly upstreamModel: string
   /** Each event of usage has to be asked for. D7. */
   readonly isStream: boolean
-  /** The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25. */
+  /**
+   * The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25.
+   */
   readonly tokensMax: {
     readonly name: 'max_tokens' | 'max_completion_tokens'
     readonly tokens: number

@@ -19,7 +19,9 @@ interface Splice {
   readonly put: string
 }
 
-/** Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy. */
+/**
+ * Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy.
+ */
 const JOINED_BYTES_MAX = 4_096
 const NULL_BEGIN = 0x6e
 const CLOSE_OBJECT = 0x7d
@@ -31,8 +33,8 @@ export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
 
 /**
  * The body of a provider's request: the caller's bytes with some members set, added or cut. All other bytes
- * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. Of a
- * known member that comes twice only the last stays, which is the checked one: a parser that takes the first
+ * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The
+ * last of known members with the same name stays alone, since it was checked: a parser that takes the first
  * would read another request than the one that was checked and priced. D4.
  * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied
  */
