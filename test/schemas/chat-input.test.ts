@@ -133,7 +133,9 @@ t.test('what a provider may read as text counts in full', async (t) => {
   const data = 'A'.repeat(100)
   for (const part of [
     { type: 'file', file: { file_data: `data:text/plain;base64,${data}` } },
+    { type: 'file', file: { file_data: `data:application/json;base64,${data}` } },
     { type: 'file', file: { file_data: data } },
+    { type: 'input_audio', input_audio: { data: `data:text/plain;base64,${data}` } },
     { type: 'image_url', image_url: { url: `data:image/svg+xml,${data}` } },
     { type: 'image_url', image_url: { url: `https://a.example/;base64,${data}` } },
     { type: 'image_url', image_url: null },

@@ -8,6 +8,7 @@ import { SpanList } from '../../src/schemas/kept-body.ts'
 import { KEPT_MEMBERS_MAX } from '../../src/schemas/limits/json-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
 import { openPools } from '../../src/workers/pool.ts'
+import { TASKS } from '../../src/workers/tasks.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 import { ChatTexts } from '../support/inference/chat-texts.ts'
 import { keptChat } from '../support/inference/kept-chat.ts'
@@ -142,6 +143,12 @@ t.test('32 MiB of anything are judged by a thread, which lives on', async (t) =>
       t.equal(Buffer.compare(verdict.source.bytes, bytes), 0, `${what}: the same bytes came back`)
     else t.fail(`${what}: ${JSON.stringify(outcome)}`)
   }
+})
+
+t.test('the bytes and the places leave a thread without a copy', async (t) => {
+  const verdict = read(`{${START}}`)
+  const source = verdict.ok ? verdict.source : undefined
+  t.same(TASKS.read_body.moves(verdict), [source?.bytes, source?.places.members, source?.places.marks])
 })
 
 t.test('what a large body leaves for the loop is small', async (t) => {
