@@ -5,6 +5,9 @@ import { CapsBody } from './operator/caps.ts'
 import { CreditBody } from './money/credits.ts'
 import { ChatBody } from './inference/chat.ts'
 import { chatInputOf } from './inference/chat-input.ts'
+import { CHAT_KEPT_FORM } from './inference/chat-members.ts'
+import { INFERENCE_BODY_BYTES_MAX, INFERENCE_DEPTH_MAX } from './inference/inference-limits.ts'
+import type { KeptForm } from './kept-body.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
 import type { Outcome } from './failures.ts'
 import { CreateMappingBody, UpdateMappingBody } from './scim/group-mappings.ts'
@@ -53,14 +56,28 @@ export interface BodyForm {
    * Makes the operation's input from the body in the place where the body is checked: a large body with
    * thousands of parts, of which few are kept, never reaches the loop. A pure function of a body that has
    * passed the schema. Excludes `bulk`.
+   * @param bytes of the whole body
    */
-  readonly digest?: (body: Readonly<Record<string, unknown>>) => Outcome<object>
+  readonly digest?: (body: Readonly<Record<string, unknown>>, bytes: number) => Outcome<object>
+  /**
+   * The operation gets the bytes of the body beside the digest, as the member `source` (`KeptBody`), to send
+   * them on. Members that the shape does not name are never parsed.
+   */
+  readonly keeps?: KeptForm
+  /** Nesting levels; JSON_DEPTH_MAX when omitted. */
+  readonly depthMax?: number
 }
 
 /** Every JSON body by name; operations and worker threads look forms up here. */
 export const BODIES = {
   embeddings: { schema: EmbeddingsBody, bytesMax: EMBEDDINGS_BODY_BYTES_MAX, bulk: 'input' },
-  chat: { schema: ChatBody, bytesMax: JSON_BODY_BYTES_MAX, digest: chatInputOf },
+  chat: {
+    schema: ChatBody,
+    bytesMax: INFERENCE_BODY_BYTES_MAX,
+    depthMax: INFERENCE_DEPTH_MAX,
+    digest: chatInputOf,
+    keeps: CHAT_KEPT_FORM,
+  },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },

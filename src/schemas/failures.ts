@@ -184,7 +184,7 @@ export const FAILURES = {
    */
   secret_not_released: row([403],
     'caller', 'after_change', 'No secret `{name}` is bound to exactly this host.'),
-  not_supported: row([400], 'caller', 'no', 'Sluice keeps records of interns, and does not run them.'),
+  not_supported: row([400], 'caller', 'no', 'Sluice does not do this.'),
   // The gate to the outside (design §9)
   destination_refused: row([400, 403], 'caller', 'after_change', 'This destination is not allowed.'),
   // Private endpoints (contract B1.10, B2.6, C28)

@@ -68,6 +68,7 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   video_unfinished: 'Poll the job until it has completed, or have a webhook sent.',
   video_jobs_full: 'Wait until jobs of the workspace have ended.',
   video_expired: 'Submit the job again, and download its clip in time.',
+  not_supported: 'Leave out the member that `metadata.issues` names; plugins and server tools run elsewhere.',
   secret_not_released:
     'Bind the secret to exactly the host that is called: no parent domain and no other spelling counts.',
   destination_refused: 'Call a public address by https; the operator may allow others.',

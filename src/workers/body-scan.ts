@@ -1,6 +1,8 @@
-import { JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
+import { SpanList, type KeptPlaces, type MemberSpan } from '../schemas/kept-body.ts'
+import { JSON_VALUES_MAX, KEPT_MARKS_MAX, KEPT_MEMBERS_MAX } from '../schemas/limits/json-limits.ts'
 import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import * as json from './json-bytes.ts'
+import { tooDeep } from './json-fault.ts'
 import {
   endOfLiteral,
   endOfSpace,
@@ -13,6 +15,7 @@ import {
   WRONG,
   type JsonBytes,
 } from './json-syntax.ts'
+import { NO_NAME, plannedAt, type KeptNames, type Plan } from './kept-plan.ts'
 
 /**
  * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
@@ -22,12 +25,15 @@ const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } 
 
 const TOO_DEEP = -4
 const TOO_MANY = -5
+const TOO_MANY_MEMBERS = -6
+const TOO_MANY_MARKS = -7
 
 const FAULTS: Readonly<Record<number, string>> = {
   [LONE_SURROGATE]: 'A string holds a lone surrogate.',
   [NOT_FINITE]: 'A number is out of range.',
-  [TOO_DEEP]: `It nests deeper than ${JSON_DEPTH_MAX} levels.`,
   [TOO_MANY]: `The members that are read hold more than ${JSON_VALUES_MAX} objects, lists and members.`,
+  [TOO_MANY_MEMBERS]: `Its known members come more than ${KEPT_MEMBERS_MAX} times.`,
+  [TOO_MANY_MARKS]: `Its messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
 }
 
 /** More than a body can have: skipped values take no memory. */
@@ -40,10 +46,16 @@ export interface Member extends json.Span {
 
 export type BodyScan =
   /**
-   * The last of two members with the same name, at the place of the first. Among the unknown members as many as
-   * requested.
+   * The last of two members with the same name, at the place of the first. Among the unknown members as many
+   * as requested.
    */
-  | { readonly ok: true; readonly known: readonly Member[]; readonly others: readonly Member[] }
+  | {
+      readonly ok: true
+      readonly known: readonly Member[]
+      readonly others: readonly Member[]
+      /** Null without `keeps`. */
+      readonly places: KeptPlaces | null
+    }
   /** The body is not an object; `first` is the first byte of its value. */
   | { readonly ok: true; readonly known: null; readonly first: number }
   /**
@@ -57,11 +69,15 @@ export interface ScanInput {
   readonly names: readonly string[]
   /** Unknown members whose places are returned; the others are skipped. */
   readonly othersMax: number
+  /** Nesting levels; JSON_DEPTH_MAX when omitted. */
+  readonly depthMax?: number
+  /** The members whose places are returned; `names` are among them. */
+  readonly keeps?: KeptNames
 }
 
 /**
  * One pass over the bytes of a JSON body, which are UTF-8, before any of it is parsed: the body is strict
- * JSON, no deeper than JSON_DEPTH_MAX, and the contents of its known members fit into the heap of a thread.
+ * JSON, no deeper than `depthMax`, and the contents of its known members fit into the heap of a thread.
  * The scan decides as `JSON.parse` and `jsonFault` do, also about repeated members; these two check the
  * strings of known members. C10.
  */
@@ -73,6 +89,14 @@ class BodyScanner {
   readonly #json: JsonBytes
   readonly #bytes: Buffer
   readonly #input: ScanInput
+  readonly #keeps: KeptNames | null
+  readonly #depthMax: number
+  readonly #members = new SpanList()
+  readonly #marks = new SpanList()
+  /** Members of the outermost object. */
+  #count = 0
+  /** Of the name of the outermost object's present member. */
+  #topIndex = NO_NAME
   readonly #known = new Map<string, Member>()
   readonly #others = new Map<string, Member>()
   /** Objects, lists and members that may still come. */
@@ -86,6 +110,8 @@ class BodyScanner {
     this.#json = jsonBytes(bytes)
     this.#bytes = this.#json.bytes
     this.#input = input
+    this.#keeps = input.keeps ?? null
+    this.#depthMax = input.depthMax ?? JSON_DEPTH_MAX
   }
 
   run(): BodyScan {
@@ -93,24 +119,34 @@ class BodyScanner {
     const start = endOfSpace(bytes, 0)
     const isObject = bytes[start] === OPEN_OBJECT
     if (!isObject) this.#room = UNCOUNTED
-    let end = isObject ? this.#members(start + 1, 1) : this.#value(start, 1)
+    let end = isObject ? this.#object(start + 1, 1, null) : this.#value(start, 1, null)
+    const close = end - 1
     if (end >= 0) {
       this.#at = endOfSpace(bytes, end)
       end = this.#at === bytes.length ? end : WRONG
     }
-    if (end < 0) return { ok: false, detail: FAULTS[end] ?? null, at: end === WRONG ? this.#at : null }
+    if (end < 0) return { ok: false, detail: this.#detailOf(end), at: end === WRONG ? this.#at : null }
     if (!isObject) return { ok: true, known: null, first: bytes[start] ?? 0 }
-    return { ok: true, known: [...this.#known.values()], others: [...this.#others.values()] }
+    const [known, others] = [[...this.#known.values()], [...this.#others.values()]]
+    return { ok: true, known, others, places: this.#keeps === null ? null : this.#placesTo(close) }
   }
 
-  #value(at: number, level: number): number {
+  #detailOf(fault: number): string | null {
+    return fault === TOO_DEEP ? tooDeep(this.#depthMax) : (FAULTS[fault] ?? null)
+  }
+
+  #placesTo(close: number): KeptPlaces {
+    return { members: this.#members.packed(), marks: this.#marks.packed(), count: this.#count, close }
+  }
+
+  #value(at: number, level: number, plan: Plan | null): number {
     switch (this.#bytes[at]) {
       case QUOTE:
         return this.#string(at)
       case OPEN_OBJECT:
-        return this.#members(at + 1, level)
+        return this.#object(at + 1, level, plan)
       case OPEN_LIST:
-        return this.#list(at + 1, level)
+        return this.#list(at + 1, level, plan?.each ?? null)
       default:
         this.#at = at
         return endOfLiteral(this.#bytes, at)
@@ -122,14 +158,15 @@ class BodyScanner {
     return this.#isParsed ? endOfText(this.#bytes, at + 1) : endOfString(this.#json, at + 1)
   }
 
-  #list(open: number, level: number): number {
-    if (level > JSON_DEPTH_MAX) return TOO_DEEP
+  /** @param plan for each element */
+  #list(open: number, level: number, plan: Plan | null): number {
+    if (level > this.#depthMax) return TOO_DEEP
     if (--this.#room < 0) return TOO_MANY
     const bytes = this.#bytes
     let at = endOfSpace(bytes, open)
     if (bytes[at] === CLOSE_LIST) return at + 1
     for (;;) {
-      const end = this.#value(at, level + 1)
+      const end = this.#value(at, level + 1, plan)
       if (end < 0) return end
       at = endOfSpace(bytes, end)
       if (bytes[at] === CLOSE_LIST) return at + 1
@@ -138,12 +175,16 @@ class BodyScanner {
     }
   }
 
-  #members(open: number, level: number): number {
-    if (level > JSON_DEPTH_MAX) return TOO_DEEP
+  /** @param plan of the object; the outermost object has the plans of its members in `keeps` */
+  #object(open: number, level: number, plan: Plan | null): number {
+    if (level > this.#depthMax) return TOO_DEEP
     if (--this.#room < 0) return TOO_MANY
     const bytes = this.#bytes
+    const marksBefore = this.#marks.count
     let at = endOfSpace(bytes, open)
     if (bytes[at] === CLOSE_OBJECT) return at + 1
+    let comma = 0
+    let isDecided = false
     for (;;) {
       if (bytes[at] !== QUOTE) return this.#wrong(at)
       const keyEnd = this.#string(at)
@@ -152,13 +193,49 @@ class BodyScanner {
       if (bytes[colon] !== COLON) return this.#wrong(colon)
       const start = endOfSpace(bytes, colon + 1)
       if (level > 1 && --this.#room < 0) return TOO_MANY
-      const end = level === 1 ? this.#top({ start: at, end: keyEnd }, start) : this.#value(start, level + 1)
+      const planned = plan === null ? null : plannedAt(plan, bytes, at + 1)
+      const end =
+        level === 1
+          ? this.#top({ start: at, end: keyEnd }, start)
+          : this.#value(start, level + 1, planned?.within ?? null)
       if (end < 0) return end
-      at = endOfSpace(bytes, end)
-      if (bytes[at] === CLOSE_OBJECT) return at + 1
-      if (bytes[at] !== COMMA) return this.#wrong(at)
-      at = endOfSpace(bytes, at + 1)
+      const after = endOfSpace(bytes, end)
+      const isLast = bytes[after] === CLOSE_OBJECT
+      if (!isLast && bytes[after] !== COMMA) return this.#wrong(after)
+      const next = isLast ? 0 : endOfSpace(bytes, after + 1)
+      const index = level === 1 ? this.#topIndex : (planned?.index ?? NO_NAME)
+      if (index !== NO_NAME) {
+        const fault = this.#keep(index, level === 1, { keyStart: at, start, end, next, comma })
+        if (fault < 0) return fault
+      }
+      if (planned?.decidingText != null) isDecided = this.#isText(start, planned.decidingText)
+      if (isLast) {
+        if (plan !== null && !isDecided) this.#undo(plan, marksBefore)
+        return after + 1
+      }
+      comma = after
+      at = next
     }
+  }
+
+  /** @returns a fault, or 0 */
+  #keep(index: number, isTop: boolean, place: Omit<MemberSpan, 'name' | 'inner'>): number {
+    const list = isTop ? this.#members : this.#marks
+    if (list.count >= (isTop ? KEPT_MEMBERS_MAX : KEPT_MARKS_MAX))
+      return isTop ? TOO_MANY_MEMBERS : TOO_MANY_MARKS
+    const inner = this.#bytes[place.start] === OPEN_OBJECT ? endOfSpace(this.#bytes, place.start + 1) : 0
+    list.add(index, { ...place, inner })
+    return 0
+  }
+
+  /** Drops the marks that do not count, since the deciding member has another value. */
+  #undo({ conditional }: Plan, marksBefore: number): void {
+    if (conditional.size > 0 && this.#marks.count > marksBefore)
+      this.#marks.keep(marksBefore, (index) => !conditional.has(index))
+  }
+
+  #isText(start: number, text: string): boolean {
+    return this.#bytes[start] === QUOTE && isWritten(this.#bytes, start + 1, text)
   }
 
   /**
@@ -166,7 +243,11 @@ class BodyScanner {
    * @param key with its quotes
    */
   #top(key: json.Span, start: number): number {
-    const known = this.#nameAt(key.start + 1)
+    this.#count++
+    const keeps = this.#keeps
+    const index = keeps === null ? NO_NAME : keeps.indexAt(this.#bytes, key.start + 1)
+    this.#topIndex = index
+    const known = keeps === null ? this.#nameAt(key.start + 1) : (keeps.parsed[index] ?? null)
     if (known === null) {
       const end = this.#skip(start)
       if (end >= 0 && this.#others.size < this.#input.othersMax) this.#other(key, { start, end })
@@ -177,7 +258,7 @@ class BodyScanner {
     const skipped = before === undefined ? 0 : this.#skip(before.start)
     if (skipped < 0) return skipped
     this.#isParsed = true
-    const end = this.#value(start, 2)
+    const end = this.#value(start, 2, keeps?.plans[index] ?? null)
     this.#isParsed = false
     if (end >= 0) this.#known.set(known, { name: known, start, end })
     return end
@@ -187,7 +268,7 @@ class BodyScanner {
   #skip(start: number): number {
     const room = this.#room
     this.#room = UNCOUNTED
-    const end = this.#value(start, 2)
+    const end = this.#value(start, 2, null)
     this.#room = room
     return end
   }

@@ -1,10 +1,9 @@
 import { INLINE_JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
-import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 
 /**
- * `deep`: beyond JSON_DEPTH_MAX. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more
+ * `deep`: beyond the maximum. `many`: more objects, lists and members than INLINE_JSON_VALUES_MAX, or more
  * commas than their own limit.
  */
 export type Outline = 'plain' | 'deep' | 'many'
@@ -13,7 +12,10 @@ export type Outline = 'plain' | 'deep' | 'many'
  * Counts brackets, colons and commas before a body is parsed on the loop: a few bytes each could become
  * thousands of objects. It does not detect invalid JSON.
  */
-export function outlineOf(bytes: Buffer, commasMax: number): Outline {
+export function outlineOf(
+  bytes: Buffer,
+  { commasMax, depthMax }: { readonly commasMax: number; readonly depthMax: number },
+): Outline {
   const { length } = bytes
   let depth = 0
   let values = 0
@@ -25,7 +27,7 @@ export function outlineOf(bytes: Buffer, commasMax: number): Outline {
       if (end < 0) return 'plain'
       at = end - 1
     } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      if (++depth > JSON_DEPTH_MAX) return 'deep'
+      if (++depth > depthMax) return 'deep'
       values++
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
     else if (byte === COLON) values++

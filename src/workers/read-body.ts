@@ -18,9 +18,12 @@ import {
 } from '../schemas/limits/limits.ts'
 import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type { KeptPlaces } from '../schemas/kept-body.ts'
 import { scanBody } from './body-scan.ts'
 import { OPEN_LIST, OPEN_OBJECT, type Span } from './json-bytes.ts'
+import { jsonFault, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
+import { KeptNames } from './kept-plan.ts'
 
 const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
@@ -29,9 +32,6 @@ const ENCODER = new TextEncoder()
 const PROTO_ISSUE = { path: '/__proto__', message: 'is not a known member', expected: 'known members alone' }
 const PROTO_REFUSED = fail('body_invalid', { metadata: { issues: [PROTO_ISSUE] } })
 const FOR_THREAD = { ...fail('body_invalid'), isForThread: true } as const
-const TOO_DEEP = `It nests deeper than ${JSON_DEPTH_MAX} levels.`
-const LONE_SURROGATE = 'A string holds a lone surrogate.'
-const NOT_FINITE = 'A number is out of range.'
 const WITH_MARK = 'It begins with a byte order mark.'
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 /** Stands for a value that is unknown and not examined. */
@@ -39,29 +39,38 @@ const NOT_KNOWN = {}
 const STAND_INS: Readonly<Record<string, string>> = { '"': '""', t: 'true', f: 'false', n: 'null' }
 
 const NAMES = new WeakMap<TSchema, readonly string[]>()
+const KEPT_NAMES = new Map(
+  Object.entries<BodyForm>(BODIES).flatMap(([name, { keeps, schema }]) =>
+    keeps === undefined ? [] : [[name, new KeptNames(keeps, namesOf(schema))]],
+  ),
+)
 
 /**
  * Reads a JSON body. On the loop the body is parsed and validated completely. In a thread its bytes are
  * scanned before any of it is built, and only its known members are parsed. The large member comes back as
  * its bytes, a span of the input's own buffer, so that both can be moved: the parsed value never leaves the
- * thread, since cloning it blocks as long as parsing.
+ * thread, since cloning it blocks as long as parsing. A form that keeps its bytes is scanned in both places,
+ * and the verdict has the bytes of the input themselves.
  * @param input.isOnLoop at most INLINE_JSON_BYTES_MAX bytes, which are only borrowed: the verdict contains no
- * reference to them. Work that would hold the loop for too long is left to a thread: many values, and listing
- * the issues of more than INLINE_ISSUES_BYTES_MAX
+ * reference to them, unless its form keeps them; the caller then copies them. Work that would hold the loop
+ * for too long is left to a thread: many values, and listing the issues of more than INLINE_ISSUES_BYTES_MAX
  */
 export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   const { bytes } = input
   const form: BodyForm = BODIES[input.body]
-  const isWhole =
+  const mayBeWhole =
     input.isOnLoop === true || (form.keepsOthers === true && bytes.length <= INLINE_JSON_BYTES_MAX)
+  const isWhole = mayBeWhole && form.keeps === undefined
   const read = isWhole ? readWhole(input) : readKnown(input)
   // Bytes that are left to a thread are read again.
   if (form.isSecret === true && read !== FOR_THREAD) bytes.fill(0)
   if (!read.ok) return read
   const { value } = read
   if (form.digest !== undefined) {
-    const digested = form.digest(value)
-    return digested.ok ? { ok: true, value: { ...digested.value }, bulk: null } : digested
+    const digested = form.digest(value, bytes.length)
+    if (!digested.ok) return digested
+    const verdict = { ok: true, value: { ...digested.value }, bulk: null } as const
+    return read.places === null ? verdict : withBytes(verdict, { bytes, places: read.places })
   }
   return isWhole || form.bulk === undefined ? { ok: true, value, bulk: null } : withBulk(form.bulk, read)
 }
@@ -71,6 +80,8 @@ interface Read {
   readonly value: Record<string, unknown>
   /** The bytes of a member. Never called for a body that was read completely. */
   readonly bytesOf: (name: string) => Uint8Array
+  /** Null for a form that does not keep its bytes. */
+  readonly places: KeptPlaces | null
 }
 
 type Refused = Extract<BodyVerdict, { ok: false }>
@@ -82,10 +93,8 @@ type Refused = Extract<BodyVerdict, { ok: false }>
 function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const form: BodyForm = BODIES[name]
-  const commasMax = form.digest === undefined ? INLINE_JSON_COMMAS_MAX : INLINE_DIGESTED_COMMAS_MAX
-  const outline = bytes.length <= OUTLINED_BYTES_MIN ? 'plain' : outlineOf(buffer, commasMax)
-  if (outline === 'deep') return malformed(TOO_DEEP)
-  if (outline === 'many' && isOnLoop === true) return FOR_THREAD
+  const outlined = outlineFault(buffer, form, isOnLoop === true)
+  if (outlined !== null) return outlined
   const text = textOfUtf8(buffer)
   if (text === null) return malformed('It is not UTF-8.')
   if (text === '') return malformed('It is empty.')
@@ -97,29 +106,46 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   }
   // Before the member is dropped: a shape without other members accepts no `__proto__` either.
   const isExtended = isObject(value) && Object.hasOwn(value, '__proto__') && isClosed(form.schema)
-  const fault = jsonFault(value, text)
+  const fault = jsonFault(value, text, depthOf(form))
   if (fault !== null) return malformed(fault)
   if (isExtended) return PROTO_REFUSED
   const checked = checkedAs(name, value, isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX)
-  return checked.ok ? { ...checked, bytesOf: () => bytes } : checked
+  return checked.ok ? { ...checked, bytesOf: () => bytes, places: null } : checked
+}
+
+/** A body that is too deep, or that takes too long for the loop. */
+function outlineFault(buffer: Buffer, form: BodyForm, isOnLoop: boolean): Refused | null {
+  if (buffer.length <= OUTLINED_BYTES_MIN) return null
+  const depthMax = depthOf(form)
+  const commasMax = form.digest === undefined ? INLINE_JSON_COMMAS_MAX : INLINE_DIGESTED_COMMAS_MAX
+  const outline = outlineOf(buffer, { commasMax, depthMax })
+  if (outline === 'deep') return malformed(tooDeep(depthMax))
+  return outline === 'many' && isOnLoop ? FOR_THREAD : null
 }
 
 /** Reads a body by first scanning its bytes: unknown members are skipped, whatever they contain. C25. */
-function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Read | Refused {
+function readKnown({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['in']): Read | Refused {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (buffer.length === 0) return malformed('It is empty.')
   if (!isUtf8(buffer)) return malformed('It is not UTF-8.')
   const form: BodyForm = BODIES[name]
+  const outlined = isOnLoop === true ? outlineFault(buffer, form, true) : null
+  if (outlined !== null) return outlined
   const isShut = isClosed(form.schema)
+  const isCounted = form.digest === undefined || form.keeps !== undefined
+  const keeps = KEPT_NAMES.get(name)
   const scan = scanBody(buffer, {
     names: namesOf(form.schema),
-    othersMax: isShut ? ISSUES_MAX : form.digest === undefined ? 0 : Infinity,
+    othersMax: isShut ? ISSUES_MAX : isCounted ? 0 : Infinity,
+    ...(keeps !== undefined && { keeps }),
+    depthMax: depthOf(form),
   })
   if (!scan.ok) return malformed(scan.detail ?? wrongAt(buffer, scan.at ?? 0))
-  if (scan.known === null) return checkedAs(name, standIn(scan.first), false) as Refused
+  const isLeft = isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX
+  if (scan.known === null) return checkedAs(name, standIn(scan.first), isLeft) as Refused
   const value: Record<string, unknown> = {}
   for (const member of scan.known) {
-    const parsed = valueOf(buffer, member)
+    const parsed = valueOf(buffer, member, form)
     if (!parsed.ok) return parsed
     value[member.name] = parsed.value
   }
@@ -127,12 +153,12 @@ function readKnown({ body: name, bytes }: ShortJobTypes['read_body']['in']): Rea
     if (member.name !== '__proto__') value[member.name] = isShut ? NOT_KNOWN : scalarOf(buffer, member)
     else if (isShut) return PROTO_REFUSED
   }
-  const checked = checkedAs(name, value, false)
+  const checked = checkedAs(name, value, isLeft)
   if (!checked.ok) return checked
   const spans = new Map(scan.known.map((member) => [member.name, member]))
   const bytesOf = (member: string): Uint8Array =>
     bytes.subarray(spans.get(member)?.start ?? 0, spans.get(member)?.end ?? 0)
-  return { ok: true, value: knownMembers(form, checked.value), bytesOf }
+  return { ok: true, value: knownMembers(form, checked.value), bytesOf, places: scan.places }
 }
 
 /** @param isLeft issues are not listed here */
@@ -156,8 +182,23 @@ function checkedAs(
 function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
   const bulk = bulkOf(bytesOf(name), value[name])
   const { [name]: _, ...small } = value
-  if (JSON.stringify(small).length <= INLINE_JSON_BYTES_MAX) return { ok: true, value: small, bulk }
-  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${name}`
+  return isSmall(small) ? { ok: true, value: small, bulk } : tooLarge(name)
+}
+
+type Taken = Extract<BodyVerdict, { ok: true }>
+
+/** The digest of a large body must be small: it is cloned on its way to the loop, the bytes are moved. */
+function withBytes(verdict: Taken, source: NonNullable<Taken['source']>): BodyVerdict {
+  const isOk = source.bytes.length <= INLINE_JSON_BYTES_MAX || isSmall(verdict.value)
+  return isOk ? { ...verdict, source } : tooLarge('messages and tools')
+}
+
+function isSmall(value: Record<string, unknown>): boolean {
+  return JSON.stringify(value).length <= INLINE_JSON_BYTES_MAX
+}
+
+function tooLarge(beside: string): Refused {
+  const expected = `at most ${INLINE_JSON_BYTES_MAX} characters of JSON beside ${beside}`
   return fail('body_invalid', { metadata: { issues: [{ path: '', message: 'is too large', expected }] } })
 }
 
@@ -183,6 +224,7 @@ function knownMembers({ schema, digest }: BodyForm, value: Record<string, unknow
 function valueOf(
   bytes: Buffer,
   { start, end }: Span,
+  form: BodyForm,
 ): { readonly ok: true; readonly value: unknown } | Refused {
   const part = bytes.subarray(start, end)
   const text = isAscii(part) ? part.toString('latin1') : part.toString('utf8')
@@ -192,47 +234,9 @@ function valueOf(
   } catch {
     return malformed(wrongAt(bytes, start))
   }
-  const fault = text.includes('__proto__') || text.includes('\\u') ? jsonFault(value, text) : null
+  const fault =
+    text.includes('__proto__') || text.includes('\\u') ? jsonFault(value, text, depthOf(form)) : null
   return fault === null ? { ok: true, value } : malformed(fault)
-}
-
-/**
- * Finds faults that `JSON.parse` accepts and Sluice refuses: depth above JSON_DEPTH_MAX, lone surrogates,
- * numbers that overflow. Drops members called `__proto__` on the way, so that no later copy can take one for
- * a prototype.
- * @param text the text from which `value` was parsed: strings need a check only when it contains `\u` escapes
- * @returns a sentence for the caller, or null. Source: contract C10.
- */
-function jsonFault(value: unknown, text: string): string | null {
-  const hasEscapes = text.includes('\\u')
-  return valueFault(value, 1, hasEscapes)
-}
-
-function valueFault(value: unknown, level: number, hasEscapes: boolean): string | null {
-  if (typeof value === 'string') return hasEscapes && !value.isWellFormed() ? LONE_SURROGATE : null
-  if (typeof value === 'number') return Number.isFinite(value) ? null : NOT_FINITE
-  if (typeof value !== 'object' || value === null) return null
-  if (level > JSON_DEPTH_MAX) return TOO_DEEP
-  if (Array.isArray(value)) return arrayFault(value, level, hasEscapes)
-  return objectFault(value as Record<string, unknown>, level, hasEscapes)
-}
-
-function arrayFault(value: readonly unknown[], level: number, hasEscapes: boolean): string | null {
-  for (let i = 0; i < value.length; i++) {
-    const fault = valueFault(value[i], level + 1, hasEscapes)
-    if (fault !== null) return fault
-  }
-  return null
-}
-
-function objectFault(value: Record<string, unknown>, level: number, hasEscapes: boolean): string | null {
-  for (const name in value) {
-    if (hasEscapes && !name.isWellFormed()) return LONE_SURROGATE
-    const fault = valueFault(value[name], level + 1, hasEscapes)
-    if (fault !== null) return fault
-    if (name === '__proto__') delete value[name]
-  }
-  return null
 }
 
 /**
@@ -290,6 +294,10 @@ function isClosed(schema: TSchema & { readonly additionalProperties?: unknown })
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+function depthOf({ depthMax = JSON_DEPTH_MAX }: BodyForm): number {
+  return depthMax
 }
 
 function malformed(detail: string | undefined): Refused {

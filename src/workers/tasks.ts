@@ -1,4 +1,10 @@
-import type { LateJobName, PromptJobName, ShortJobName, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import type {
+  BodyVerdict,
+  LateJobName,
+  PromptJobName,
+  ShortJobName,
+  ShortJobTypes,
+} from '../server/ports/short-jobs.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
@@ -17,7 +23,7 @@ export interface Task<N extends ShortJobName> {
    * Bytes of the answer whose buffers are moved to the calling thread instead of being copied; no buffer
    * twice.
    */
-  moves(out: ShortJobTypes[N]['out']): readonly Uint8Array[]
+  moves(out: ShortJobTypes[N]['out']): readonly (Uint8Array | Uint32Array)[]
   /** Whether the task takes less than a millisecond; when omitted, it may take more. */
   isBrief?(input: ShortJobTypes[N]['in']): boolean
 }
@@ -34,7 +40,7 @@ interface PromptTask<N extends PromptJobName> extends Task<N> {
 const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   read_body: {
     run: readBody,
-    moves: (verdict) => (verdict.ok && verdict.bulk !== null ? [verdict.bulk.json] : []),
+    moves: movedOfBody,
   },
   slice_texts: {
     run: sliceTexts,
@@ -63,6 +69,13 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
     moves: (copies) => (copies ?? []).map(({ sealed }) => sealed),
     isBrief: ({ from }) => areBrief(from.map(({ sealed }) => sealed)),
   },
+}
+
+function movedOfBody(verdict: BodyVerdict): readonly (Uint8Array | Uint32Array)[] {
+  if (!verdict.ok) return []
+  const { bulk, source } = verdict
+  if (source !== undefined) return [source.bytes, source.places.members, source.places.marks]
+  return bulk === null ? [] : [bulk.json]
 }
 
 function areBrief(values: readonly Uint8Array[]): boolean {

@@ -3,8 +3,9 @@ import t from 'tap'
 import { chatInputOf } from '../../src/schemas/inference/chat-input.ts'
 import type { ChatBody } from '../../src/schemas/inference/chat.ts'
 
+const BYTES = 1_000
 const of = (more: Partial<ChatBody>) => {
-  const made = chatInputOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
+  const made = chatInputOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }, BYTES)
   if (!made.ok) throw new Error('refused')
   return made.value
 }
@@ -73,4 +74,83 @@ t.test('members that are null count as left out', async (t) => {
   t.same(of(nulls), of({}))
   t.match(of({ max_tokens: 3, max_completion_tokens: 2 }), { tokensMax: 2 })
   t.match(of({ reasoning: { effort: 'none' }, reasoning_effort: 'high' }), { isReasoning: false })
+})
+
+const refusalOf = (more: object) =>
+  chatInputOf({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }, BYTES)
+
+t.test('plugins and tools that run at OpenRouter are refused by their names', async (t) => {
+  const tool = { type: 'function', function: { name: 'f' } }
+  for (const [more, path] of [
+    [{ plugins: [{ id: 'web' }] }, '/plugins'],
+    [{ tools: [tool, { type: 'openrouter:web_search' }] }, '/tools/1/type'],
+    [{ stop_server_tools_when: {} }, '/stop_server_tools_when'],
+  ] as const)
+    t.match(refusalOf(more), {
+      ok: false,
+      failure: { name: 'not_supported', metadata: { issues: [{ path }] } },
+    })
+  for (const more of [
+    { plugins: [] },
+    { plugins: null },
+    { tools: [tool, { type: 'web_search' }] },
+    { stop_server_tools_when: null },
+  ])
+    t.ok(refusalOf(more).ok, JSON.stringify(more))
+})
+
+t.test('transforms that do nothing here are named', async (t) => {
+  t.same(of({ transforms: ['middle-out'] }).dropped, ['transforms'])
+  t.same([of({ transforms: [] }).dropped, of({ transforms: null }).dropped], [[], []])
+})
+
+t.test('the models, the preferences and the preset are kept for routing', async (t) => {
+  const provider = { order: ['acme'] }
+  t.match(of({ models: ['a/b'], provider, preset: 'p' }), { models: ['a/b'], provider, preset: 'p' })
+  t.match(of({ models: null, provider: null, preset: null }), { models: [], provider: null, preset: null })
+})
+
+const sizeOf = (content: readonly object[], more: Partial<ChatBody> = {}) =>
+  of({ ...more, messages: [{ role: 'user', content: content as [] }] }).size
+
+t.test('media are counted by kind, and their base64 is no prompt', async (t) => {
+  const data = 'A'.repeat(100)
+  const url = (head: string) => `data:${head},${data}`
+  const size = sizeOf([
+    { type: 'image_url', image_url: { url: url('image/png;base64') } },
+    { type: 'image_url', image_url: { url: 'https://a.example/b.png' } },
+    { type: 'input_audio', input_audio: { data, format: 'wav' } },
+    { type: 'video_url', video_url: { url: url('Video/mp4;codecs=x;BASE64') } },
+    { type: 'file', file: { file_data: url('application/pdf;base64') } },
+    { type: 'text', text: url('image/png;base64') },
+    { type: 'other', other: { url: url('image/png;base64') } },
+  ])
+  t.same(size.media, { image: 2, audio: 1, video: 1, file: 1 })
+  t.equal(size.promptBytesMost, BYTES - 4 * data.length)
+})
+
+t.test('what a provider may read as text counts in full', async (t) => {
+  const data = 'A'.repeat(100)
+  for (const part of [
+    { type: 'file', file: { file_data: `data:text/plain;base64,${data}` } },
+    { type: 'file', file: { file_data: `data:application/json;base64,${data}` } },
+    { type: 'file', file: { file_data: data } },
+    { type: 'input_audio', input_audio: { data: `data:text/plain;base64,${data}` } },
+    { type: 'image_url', image_url: { url: `data:image/svg+xml,${data}` } },
+    { type: 'image_url', image_url: { url: `https://a.example/;base64,${data}` } },
+    { type: 'image_url', image_url: null },
+    { type: 'input_audio', input_audio: { data: 7 } },
+  ])
+    t.equal(sizeOf([part]).promptBytesMost, BYTES, JSON.stringify(part))
+  t.equal(sizeOf([{ type: 'input_audio', input_audio: { data: 'A'.repeat(2 * BYTES) } }]).promptBytesMost, 0)
+})
+
+t.test('messages, tools and a form of the answer are counted', async (t) => {
+  const tool = { type: 'function' as const, function: { name: 'f' } }
+  t.match(sizeOf([], { tools: [tool, tool], response_format: { type: 'json_object' } }), {
+    messages: 1,
+    tools: 2,
+    hasFormat: true,
+  })
+  t.match(sizeOf([], { response_format: { type: 'text' } }), { tools: 0, hasFormat: false })
 })

@@ -1,5 +1,8 @@
-import { ok, type Outcome } from '../failures.ts'
+import { fail, ok, type Outcome } from '../failures.ts'
+import type { KeptBody } from '../kept-body.ts'
+import type { ProviderPreferences } from '../models/preferences.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
+import { chatSizeOf, type ChatSize } from './chat-size.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 
 /**
@@ -31,11 +34,34 @@ export interface ChatInput {
   readonly last: string
   /** The text is longer. */
   readonly isLastCut: boolean
+  readonly size: ChatSize
+  /** Models that are tried after the first. D11. */
+  readonly models: readonly string[]
+  readonly provider: ProviderPreferences | null
+  readonly preset: string | null
+  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
+  readonly dropped: readonly string[]
 }
 
-/** @param body has passed the schema */
-export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<ChatInput> {
-  const { messages, model, stream, stream_options, stop, reasoning, ...more } = body as unknown as ChatBody
+/** The body of a chat as its operation gets it. */
+export interface ChatRequest extends ChatInput {
+  /** The bytes, which go out to a provider that speaks the caller's dialect. D4. */
+  readonly source: KeptBody
+}
+
+/** The first letters of the type of a tool that OpenRouter's own servers run. */
+const ROUTER_TOOL = 'openrouter:'
+
+/**
+ * @param body has passed the schema
+ * @param bytes of the whole body
+ * Failure: not_supported, with the member as its issue. D9.
+ */
+export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<ChatInput> {
+  const chat = body as unknown as ChatBody
+  const refused = refusedOf(chat)
+  if (refused !== null) return refused
+  const { messages, model, stream, stream_options, stop, reasoning, ...more } = chat
   const effort = reasoning?.effort ?? more.reasoning_effort ?? 'none'
   const tool = toolOf(more)
   const last = messages.findLast(({ role }) => role === 'user')
@@ -58,7 +84,25 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>): Outcome<Ch
     promptWords: messages.reduce((sum, message) => sum + wordsOf(message), 0),
     last: text.slice(0, ECHO_UNITS_MAX),
     isLastCut: text.length > ECHO_UNITS_MAX,
+    size: chatSizeOf(chat, bytes),
+    models: more.models ?? [],
+    provider: more.provider ?? null,
+    preset: more.preset ?? null,
+    dropped: (more.transforms ?? []).length > 0 ? ['transforms'] : [],
   })
+}
+
+/** Members that would change the answer, and that Sluice does not serve. D9. */
+function refusedOf({ plugins, tools, stop_server_tools_when }: ChatBody): Outcome<never> | null {
+  if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
+  const tool = (tools ?? []).findIndex(({ type }) => type.startsWith(ROUTER_TOOL))
+  if (tool >= 0) return notSupported(`/tools/${tool}/type`, 'a tool that you or the provider run')
+  if (stop_server_tools_when != null) return notSupported('/stop_server_tools_when', 'null')
+  return null
+}
+
+function notSupported(path: string, expected: string): Outcome<never> {
+  return fail('not_supported', { metadata: { issues: [{ path, message: 'is not offered', expected }] } })
 }
 
 function wordsOf(message: ChatMessage): number {

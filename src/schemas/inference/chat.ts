@@ -3,6 +3,7 @@ import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
 import {
   CHOICES_MAX,
+  FALLBACK_MODELS_MAX,
   FUNCTION_NAME_CHARS_MAX,
   MESSAGES_MAX,
   STOPS_MAX,
@@ -91,6 +92,16 @@ export const ChatBody = Type.Object(
     reasoning: maybe(Type.Object({ effort: maybe(Type.String()), enabled: Flag, exclude: Flag }, OPEN)),
     reasoning_effort: maybe(Type.String()),
     provider: maybe(ProviderPreferences),
+    models: maybe(
+      Type.Array(Type.String({ minLength: 1 }), {
+        maxItems: FALLBACK_MODELS_MAX,
+        description: 'Models that are tried in this order after `model`.',
+      }),
+    ),
+    preset: maybe(Type.String({ minLength: 1 })),
+    plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
+    transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
+    stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
     session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
     user: maybe(Type.String()),
   },

@@ -1,9 +1,17 @@
 /** Named limits of calls to models that write, each with its unit and its source. */
 
+import { MIB } from '../limits/limits.ts'
+
+/** Bytes of the body of one call, with its pictures and files in base64. D12. */
+export const INFERENCE_BODY_BYTES_MAX = 32 * MIB
+/** Nesting levels of such a body; the outermost value is level 1. D12. */
+export const INFERENCE_DEPTH_MAX = 128
 /** Messages of one call. D12. */
 export const MESSAGES_MAX = 4_096
 /** Tools of one call. D12. */
 export const TOOLS_MAX = 1_024
+/** Models that are tried after the first (`models`). D11. */
+export const FALLBACK_MODELS_MAX = 8
 /** Answers to one call (`n`). D4. */
 export const CHOICES_MAX = 8
 /** Texts at which an answer stops (`stop`). D4. */

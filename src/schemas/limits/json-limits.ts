@@ -26,6 +26,16 @@ export const INLINE_DIGESTED_COMMAS_MAX = 4 * KIB
  */
 export const OUTLINED_BYTES_MIN = 16 * KIB
 /**
+ * Known top-level members of a body whose bytes are kept, with their repetitions: a place is kept of each.
+ * Decision.
+ */
+export const KEPT_MEMBERS_MAX = 4 * KIB
+/**
+ * Nested members of a body whose places are kept, since some providers must not get them: two for each of
+ * the messages that a call may have. Each splits the body once more where it is sent, on the loop. Decision.
+ */
+export const KEPT_MARKS_MAX = 8 * KIB
+/**
  * Bytes of secrets that a job seals or opens in less than a millisecond: one secret of the longest kind with
  * its envelope. Decision.
  */

@@ -2,18 +2,21 @@ import type { BodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { FinishReason } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
  * The result of reading a JSON body. On the event loop: the checked value, complete. In a thread: the known
- * members without the bulky one, and the bytes of that member.
+ * members without the bulky one, and the bytes of that member. `source`: the bytes of a body whose form keeps
+ * them, and the places of its members.
  */
 export type BodyVerdict =
   | {
       readonly ok: true
       readonly value: Record<string, unknown>
       readonly bulk: { readonly json: Uint8Array; readonly kind: InputKind; readonly count: number } | null
+      readonly source?: { readonly bytes: Uint8Array; readonly places: KeptPlaces }
     }
   /**
    * `isForThread`: the body is not judged yet, since that takes longer than the event loop may be blocked.

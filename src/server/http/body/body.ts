@@ -140,6 +140,24 @@ export class Body implements BodyTaker {
     this.#giveBack()
   }
 
+  /**
+   * The received bytes for a call that keeps them: those of this body's own buffer as they are, lent ones as
+   * a copy, which counts in the budget. Null: the budget has no room.
+   */
+  kept(bytes: Uint8Array): Uint8Array | null {
+    if (bytes.buffer === this.#buffer.buffer) return bytes
+    if (!this.#options.budget.take(bytes.length, this.#caller)) return null
+    this.#held += bytes.length
+    return bytes.slice()
+  }
+
+  /** The call no longer needs the received bytes, before its end: their share of the budget goes back. */
+  release(): void {
+    this.#buffer = EMPTY
+    this.#options.budget.giveBack(this.#held, this.#caller)
+    this.#held = 0
+  }
+
   /** Work on the received bytes begins; `returned` tells that the worker no longer holds them. */
   lend(): void {
     this.#loans++

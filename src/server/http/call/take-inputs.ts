@@ -1,6 +1,7 @@
 import { BulkBytes } from '../../../schemas/bodies.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { KeptBody } from '../../../schemas/kept-body.ts'
 import { IDEMPOTENCY_WAIT_MS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
@@ -137,7 +138,7 @@ function parseBody(call: RequestCall, json: JsonInput, bytes: Uint8Array): void 
   call.after(readJson(call, json, bytes), (verdict) => {
     call.notes.validateMs = call.lap()
     if (!verdict.ok) return call.fail(verdict.failure)
-    call.body = bodyOf(verdict, json.form.form.bulk)
+    call.body = takenOf(verdict, json)
     json.taken(call, json.operation)
   })
 }
@@ -155,11 +156,18 @@ function readJson(
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
   if (!input.isOnLoop) return readInJob(call, body, input)
   const verdict = call.deps.jobs.here('read_body', input)
+  if (verdict.ok && verdict.source !== undefined) return withOwnBytes(verdict, verdict.source, body)
   if (verdict.ok || verdict.isForThread !== true) return verdict
   // The bytes are only lent.
-  const copy = bytes.slice()
+  const copy = form.keeps === undefined ? bytes.slice() : (body?.kept(bytes) ?? null)
+  if (copy === null) return NO_ROOM
   if (form.isSecret === true) bytes.fill(0)
   return readInJob(call, body, { body: name, bytes: copy })
+}
+
+function withOwnBytes(verdict: Verdict, { bytes, places }: KeptSource, body: Body | null): BodyVerdict {
+  const own = body?.kept(bytes) ?? null
+  return own === null ? NO_ROOM : { ...verdict, source: { bytes: own, places } }
 }
 
 async function readInJob(
@@ -182,18 +190,24 @@ async function readInJob(
   }
 }
 
-/**
- * The body as its operation sees it.
- * @param bulk name of the member that may have stayed bytes
- */
-export function bodyOf(
-  verdict: Extract<BodyVerdict, { ok: true }>,
-  bulk: string | undefined,
-): Record<string, unknown> {
-  const { value } = verdict
-  if (verdict.bulk === null || bulk === undefined) return value
-  const { json, kind, count } = verdict.bulk
+/** The body as its operation sees it, with its bytes where the form keeps them. */
+function takenOf(verdict: Verdict, { form: { form }, body }: JsonInput): Record<string, unknown> {
+  const { value, source } = verdict
+  if (source === undefined || form.keeps === undefined) return bodyOf(verdict, form.bulk)
+  const { names } = form.keeps
+  const released = (): void => body?.release()
+  return { ...value, source: new KeptBody(source.bytes, source.places, { names, released }) }
+}
+
+/** @param bulk name of the member that may have stayed bytes */
+export function bodyOf({ value, bulk: large }: Verdict, bulk: string | undefined): Record<string, unknown> {
+  if (large === null || bulk === undefined) return value
+  const { json, kind, count } = large
   return { ...value, [bulk]: new BulkBytes(json, kind, count) }
 }
 
+type Verdict = Extract<BodyVerdict, { ok: true }>
+type KeptSource = NonNullable<Verdict['source']>
+
+const NO_ROOM = fail('busy', { retryAfterS: 1 })
 const NOTHING = new Uint8Array(0)

@@ -1,6 +1,6 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
-import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
+import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
@@ -13,7 +13,7 @@ import { defineOperation, type Call, type Success } from '../define.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
 
-type ChatCall = Call<undefined, undefined, ChatInput>
+type ChatCall = Call<undefined, undefined, ChatRequest>
 interface Inputs {
   readonly headers: readonly ['x-session-id']
   readonly body: 'chat'
@@ -26,7 +26,7 @@ const STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 52
  * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D13, D15, D16,
  * D19, D21.
  */
-export const createChat = defineOperation<Inputs, ChatInput>({
+export const createChat = defineOperation<Inputs, ChatRequest>({
   id: OPERATION,
   method: 'post',
   path: '/chat/completions',
@@ -51,6 +51,7 @@ export const createChat = defineOperation<Inputs, ChatInput>({
   statuses: STATUSES,
   failures: [
     'body_invalid',
+    'not_supported',
     'header_invalid',
     'model_unknown',
     'model_not_allowed',

@@ -33,3 +33,6 @@ export function internAnswer(intern: Intern): InternAnswer {
     updated_at: intern.updatedAt.toISOString(),
   }
 }
+
+/** Why an intern is neither started nor stopped. B2.4. */
+export const NOT_RUN = 'It keeps records of interns, and does not run them.'

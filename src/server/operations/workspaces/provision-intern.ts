@@ -2,7 +2,7 @@ import { fail } from '../../../schemas/failures.ts'
 import { InternAnswer, InternParams } from '../../../schemas/workspaces/interns.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation } from '../define.ts'
-import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED } from './intern-access.ts'
+import { EXAMPLE_INTERN, INTERN_FAILURES, INTERN_STATUSES_LISTED, NOT_RUN } from './intern-access.ts'
 
 /** Refused: Sluice keeps records of interns and does not run them. Source: B2.4. */
 export const provisionIntern = defineOperation({
@@ -22,6 +22,6 @@ export const provisionIntern = defineOperation({
   example: { params: { intern_id: EXAMPLE_INTERN } },
   async run(call, ports) {
     const intern = await ports.interns.get(call.key.organizationId, call.params.intern_id)
-    return intern.ok ? fail('not_supported') : intern
+    return intern.ok ? fail('not_supported', { detail: NOT_RUN }) : intern
   },
 })

@@ -1,4 +1,4 @@
-import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
+import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CallableModel } from '../models/models.ts'
@@ -31,7 +31,7 @@ export interface TokenUsage {
 
 export interface InferenceJob {
   readonly model: CallableModel
-  readonly request: ChatInput
+  readonly request: ChatRequest
   readonly caller: Caller
   /** The call: its signal ends when the caller leaves or the node stops. */
   readonly call: { readonly signal: AbortSignal }

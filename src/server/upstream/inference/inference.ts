@@ -28,6 +28,8 @@ export function createInference(jobs: ShortJobs): Inference {
       const endpoint = job.model.endpoints.find(isEcho)
       if (endpoint === undefined)
         return fail('model_unfit', { detail: 'Chat is served by `sluice/echo-1` alone so far.' })
+      // The model repeats what the digest has.
+      job.request.source.release()
       const run = async (sink: InferenceSink): Promise<Outcome<InferenceEnd>> => {
         const end = calls.begin(job.caller.organizationId)
         if (end === null) return fail('busy', { retryAfterS: 1 })

@@ -11,6 +11,7 @@ import {
   ECHO_TOKENS_MAX,
   ECHO_UNITS_MAX,
   FUNCTION_NAME_CHARS_MAX,
+  INFERENCE_BODY_BYTES_MAX,
   INFERENCE_DEADLINE_MS,
   MESSAGES_MAX,
   STOPS_MAX,
@@ -271,7 +272,7 @@ t.test('chat.create 403, 404, 413: keys, models and sizes', async (t) => {
   t.equal((await post(hello)).status, 403)
   t.equal((await post({ ...hello, model: 'sluice/echo-2' })).status, 404)
   t.equal((await post(hello, { authorization: `Bearer ${MANAGEMENT_KEY}` })).status, 403)
-  const large = { ...hello, messages: [{ role: 'user', content: 'x'.repeat(5 * 1024 * 1024) }] }
+  const large = { ...hello, messages: [{ role: 'user', content: 'x'.repeat(INFERENCE_BODY_BYTES_MAX) }] }
   t.equal((await post(large)).status, 413)
 })
 

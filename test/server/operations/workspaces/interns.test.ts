@@ -333,7 +333,9 @@ for (const title of ['interns.provision 400: /provision', 'interns.suspend 400: 
     t.match(refused, {
       status: 400,
       type: 'not_supported',
-      body: { error: { message: 'Sluice keeps records of interns, and does not run them.' } },
+      body: {
+        error: { message: 'Sluice does not do this. It keeps records of interns, and does not run them.' },
+      },
     })
     t.equal(refused.headers.get('x-should-retry'), 'false')
   })

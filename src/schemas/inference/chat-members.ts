@@ -1,0 +1,49 @@
+import type { KeptForm } from '../kept-body.ts'
+import { ChatBody } from './chat.ts'
+import { STRICT_CUT, STRICT_CUT_INSIDE, STRICT_CUT_OF_ASSISTANT } from './strict-members.ts'
+
+/** Members that are for Sluice alone: no provider gets them. D4. */
+export const CHAT_OURS = [
+  'models',
+  'provider',
+  'preset',
+  'route',
+  'transforms',
+  'plugins',
+  'usage',
+  'session_id',
+  'trace',
+  'debug',
+  // Refused unless it is null. D9.
+  'stop_server_tools_when',
+] as const
+
+/** The member of `stream_options` that every streamed call has. D7. */
+export const INCLUDE_USAGE = 'include_usage'
+
+const PART = { names: STRICT_CUT_INSIDE }
+
+/** What is kept of the body of a chat: the members that Sluice takes out, sets, adds or cuts. D4, D7. */
+export const CHAT_KEPT_FORM: KeptForm = {
+  names: [
+    ...new Set([
+      ...Object.keys(ChatBody.properties),
+      ...CHAT_OURS,
+      ...Object.keys(STRICT_CUT),
+      ...STRICT_CUT_INSIDE,
+      ...STRICT_CUT_OF_ASSISTANT,
+      INCLUDE_USAGE,
+    ]),
+  ],
+  marks: {
+    messages: {
+      each: {
+        ...PART,
+        when: { member: 'role', text: 'assistant', names: STRICT_CUT_OF_ASSISTANT },
+        members: { content: { each: PART } },
+      },
+    },
+    tools: { each: PART },
+    stream_options: { names: [INCLUDE_USAGE] },
+  },
+}

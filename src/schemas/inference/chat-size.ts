@@ -1,0 +1,72 @@
+import type { ChatBody } from './chat.ts'
+
+/** Media in the parts of messages, by kind. */
+export interface MediaCounts {
+  readonly image: number
+  readonly audio: number
+  readonly video: number
+  readonly file: number
+}
+
+/** What bounds the input of a chat. D25. */
+export interface ChatSize {
+  /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
+  readonly promptBytesMost: number
+  readonly messages: number
+  readonly tools: number
+  /** The answer has to have a form other than text. */
+  readonly hasFormat: boolean
+  readonly media: MediaCounts
+}
+
+type Kind = keyof MediaCounts
+/** The kind of a part by its type, and the member of the part's content that has the data. */
+const MEDIA: ReadonlyMap<string, { readonly kind: Kind; readonly member: string }> = new Map([
+  ['image_url', { kind: 'image', member: 'url' }],
+  ['input_audio', { kind: 'audio', member: 'data' }],
+  ['video_url', { kind: 'video', member: 'url' }],
+  ['input_video', { kind: 'video', member: 'data' }],
+  ['file', { kind: 'file', member: 'file_data' }],
+])
+
+/** Characters in which the head of a `data:` URL ends. */
+const DATA_HEAD_CHARS_MAX = 256
+/** A file of another type may be text, whose bytes count as tokens. */
+const BASE64_HEAD = /^data:(?:(?:image|audio|video)\/[^,;]+|application\/pdf)(?:;[^,;]*)*;base64,/i
+
+/** @param bytes of the whole body */
+export function chatSizeOf({ messages, tools, response_format }: ChatBody, bytes: number): ChatSize {
+  const media = { image: 0, audio: 0, video: 0, file: 0 }
+  let base64 = 0
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content) {
+      const found = MEDIA.get(part.type)
+      if (found === undefined) continue
+      media[found.kind]++
+      base64 += base64CharsOf(dataOf(part, found.member), found)
+    }
+  }
+  return {
+    // A character of base64 has a byte, or more where it is escaped.
+    promptBytesMost: Math.max(0, bytes - base64),
+    messages: messages.length,
+    tools: tools?.length ?? 0,
+    hasFormat: (response_format?.type ?? 'text') !== 'text',
+    media,
+  }
+}
+
+function dataOf(part: { readonly type: string }, member: string): string | null {
+  const content: unknown = Reflect.get(part, part.type)
+  if (typeof content === 'string') return content
+  const data: unknown = typeof content === 'object' && content !== null ? Reflect.get(content, member) : null
+  return typeof data === 'string' ? data : null
+}
+
+function base64CharsOf(data: string | null, { member }: { readonly member: string }): number {
+  if (data === null) return 0
+  const head = BASE64_HEAD.exec(data.slice(0, DATA_HEAD_CHARS_MAX))
+  if (head !== null) return data.length - head[0].length
+  return member === 'data' && !data.startsWith('data:') ? data.length : 0
+}

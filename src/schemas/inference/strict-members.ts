@@ -1,0 +1,37 @@
+/** What a provider that refuses members which it does not know must not get. D4. */
+
+/** A member of a request or of a part of it that is OpenRouter's. */
+export interface ForeignMember {
+  /**
+   * Values that change nothing, as JSON: a member with such a value is not named as dropped. Null is one
+   * always.
+   */
+  readonly defaults: readonly string[]
+}
+
+/**
+ * Top-level members that are cut out. `reasoning` is not among them: its effort becomes `reasoning_effort`.
+ */
+export const STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
+  top_k: { defaults: ['0'] },
+  top_a: { defaults: ['0'] },
+  min_p: { defaults: ['0'] },
+  repetition_penalty: { defaults: ['1'] },
+  include_reasoning: { defaults: ['true'] },
+  image_config: { defaults: ['{}'] },
+  cache_control: { defaults: [] },
+  prompt_cache_breakpoint: { defaults: [] },
+}
+
+/** Members of `reasoning` that are named one by one when they are dropped; its `effort` is passed on. */
+export const REASONING_MEMBERS: readonly string[] = ['max_tokens', 'summary', 'enabled', 'exclude']
+/** Values of members of `reasoning` that change nothing, as JSON. */
+export const REASONING_DEFAULTS: ReadonlyMap<string, readonly string[]> = new Map([['exclude', ['false']]])
+
+/** Members that are cut out of messages, of parts of their contents, and of tools. */
+export const STRICT_CUT_INSIDE: readonly string[] = ['cache_control', 'prompt_cache_breakpoint']
+
+/** Members that are cut out of turns of the assistant. */
+export const STRICT_CUT_OF_ASSISTANT: readonly string[] = ['reasoning', 'reasoning_details']
+/** Values of these nested members that say nothing, as JSON. */
+export const STRICT_CUT_INSIDE_DEFAULTS: readonly string[] = ['""', '[]']

@@ -1,0 +1,185 @@
+/**
+ * Members of nested values whose places are kept beside the bytes of a body, as a tree: each plan is for the
+ * value at one place.
+ */
+export interface MarkPlan {
+  /** Members of the object that are marked. */
+  readonly names?: readonly string[]
+  /** Members that are marked only in an object whose member has this text. */
+  readonly when?: { readonly member: string; readonly text: string; readonly names: readonly string[] }
+  /** For the elements of the list. */
+  readonly each?: MarkPlan
+  /** For the values of members. */
+  readonly members?: Readonly<Record<string, MarkPlan>>
+}
+
+/** What is kept of a body beside its digest. */
+export interface KeptForm {
+  /**
+   * Members whose places are kept, with those that the shape of the body names and the nested ones. ASCII.
+   */
+  readonly names: readonly string[]
+  /** Nested members whose places are kept, by the name of the top-level member. */
+  readonly marks: Readonly<Record<string, MarkPlan>>
+}
+
+/** The place of a member in the bytes of a body. All figures are bytes from the start of the body. */
+export interface MemberSpan {
+  /** As the form writes it: the body may escape letters of it. */
+  readonly name: string
+  /** The opening quote of the key. */
+  readonly keyStart: number
+  /** The value is `[start, end)`. */
+  readonly start: number
+  readonly end: number
+  /** The key of the next member; 0: the member is the last of its object. */
+  readonly next: number
+  /** The comma before the member; 0: the member is the first of its object. */
+  readonly comma: number
+  /** The first byte in the value that is no white space, behind its opening byte. */
+  readonly inner: number
+}
+
+/**
+ * Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order.
+ */
+const SPAN_FIGURES = 7
+/** Spans for which a list has room at first: more than most bodies have. */
+const SPANS_FIRST = 32
+
+/** Spans as numbers, which move between threads without a copy. */
+export class SpanList {
+  #figures = new Uint32Array(SPANS_FIRST * SPAN_FIGURES)
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** @param index of the name in the list of the form */
+  add(index: number, { keyStart, start, end, next, comma, inner }: Omit<MemberSpan, 'name'>): void {
+    const at = this.#count++ * SPAN_FIGURES
+    if (at === this.#figures.length) this.#grow()
+    const figures = this.#figures
+    figures[at] = index
+    figures[at + 1] = keyStart
+    figures[at + 2] = start
+    figures[at + 3] = end
+    figures[at + 4] = next
+    figures[at + 5] = comma
+    figures[at + 6] = inner
+  }
+
+  /**
+   * Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name.
+   */
+  keep(count: number, isKept: (index: number) => boolean): void {
+    const length = this.#count
+    this.#count = count
+    for (let nth = count; nth < length; nth++) {
+      const at = nth * SPAN_FIGURES
+      if (!isKept(this.#figures[at] ?? 0)) continue
+      this.#figures.copyWithin(this.#count++ * SPAN_FIGURES, at, at + SPAN_FIGURES)
+    }
+  }
+
+  packed(): Uint32Array {
+    return this.#figures.slice(0, this.#count * SPAN_FIGURES)
+  }
+
+  #grow(): void {
+    const grown = new Uint32Array(2 * this.#figures.length)
+    grown.set(this.#figures)
+    this.#figures = grown
+  }
+}
+
+/** What a scan found of the members of a body. */
+export interface KeptPlaces {
+  /** Spans of the top-level members that the form names, in the order of the body, repeated ones included. */
+  readonly members: Uint32Array
+  /** Spans of the nested members, likewise. */
+  readonly marks: Uint32Array
+  /** Top-level members, whatever their names. */
+  readonly count: number
+  /** The closing brace of the body. */
+  readonly close: number
+}
+
+const NOTHING = new Uint8Array(0)
+
+/** The bytes of a JSON body that passed its checks, with the places of the members that Sluice rewrites. */
+export class KeptBody {
+  /** Top-level members in the order of the body, repeated ones included. */
+  readonly members: readonly MemberSpan[]
+  /** Top-level members, whatever their names. */
+  readonly count: number
+  /** The closing brace of the body. */
+  readonly close: number
+  readonly #packedMarks: Uint32Array
+  #marks: readonly MemberSpan[] | null = null
+  readonly #names: readonly string[]
+  readonly #released: () => void
+  #bytes: Uint8Array
+
+  /**
+   * @param names of the form; a span has the index of its name
+   * @param released called once, when the bytes are given up before their call is over
+   */
+  constructor(
+    bytes: Uint8Array,
+    places: KeptPlaces,
+    { names, released }: { readonly names: readonly string[]; readonly released: () => void },
+  ) {
+    this.members = spansOf(places.members, names)
+    this.count = places.count
+    this.close = places.close
+    this.#packedMarks = places.marks
+    this.#names = names
+    this.#released = released
+    this.#bytes = bytes
+  }
+
+  /** Empty once they were released. */
+  get bytes(): Uint8Array {
+    return this.#bytes
+  }
+
+  /** Nested members, likewise. A body may have thousands, which most calls do not use. */
+  get marks(): readonly MemberSpan[] {
+    return (this.#marks ??= spansOf(this.#packedMarks, this.#names))
+  }
+
+  /** Whether the places of the members with this name are kept. */
+  knows(name: string): boolean {
+    return this.#names.includes(name)
+  }
+
+  /** The last member of the name, whose value counts as with `JSON.parse`; null: there is none. */
+  last(name: string): MemberSpan | null {
+    return this.members.findLast((member) => member.name === name) ?? null
+  }
+
+  /** Gives the bytes up: nothing more is sent to a provider. A stream may last an hour. */
+  release(): void {
+    if (this.#bytes === NOTHING) return
+    this.#bytes = NOTHING
+    this.#released()
+  }
+}
+
+function spansOf(packed: Uint32Array, names: readonly string[]): readonly MemberSpan[] {
+  const figure = (at: number): number => packed[at] ?? 0
+  return Array.from({ length: packed.length / SPAN_FIGURES }, (_, nth) => {
+    const at = nth * SPAN_FIGURES
+    return {
+      name: names[figure(at)] ?? '',
+      keyStart: figure(at + 1),
+      start: figure(at + 2),
+      end: figure(at + 3),
+      next: figure(at + 4),
+      comma: figure(at + 5),
+      inner: figure(at + 6),
+    }
+  })
+}

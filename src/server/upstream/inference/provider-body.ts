@@ -1,0 +1,189 @@
+import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
+
+/** A change of a caller's body on its way to a provider. `json` is one value. */
+export type BodyEdit =
+  /** The top-level member has this value, whether or not the caller sent it. */
+  | { readonly kind: 'set'; readonly name: string; readonly json: string }
+  /** The top-level member has this value where the caller sent none, or null. */
+  | { readonly kind: 'add'; readonly name: string; readonly json: string }
+  | { readonly kind: 'cut'; readonly name: string }
+  | { readonly kind: 'set_mark'; readonly mark: MemberSpan; readonly json: string }
+  | { readonly kind: 'cut_mark'; readonly mark: MemberSpan }
+  /** A first member for the object that is the value of a top-level member. */
+  | { readonly kind: 'open'; readonly object: MemberSpan; readonly member: string }
+
+/** Bytes `[start, end)` of the body that are replaced. */
+interface Splice {
+  readonly start: number
+  readonly end: number
+  readonly put: string
+}
+
+/**
+ * Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy.
+ */
+const JOINED_BYTES_MAX = 4_096
+const NULL_BEGIN = 0x6e
+const CLOSE_OBJECT = 0x7d
+
+/** Whether the value of a member is null, for bytes that are valid JSON. */
+export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
+  return bytes[start] === NULL_BEGIN
+}
+
+/**
+ * The body of a provider's request: the caller's bytes with some members set, added or cut. All other bytes
+ * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The
+ * last of known members with the same name stays alone, since it was checked: a parser that takes the first
+ * would read another request than the one that was checked and priced. D4.
+ * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied
+ */
+export function providerBody(body: KeptBody, edits: readonly BodyEdit[]): readonly Uint8Array[] {
+  const { bytes } = body
+  if (bytes.length === 0) throw new Error('the bytes of the body were released')
+  const wanted = wantedMembers(body, edits)
+  const splices = [...memberSplices(body, wanted), ...nestedSplices(body, edits)]
+  splices.sort((a, b) => a.start - b.start)
+  const pieces = new Pieces(bytes)
+  let at = 0
+  for (const { start, end, put } of splices) {
+    // It lies in a member that is cut or replaced.
+    if (start < at) continue
+    pieces.take(at, start)
+    pieces.put(put)
+    at = end
+  }
+  pieces.take(at, bytes.length)
+  return pieces.whole()
+}
+
+/** The values of members that change, as JSON; null: the member is cut. */
+type Wanted = ReadonlyMap<string, string | null>
+
+/** The last edit of a member counts. */
+function wantedMembers(body: KeptBody, edits: readonly BodyEdit[]): Wanted {
+  const wanted = new Map<string, string | null>()
+  for (const edit of edits) {
+    if (!('name' in edit)) continue
+    const { kind, name } = edit
+    if (!body.knows(name)) throw new Error(`the places of ${name} are not kept`)
+    if (kind === 'cut') wanted.set(name, null)
+    else if (kind === 'set') wanted.set(name, edit.json)
+    else {
+      const member = body.last(name)
+      if (member === null || isNull(body, member)) wanted.set(name, edit.json)
+    }
+  }
+  return wanted
+}
+
+function memberSplices(body: KeptBody, wanted: Wanted): readonly Splice[] {
+  const splices: Splice[] = []
+  const cuts: MemberSpan[] = []
+  const seen = new Set<string>()
+  for (const member of body.members.toReversed()) {
+    const json = wanted.get(member.name)
+    if (seen.has(member.name) || json === null) cuts.push(member)
+    else if (json !== undefined) splices.push({ start: member.start, end: member.end, put: json })
+    seen.add(member.name)
+  }
+  let put = ''
+  let left = body.count - cuts.length
+  for (const [name, json] of wanted) {
+    if (json === null || seen.has(name)) continue
+    put += `${left++ > 0 ? ',' : ''}${JSON.stringify(name)}:${json}`
+  }
+  splices.push(...cutSplices(cuts.toReversed()), { start: body.close, end: body.close, put })
+  return splices
+}
+
+function nestedSplices({ bytes }: KeptBody, edits: readonly BodyEdit[]): readonly Splice[] {
+  const splices: Splice[] = []
+  const cuts: MemberSpan[] = []
+  for (const edit of edits) {
+    if (edit.kind === 'cut_mark') cuts.push(edit.mark)
+    else if (edit.kind === 'set_mark')
+      splices.push({ start: edit.mark.start, end: edit.mark.end, put: edit.json })
+    else if (edit.kind === 'open') {
+      const { inner } = edit.object
+      const put = bytes[inner] === CLOSE_OBJECT ? edit.member : `${edit.member},`
+      splices.push({ start: inner, end: inner, put })
+    }
+  }
+  return [...splices, ...cutSplices(cuts.sort((a, b) => a.keyStart - b.keyStart))]
+}
+
+/** A run of members, one behind the other in their object, that are cut at once. */
+interface Run {
+  readonly start: number
+  readonly end: number
+  /** The comma before the first of them; 0: there is none. */
+  readonly comma: number
+}
+
+/**
+ * A member goes with the comma behind it, and the last of an object with the comma before it.
+ * @param cuts in the order of the body
+ */
+function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
+  const runs: Run[] = []
+  for (const { keyStart, end, next, comma } of cuts) {
+    const before = runs.at(-1)
+    const isNext = before?.end === keyStart
+    if (isNext) runs.pop()
+    const first = isNext ? before : { start: keyStart, comma }
+    if (next > 0) runs.push({ start: first.start, end: next, comma: first.comma })
+    else runs.push({ start: first.comma > 0 ? first.comma : first.start, end, comma: 0 })
+  }
+  return runs.map(({ start, end }) => ({ start, end, put: '' }))
+}
+
+/** A text, or bytes `[start, end)` of the body. */
+type Piece = string | { readonly start: number; readonly end: number }
+
+/** Slices of the body and texts, small ones copied into one piece. */
+class Pieces {
+  readonly #bytes: Buffer
+  readonly #whole: Uint8Array[] = []
+  #small: Piece[] = []
+  #smallBytes = 0
+
+  constructor({ buffer, byteOffset, byteLength }: Uint8Array) {
+    this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
+  }
+
+  put(text: string): void {
+    if (text === '') return
+    this.#small.push(text)
+    this.#smallBytes += Buffer.byteLength(text)
+  }
+
+  take(start: number, end: number): void {
+    if (start === end) return
+    if (end - start < JOINED_BYTES_MAX) {
+      this.#small.push({ start, end })
+      this.#smallBytes += end - start
+      return
+    }
+    this.#flush()
+    this.#whole.push(this.#bytes.subarray(start, end))
+  }
+
+  whole(): readonly Uint8Array[] {
+    this.#flush()
+    return this.#whole
+  }
+
+  #flush(): void {
+    if (this.#smallBytes === 0) return
+    const joined = Buffer.allocUnsafeSlow(this.#smallBytes)
+    let at = 0
+    for (const piece of this.#small) {
+      if (typeof piece === 'string') at += joined.write(piece, at)
+      else at += this.#bytes.copy(joined, at, piece.start, piece.end)
+    }
+    this.#whole.push(joined)
+    this.#small = []
+    this.#smallBytes = 0
+  }
+}

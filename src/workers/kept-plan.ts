@@ -1,0 +1,93 @@
+import type { KeptForm, MarkPlan } from '../schemas/kept-body.ts'
+import { BACKSLASH } from './json-bytes.ts'
+import { isWritten } from './json-syntax.ts'
+
+/** A name that is not kept. */
+export const NO_NAME = -1
+
+/** A member that the plan of its object names. */
+export interface PlannedMember {
+  readonly name: string
+  /** Of the name in the form; NO_NAME: the member is not marked. */
+  readonly index: number
+  /** The text that the value has where the conditional members count; null: the member decides nothing. */
+  readonly decidingText: string | null
+  /** For the value. */
+  readonly within: Plan | null
+}
+
+/** A `MarkPlan` prepared for the scan. */
+export interface Plan {
+  /** Empty: the plan has nothing for an object. */
+  readonly members: readonly PlannedMember[]
+  /** Indices of names that count only in an object whose deciding member has its text. */
+  readonly conditional: ReadonlySet<number>
+  readonly each: Plan | null
+}
+
+/** The names whose places are kept, found by their first byte: a body may have millions of other members. */
+export class KeptNames {
+  /** Plans for the values of top-level members, by the index of the name. */
+  readonly plans: readonly (Plan | null)[]
+  /** The name where its value is parsed, by its index. */
+  readonly parsed: readonly (string | null)[]
+  readonly #names: readonly string[]
+  readonly #byFirst: ReadonlyMap<number, readonly number[]>
+  readonly #all: readonly number[]
+
+  constructor({ names, marks }: KeptForm, parsed: readonly string[]) {
+    this.#names = names
+    this.#all = names.map((_, index) => index)
+    this.parsed = names.map((name) => (parsed.includes(name) ? name : null))
+    this.plans = names.map((name) => (Object.hasOwn(marks, name) ? planOf(marks[name], names) : null))
+    const byFirst = new Map<number, number[]>()
+    for (const [index, name] of names.entries()) {
+      const first = name.charCodeAt(0)
+      byFirst.set(first, [...(byFirst.get(first) ?? []), index])
+    }
+    this.#byFirst = byFirst
+  }
+
+  /**
+   * @param at after the opening quote of a key
+   * @returns the index of its name, or NO_NAME
+   */
+  indexAt(bytes: Uint8Array, at: number): number {
+    const first = bytes[at] ?? 0
+    // Its first letter may be escaped.
+    const near = first === BACKSLASH ? this.#all : this.#byFirst.get(first)
+    if (near === undefined) return NO_NAME
+    for (const index of near) if (isWritten(bytes, at, this.#names[index] ?? '')) return index
+    return NO_NAME
+  }
+}
+
+function planOf(plan: MarkPlan | undefined, names: readonly string[]): Plan | null {
+  if (plan === undefined) return null
+  const { names: marked = [], when, each, members = {} } = plan
+  const all = new Set([
+    ...marked,
+    ...(when === undefined ? [] : [when.member, ...when.names]),
+    ...Object.keys(members),
+  ])
+  const isMarked = (name: string): boolean => marked.includes(name) || when?.names.includes(name) === true
+  return {
+    members: [...all].map((name) => ({
+      name,
+      index: isMarked(name) ? names.indexOf(name) : NO_NAME,
+      decidingText: when?.member === name ? when.text : null,
+      within: Object.hasOwn(members, name) ? planOf(members[name], names) : null,
+    })),
+    conditional: new Set((when?.names ?? []).map((name) => names.indexOf(name))),
+    each: planOf(each, names),
+  }
+}
+
+/**
+ * @param at after the opening quote of a key
+ * @returns null: the plan does not name the member
+ */
+export function plannedAt({ members }: Plan, bytes: Uint8Array, at: number): PlannedMember | null {
+  for (const member of members) if (isWritten(bytes, at, member.name)) return member
+  return null
+}

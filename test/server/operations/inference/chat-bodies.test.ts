@@ -1,0 +1,34 @@
+import t from 'tap'
+import { FALLBACK_MODELS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { openChat } from '../../../support/inference/chat-front.ts'
+
+const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
+
+t.test('a call names few models to fall back to', async (t) => {
+  const { post } = await openChat(t)
+  const of = (count: number) => post({ ...hello, models: Array.from({ length: count }, () => 'a/b') })
+  t.equal((await of(FALLBACK_MODELS_MAX)).status, 200)
+  t.match(await (await of(FALLBACK_MODELS_MAX + 1)).json(), {
+    error: { type: 'body_invalid', param: '/models' },
+  })
+})
+
+t.test('what is not offered is refused by its name', async (t) => {
+  const { post } = await openChat(t)
+  const plugged = await post({ ...hello, plugins: [{ id: 'web' }] })
+  t.match(await plugged.json(), {
+    error: { code: 400, type: 'not_supported', param: '/plugins', message: /\/plugins is not offered/ },
+  })
+  t.equal(plugged.headers.get('x-should-retry'), 'false')
+})
+
+t.test('the built-in model holds no bytes of the bodies that it answers', async (t) => {
+  const { post, front } = await openChat(t)
+  for (const chars of [10, 100_000, 1_000_000]) {
+    const messages = [{ role: 'user', content: 'x'.repeat(chars) }, ...hello.messages]
+    const answer = await post({ ...hello, model: 'sluice/echo-1:slow', stream: true, messages })
+    t.same([answer.status, front.load.calls, front.load.bodyBytes], [200, 1, 0], `${chars} characters`)
+    await answer.body?.cancel()
+    while (front.load.calls > 0) await new Promise(setImmediate)
+  }
+})

@@ -1,0 +1,180 @@
+import t from 'tap'
+import { BODIES } from '../../src/schemas/bodies.ts'
+import {
+  INFERENCE_BODY_BYTES_MAX,
+  INFERENCE_DEPTH_MAX,
+} from '../../src/schemas/inference/inference-limits.ts'
+import { SpanList } from '../../src/schemas/kept-body.ts'
+import { KEPT_MEMBERS_MAX } from '../../src/schemas/limits/json-limits.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../src/schemas/limits/limits.ts'
+import { openPools } from '../../src/workers/pool.ts'
+import { TASKS } from '../../src/workers/tasks.ts'
+import { readBody } from '../../src/workers/read-body.ts'
+import { ChatTexts } from '../support/inference/chat-texts.ts'
+import { keptChat } from '../support/inference/kept-chat.ts'
+import { BY } from '../support/pool-jobs.ts'
+import { SILENT } from '../support/log.ts'
+
+/** Starting and ending threads is slow on a machine that does ten other things. */
+t.setTimeout(600_000)
+
+const START = '"model":"m","messages":[{"role":"user","content":"x"}]'
+const read = (text: string | Uint8Array, isOnLoop = false) =>
+  readBody({ body: 'chat', bytes: typeof text === 'string' ? Buffer.from(text) : text, isOnLoop })
+const filled = (head: string, unit: string, tail: string): Buffer => {
+  const bytes = Buffer.byteLength(unit)
+  const times = Math.floor((INFERENCE_BODY_BYTES_MAX - head.length - tail.length) / bytes)
+  return Buffer.concat([Buffer.from(head), Buffer.alloc(times * bytes, unit), Buffer.from(tail)])
+}
+
+t.test('the loop and a thread read the same of a body', async (t) => {
+  for (let seed = 0; seed < 2_000; seed++) {
+    const { text } = new ChatTexts(seed).body()
+    const [here, there] = [read(text, true), read(text)]
+    if (JSON.stringify(here) === JSON.stringify(there)) continue
+    t.same(here, there, `seed ${seed}: ${text}`)
+    break
+  }
+})
+
+t.test('the places of known members are those of their bytes, of each that comes twice', async (t) => {
+  const text = ` { "model" : "m", "x":[{"model":1}] ,"mod\\u0065l":"n","messages":[{"role":"user","content":"é"}],"stream_options": { "a":1 } } `
+  const { body, digest } = keptChat(text)
+  const of = (from: number, to: number): string => Buffer.from(text).toString('utf8', from, to)
+  t.same(
+    body.members.map(({ name, keyStart, start, end }) => [name, of(keyStart, start), of(start, end)]),
+    [
+      ['model', '"model" : ', '"m"'],
+      ['model', '"mod\\u0065l":', '"n"'],
+      ['messages', '"messages":', '[{"role":"user","content":"é"}]'],
+      ['stream_options', '"stream_options": ', '{ "a":1 }'],
+    ],
+  )
+  t.same(
+    body.members.map(({ next, comma, inner }) => [
+      next && of(next, next + 3),
+      comma && of(comma, comma + 1),
+      inner && of(inner, inner + 3),
+    ]),
+    [
+      ['"x"', 0, 0],
+      ['"me', ',', 0],
+      ['"st', ',', 0],
+      [0, ',', '"a"'],
+    ],
+  )
+  t.same([digest.model, body.last('model')?.start, body.last('tools')], ['n', text.indexOf('"n"'), null])
+  t.same(
+    [body.count, of(body.close, body.close + 1), body.knows('top_k'), body.knows('x')],
+    [5, '}', true, false],
+  )
+})
+
+t.test('a chat has 128 levels, known or not, on the loop and in a thread', async (t) => {
+  const nested = (levels: number): string => '['.repeat(levels - 1) + ']'.repeat(levels - 1)
+  const tools = (levels: number): string => {
+    const list = '['.repeat(levels - 3) + ']'.repeat(levels - 3)
+    return `{${START},"tools":[{"type":"x","y":${list}}]}`
+  }
+  for (const isOnLoop of [true, false]) {
+    t.match(read(`{${START},"x":${nested(INFERENCE_DEPTH_MAX)}}`, isOnLoop), { ok: true })
+    t.match(read(tools(INFERENCE_DEPTH_MAX), isOnLoop), { ok: true })
+    for (const text of [`{${START},"x":${nested(INFERENCE_DEPTH_MAX + 1)}}`, tools(INFERENCE_DEPTH_MAX + 1)])
+      t.match(read(text, isOnLoop), { ok: false, failure: { detail: 'It nests deeper than 128 levels.' } })
+  }
+  const long = `{${START},"y":"${'y'.repeat(20_000)}","x":${nested(INFERENCE_DEPTH_MAX)}}`
+  t.match(read(long, true), { ok: true }, 'as deep where brackets are counted first')
+  t.match(read(long.replace('[[', '[[[').replace(']]', ']]]'), true), {
+    ok: false,
+    failure: { detail: /128/ },
+  })
+})
+
+t.test('strict JSON alone is kept, on the loop and in a thread', async (t) => {
+  for (const [text, detail] of [
+    [`{${START},"x":1e400}`, 'A number is out of range.'],
+    [`{${START},"x":"\\ud800"}`, 'A string holds a lone surrogate.'],
+    [`{"messages":"\\ud800",${START}}`, 'A string holds a lone surrogate.'],
+    [`{${START},}`, /near character/],
+    [`\uFEFF{${START}}`, 'It begins with a byte order mark.'],
+    ['', 'It is empty.'],
+  ] as const)
+    for (const isOnLoop of [true, false])
+      t.match(read(text, isOnLoop), { ok: false, failure: { name: 'body_malformed', detail } }, text)
+  for (const isOnLoop of [true, false]) {
+    t.match(read(Buffer.from([0x7b, 0xff, 0x7d]), isOnLoop), { failure: { detail: 'It is not UTF-8.' } })
+    t.match(read('[]', isOnLoop), { failure: { name: 'body_invalid' } })
+    t.match(read(`{${START},"x":"1e400"}`, isOnLoop), { ok: true })
+  }
+})
+
+t.test('known members come a few thousand times at most', async (t) => {
+  const of = (count: number): string => `{${START}${',"top_k":1'.repeat(count - 2)}}`
+  t.equal(keptChat(of(KEPT_MEMBERS_MAX)).body.members.length, KEPT_MEMBERS_MAX)
+  t.match(read(of(KEPT_MEMBERS_MAX + 1)), {
+    failure: { detail: `Its known members come more than ${KEPT_MEMBERS_MAX} times.` },
+  })
+})
+
+t.test('32 MiB of anything are judged by a thread, which lives on', async (t) => {
+  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
+  t.teardown(close)
+  const texts = Array.from(
+    { length: INFERENCE_BODY_BYTES_MAX / 10 },
+    (_, nth) => `"€${(nth + 2_000).toString(36)}"`,
+  )
+  for (const [what, bytes, expected] of [
+    ['[', Buffer.alloc(INFERENCE_BODY_BYTES_MAX, '['), /deeper/],
+    ['spaces', filled(`{${START},"trace":1`, ' ', ',"a":1}'), null],
+    ['spaces in options', filled(`{${START},"stream_options":{`, ' ', '}}'), null],
+    ['{} that is not known', filled(`{${START},"x":[`, '{},', '{}]}'), null],
+    ['a text that is not known', filled(`{${START},"x":"`, 'x', '"}'), null],
+    ['a text', filled('{"model":"m","messages":[{"role":"user","content":"', '€', '"}]}'), null],
+    ['members', filled(`{${START},`, '"a":1,', '"b":1}'), null],
+    ['parts', filled('{"model":"m","messages":[', '{},', '{}]}'), /more than 1048576/],
+    ['texts', Buffer.from(`{${START},"tools":[{"type":"x","y":[${texts.join(',')}]}]}`), null],
+  ] as const) {
+    const input = { body: 'chat', bytes: Uint8Array.from(bytes) } as const
+    const outcome = await jobs.run('read_body', input, { ...BY, transfer: [input.bytes.buffer] })
+    t.equal(input.bytes.length, 0, `${what}: moved`)
+    const verdict = outcome.ok ? outcome.value : null
+    if (expected !== null) t.match(verdict, { ok: false, failure: { detail: expected } }, what)
+    else if (verdict?.ok === true && verdict.source !== undefined)
+      t.equal(Buffer.compare(verdict.source.bytes, bytes), 0, `${what}: the same bytes came back`)
+    else t.fail(`${what}: ${JSON.stringify(outcome)}`)
+  }
+})
+
+t.test('the bytes and the places leave a thread without a copy', async (t) => {
+  const verdict = read(`{${START}}`)
+  const source = verdict.ok ? verdict.source : undefined
+  t.same(TASKS.read_body.moves(verdict), [source?.bytes, source?.places.members, source?.places.marks])
+})
+
+t.test('what a large body leaves for the loop is small', async (t) => {
+  const provider = JSON.stringify({ order: ['x'.repeat(INLINE_JSON_BYTES_MAX)] })
+  t.match(read(`{${START},"provider":${provider}}`), {
+    failure: { name: 'body_invalid', metadata: { issues: [{ message: 'is too large' }] } },
+  })
+})
+
+t.test('a list of spans grows, and drops those that do not count', async (t) => {
+  const list = new SpanList()
+  for (let nth = 0; nth < 1_000; nth++)
+    list.add(nth % 10, { keyStart: nth, start: nth, end: nth, next: 0, comma: 0, inner: 7 })
+  list.keep(500, (index) => index === 3)
+  t.equal(list.count, 550)
+  const packed = list.packed()
+  t.same(
+    [
+      packed.length,
+      packed[499 * 7 + 1],
+      packed[500 * 7],
+      packed[500 * 7 + 1],
+      packed[549 * 7 + 1],
+      packed[549 * 7 + 6],
+    ],
+    [550 * 7, 499, 3, 503, 993, 7],
+  )
+  t.ok(BODIES.chat.keeps.names.length === new Set(BODIES.chat.keeps.names).size, 'a name has one index')
+})
