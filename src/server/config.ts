@@ -63,6 +63,8 @@ export interface Config {
   readonly videoClipDays: number
   /** Long calls to trusted providers of one front at once. D30. */
   readonly streams: number
+  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  readonly streamHoldMs: number
 }
 
 /** The configuration cannot be used; carries all problems at once. Exit code 2. */
@@ -267,6 +269,7 @@ function configOf(values: Settings): Config {
     videoJobHours: values.SLUICE_VIDEO_JOB_HOURS,
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
     streams: values.SLUICE_STREAMS,
+    streamHoldMs: values.SLUICE_STREAM_HOLD_MS,
   })
 }
 

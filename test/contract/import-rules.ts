@@ -128,6 +128,7 @@ const EVERYBODYS = [
   'callable-model',
   'call-ids',
   'clip-content',
+  'hops',
   'name-hints',
   'paid-call',
   'named-organization',

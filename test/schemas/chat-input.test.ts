@@ -154,3 +154,12 @@ t.test('messages, tools and a form of the answer are counted', async (t) => {
   })
   t.match(sizeOf([], { response_format: { type: 'text' } }), { tools: 0, hasFormat: false })
 })
+
+t.test('of two maxima of tokens the larger bounds the cost', async (t) => {
+  const of = (more: Partial<ChatBody>) => sizeOf([], more).tokensMax
+  t.same([of({}), of({ max_tokens: 5 }), of({ max_completion_tokens: 7, max_tokens: null })], [null, 5, 7])
+  t.same(
+    [of({ max_tokens: 5, max_completion_tokens: 1 }), of({ max_tokens: 1, max_completion_tokens: 5 })],
+    [5, 5],
+  )
+})

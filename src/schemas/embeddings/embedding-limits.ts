@@ -28,9 +28,3 @@ export const LEXICAL_CALLS_MAX = 32
 export const LEXICAL_ORGANIZATION_CALLS_MAX = 16
 /** Milliseconds of an embeddings call. Decision. */
 export const EMBEDDINGS_DEADLINE_MS = 60_000
-/**
- * Gateways that a call may have passed. A call that passed as many is not sent to private endpoints, since
- * any of them may lead back to its origin; remote providers of the catalogue may be called once more.
- * Decision.
- */
-export const EMBEDDINGS_HOPS_MAX = 3

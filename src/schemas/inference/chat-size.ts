@@ -17,6 +17,11 @@ export interface ChatSize {
   /** The answer has to have a form other than text. */
   readonly hasFormat: boolean
   readonly media: MediaCounts
+  /**
+   * The most tokens of each answer: the larger of `max_tokens` and `max_completion_tokens`, since providers
+   * differ in which of them they obey; null: the request says none.
+   */
+  readonly tokensMax: number | null
 }
 
 type Kind = keyof MediaCounts
@@ -35,7 +40,8 @@ const DATA_HEAD_CHARS_MAX = 256
 const BASE64_HEAD = /^data:(?:(?:image|audio|video)\/[^,;]+|application\/pdf)(?:;[^,;]*)*;base64,/i
 
 /** @param bytes of the whole body */
-export function chatSizeOf({ messages, tools, response_format }: ChatBody, bytes: number): ChatSize {
+export function chatSizeOf(chat: ChatBody, bytes: number): ChatSize {
+  const { messages, tools, response_format } = chat
   const media = { image: 0, audio: 0, video: 0, file: 0 }
   let base64 = 0
   for (const { content } of messages) {
@@ -54,7 +60,13 @@ export function chatSizeOf({ messages, tools, response_format }: ChatBody, bytes
     tools: tools?.length ?? 0,
     hasFormat: (response_format?.type ?? 'text') !== 'text',
     media,
+    tokensMax: tokensMaxOf(chat),
   }
+}
+
+function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | null {
+  const asked = Math.max(max_tokens ?? 0, max_completion_tokens ?? 0)
+  return asked > 0 ? asked : null
 }
 
 function dataOf(part: { readonly type: string }, member: string): string | null {

@@ -125,6 +125,9 @@ export const ChatUsage = Type.Object({
     upstream_inference_completions_cost: Type.Number(),
   }),
   is_byok: Type.Boolean(),
+  is_estimated: Type.Optional(
+    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
+  ),
 })
 
 const Head = {

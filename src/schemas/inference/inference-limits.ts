@@ -12,6 +12,8 @@ export const MESSAGES_MAX = 4_096
 export const TOOLS_MAX = 1_024
 /** Models that are tried after the first (`models`). D11. */
 export const FALLBACK_MODELS_MAX = 8
+/** Endpoints that a call may try. D18. */
+export const ATTEMPTS_MAX = 8
 /** Answers to one call (`n`). D4. */
 export const CHOICES_MAX = 8
 /** Texts at which an answer stops (`stop`). D4. */

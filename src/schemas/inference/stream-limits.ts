@@ -13,3 +13,16 @@ export const STREAM_SILENCE_MS = 10_000
 export const STREAM_LAST_EVENT_MS_MAX = 5_000
 /** Bytes of one event of a provider's stream: a picture comes in one. D12. */
 export const STREAM_EVENT_BYTES_MAX = 16 * MIB
+/** Milliseconds that a stream may take. D17. */
+export const STREAM_MS_MAX = 3_600_000
+/**
+ * Milliseconds without an output after which the head of a streamed answer leaves with a comment, unless
+ * SLUICE_STREAM_HOLD_MS says otherwise; falling back goes on behind it. D15.
+ */
+export const STREAM_HOLD_MS_DEFAULT = 10_000
+/** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
+export const STREAM_HOLD_MS_MAX = 600_000
+/** Streams of one front that are read to their end although their callers have left. D27. */
+export const DRAINS_MAX = 256
+/** Milliseconds for which such a stream is read. D27. */
+export const DRAIN_MS_MAX = 120_000

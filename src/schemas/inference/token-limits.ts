@@ -13,5 +13,7 @@ export const PICTURE_TOKENS_MAX = 65_536
 export const TOKENS_TOLD_MAX = 67_108_864
 /** Finished calls of an endpoint whose tokens per byte an estimate follows. D26. */
 export const RATE_CALLS_MAX = 64
+/** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
+export const OUTPUT_TOKENS_USUAL = 512
 /** Bytes of a token before an endpoint has finished a call. D26. */
 export const BYTES_PER_TOKEN = 4

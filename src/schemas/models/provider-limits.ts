@@ -78,3 +78,9 @@ export const STALL_MS_DEFAULT = 120_000
 export const PROVIDER_HEADERS_MAX = 16
 /** Characters of the value of a header that the catalogue sets. Decision. */
 export const PROVIDER_HEADER_CHARS_MAX = 4_096
+/**
+ * Gateways that a call may have passed. A call that passed as many is not sent to private endpoints, since
+ * any of them may lead back to its origin; remote providers of the catalogue may be called once more.
+ * Decision.
+ */
+export const HOPS_MAX = 3

@@ -2,6 +2,7 @@ import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
 import { FRONTS_MAX, WORKERS_MAX } from '../limits/limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
+import { STREAM_HOLD_MS_DEFAULT, STREAM_HOLD_MS_MAX } from '../inference/stream-limits.ts'
 import { UPSTREAM_LONG_CALLS_DEFAULT, UPSTREAM_LONG_CALLS_MAX } from '../models/provider-limits.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../videos/video-limits.ts'
@@ -107,6 +108,12 @@ export const Settings = Type.Object({
   ),
   SLUICE_VIDEO_JOB_HOURS: count('a number of hours from 1 to 720', 1, VIDEO_JOB_HOURS_MAX, 24),
   SLUICE_VIDEO_CLIP_DAYS: count('a number of days from 1 to 3650', 1, VIDEO_CLIP_DAYS_MAX, 7),
+  SLUICE_STREAM_HOLD_MS: count(
+    `milliseconds from 0 to ${STREAM_HOLD_MS_MAX}`,
+    0,
+    STREAM_HOLD_MS_MAX,
+    STREAM_HOLD_MS_DEFAULT,
+  ),
   SLUICE_STREAMS: count(
     `a number from 1 to ${UPSTREAM_LONG_CALLS_MAX}`,
     1,

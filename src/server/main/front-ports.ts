@@ -14,6 +14,7 @@ import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { createEmbedder } from '../upstream/embeddings/embedder.ts'
 import { createInference } from '../upstream/inference/inference.ts'
+import { joinedBreakers } from '../upstream/routing/breakers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
 import { openBudgetPorts } from './budgets.ts'
 import { credentialsOf } from './child.ts'
@@ -49,7 +50,8 @@ interface Closing {
 
 export interface FrontPorts {
   readonly ports: Ports
-  readonly embedder: { breakers(): readonly BreakerReading[] }
+  /** Breakers of the endpoints of all kinds of calls. */
+  breakers(): readonly BreakerReading[]
   readonly files: Pick<FileServices, 'intake' | 'warm' | 'close'>
   /** To be closed when no call is under way, while the store is open. */
   readonly writers: readonly Closing[]
@@ -61,7 +63,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   const { catalogue, observer, fenced } = deps
   const { jobs, sessions } = pools
   const credentials = credentialsOf(part)
-  const embedder = createEmbedder({
+  const calling = {
     egress,
     jobs,
     credentials,
@@ -69,7 +71,9 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     meters: metrics,
     now: () => performance.now(),
     random: Math.random,
-  })
+  }
+  const embedder = createEmbedder(calling)
+  const inference = createInference({ ...calling, streamHoldMs: config.streamHoldMs })
   const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
   const { releases } = vault.ports
   const shared = { store, egress, catalogue, releases }
@@ -79,7 +83,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   const ports: Ports = {
     models: catalogue,
     embedder,
-    inference: createInference(jobs),
+    inference,
     egress,
     observer,
     apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),
@@ -93,5 +97,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     ...videos.ports,
     ...openPresetPorts(config, { store, hints, feed }),
   }
-  return { ports, embedder, files, writers: [vault, money, videos] }
+  const breakers = (): readonly BreakerReading[] =>
+    joinedBreakers([...embedder.breakers(), ...inference.breakers()])
+  return { ports, breakers, files, writers: [vault, money, videos] }
 }

@@ -78,7 +78,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
   const opened = { part, store, state, hints, feed, fronts: heartbeat, rootKeys, pools, egress, catalogue }
-  const { ports, embedder, files, writers } = await openFrontPorts(config, {
+  const { ports, breakers, files, writers } = await openFrontPorts(config, {
     ...opened,
     observer,
     metrics,
@@ -95,7 +95,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const now = (): number => performance.now()
   const admission = createAdmission({ authority, fronts: heartbeat, now, meters: metrics })
   const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer })
-  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, embedder })
+  watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
     drainFront(http, isReplaced)
@@ -162,13 +162,13 @@ interface Watched {
   readonly feed: EpochFeed
   readonly state: Pick<State, 'isReachable'>
   readonly intake: FileServices['intake']
-  readonly embedder: { breakers(): readonly BreakerReading[] }
+  readonly breakers: () => readonly BreakerReading[]
 }
 
 /** Registers the values that are read at each request for metrics. */
 function watchFront(
   metrics: Metrics,
-  { slot, http, pools, log, feed, state, intake, embedder }: Watched,
+  { slot, http, pools, log, feed, state, intake, breakers }: Watched,
 ): void {
   metrics.watch({
     inFlight: () => http.load.calls,
@@ -188,7 +188,6 @@ function watchFront(
     nowMs: performance.now(),
   })
   watchFrontLoad(metrics.registry, slot, load)
-  const breakers = (): readonly BreakerReading[] => embedder.breakers()
   watchBreakers(metrics.registry, breakers)
   metrics.live.add({ front: { slot, load }, breakers })
 }

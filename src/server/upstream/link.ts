@@ -44,6 +44,11 @@ export interface LinkStreamAttempt extends Origin {
   readonly beginsBy: number
   /** Milliseconds that a reader waits for bytes. */
   readonly stallMs: number
+  /**
+   * The signal of the call closes the connection until the answer has been read; otherwise until the answer
+   * has begun. D27.
+   */
+  readonly isCutByLeaving: boolean
 }
 
 /** How a whole answer is asked for. */
@@ -119,8 +124,8 @@ export class ProviderLink {
 
   /**
    * Posts a request whose answer is a stream of events, and resolves when the answer has begun, whatever its
-   * status. The signal of the call ends the request and the answer: the provider's connection is closed in
-   * the same turn, also while the provider is silent. D27. Nothing is sent twice: see `WRITTEN`. The caller
+   * status. The signal of the call closes the connection in the same turn, also while the provider is silent.
+   * D27. Nothing is sent twice: see `WRITTEN`. The caller
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
    * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
    */
@@ -129,7 +134,7 @@ export class ProviderLink {
     body: string | Uint8Array | readonly Uint8Array[],
     attempt: LinkStreamAttempt,
   ): Promise<Outcome<EgressExchange>> {
-    const { beginsBy, stallMs, caller, call } = attempt
+    const { beginsBy, stallMs, caller, call, isCutByLeaving } = attempt
     const outcome = await this.#origin.exchange({
       method: 'POST',
       path: this.#basePath + path,
@@ -139,7 +144,7 @@ export class ProviderLink {
       beginsBy: () => beginsBy,
       stallMs,
       signal: call.signal,
-      signalEnds: 'response',
+      signalEnds: isCutByLeaving ? 'response' : 'head',
       sent: (isSent) => call.sent?.(isSent),
       aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX,
       caller,

@@ -1,4 +1,5 @@
 /** Long calls to providers: places, connections, leaving. D30, D27. */
+import { getEventListeners } from 'node:events'
 import t, { type Test } from 'tap'
 import { LONG_CALLS_RETRY_S, UPSTREAM_EVENTS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import type { Caller } from '../../../src/schemas/values/callers.ts'
@@ -8,12 +9,13 @@ import {
   LONG_CALLS_WORKSPACE_SHARE,
   LongPlaces,
 } from '../../../src/server/egress/long-places.ts'
+import { bodyOf, JOINED_BODY_BYTES_MAX } from '../../../src/server/egress/request-body.ts'
 import { request } from '../../support/egress/egress-rig.ts'
 import { chatRequest, openLongCalls, type LongCallRig } from '../../support/egress/long-call-rig.ts'
 import { textOf } from '../../support/egress/vetted-stand.ts'
 import { answersChat, refusesChat, silentChat } from '../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../support/inference/fake-provider.ts'
-import { streams } from '../../support/inference/fake-stream.ts'
+import { Steps, streams } from '../../support/inference/fake-stream.ts'
 import { must } from '../../support/must.ts'
 import { still, until } from '../../support/wait.ts'
 
@@ -42,6 +44,21 @@ t.test('a body of slices arrives as it is, with its length, whatever is asked fo
   t.match(call?.headers, { 'accept-encoding': 'identity', 'x-a': 'b' })
   t.equal(call?.headers['content-length'], String(Buffer.concat(body).length))
   t.notOk('transfer-encoding' in (call?.headers ?? {}))
+})
+
+t.test('parts arrive in their order, with their length, be they joined or not', async (t) => {
+  const { provider, exchange, rest } = await openLongCalls(t)
+  for (const bytes of [0, 1, JOINED_BODY_BYTES_MAX - 4, JOINED_BODY_BYTES_MAX - 3, 300_000]) {
+    const body = [Buffer.from('{"'), Buffer.alloc(bytes, 'x'), Buffer.from('"}')]
+    const { content } = bodyOf(body)
+    t.equal(content instanceof Uint8Array, bytes + 4 <= JOINED_BODY_BYTES_MAX)
+    provider.script(refusesChat(404))
+    await textOf(await exchange({ body }))
+    const call = provider.calls.at(-1)
+    t.ok(call?.body.equals(Buffer.concat(body)))
+    t.equal(call?.headers['content-length'], String(bytes + 4))
+  }
+  await rest()
 })
 
 t.test(
@@ -113,6 +130,39 @@ t.test(
     t.end()
   },
 )
+
+t.test('exchanges and whole answers count for the share of their caller', async (t) => {
+  const { provider, origin, exchange, rest } = await openLongCalls(t, { longCallsMax: 4 }, silentChat)
+  const leaving = new AbortController()
+  const [one, other] = [caller('o'), caller('p')]
+  const open = exchange({ caller: one, signal: leaving.signal })
+  const again = { ok: false, failure: { name: 'busy' } }
+  t.match(await exchange({ caller: one }), again)
+  t.match(await origin.call(request({ caller: one, isLong: true })), again)
+  await provider.arrived(0)
+  const steps = new Steps()
+  provider.script((call, reply) => steps.next().then(() => refusesChat(404)(call, reply)), refusesChat(404))
+  const theirs = origin.call(request({ caller: other, isLong: true }))
+  await provider.arrived(1)
+  t.match(await exchange({ caller: other }), again)
+  steps.allow()
+  must(await theirs).release()
+  t.match(await textOf(await exchange({ caller: other })), /Refused/)
+  leaving.abort()
+  await open
+  await rest()
+})
+
+t.test('a call that is over listens to its signal no more', async (t) => {
+  const { provider, exchange } = await openLongCalls(t)
+  const { signal } = new AbortController()
+  for (const signalEnds of ['head', 'response'] as const)
+    for (const ending of ['whole', 'rst'] as const) {
+      provider.script(answersChat({}, { ending }))
+      await textOf(await exchange({ signal, signalEnds }))
+      t.equal(getEventListeners(signal, 'abort').length, 0)
+    }
+})
 
 t.test('a front with one place serves every caller in turn', (t) => {
   const places = new LongPlaces(1)

@@ -1,10 +1,14 @@
 /** The bytes of long calls: how they are read, and what providers do to them. D12, D17. */
 import { createServer, type AddressInfo } from 'node:net'
 import t from 'tap'
-import { UPSTREAM_HEADERS_BYTES_MAX } from '../../../src/schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_EVENTS_BYTES_MAX,
+  UPSTREAM_HEADERS_BYTES_MAX,
+  UPSTREAM_STREAM_BYTES_MAX,
+} from '../../../src/schemas/models/provider-limits.ts'
 import { ok } from '../../../src/schemas/failures.ts'
 import { StreamAttempt, type StreamHome } from '../../../src/server/egress/stream.ts'
-import type { EgressExchange } from '../../../src/server/ports/egress/egress.ts'
+import type { EgressExchange, EgressExchangeRequest } from '../../../src/server/ports/egress/egress.ts'
 import { chatRequest, openLongCalls } from '../../support/egress/long-call-rig.ts'
 import { textOf } from '../../support/egress/vetted-stand.ts'
 import { answersChat, chatEvents } from '../../support/inference/fake-chat.ts'
@@ -23,14 +27,20 @@ const HOME: StreamHome = {
   streamEnded: () => undefined,
 }
 
+interface Begun {
+  readonly attempt: StreamAttempt
+  /** Cuts of the connection, and times that it was read again after a pause. */
+  readonly seen: { cuts: number; resumes: number }
+}
+
 /** A stream whose head has come, without a socket; the test is its parser. */
-function begun(): { readonly attempt: StreamAttempt; readonly cuts: readonly unknown[] } {
-  const cuts: unknown[] = []
-  const attempt = new StreamAttempt(chatRequest({ stallMs: STALL_MS }), HOME, () => undefined)
-  attempt.onConnect((cause) => void cuts.push(cause))
+function begun(more: Partial<EgressExchangeRequest> = {}): Begun {
+  const seen = { cuts: 0, resumes: 0 }
+  const attempt = new StreamAttempt(chatRequest({ stallMs: STALL_MS, ...more }), HOME, () => undefined)
+  attempt.onConnect(() => void seen.cuts++)
   attempt.onResponseStarted()
-  attempt.onHeaders(200, [], () => undefined)
-  return { attempt, cuts }
+  attempt.onHeaders(200, [], () => void seen.resumes++)
+  return { attempt, seen }
 }
 
 /** Lets everything run that the turn of the loop holds, and nothing of the next one. */
@@ -70,8 +80,42 @@ t.test('bytes that come in one read with the end, or with a break, are read befo
   t.match(await broken.next(), { ok: false, failure: { name: 'upstream_failed' } })
 })
 
+for (const [bound, more] of [
+  [UPSTREAM_EVENTS_BYTES_MAX, { aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX }],
+  [UPSTREAM_STREAM_BYTES_MAX, {}],
+] as const) {
+  t.test(
+    `at ${bound} bytes that wait, the socket is read no more until half of them are taken`,
+    async (t) => {
+      const { attempt, seen } = begun(more)
+      const quarter = Buffer.alloc(bound / 4)
+      for (const isReadOn of [true, true, true, false]) {
+        t.equal(attempt.onData(quarter), isReadOn)
+        await restOfTurn()
+      }
+      must(await attempt.next())
+      t.equal(seen.resumes, 0)
+      must(await attempt.next())
+      t.equal(seen.resumes, 1)
+      must(await attempt.next())
+      t.equal(seen.resumes, 1, 'once')
+    },
+  )
+}
+
+t.test(
+  'a piece above the bound that goes to a waiting reader does not leave the socket unread',
+  async (t) => {
+    const { attempt, seen } = begun({ aheadBytesMax: 4 })
+    const waiting = attempt.next()
+    t.notOk(attempt.onData(Buffer.from('abcdefgh')))
+    t.same(await waiting, ok(Buffer.from('abcdefgh')))
+    t.equal(seen.resumes, 1)
+  },
+)
+
 t.test('a stall counts while the reader waits, and at no other time', async (t) => {
-  const { attempt, cuts } = begun()
+  const { attempt, seen } = begun()
   for (const isThere of [false, true]) {
     if (isThere) attempt.onData(Buffer.from('a'))
     // The caller does not read: the clock of the stall runs out and ends nothing.
@@ -80,14 +124,14 @@ t.test('a stall counts while the reader waits, and at no other time', async (t) 
     if (!isThere) attempt.onData(Buffer.from('a'))
     t.same(await waiting, ok(Buffer.from('a')))
   }
-  t.equal(cuts.length, 0)
+  t.equal(seen.cuts, 0)
   // The timer alone keeps no process alive.
   const alive = setInterval(() => undefined, STALL_MS)
   t.teardown(() => clearInterval(alive))
   const since = performance.now()
   t.match(await attempt.next(), { ok: false, failure: { name: 'upstream_slow' } })
   t.ok(performance.now() - since >= STALL_MS - 1, 'the clock begins with the wait')
-  t.equal(cuts.length, 1, 'and the connection is cut')
+  t.equal(seen.cuts, 1, 'and the connection is cut')
 })
 
 t.test(

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EMBEDDINGS_HOPS_MAX } from '../../../src/schemas/embeddings/embedding-limits.ts'
+import { HOPS_MAX } from '../../../src/schemas/models/provider-limits.ts'
 import { keyHeaderOf, plainHeaders } from '../../../src/server/upstream/provider-headers.ts'
 import {
   openEmbeddings,
@@ -114,7 +114,7 @@ async function openCircle(t: {
 }
 
 t.test(
-  'a provider that leads back to this node is called EMBEDDINGS_HOPS_MAX + 1 times, and then the call fails',
+  'a provider that leads back to this node is called HOPS_MAX + 1 times, and then the call fails',
   async (t) => {
     const { front, hops } = await openCircle(t)
     const { status, body } = await front.post({ model: 'acme/one', input: 'x' })
@@ -122,7 +122,7 @@ t.test(
     t.equal(body.error?.metadata['error_type'], 'upstream_failed')
     t.same(
       hops,
-      Array.from({ length: EMBEDDINGS_HOPS_MAX + 1 }, (_, nth) => String(nth + 1)),
+      Array.from({ length: HOPS_MAX + 1 }, (_, nth) => String(nth + 1)),
     )
     t.notMatch(JSON.stringify(body), PROVIDER_KEY)
   },
@@ -130,7 +130,7 @@ t.test(
 
 t.test('beyond the last hop a model of this node is still served', async (t) => {
   const front = await openEmbeddings(t)
-  const far = { 'x-sluice-hops': String(EMBEDDINGS_HOPS_MAX + 1) }
+  const far = { 'x-sluice-hops': String(HOPS_MAX + 1) }
   t.equal((await front.post({ model: 'sluice/lexical-1', input: 'x' }, far)).status, 200)
   t.match(await front.post({ model: 'acme/one', input: 'x' }, far), {
     status: 502,

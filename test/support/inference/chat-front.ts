@@ -7,9 +7,11 @@ import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import type { Inference } from '../../../src/server/ports/inference/inference.ts'
+import { openEgress } from '../../../src/server/egress/egress.ts'
+import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import { endedBy } from '../../../src/schemas/values/call-ended.ts'
-import { createInference } from '../../../src/server/upstream/inference/inference.ts'
+import { createInference, type InferenceOptions } from '../../../src/server/upstream/inference/inference.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from '../front.ts'
 import { keptLog } from '../log.ts'
 import { catalogueOf } from '../models/catalogue.ts'
@@ -17,9 +19,14 @@ import { FREE_SPEND } from '../money/free-spend.ts'
 import { NO_FILES } from '../files/no-files.ts'
 import { ROOT } from '../source.ts'
 
+type KeptLog = ReturnType<typeof keptLog>
+
+/** More than any test takes. */
+const NEVER_MS = 2 ** 30
+
 export interface ChatFront extends TestFront {
   /** Posts to /chat/completions. */
-  post(body: object, headers?: Readonly<Record<string, string>>): Promise<Response>
+  post(body: object, headers?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response>
 }
 
 export interface ChatFrontOptions {
@@ -28,17 +35,20 @@ export interface ChatFrontOptions {
   readonly keys?: Partial<KeyRecord>
   /** Milliseconds of a call; without it more than any test takes. */
   readonly deadlineMs?: number
+  /** A catalogue that extends the shipped one. */
+  readonly extra?: unknown
   /** Stands for the models. */
   readonly inference?: Inference
+  readonly log?: KeptLog
 }
 
 export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise<ChatFront> {
   const catalogue = JSON.parse(readFileSync(`${ROOT}catalog.json`, 'utf8')) as Record<string, unknown>
-  const log = keptLog()
+  const { log = keptLog(), extra } = options
   const ports = {
     ...NO_FILES,
-    models: catalogueOf(t, catalogue),
-    inference: options.inference ?? createInference(threads()),
+    models: catalogueOf(t, catalogue, { extra }),
+    inference: options.inference ?? builtIn(t, log),
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
   } as unknown as Ports
@@ -51,17 +61,49 @@ export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise
   })
   return {
     ...front,
-    post: (body, headers = {}) =>
+    post: (body, headers = {}, signal) =>
       fetch(`${front.url}/api/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
+        ...(signal === undefined ? null : { signal }),
       }),
   }
 }
 
+/** The models of the shipped catalogue without any provider's key. */
+function builtIn(t: Test, log: KeptLog): Inference {
+  const egress = openEgress()
+  t.teardown(() => egress.close())
+  return inferenceWith({ egress, credentials: new Map(), log })
+}
+
+/** What calls to providers need. */
+export interface InferenceParts {
+  readonly egress: Egress
+  readonly credentials: InferenceOptions['credentials']
+  readonly log: KeptLog
+  readonly streamHoldMs?: number
+}
+
+/** Models as a front has them. */
+export function inferenceWith({
+  streamHoldMs = NEVER_MS,
+  ...parts
+}: InferenceParts): ReturnType<typeof createInference> {
+  return createInference({
+    ...parts,
+    jobs: threads(),
+    meters: { upstream: () => undefined },
+    now: () => performance.now(),
+    random: () => 0.5,
+    streamHoldMs,
+  })
+}
+
 /** A model that waits until its call ends. */
 export const STUCK: Inference = {
+  streamHoldMs: NEVER_MS,
   plan: ({ call }) => ({
     ok: true,
     value: {
@@ -108,17 +150,18 @@ export interface Chunk {
 
 /** A model that writes a word, and breaks off. */
 export const BREAKING: Inference = {
+  streamHoldMs: NEVER_MS,
   plan: () => ({
     ok: true,
     value: {
       bound: { paidNano: 10, anyNano: 10 },
       run: (sink) => {
-        const by = { provider: 'local', isByok: false, isUnpriced: false, attempts: 1 }
+        const by = { provider: 'local', isByok: false, isUnpriced: false, attempts: 1, dropped: [] }
         sink.begin(by)
         sink.take([{ kind: 'text', choice: 0, text: 'half' }])
         const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
         const failure = { name: 'draining' } as const
-        const end = { ...by, failure, usage, isEstimated: true, costNano: 7, upstreamMs: 1 }
+        const end = { ...by, failure, usage, isEstimated: true, costNano: 7, upstreamMs: 1, answer: null }
         return Promise.resolve({ ok: true, value: end })
       },
     },

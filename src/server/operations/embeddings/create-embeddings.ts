@@ -3,7 +3,8 @@ import { callerOf } from '../../../schemas/values/callers.ts'
 import { costNano } from '../../../schemas/money/costs.ts'
 import { EmbeddingsAnswer } from '../../../schemas/embeddings/embeddings.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { EMBEDDINGS_DEADLINE_MS, EMBEDDINGS_HOPS_MAX } from '../../../schemas/embeddings/embedding-limits.ts'
+import { EMBEDDINGS_DEADLINE_MS } from '../../../schemas/embeddings/embedding-limits.ts'
+import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
@@ -13,6 +14,7 @@ import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
 import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
+import { hopsOf } from '../hops.ts'
 import { nextCallId } from '../call-ids.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 
@@ -114,7 +116,7 @@ function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: P
   if (sessionId !== null) call.notes.sessionId = sessionId
   const hops = hopsOf(call)
   // In a cycle of endpoints each call would cause the next, until the gate has no room for other calls.
-  const models = hops < EMBEDDINGS_HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
+  const models = hops < HOPS_MAX ? modelsOf(call.key, ports) : ok(ports.models)
   const input: EmbedInput = { body, sessionId, hops, ports }
   return models instanceof Promise
     ? models.then((known) => embedWith(call, known, input))
@@ -171,14 +173,6 @@ function spentOn(result: EmbeddingsResult): Spent {
   const { promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs } = result
   const cost = costNano(promptTokens, result)
   return { costNano: cost, promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs }
-}
-
-/**
- * Gateways that the call has passed. A value that is no count was not written by a Sluice and counts as 0.
- */
-function hopsOf({ headers }: EmbeddingsCall): number {
-  const text = headers['x-sluice-hops']
-  return text !== undefined && /^\d{1,3}$/.test(text) ? Number(text) : 0
 }
 
 const HEAD = Buffer.from('{"object":"list","data":')

@@ -10,7 +10,7 @@ export interface ChatHead {
   /** `gen_…` */
   readonly id: string
   /** Unix seconds. */
-  readonly created: number
+  readonly createdS: number
   readonly model: string
 }
 
@@ -20,7 +20,10 @@ type Usage = Static<typeof ChatUsage>
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
  * @param nano the charged part of its cost
  */
-export function chatUsage({ usage, isByok }: Pick<InferenceEnd, 'usage' | 'isByok'>, nano: number): Usage {
+export function chatUsage(
+  { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
+  nano: number,
+): Usage {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite
   const completion = usage.output + usage.reasoning
   return {
@@ -36,6 +39,7 @@ export function chatUsage({ usage, isByok }: Pick<InferenceEnd, 'usage' | 'isByo
       upstream_inference_completions_cost: 0,
     },
     is_byok: isByok,
+    ...(isEstimated ? { is_estimated: true } : null),
   }
 }
 
@@ -46,7 +50,8 @@ export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 /** An answer of chat as server-sent events. D13. */
 export class ChatStream implements InferenceSink {
   readonly #head: ChatHead
-  readonly #open: () => EventStream
+  readonly #open: (by: AnsweredBy | null) => EventStream
+  #by: AnsweredBy | null = null
   #prefix = ''
   /** Choices whose role was told. */
   readonly #begun = new Set<number>()
@@ -54,21 +59,37 @@ export class ChatStream implements InferenceSink {
   readonly #tools = new Map<number, number>()
   #stream: EventStream | null = null
 
-  /** @param open begins the reply; called with the first output */
-  constructor(head: ChatHead, open: () => EventStream) {
+  /** @param open begins the reply; called with the first output, or without an endpoint before it */
+  constructor(head: ChatHead, open: (by: AnsweredBy | null) => EventStream) {
     this.#head = head
     this.#open = open
   }
 
-  begin({ provider }: AnsweredBy): void {
-    const { id, created, model } = this.#head
-    const begin = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, provider })
-    this.#prefix = `data: ${begin.slice(0, -1)},"choices":`
+  /** A first output may never come: failures before it are then told by the stream too. */
+  get isOpen(): boolean {
+    return this.#stream !== null
+  }
+
+  /** Begins the reply before any output. D15. */
+  openEarly(): void {
+    if (this.#stream !== null) return
+    this.#stream = this.#open(null)
+    this.#stream.write(CHAT_SILENCE)
+  }
+
+  begin(by: AnsweredBy): void {
+    const { provider } = by
+    this.#by = by
+    this.#prefix = prefixOf(this.#head, provider)
   }
 
   take(parts: readonly WrittenPart[]): boolean {
-    this.#stream ??= this.#open()
-    this.#stream.write(Buffer.from(parts.map((part) => this.#textOf(part)).join('')))
+    return this.pass(Buffer.from(parts.map((part) => this.#textOf(part)).join('')))
+  }
+
+  pass(events: Uint8Array): boolean {
+    this.#stream ??= this.#open(this.#by)
+    this.#stream.write(events)
     return this.#stream.hasRoom
   }
 
@@ -79,7 +100,7 @@ export class ChatStream implements InferenceSink {
   /** @param isEmpty the caller asked for the usage in OpenAI's form, an event without choices. D7. */
   end(usage: Usage, isEmpty: boolean): void {
     const choices = isEmpty ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
-    this.#stream ??= this.#open()
+    this.#stream ??= this.#open(this.#by)
     this.#stream.write(Buffer.from(`${this.#prefix}${choices},"usage":${JSON.stringify(usage)}}\n\n${DONE}`))
     this.#stream.end()
   }
@@ -90,10 +111,15 @@ export class ChatStream implements InferenceSink {
     told: { readonly statuses: readonly number[]; readonly requestId: string },
   ): void {
     const code = statusOf(failure.name, told.statuses)
-    const metadata = { error_type: failure.name, provider_name: null, request_id: told.requestId }
+    const metadata = {
+      error_type: failure.name,
+      provider_name: failure.metadata?.provider_name ?? null,
+      request_id: told.requestId,
+    }
     const error = { code, message: textOf(failure), type: failure.name, metadata }
     const choices = '[{"index":0,"delta":{"content":""},"finish_reason":"error"}]'
-    this.#stream?.breakOff(Buffer.from(`${this.#prefix}${choices},"error":${JSON.stringify(error)}}\n\n`))
+    const prefix = this.#by === null ? prefixOf(this.#head, null) : this.#prefix
+    this.#stream?.breakOff(Buffer.from(`${prefix}${choices},"error":${JSON.stringify(error)}}\n\n`))
   }
 
   #textOf(part: WrittenPart): string {
@@ -129,6 +155,13 @@ export class ChatStream implements InferenceSink {
   }
 }
 
+/** @param provider null: no endpoint has answered */
+function prefixOf({ id, createdS: created, model }: ChatHead, provider: string | null): string {
+  const named = provider === null ? null : { provider }
+  const begin = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...named })
+  return `data: ${begin.slice(0, -1)},"choices":`
+}
+
 function choice(index: number, delta: string): string {
   return `{"index":${index},"delta":${delta},"finish_reason":null}`
 }
@@ -159,11 +192,16 @@ export class ChatWhole implements InferenceSink {
     return true
   }
 
+  /** No provider streams an answer that is wanted whole. */
+  pass(): boolean {
+    return true
+  }
+
   room(): Promise<void> {
     return Promise.resolve()
   }
 
-  answer({ id, created, model }: ChatHead, usage: Usage): object {
+  answer({ id, createdS: created, model }: ChatHead, usage: Usage): object {
     const provider = this.#provider
     const choices = [...this.#choices].map(([index, message]) => ({
       index,

@@ -4,18 +4,18 @@ import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import type { InferenceEnd } from '../../ports/inference/inference.ts'
-import type { CallableModel } from '../../ports/models/models.ts'
+import type { AnsweredBy, Inference, InferenceEnd, InferencePlan } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { nextCallId } from '../call-ids.ts'
 import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
+import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
 
 type ChatCall = Call<undefined, undefined, ChatRequest>
 interface Inputs {
-  readonly headers: readonly ['x-session-id']
+  readonly headers: readonly ['x-session-id', 'x-sluice-hops']
   readonly body: 'chat'
 }
 
@@ -40,12 +40,23 @@ export const createChat = defineOperation<Inputs, ChatRequest>({
   deadlineMs: INFERENCE_DEADLINE_MS,
   // What was delivered is charged, also to a caller who left.
   outlivesClient: true,
-  input: { headers: ['x-session-id'], body: 'chat' },
+  input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'chat' },
   success: {
     status: 200,
     body: ChatAnswer,
     events: ChatChunk,
-    headers: { 'x-generation-id': 'Id of the answer, as in its body.' },
+    headers: {
+      'x-generation-id': 'Id of the answer, as in its body.',
+      'x-sluice-provider': 'Slug of the provider that answered.',
+      'x-sluice-attempts': 'Endpoints that were tried, with the last.',
+      'x-sluice-dropped':
+        'Members of the request that the provider did not get, or that have no effect, with commas between them.',
+      'x-sluice-unpriced':
+        '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+      'x-sluice-usage':
+        'Of an answer that is not streamed: `estimated` when the provider told no credible token counts and ours stand in; ' +
+        '`capped` when it told more than the call may cost at most, which is what was charged.',
+    },
   },
   tellsParam: true,
   statuses: STATUSES,
@@ -57,10 +68,24 @@ export const createChat = defineOperation<Inputs, ChatRequest>({
     'model_not_allowed',
     'scope_missing',
     'model_unfit',
+    'endpoint_excluded',
+    'endpoint_unconfigured',
+    'endpoint_unavailable',
+    'hops_exceeded',
     'credit_exhausted',
     'key_limit_exceeded',
     'budget_exceeded',
     'cost_unbounded',
+    'upstream_failed',
+    'upstream_invalid',
+    'upstream_too_large',
+    'upstream_credential',
+    'upstream_own_key',
+    'provider_key_unfit',
+    'upstream_overloaded',
+    'upstream_slow',
+    'upstream_refused',
+    'credential_unavailable',
     'deadline_exceeded',
     'busy',
     'store_unavailable',
@@ -90,17 +115,32 @@ function chat(
   if (!found.ok) return found
   const model = found.value
   call.notes.model = model.id
-  const planned = ports.inference.plan({ model, request: call.body, caller: callerOf(call.key), call })
+  const head: ChatHead = {
+    id: nextCallId('gen_'),
+    createdS: Math.floor(Date.now() / 1_000),
+    model: model.id,
+  }
+  const planned = ports.inference.plan({
+    model,
+    request: call.body,
+    head,
+    limits: call.key.money,
+    caller: callerOf(call.key),
+    requestId: call.requestId,
+    hops: hopsOf(call),
+    deadlineAt: call.deadlineAt,
+    call,
+  })
   if (!planned.ok) return planned
   const { bound } = planned.value
-  const answer = answerOf(call, model)
+  const answer = call.body.isStream ? streamed(call, head, ports.inference) : whole(head)
   return paidCall(
     call,
     {
       operation: OPERATION,
       model: model.id,
       bound,
-      run: () => planned.value.run(answer.sink),
+      run: () => answer.run(planned.value),
       ended(end, hold) {
         // Only a streamed answer reached its caller in part. D26.
         if (end.failure !== null && !call.body.isStream) {
@@ -121,39 +161,63 @@ function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: I
 }
 
 interface Answer {
-  readonly sink: ChatStream | ChatWhole
+  run(plan: InferencePlan): Promise<Outcome<InferenceEnd>>
   ended(end: InferenceEnd, charge: Charge): Outcome<Success>
 }
 
-function answerOf(call: ChatCall, model: CallableModel): Answer {
-  const id = nextCallId('gen_')
-  const head: ChatHead = { id, created: Math.floor(Date.now() / 1_000), model: model.id }
-  const headers = { 'x-generation-id': id }
-  return call.body.isStream ? streamed(call, head, headers) : whole(head, headers)
-}
-
-type Headers = Readonly<Record<string, string>>
-
-function streamed(call: ChatCall, head: ChatHead, headers: Headers): Answer {
-  const sink = new ChatStream(head, () => call.events({ headers, silence: () => CHAT_SILENCE }))
-  const isEmpty = call.body.isUsageAlone
+function streamed(call: ChatCall, head: ChatHead, { streamHoldMs }: Pick<Inference, 'streamHoldMs'>): Answer {
+  const { isUsageAlone } = call.body
+  const { requestId } = call
+  const sink = new ChatStream(head, (by) =>
+    call.events({ headers: headersOf(head, by), silence: () => CHAT_SILENCE }),
+  )
   return {
-    sink,
+    async run(plan) {
+      const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
+      const outcome = await plan.run(sink).finally(() => clearTimeout(hold))
+      // Behind the head only the stream can tell. D15.
+      if (!outcome.ok) sink.breakOff(outcome.failure, { statuses: STATUSES, requestId })
+      return outcome
+    },
     ended(end, { nano }) {
       const { failure } = end
-      if (failure === null) sink.end(chatUsage(end, nano), isEmpty)
-      else sink.breakOff(failure, { statuses: STATUSES, requestId: call.requestId })
+      if (failure === null) sink.end(chatUsage(end, nano), isUsageAlone)
+      else sink.breakOff(failure, { statuses: STATUSES, requestId })
       return failure === null ? ok({ kind: 'streamed' }) : { ok: false, failure }
     },
   }
 }
 
-function whole(head: ChatHead, headers: Headers): Answer {
+function whole(head: ChatHead): Answer {
   const sink = new ChatWhole()
   return {
-    sink,
-    ended(end, { nano }) {
-      return ok({ kind: 'json', value: sink.answer(head, chatUsage(end, nano)), headers })
+    run: (plan) => plan.run(sink),
+    ended(end, { nano, isCapped }) {
+      const usage = chatUsage(end, nano)
+      const headers = { ...headersOf(head, end), ...usageHeader(end, isCapped) }
+      const { answer } = end
+      if (answer === null) return ok({ kind: 'json', value: sink.answer(head, usage), headers })
+      const parts = answer.withUsage(JSON.stringify(usage))
+      return ok({ kind: 'bytes', parts, contentType: 'application/json', headers, done: answer.release })
     },
   }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** @param by null: no endpoint has answered so far */
+function headersOf({ id }: ChatHead, by: AnsweredBy | null): Headers {
+  if (by === null) return { 'x-generation-id': id }
+  return {
+    'x-generation-id': id,
+    'x-sluice-provider': by.provider,
+    'x-sluice-attempts': String(by.attempts),
+    ...(by.dropped.length === 0 ? null : { 'x-sluice-dropped': by.dropped.join(',') }),
+    ...(by.isUnpriced ? { 'x-sluice-unpriced': 'true' } : null),
+  }
+}
+
+function usageHeader({ isEstimated }: InferenceEnd, isCapped: boolean): Headers | null {
+  if (isEstimated) return { 'x-sluice-usage': 'estimated' }
+  return isCapped ? { 'x-sluice-usage': 'capped' } : null
 }

@@ -10,9 +10,9 @@ export interface EgressRequest {
   /** Flat list of name and value; lower-case names, without `content-length`. */
   readonly headers: readonly string[]
   /**
-   * Several pieces are sent one after another without being joined. A stream is read as fast as the peer
-   * takes it, and goes out in chunks unless it had ended before. The caller has to destroy a stream, and a
-   * stream cannot be repeated.
+   * Several pieces are sent one after another; only a few KiB of them are joined. A stream is read as fast as
+   * the peer takes it, and goes out in chunks unless it had ended before. The caller has to destroy a stream,
+   * and a stream cannot be repeated.
    */
   readonly body: string | Uint8Array | readonly Uint8Array[] | Readable | null
   /**
@@ -154,9 +154,9 @@ export interface EgressExchangeRequest {
    */
   readonly headers: readonly string[]
   /**
-   * Several pieces are sent one after another without being joined. A stream is read as fast as the peer
-   * takes it. The gate destroys the stream when it needs no more of it: at its end, when the exchange fails,
-   * and when the whole response has come before the end, which ends the connection too.
+   * Several pieces are sent one after another; only a few KiB of them are joined. A stream is read as fast as
+   * the peer takes it. The gate destroys the stream when it needs no more of it: at its end, when the
+   * exchange fails, and when the whole response has come before the end, which ends the connection too.
    */
   readonly body: string | Uint8Array | readonly Uint8Array[] | Readable | null
   /** Bytes of a stream where the number is known: the stream is then not sent in chunks. */

@@ -1,8 +1,10 @@
 import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { CostBound } from '../money/money.ts'
+import type { CallNotes } from '../observe.ts'
 
 /** Why a model stopped. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls'
@@ -32,9 +34,27 @@ export interface TokenUsage {
 export interface InferenceJob {
   readonly model: CallableModel
   readonly request: ChatRequest
+  /** What the answer begins with, whatever endpoint gives it. */
+  readonly head: { readonly id: string; readonly createdS: number }
+  /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
+  readonly limits: LimitFlags | null
   readonly caller: Caller
-  /** The call: its signal ends when the caller leaves or the node stops. */
-  readonly call: { readonly signal: AbortSignal }
+  /** Id of the request for the audit log, where an endpoint's credential has to be released. */
+  readonly requestId: string
+  /** Number of gateways that the call has passed. */
+  readonly hops: number
+  /** `performance.now()` milliseconds until which an answer has to be whole, or to begin. D17. */
+  readonly deadlineAt: number
+  /**
+   * The call: its signal ends when the caller leaves or the node stops. Its notes receive attempts that
+   * failed.
+   */
+  readonly call: {
+    readonly signal: AbortSignal
+    readonly notes?: Pick<CallNotes, 'failedAttempts'>
+    /** As in `EmbeddingJob`. A whole answer that a provider has begun is charged. C24. */
+    sent?(isSent: boolean): void
+  }
 }
 
 /** Receives what a model writes. */
@@ -43,6 +63,11 @@ export interface InferenceSink {
   begin(by: AnsweredBy): void
   /** @returns false: the client is behind, and the source waits for `room` */
   take(parts: readonly WrittenPart[]): boolean
+  /**
+   * Whole events of a provider that speaks the caller's dialect.
+   * @returns as `take`
+   */
+  pass(events: Uint8Array): boolean
   /** Resolves when the client has room again, or is gone. */
   room(): Promise<void>
 }
@@ -56,6 +81,16 @@ export interface AnsweredBy {
   readonly isUnpriced: boolean
   /** Attempts, with this one. */
   readonly attempts: number
+  /** Members of the request that the provider did not get, or that have no effect. D6, D9. */
+  readonly dropped: readonly string[]
+}
+
+/** An answer in the caller's dialect that a provider gave whole. D14. */
+export interface WholeAnswer {
+  /** The bytes of the answer with this JSON as its usage. */
+  withUsage(usageJson: string): readonly Uint8Array[]
+  /** Gives its bytes back to the front's budget; called once when they were written. */
+  release(): void
 }
 
 /** A call that a model has begun to answer. */
@@ -69,6 +104,8 @@ export interface InferenceEnd extends AnsweredBy {
   readonly costNano: number
   /** Milliseconds of the attempt that was delivered. */
   readonly upstreamMs: number
+  /** Null: the sink has all of the answer. */
+  readonly answer: WholeAnswer | null
 }
 
 /** A call whose endpoints are chosen, before anything is sent. */
@@ -80,6 +117,11 @@ export interface InferencePlan {
 
 /** Answers by models that write. */
 export interface Inference {
-  /** Failures: model_unfit. */
+  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  readonly streamHoldMs: number
+  /**
+   * Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, and those of a request
+   * that the model cannot answer.
+   */
   plan(job: InferenceJob): Outcome<InferencePlan>
 }

@@ -1,7 +1,6 @@
-import { isCounted } from '../../../schemas/money/costs.ts'
 import type { InputKind } from '../../../schemas/embeddings/embeddings.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { EMBEDDINGS_HOPS_MAX } from '../../../schemas/embeddings/embedding-limits.ts'
+import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import type {
   EmbeddingJob,
@@ -10,9 +9,10 @@ import type {
   EmbeddingsRequest,
   EmbeddingsResult,
 } from '../../ports/embeddings/embeddings.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
 import { Attempts, type Try } from '../routing/attempts.ts'
+import { choosePriced } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { costBoundOf, mostTokens } from './bounds.ts'
@@ -64,7 +64,7 @@ class RoutingEmbedder implements Embedder {
   plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
     const { input } = job.request
     const shape = shapeOf(input)
-    const chosen = this.#choosePriced(job, shape) ?? this.#choose(job, shape)
+    const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job, shape))
     if (!chosen.ok) return chosen
     const targets = chosen.value
     return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
@@ -76,34 +76,21 @@ class RoutingEmbedder implements Embedder {
     targets: readonly EmbeddingTarget[],
   ): Promise<Outcome<EmbeddingsResult>> {
     return this.#attempts.run(job, targets, {
-      timeoutMsOf: ({ timeoutMs }) => timeoutMs,
+      timeoutMsOf: ({ provider }) => provider.timeoutMs,
       attempt: (tried) => this.#attempt(job, shape, tried),
       answered: (reading, tried) => this.#result(reading, tried, { job, shape }),
       isInnocent: ({ cause }) => cause === MISCOUNTED,
     })
   }
 
-  /**
-   * The model without the endpoints whose cost no limit of the caller can bound; null where the model has no
-   * such endpoints, or only such. C40.
-   */
-  #choosePriced(job: EmbeddingJob, shape: InputShape): Outcome<readonly EmbeddingTarget[]> | null {
-    const { model, limits } = job
-    if (limits === null || !model.endpoints.some(isUnpriced)) return null
-    const bounded = model.endpoints.filter(
-      (endpoint) => !endpoint.isUnpriced || !isCounted(limits, endpoint.ownWay !== undefined),
-    )
-    if (bounded.length === 0 || bounded.length === model.endpoints.length) return null
-    const chosen = this.#choose({ ...job, model: { ...model, endpoints: bounded } }, shape)
-    return chosen.ok ? chosen : null
-  }
-
   /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
-  #choose(job: EmbeddingJob, shape: InputShape): Outcome<readonly EmbeddingTarget[]> {
-    const { model, request } = job
+  #choose(
+    model: CallableModel,
+    { request, hops = 0 }: EmbeddingJob,
+    shape: InputShape,
+  ): Outcome<readonly EmbeddingTarget[]> {
     const routed = route(model, new RoutedEmbeddings(request), (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
-    const { hops = 0 } = job
     const targets: EmbeddingTarget[] = []
     let [isSetUp, isCircular] = [false, false]
     for (const endpoint of routed.value) {
@@ -111,7 +98,7 @@ class RoutingEmbedder implements Embedder {
       if (target === null) continue
       isSetUp = true
       // In a cycle of providers each call would cause the next; private endpoints have the same bound.
-      const isTooFar = hops > EMBEDDINGS_HOPS_MAX && endpoint.provider.protocol !== 'local'
+      const isTooFar = hops > HOPS_MAX && endpoint.provider.protocol !== 'local'
       isCircular ||= isTooFar
       if (isTooFar) continue
       if (target.protocol.takes(shape)) targets.push(target)
@@ -175,10 +162,6 @@ class RoutingEmbedder implements Embedder {
       release: reading.release,
     }
   }
-}
-
-function isUnpriced(endpoint: Endpoint): boolean {
-  return endpoint.isUnpriced
 }
 
 const FORMS: Readonly<Record<InputKind, string>> = {

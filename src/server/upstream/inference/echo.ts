@@ -1,18 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import { ECHO_SLOW_MS } from '../../../schemas/inference/inference-limits.ts'
-import { costNano } from '../../../schemas/money/costs.ts'
+import {
+  ECHO_CALLS_MAX,
+  ECHO_ORGANIZATION_CALLS_MAX,
+  ECHO_SLOW_MS,
+  ECHO_TURN_BATCHES_MAX,
+} from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type {
-  InferenceEnd,
-  InferenceJob,
-  InferenceSink,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
+import type { WrittenPart } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
-import type { LoopTurns } from '../../structures/loop-turns.ts'
+import { LoopTurns } from '../../structures/loop-turns.ts'
+import { LocalCalls } from '../local-calls.ts'
+import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 
 type Echoed = ShortJobTypes['echo']['out']
 
@@ -21,66 +22,89 @@ const TURN_PARTS = 32
 /** Upstream name of the model that writes 20 words a second. */
 const SLOW = 'echo-1-slow'
 
-export interface EchoDeps {
-  readonly jobs: ShortJobs
-  /** The turns in which the streams of all callers go on. */
-  readonly turns: LoopTurns
-}
-
 export function isEcho({ provider, upstreamModel }: Endpoint): boolean {
   return provider.protocol === 'local' && (upstreamModel === 'echo-1' || upstreamModel === SLOW)
+}
+
+/** What the endpoints of the model share in a front. */
+export class EchoHouse {
+  readonly jobs: ShortJobs
+  readonly calls = new LocalCalls({ max: ECHO_CALLS_MAX, ofOneMax: ECHO_ORGANIZATION_CALLS_MAX })
+  /** The turns in which the streams of all callers go on. */
+  readonly turns = new LoopTurns(ECHO_TURN_BATCHES_MAX)
+
+  constructor(jobs: ShortJobs) {
+    this.jobs = jobs
+  }
 }
 
 /**
  * `sluice/echo-1` answers with the last text of the user, word by word; `echo-1-slow` writes 20 words a
  * second. It needs no key and no network, and is no language model. D35.
- * Failures: body_invalid, client_gone, draining, and those of the pool of short jobs.
+ * Failures: busy, body_invalid, client_gone, draining, and those of the pool of short jobs.
  */
-export async function echo(
-  { request, caller, call, endpoint }: InferenceJob & { readonly endpoint: Endpoint },
-  { jobs, turns }: EchoDeps,
-  sink: InferenceSink,
-): Promise<Outcome<InferenceEnd>> {
-  const startedAt = performance.now()
-  const read = inputOf(request)
-  if (!read.ok) return read
-  const echoed = await jobs.run('echo', read.value, { caller, signal: call.signal })
-  if (!echoed.ok) return echoed
-  const parts = partsOf(echoed.value, request)
-  const isSlow = endpoint.upstreamModel === SLOW
-  const step = isSlow ? request.choices : TURN_PARTS
-  const by = {
-    provider: endpoint.provider.slug,
-    isByok: false,
-    isUnpriced: endpoint.isUnpriced,
-    attempts: 1,
+export class Echo implements WritingProtocol {
+  readonly #isSlow: boolean
+  readonly #house: EchoHouse
+
+  constructor({ upstreamModel }: Endpoint, house: EchoHouse) {
+    this.#isSlow = upstreamModel === SLOW
+    this.#house = house
   }
-  const delivered = { output: 0, reasoning: 0 }
-  let hasBegun = false
-  let isWhole = false
-  while (!isWhole && !call.signal.aborted) {
-    await turns.next(caller.organizationId)
-    const some = take(parts, step)
-    isWhole = some.length < step
-    if (!hasBegun && some.length > 0) sink.begin(by)
-    hasBegun ||= some.length > 0
-    for (const { kind } of some) {
-      if (kind === 'text' || kind === 'arguments') delivered.output++
-      else if (kind === 'reasoning') delivered.reasoning++
+
+  write(attempt: WritingAttempt): Promise<Outcome<Written>> {
+    const end = this.#house.calls.begin(attempt.job.caller.organizationId)
+    return end === null
+      ? Promise.resolve(fail('busy', { retryAfterS: 1 }))
+      : this.#answer(attempt).finally(end)
+  }
+
+  async #answer(attempt: WritingAttempt): Promise<Outcome<Written>> {
+    const { request, caller, call } = attempt.job
+    const read = inputOf(request)
+    if (!read.ok) return read
+    const echoed = await this.#house.jobs.run('echo', read.value, { caller, signal: call.signal })
+    if (!echoed.ok) return echoed
+    const { isWhole, hasBegun, ...delivered } = await this.#deliver(partsOf(echoed.value, request), attempt)
+    if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
+    return ok({
+      failure: isWhole ? null : endedBy(call.signal),
+      told: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
+      isExact: true,
+      outputBytes: 0,
+      answer: null,
+      dropped: [],
+    })
+  }
+
+  async #deliver(parts: Iterator<WrittenPart>, { job, sink, begin }: WritingAttempt): Promise<Delivered> {
+    const { request, caller, call } = job
+    const step = this.#isSlow ? request.choices : TURN_PARTS
+    const delivered = { output: 0, reasoning: 0 }
+    let [hasBegun, isWhole] = [false, false]
+    while (!isWhole && !call.signal.aborted) {
+      await this.#house.turns.next(caller.organizationId)
+      const some = take(parts, step)
+      isWhole = some.length < step
+      if (!hasBegun && some.length > 0) begin([])
+      hasBegun ||= some.length > 0
+      for (const { kind } of some) {
+        if (kind === 'text' || kind === 'arguments') delivered.output++
+        else if (kind === 'reasoning') delivered.reasoning++
+      }
+      if (some.length > 0 && !sink.take(some)) await sink.room()
+      // The loop sees a signal that ends the wait.
+      if (!isWhole && this.#isSlow) await delay(ECHO_SLOW_MS, null, call).catch(() => null)
     }
-    if (some.length > 0 && !sink.take(some)) await sink.room()
-    // The loop sees a signal that ends the wait.
-    if (!isWhole && isSlow) await delay(ECHO_SLOW_MS, null, call).catch(() => null)
+    return { isWhole, hasBegun, ...delivered }
   }
-  if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
-  return ok({
-    failure: isWhole ? null : endedBy(call.signal),
-    usage: { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered },
-    isEstimated: !isWhole,
-    costNano: costNano(request.promptWords, endpoint),
-    ...by,
-    upstreamMs: performance.now() - startedAt,
-  })
+}
+
+interface Delivered {
+  readonly isWhole: boolean
+  readonly hasBegun: boolean
+  readonly output: number
+  readonly reasoning: number
 }
 
 /** Failure: body_invalid, for an answer in a form that the model does not have. */

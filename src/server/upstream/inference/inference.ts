@@ -1,48 +1,171 @@
-import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import {
-  ECHO_CALLS_MAX,
-  ECHO_ORGANIZATION_CALLS_MAX,
-  ECHO_TURN_BATCHES_MAX,
-} from '../../../schemas/inference/inference-limits.ts'
-import { costNano } from '../../../schemas/money/costs.ts'
+import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
+import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
+import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
+import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type {
+  AnsweredBy,
   Inference,
   InferenceEnd,
   InferenceJob,
   InferencePlan,
   InferenceSink,
 } from '../../ports/inference/inference.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
-import type { CostBound } from '../../ports/money/money.ts'
-import type { ShortJobs } from '../../ports/short-jobs.ts'
-import { LoopTurns } from '../../structures/loop-turns.ts'
-import { LocalCalls } from '../local-calls.ts'
-import { echo, isEcho } from './echo.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
+import { Attempts, type Try } from '../routing/attempts.ts'
+import { choosePriced } from '../routing/priced.ts'
+import { route } from '../routing/route.ts'
+import { TargetTable, type Target } from '../routing/targets.ts'
+import { textBoundOf } from './bounds.ts'
+import { speaksChat, writerOpener, type OpenWriterDeps } from './open-writer.ts'
+import type { Written, WritingProtocol } from './protocol.ts'
+import { boundInputOf, RoutedChat } from './routed-chat.ts'
+import { textPriceOf } from './text-price.ts'
+import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
-/** Plans the calls of models that write. */
-export function createInference(jobs: ShortJobs): Inference {
-  const calls = new LocalCalls({ max: ECHO_CALLS_MAX, ofOneMax: ECHO_ORGANIZATION_CALLS_MAX })
-  const deps = { jobs, turns: new LoopTurns(ECHO_TURN_BATCHES_MAX) }
-  return {
-    plan(job: InferenceJob): Outcome<InferencePlan> {
-      const endpoint = job.model.endpoints.find(isEcho)
-      if (endpoint === undefined)
-        return fail('model_unfit', { detail: 'Chat is served by `sluice/echo-1` alone so far.' })
-      // The model repeats what the digest has.
-      job.request.source.release()
-      const run = async (sink: InferenceSink): Promise<Outcome<InferenceEnd>> => {
-        const end = calls.begin(job.caller.organizationId)
-        if (end === null) return fail('busy', { retryAfterS: 1 })
-        return echo({ ...job, endpoint }, deps, sink).finally(end)
-      }
-      return ok({ bound: boundOf(job, endpoint), run })
-    },
+export interface InferenceOptions extends OpenWriterDeps {
+  /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
+  readonly streamHoldMs: number
+  readonly log: Log
+  readonly meters: Pick<Meters, 'upstream'>
+  /** Milliseconds of the same clock as the deadlines. */
+  readonly now: () => number
+  /** A number from 0 to 1. */
+  readonly random: () => number
+}
+
+/** The models of a front that write: endpoints by preferences and health, attempts until one has begun. */
+export function createInference(
+  options: InferenceOptions,
+): Inference & { breakers(): readonly BreakerReading[] } {
+  return new RoutingInference(options)
+}
+
+type WritingTarget = Target<WritingProtocol>
+type WritingTry = Try<WritingProtocol>
+
+class RoutingInference implements Inference {
+  readonly streamHoldMs: number
+  readonly #targets: TargetTable<WritingProtocol>
+  readonly #attempts: Attempts<WritingProtocol>
+  readonly #rates = new LearnedRates()
+  readonly #meters: Pick<Meters, 'upstream'>
+  readonly #now: () => number
+
+  constructor(options: InferenceOptions) {
+    const { log, meters, now, random, streamHoldMs } = options
+    this.streamHoldMs = streamHoldMs
+    this.#targets = new TargetTable({ open: writerOpener(options), random })
+    this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
+    this.#meters = meters
+    this.#now = now
+  }
+
+  breakers(): readonly BreakerReading[] {
+    return this.#targets.breakers(this.#now())
+  }
+
+  plan(job: InferenceJob): Outcome<InferencePlan> {
+    const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job))
+    if (!chosen.ok) return chosen
+    const targets = chosen.value
+    return ok({
+      bound: textBoundOf(targets, boundInputOf(job.request)),
+      run: (sink) => this.#run(job, targets, sink),
+    })
+  }
+
+  /** Endpoints that the preferences leave, that speak chat and are configured. */
+  #choose(model: CallableModel, { request, hops }: InferenceJob): Outcome<readonly WritingTarget[]> {
+    const speaking = model.endpoints.filter(speaksChat)
+    if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model) })
+    const routed = route({ ...model, endpoints: speaking }, new RoutedChat(request), (endpoint) =>
+      this.#targets.healthOf(endpoint),
+    )
+    if (!routed.ok) return routed
+    const targets = routed.value.flatMap((endpoint) => this.#targets.of(endpoint) ?? [])
+    if (targets.length === 0) return endpointUnconfigured(model)
+    // In a cycle of providers each call would cause the next.
+    const near = hops > HOPS_MAX ? targets.filter(({ endpoint }) => isLocal(endpoint)) : targets
+    return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near.slice(0, ATTEMPTS_MAX))
+  }
+
+  #run(
+    job: InferenceJob,
+    targets: readonly WritingTarget[],
+    sink: InferenceSink,
+  ): Promise<Outcome<InferenceEnd>> {
+    const { request, deadlineAt } = job
+    return this.#attempts.run(job, targets, {
+      timeoutMsOf: ({ text }, startedAt) =>
+        request.isStream ? (text?.firstOutputMs ?? Infinity) : deadlineAt - startedAt,
+      attempt: (one) =>
+        one.target.protocol.write({
+          job,
+          sink,
+          begin: (dropped) => {
+            // A stream may last an hour, and nothing more is sent.
+            request.source.release()
+            sink.begin(answeredBy(one, [...request.dropped, ...dropped]))
+          },
+          startedAt: one.startedAt,
+        }),
+      answered: (written, one) => this.#end(written, one, job),
+    })
+  }
+
+  #end(written: Written, one: WritingTry, job: InferenceJob): InferenceEnd {
+    const { endpoint, health } = one.target
+    const { failure, told, outputBytes, answer, dropped } = written
+    const upstreamMs = this.#now() - one.startedAt
+    const { usage, isEstimated } =
+      written.isExact && told !== null
+        ? { usage: told, isEstimated: failure !== null }
+        : judgeTextUsage(
+            told,
+            { promptBytes: job.request.size.promptBytesMost, outputBytes, isWhole: failure === null },
+            this.#rates.of(endpoint),
+          )
+    if (failure === null) {
+      health.answered(upstreamMs, usage.output + usage.reasoning)
+      this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
+    }
+    const price = textPriceOf(endpoint)
+    return {
+      ...answeredBy(one, [...job.request.dropped, ...dropped]),
+      failure: failure === null ? null : this.#attempts.learn(failure, one, job, isOfCall(failure)),
+      usage,
+      isEstimated,
+      costNano: price === null ? 0 : textCostNano(usage, price),
+      upstreamMs,
+      answer,
+    }
   }
 }
 
-/** The most that a call may cost. A missing price is not the price 0. C40, D25. */
-function boundOf({ request }: InferenceJob, endpoint: Endpoint): CostBound {
-  if (endpoint.isUnpriced) return { paidNano: null, anyNano: null, unpriced: endpoint.tag }
-  const nano = costNano(request.promptWords, endpoint)
-  return { paidNano: nano, anyNano: nano }
+function answeredBy({ target, trail }: WritingTry, dropped: readonly string[]): AnsweredBy {
+  const { provider, ownWay, isUnpriced } = target.endpoint
+  return {
+    provider: provider.slug,
+    isByok: ownWay !== undefined,
+    isUnpriced,
+    attempts: trail.length + 1,
+    dropped,
+  }
+}
+
+/** The call ended, not the endpoint. */
+function isOfCall({ name }: Failure): boolean {
+  return name === 'client_gone' || name === 'draining' || name === 'deadline_exceeded'
+}
+
+function isLocal({ provider }: Endpoint): boolean {
+  return provider.protocol === 'local'
+}
+
+function spokenBy({ id, endpoints }: CallableModel): string {
+  const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
+  const forms = spoken.length === 0 ? 'no form that is served' : spoken.join(', ')
+  return `The endpoints of \`${id}\` speak ${forms}; this path needs chat.`
 }

@@ -22,7 +22,7 @@ interface Splice {
 /**
  * Pieces below so many bytes are copied into one: each piece costs a write, which takes longer than a copy.
  */
-const JOINED_BYTES_MAX = 4_096
+const JOINED_PIECES_BYTES_MAX = 4_096
 const NULL_BEGIN = 0x6e
 const CLOSE_OBJECT = 0x7d
 
@@ -160,7 +160,7 @@ class Pieces {
 
   take(start: number, end: number): void {
     if (start === end) return
-    if (end - start < JOINED_BYTES_MAX) {
+    if (end - start < JOINED_PIECES_BYTES_MAX) {
       this.#small.push({ start, end })
       this.#smallBytes += end - start
       return

@@ -67,7 +67,7 @@ export class SseReader {
   /** @param bytes the next of the body; events have slices of them */
   read(bytes: Uint8Array): SseRead {
     if (this.#failure !== null) return { events: [], failure: this.#failure }
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#lines(buffer, this.#begin(buffer))
     if (this.#isSliceBorrowed && this.#slice !== null) {
       // The memory of the read belongs to the caller, and is larger than this part of it.

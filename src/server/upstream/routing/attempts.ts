@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
-import type { CallableModel, Provider } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { CallNotes, FailedAttempt, Log, Meters } from '../../ports/observe.ts'
 import { isStrike, mayFallBack } from './fallbacks.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
@@ -42,7 +42,8 @@ export interface Try<P> {
 
 /** What differs between kinds of calls: `A` is the answer of an attempt, `R` the result of the call. */
 export interface Attempting<P, A, R> {
-  timeoutMsOf(provider: Provider): number
+  /** Milliseconds that an endpoint has for an attempt. */
+  timeoutMsOf(endpoint: Endpoint, startedAt: number): number
   attempt(one: Try<P>): Promise<Outcome<A>>
   /** Reports the answer to the endpoint's health, and makes the result of it. */
   answered(answer: A, one: Try<P>): R
@@ -79,7 +80,7 @@ export class Attempts<P> {
         continue
       }
       const { provider } = target.endpoint
-      const one: Try<P> = { target, startedAt, timeoutMs: how.timeoutMsOf(provider), trail }
+      const one: Try<P> = { target, startedAt, timeoutMs: how.timeoutMsOf(target.endpoint, startedAt), trail }
       const outcome = await this.#attempt(one, tried, how)
       if (outcome.ok) return ok(how.answered(outcome.value, one))
       const failure = this.learn(outcome.failure, one, tried, how.isInnocent?.(outcome.failure) ?? false)

@@ -141,10 +141,13 @@ const NANO = 1e9
  */
 function isInPrice(endpoint: Endpoint, { max_price: max }: Inputs, { call, isFree }: Fitting): boolean {
   if (max === undefined) return true
-  const hasPriceLimit = max.prompt !== undefined || max.request !== undefined
+  const ofText = endpoint.text === null ? undefined : max.completion
+  const hasPriceLimit = [max.prompt, ofText, max.request].some((price) => price !== undefined)
   // Beside priced endpoints an endpoint without a price is not known to be cheaper. C21.
   if (hasPriceLimit && endpoint.isUnpriced && !isFree) return false
   if (max.prompt !== undefined && endpoint.promptNanoPerMillion > nanoOf(max.prompt)) return false
+  if (max.completion !== undefined && (endpoint.text?.completionNanoPerMillion ?? 0) > nanoOf(max.completion))
+    return false
   if (max.request !== undefined && endpoint.requestNano > nanoOf(max.request)) return false
   // The catalogue has no prices of media, and an unknown price is not below a limit.
   return !(

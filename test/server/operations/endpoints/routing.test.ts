@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { EMBEDDINGS_HOPS_MAX } from '../../../../src/schemas/embeddings/embedding-limits.ts'
+import { HOPS_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import {
   CREDENTIAL,
   endpointBody,
@@ -151,7 +151,7 @@ t.test(
 )
 
 t.test(
-  'an endpoint that leads back to its own front is gone through EMBEDDINGS_HOPS_MAX times, and then the catalogue answers',
+  'an endpoint that leads back to its own front is gone through HOPS_MAX times, and then the catalogue answers',
   async (t) => {
     const stand = await openEndpoints(t)
     const { hostname, port } = new URL(stand.fronts[0] ?? '')
@@ -186,7 +186,7 @@ t.test(
     t.equal((await stand.embed('acme/embed')).status, 200)
     t.same(
       asked,
-      Array.from({ length: EMBEDDINGS_HOPS_MAX }, (_, nth) => String(nth + 1)),
+      Array.from({ length: HOPS_MAX }, (_, nth) => String(nth + 1)),
     )
   },
 )

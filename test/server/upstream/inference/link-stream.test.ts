@@ -7,7 +7,7 @@ import {
   UPSTREAM_ERROR_MS,
   UPSTREAM_WRITTEN_BYTES_MAX,
 } from '../../../../src/schemas/models/provider-limits.ts'
-import type { Outcome } from '../../../../src/schemas/failures.ts'
+import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import type { EgressExchange } from '../../../../src/server/ports/egress/egress.ts'
 import { bearer } from '../../../../src/server/upstream/credential.ts'
@@ -70,7 +70,7 @@ async function open(t: Test, usual: FakeAnswer = answersChat()): Promise<Rig> {
 function attempt(): LinkStreamAttempt & PostAttempt {
   const endsAt = performance.now() + NEVER_MS
   return {
-    ...{ beginsBy: endsAt, endsAt, stallMs: NEVER_MS },
+    ...{ beginsBy: endsAt, endsAt, stallMs: NEVER_MS, isCutByLeaving: true },
     ...{ caller: callerBy('o'), call: { signal: new AbortController().signal } },
   }
 }
@@ -152,6 +152,11 @@ t.test('of a refusal so many bytes are read and no more, and none that is compre
   provider.script(endless)
   t.equal((await readRefusal(must(await stream()))).body.length, UPSTREAM_ERROR_BYTES_MAX)
   await rest()
+  let reads = 0
+  const next = (): Promise<Outcome<Uint8Array>> => (reads++, Promise.resolve(ok(Buffer.alloc(16_384))))
+  const body = { next, close: () => undefined }
+  await readRefusal({ status: 500, isSuccess: false, headers: [], header: () => null, body })
+  t.equal(reads, UPSTREAM_ERROR_BYTES_MAX / 16_384)
   const packed = gzipSync('{"error":{"message":"no"}}').toString('latin1')
   provider.script(refusesChat(400, packed, { 'content-encoding': 'gzip' }))
   t.match(await readRefusal(must(await stream())), { status: 400, body: { length: 0 } })
@@ -192,28 +197,31 @@ t.test(
 t.test(
   'a whole answer takes connections of long calls, up to its own size, and is asked for once',
   async (t) => {
-    const { provider, link, rest } = await open(t)
+    const { provider, link, stream, rest } = await open(t)
     const post = (): ReturnType<ProviderLink['post']> => link.post(PATH, '{"model":"m"}', attempt(), WRITTEN)
     must(await post()).release()
     await turn()
+    await textOf(await stream())
+    await turn()
+    t.equal(provider.connections.total, 1, 'the connection of the whole answer serves the stream')
     t.match(provider.calls[0]?.headers, { accept: 'application/json', 'x-sluice-hops': '1' })
     provider.script((_call, reply) => reply.rst())
     t.match(await post(), { ok: false, failure: { name: 'upstream_failed' } })
-    t.equal(provider.calls.length, 2)
+    t.equal(provider.calls.length, 3)
     provider.script(wholeChat({ words: ['x'.repeat(UPSTREAM_WRITTEN_BYTES_MAX)] }))
     t.match(await post(), { ok: false, failure: { name: 'upstream_too_large' } })
     provider.script(silentChat)
     const leaving = new AbortController()
-    const open_ = link.post(
+    const waiting = link.post(
       PATH,
       '{}',
       { ...attempt(), call: leaving, endsAt: performance.now() + 50 },
       WRITTEN,
     )
-    await provider.arrived(3)
+    await provider.arrived(4)
     leaving.abort()
     t.match(
-      await open_,
+      await waiting,
       { ok: false, failure: { name: 'upstream_slow' } },
       'a caller who leaves cuts it not. C24',
     )

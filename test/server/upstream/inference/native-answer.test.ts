@@ -158,6 +158,7 @@ t.test('what is no answer is refused', async (t) => {
     '{"choices":[{"message":"x"}]}',
     '{"choices":[7]}',
     '{"error":{"message":"x"}}',
+    '{"object":"error","message":"x","code":400}',
     body.replace('{', '{"error":{"code":500},'),
     body.replace('"stop"', '"error"'),
     `{"choices":${'['.repeat(10_000)}`,

@@ -4,7 +4,12 @@ import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { nativeEdits, type NativeTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
 import { providerBody } from '../../../../src/server/upstream/inference/provider-body.ts'
-import { ChatTexts, writtenMembers, type WrittenMember } from '../../../support/inference/chat-texts.ts'
+import {
+  ChatTexts,
+  writtenMembers,
+  type WrittenBody,
+  type WrittenMember,
+} from '../../../support/inference/chat-texts.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
 const TERMS: NativeTerms = { upstreamModel: 'up"1', isStream: false, tokensMax: null }
@@ -15,6 +20,14 @@ const KNOWN: readonly string[] = BODIES.chat.keeps.names
 const sent = (text: string | Uint8Array, terms: Partial<NativeTerms> = {}, isOnLoop = false): string => {
   const { body } = keptChat(text, { isOnLoop })
   return Buffer.concat(providerBody(body, nativeEdits(body, { ...TERMS, ...terms }))).toString()
+}
+
+/** Some bodies are of a size that a thread reads. */
+function written(seed: number): WrittenBody {
+  const { text, members } = new ChatTexts(seed).body()
+  if (seed % 500 !== 1) return { text, members }
+  const pad = { name: 'pad', key: '"pad"', value: `"${'x'.repeat(INLINE_JSON_BYTES_MAX)}"` }
+  return { text: text.replace('{', `{${pad.key}:${pad.value},`), members: [pad, ...members] }
 }
 
 /** What has to go out of these members: a known member that comes twice goes out once. */
@@ -31,7 +44,7 @@ t.test(
   'what a provider gets is what the caller wrote, member by member, but for the spliced ones',
   async (t) => {
     for (let seed = 0; seed < CASES; seed++) {
-      const { text, members } = new ChatTexts(seed).body()
+      const { text, members } = written(seed)
       const out = sent(text, {}, seed % 2 === 0)
       const expected = wanted(members)
       const got = writtenMembers(out)

@@ -57,8 +57,10 @@ export class ChatWalk {
     return this.#top.hasError
   }
 
+  /** Decoded at each call, which only the first event of a stream needs. */
   get upstreamId(): string | null {
-    return this.#top.upstreamId
+    const { id } = this.#top
+    return id === null ? null : (JSON.parse(this.bytes.toString('utf8', id.start, id.end)) as string)
   }
 
   get createdS(): number {

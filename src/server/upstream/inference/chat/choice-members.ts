@@ -21,6 +21,8 @@ const USAGE = 16
 /** Bytes of a finish reason with its quotes: the value is kept, and providers have shorter ones. */
 const FINISH_BYTES_MAX = 256
 
+const NO_FINISH = '"finish_reason":null'
+
 /** An item of `choices`. */
 export class ChoiceMembers implements Members {
   readonly itemsMax = CHOICES_MAX
@@ -86,9 +88,10 @@ export class ChoiceMembers implements Members {
     this.choices.push({ index: this.#index, hasRole: this.#delta.hasRole, finish })
     if ((seen & (INDEX | FINISH)) === (INDEX | FINISH) && (finish === null || (seen & NATIVE) !== 0))
       return ''
+    if ((seen & INDEX) !== 0 && finish === null) return NO_FINISH
     const added: string[] = []
     if ((seen & INDEX) === 0) added.push(`"index":${this.#index}`)
-    if ((seen & FINISH) === 0) added.push('"finish_reason":null')
+    if ((seen & FINISH) === 0) added.push(NO_FINISH)
     if (finish !== null && (seen & NATIVE) === 0)
       added.push(`"native_finish_reason":${JSON.stringify(finish)}`)
     return added.join(',')

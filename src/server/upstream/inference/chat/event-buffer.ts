@@ -2,6 +2,8 @@ import type { SpliceSink } from './splices.ts'
 
 /** Bytes that are kept for the next read; most reads give less. */
 const KEPT_BYTES = 64 * 1_024
+/** Bytes of a piece for which a call of `copy` costs more than a loop. */
+const SHORT_BYTES = 64
 /** Bytes in UTF-8 of a UTF-16 unit, at most. */
 const UNIT_BYTES_MAX = 3
 
@@ -16,7 +18,10 @@ export class EventBuffer implements SpliceSink {
 
   bytes(from: number, to: number): void {
     this.#makeRoom(to - from)
-    this.source.copy(this.#bytes, this.#length, from, to)
+    const { source } = this
+    const target = this.#bytes
+    if (to - from > SHORT_BYTES) source.copy(target, this.#length, from, to)
+    else for (let at = from, put = this.#length; at < to; at++, put++) target[put] = source[at] ?? 0
     this.#length += to - from
   }
 

@@ -19,7 +19,7 @@ export interface NativeAnswer {
 }
 
 /**
- * Reads an answer by one walk over its bytes on the calling thread, about 2 ms for each MiB. The pieces of
+ * Reads an answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces of
  * the answer are parts of `body`. An answer that the walk does not decide is parsed and written anew. D14.
  * Failures: upstream_invalid (no JSON object, an error, no choices, a choice without a message).
  */

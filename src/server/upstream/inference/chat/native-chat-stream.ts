@@ -5,6 +5,7 @@ import type { TokenUsage } from '../../../ports/inference/inference.ts'
 import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { endOfSpace, isAt } from '../json-reader.ts'
+import type { NativeRead, NativeStream } from '../protocol.ts'
 import { SseReader, type SseEvent } from '../sse-reader.ts'
 import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
@@ -12,20 +13,10 @@ import type { ReadChoice } from './choice-members.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { NativeHead } from './top-members.ts'
 
-/** What the bytes of one read gave. */
-export interface NativeRead {
-  /** Whole events in the caller's form, to be sent in one write; null: no event was completed. */
-  readonly events: Uint8Array | null
-  /**
-   * Why nothing more is read: the provider's own error event, upstream_invalid, upstream_too_large. What came
-   * before it is in `events`.
-   */
-  readonly failure: Failure | null
-}
-
 const DONE = '[DONE]'
 const NOTHING: NativeRead = { events: null, failure: null }
 const INVALID: Failure = { name: 'upstream_invalid' }
+const UNFINISHED: Failure = { name: 'upstream_failed', detail: 'Its stream ended before the answer did.' }
 
 /** Shared by all streams: a read leaves nothing in it. */
 const EVENTS = new EventBuffer()
@@ -36,7 +27,7 @@ const EVENTS = new EventBuffer()
  * A choice begins with its role. An event that has to be parsed is parsed on the loop, also above 256 KiB:
  * 16 MiB at most.
  */
-export class NativeChatStream {
+export class NativeChatStream implements NativeStream {
   readonly #head: NativeHead
   readonly #redacted: RedactedTexts
   readonly #reader = new SseReader()
@@ -104,11 +95,14 @@ export class NativeChatStream {
     return { events: EVENTS.take(), failure: this.#failure }
   }
 
-  /** The provider's body ended. @returns null: the stream was whole, D22 */
+  /**
+   * The provider's body ended.
+   * @returns null: the stream was whole. D22
+   */
   end(): Failure | null {
     if (this.#failure !== null) return this.#failure
     const isWhole = this.#choices.size > 0 && [...this.#choices.values()].every((finish) => finish !== null)
-    return isWhole ? null : { name: 'upstream_failed' }
+    return isWhole ? null : UNFINISHED
   }
 
   #take({ name, data, isOneLine }: SseEvent): Failure | null {

@@ -33,15 +33,15 @@ const ID_BYTES_MAX = 256
 export interface TopState {
   readonly seen: number
   readonly createdS: number
-  readonly upstreamId: string | null
+  readonly id: Span | null
 }
 
 /** The outermost object of an event or an answer. */
 export class TopMembers implements Members {
   readonly itemsMax = 0
   createdS = 0
-  /** Null: the object has none. */
-  upstreamId: string | null = null
+  /** The provider's own id, a text of JSON; null: the object has none. */
+  id: Span | null = null
   usage: Span | null = null
   /** The provider says that it failed. */
   hasError = false
@@ -58,8 +58,10 @@ export class TopMembers implements Members {
     readonly provider: string
   }
   #seen = 0
-  /** Members before `choices`. */
+  /** What the members before `choices` said. */
   #seenBefore = 0
+  #createdBefore = 0
+  #idBefore: Span | null = null
 
   constructor(
     walk: ObjectWalk,
@@ -78,18 +80,18 @@ export class TopMembers implements Members {
   }
 
   begin(): void {
-    this.restore({ seen: 0, createdS: this.#head.createdS, upstreamId: null })
+    this.restore({ seen: 0, createdS: this.#head.createdS, id: null })
   }
 
   /** What was known at `choices`, for an object that begins alike. */
   get state(): TopState {
-    return { seen: this.#seenBefore, createdS: this.createdS, upstreamId: this.upstreamId }
+    return { seen: this.#seenBefore, createdS: this.#createdBefore, id: this.#idBefore }
   }
 
-  restore({ seen, createdS, upstreamId }: TopState): void {
+  restore({ seen, createdS, id }: TopState): void {
     this.#seen = seen
     this.createdS = createdS
-    this.upstreamId = upstreamId
+    this.id = id
     this.usage = null
     this.hasError = false
     this.choicesAt = -1
@@ -107,7 +109,7 @@ export class TopMembers implements Members {
         if (isAt(bytes, key, 'error')) return this.#failed(at, depth)
         break
       case 6:
-        if (isAt(bytes, key, 'object')) return this.#fixed(OBJECT, this.#texts.object, at, depth)
+        if (isAt(bytes, key, 'object')) return this.#object(at, depth)
         break
       case 7:
         if (isAt(bytes, key, 'choices')) return this.choices(at, depth)
@@ -143,6 +145,8 @@ export class TopMembers implements Members {
   /** The value of `choices`. */
   choices(at: number, depth: number): number {
     this.#seenBefore = this.#seen
+    this.#createdBefore = this.createdS
+    this.#idBefore = this.id
     if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#isFirst(CHOICES)) return ODD
     this.choicesAt = at
     return this.#walk.list(this.#choices, at, depth)
@@ -158,8 +162,7 @@ export class TopMembers implements Members {
     if (!this.#isFirst(ID)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
-    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX)
-      this.upstreamId = JSON.parse(json.bytes.toString('utf8', at, end)) as string
+    if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.id = { start: at, end }
     return this.#walk.replace(at, end, this.#texts.id)
   }
 
@@ -178,11 +181,15 @@ export class TopMembers implements Members {
     return this.#walk.replace(at, end, this.#texts.provider)
   }
 
-  #fixed(member: number, text: string, at: number, depth: number): number {
-    if (!this.#isFirst(member)) return ODD
+  #object(at: number, depth: number): number {
+    if (!this.#isFirst(OBJECT)) return ODD
+    const text = this.#texts.object
     const { json } = this.#walk
     const end = json.value(at, depth)
-    return end - at === text.length && isAt(json.bytes, at, text) ? end : this.#walk.replace(at, end, text)
+    if (end - at === text.length && isAt(json.bytes, at, text)) return end
+    // Older vLLM writes its error without a member around it.
+    if (isAt(json.bytes, at, '"error"')) this.hasError = true
+    return this.#walk.replace(at, end, text)
   }
 
   #created(at: number, depth: number): number {

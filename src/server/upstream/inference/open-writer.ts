@@ -1,0 +1,75 @@
+import type { Egress } from '../../ports/egress/egress.ts'
+import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { bearer, type Credential, type CredentialHeader } from '../credential.ts'
+import { ofOwnKey, OwnCredential } from '../endpoints/own-credential.ts'
+import { ownAccess } from '../endpoints/own-origin.ts'
+import { ProviderLink, type LinkDeps } from '../link.ts'
+import { operatorAccess } from '../provider-headers.ts'
+import { Echo, EchoHouse, isEcho } from './echo.ts'
+import { OpenAiChat } from './openai-chat.ts'
+import type { WritingProtocol } from './protocol.ts'
+import { Drains } from './relay.ts'
+
+export interface OpenWriterDeps {
+  readonly egress: Pick<Egress, 'trusted' | 'vetted'>
+  readonly jobs: ShortJobs
+  /**
+   * Keys of the operator by the name of their environment variable; a provider without its key is not used.
+   */
+  readonly credentials: ReadonlyMap<string, Credential>
+}
+
+/** True for an endpoint that answers a chat in its own form, or is built in. D5. */
+export function speaksChat(endpoint: Endpoint): boolean {
+  return isEcho(endpoint) || endpoint.text?.speaks.includes('chat') === true
+}
+
+/** Opens endpoints that speak chat; null when the operator's key for the provider is not set. */
+export function writerOpener({
+  egress,
+  jobs,
+  credentials,
+}: OpenWriterDeps): (endpoint: Endpoint) => WritingProtocol | null {
+  const house = new EchoHouse(jobs)
+  const drains = new Drains()
+  return (endpoint) => {
+    const { provider, ownWay, text } = endpoint
+    if (isEcho(endpoint)) return new Echo(endpoint, house)
+    if (text === null || provider.protocol === 'local') return null
+    const open: Open = (access, key, credentialHeader = bearer) => {
+      const link = new ProviderLink(provider, { ...access, key, credentialHeader })
+      return new OpenAiChat({ endpoint, text, link, drains })
+    }
+    if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
+    const access = operatorAccess(provider, credentials)
+    if (access === null) return null
+    return open({ origin: egress.trusted(new URL(provider.baseUrl).origin), extra: access.extra }, access.key)
+  }
+}
+
+type Open = (
+  access: Pick<LinkDeps, 'origin' | 'extra'>,
+  key: string | null,
+  header?: CredentialHeader,
+) => WritingProtocol
+
+/** An endpoint under a workspace's own credential; null when the gate refuses its host or port. */
+function openOwn(
+  endpoint: Endpoint,
+  way: OwnWay,
+  { egress, open }: Pick<OpenWriterDeps, 'egress'> & { readonly open: Open },
+): WritingProtocol | null {
+  const access = ownAccess(endpoint, way, egress)
+  if (access === null) return null
+  const header = access.keyHeader ?? bearer
+  const credential = new OwnCredential(way, (secret) => open(access, secret.reveal(), header))
+  const isOwnKey = way.destination === null
+  return {
+    write(attempt) {
+      const { caller, requestId } = attempt.job
+      const written = credential.under({ caller, requestId }, (protocol) => protocol.write(attempt))
+      return isOwnKey ? written.then((outcome) => ofOwnKey(outcome, way.secretName)) : written
+    },
+  }
+}

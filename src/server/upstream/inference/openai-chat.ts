@@ -1,0 +1,134 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { isCounted } from '../../../schemas/money/costs.ts'
+import type { InferenceJob } from '../../ports/inference/inference.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import { WRITTEN, type ProviderLink } from '../link.ts'
+import { failureOf } from '../provider-failure.ts'
+import { mustSendMax } from './bounds.ts'
+import { nativeEdits, strictEdits } from './chat-edits.ts'
+import { nativeAnswer } from './chat/native-answer.ts'
+import { NativeChatStream } from './chat/native-chat-stream.ts'
+import type { NativeHead } from './chat/top-members.ts'
+import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import { providerBody } from './provider-body.ts'
+import { Relay, type Drains } from './relay.ts'
+import { readRefusal } from './response-end.ts'
+
+const PATH = '/chat/completions'
+/** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
+const OPENAI = 'openai'
+
+export interface OpenAiChatDeps {
+  readonly endpoint: Endpoint
+  readonly text: EndpointText
+  readonly link: ProviderLink
+  readonly drains: Drains
+}
+
+interface Sent {
+  readonly body: readonly Uint8Array[]
+  readonly dropped: readonly string[]
+}
+
+/**
+ * Any server with OpenAI's `POST /chat/completions`, for callers of the same form: requests and answers pass
+ * as their bytes came, but for what D4, D13 and D14 name.
+ */
+export class OpenAiChat implements WritingProtocol {
+  readonly #endpoint: Endpoint
+  readonly #text: EndpointText
+  readonly #link: ProviderLink
+  readonly #drains: Drains
+
+  constructor({ endpoint, text, link, drains }: OpenAiChatDeps) {
+    this.#endpoint = endpoint
+    this.#text = text
+    this.#link = link
+    this.#drains = drains
+  }
+
+  write(attempt: WritingAttempt): Promise<Outcome<Written>> {
+    return attempt.job.request.isStream ? this.#stream(attempt) : this.#whole(attempt)
+  }
+
+  async #whole({ job }: WritingAttempt): Promise<Outcome<Written>> {
+    const { body, dropped } = this.#sent(job)
+    const { caller, call, hops, deadlineAt } = job
+    const outcome = await this.#link.post(PATH, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
+    if (!outcome.ok) return outcome
+    const answer = outcome.value
+    if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
+    const read = nativeAnswer(answer.body, this.#head(job))
+    if (!read.ok) {
+      answer.release()
+      return read
+    }
+    const { usage, outputBytes, withUsage } = read.value
+    return ok({
+      failure: null,
+      told: usage,
+      isExact: false,
+      outputBytes,
+      answer: { withUsage, release: answer.release },
+      dropped,
+    })
+  }
+
+  async #stream({ job, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
+    const { body, dropped } = this.#sent(job)
+    const { caller, hops, call } = job
+    const { firstOutputMs, stallMs, onLeave } = this.#text
+    const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
+    const written = { told: null, isExact: false, outputBytes: 0, answer: null, dropped }
+    let isSent = false
+    const outcome = await this.#link.stream(PATH, body, {
+      beginsBy,
+      stallMs,
+      caller,
+      hops,
+      isCutByLeaving: onLeave === 'cancel',
+      call: { signal: call.signal, sent: (has) => (isSent = has) },
+    })
+    if (!outcome.ok) {
+      const { failure } = outcome
+      // A provider that has the request charges its input, also when the caller leaves. D27.
+      return isSent && failure.name === 'client_gone' ? ok({ ...written, failure }) : outcome
+    }
+    if (!outcome.value.isSuccess)
+      return { ok: false, failure: failureOf(await readRefusal(outcome.value), this.#link) }
+    const stream = new NativeChatStream(this.#head(job), this.#link.redacted)
+    const { failure, hasBegun } = await new Relay({
+      body: outcome.value.body,
+      stream,
+      sink,
+      begin: () => begin(dropped),
+      signal: call.signal,
+      firstOutputMs: beginsBy - performance.now(),
+      stallMs,
+      onLeave,
+      drains: this.#drains,
+    }).run()
+    if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
+    return ok({ ...written, failure, told: stream.usage, outputBytes: stream.outputBytes })
+  }
+
+  #sent({ request, limits }: InferenceJob): Sent {
+    const { source, isStream, size } = request
+    const { upstreamModel, provider, ownWay } = this.#endpoint
+    const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
+    const tokens = mustSendMax(this.#endpoint, size, isBounded)
+    const name = provider.slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
+    const edits = nativeEdits(source, {
+      upstreamModel,
+      isStream,
+      tokensMax: tokens === null ? null : { name, tokens },
+    })
+    if (!this.#text.isStrict) return { body: providerBody(source, edits), dropped: [] }
+    const strict = strictEdits(source)
+    return { body: providerBody(source, [...edits, ...strict.edits]), dropped: strict.dropped }
+  }
+
+  #head({ head, model }: InferenceJob): NativeHead {
+    return { ...head, model: model.id, provider: this.#endpoint.provider.slug }
+  }
+}

@@ -1,0 +1,149 @@
+import type { Failure } from '../../../schemas/failures.ts'
+import { DRAIN_MS_MAX, DRAINS_MAX, STREAM_MS_MAX } from '../../../schemas/inference/stream-limits.ts'
+import type { LeaveKind } from '../../../schemas/models/text-models.ts'
+import type { ByteReader } from '../../ports/byte-streams.ts'
+import type { InferenceSink } from '../../ports/inference/inference.ts'
+import type { NativeStream } from './protocol.ts'
+import { readOut } from './response-end.ts'
+
+/** Counts the streams of a front that are read to their end although their callers have left. D27. */
+export class Drains {
+  #count = 0
+
+  /** False: too many are read already. */
+  begin(): boolean {
+    if (this.#count >= DRAINS_MAX) return false
+    this.#count++
+    return true
+  }
+
+  end(): void {
+    this.#count--
+  }
+}
+
+export interface RelayInput {
+  readonly body: ByteReader
+  readonly stream: NativeStream
+  readonly sink: InferenceSink
+  /** Called before the first output is passed on. */
+  readonly begin: () => void
+  /** The call. */
+  readonly signal: AbortSignal
+  /** Milliseconds until the first output. D17. */
+  readonly firstOutputMs: number
+  /** Milliseconds between two events behind it. D17. */
+  readonly stallMs: number
+  readonly onLeave: LeaveKind
+  readonly drains: Drains
+}
+
+export interface Relayed {
+  /** Null: the stream was whole. */
+  readonly failure: Failure | null
+  /** The first output was passed on. */
+  readonly hasBegun: boolean
+}
+
+/**
+ * Passes a provider's stream on, each event in the turn in which its last byte came. What comes before the
+ * first output waits here, so that an attempt that fails leaves no trace. D13, D17–D19, D27.
+ */
+export class Relay {
+  readonly #input: RelayInput
+  /** Events before the first output. */
+  readonly #held: Uint8Array[] = []
+  #hasBegun = false
+  #isLate = false
+  #isDraining = false
+  #timer: NodeJS.Timeout | undefined
+  /** Ends a stream that goes on for ever. */
+  #whole: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(input: RelayInput) {
+    this.#input = input
+  }
+
+  async run(): Promise<Relayed> {
+    const { signal, drains, body, stream } = this.#input
+    signal.addEventListener('abort', this.#onLeave)
+    if (signal.aborted) this.#onLeave()
+    this.#await(this.#input.firstOutputMs)
+    this.#whole = setTimeout(this.#onOver, STREAM_MS_MAX)
+    try {
+      const failure = await this.#read()
+      if (failure === null && !this.#hasBegun) this.#begin()
+      return { failure, hasBegun: this.#hasBegun }
+    } finally {
+      clearTimeout(this.#timer)
+      clearTimeout(this.#whole)
+      signal.removeEventListener('abort', this.#onLeave)
+      if (this.#isDraining) drains.end()
+      if (stream.isDone) void readOut(body)
+      else body.close()
+    }
+  }
+
+  async #read(): Promise<Failure | null> {
+    const { body, stream, sink, stallMs } = this.#input
+    for (;;) {
+      const next = await body.next()
+      if (this.#isOver) return { name: 'deadline_exceeded' }
+      if (this.#isLate && !this.#isDraining) return { name: 'upstream_slow' }
+      if (!next.ok) return next.failure
+      if (next.value === null) return stream.end()
+      const { events, failure } = stream.read(next.value)
+      const hasRoom = events === null || this.#pass(events)
+      if (failure !== null) return failure
+      if (stream.isDone) return stream.end()
+      if (hasRoom) continue
+      // Time in which the caller does not read is not the provider's.
+      clearTimeout(this.#timer)
+      await sink.room()
+      this.#await(stallMs)
+    }
+  }
+
+  /** @returns false: the client is behind */
+  #pass(events: Uint8Array): boolean {
+    if (!this.#input.stream.hasOutput) {
+      this.#held.push(events)
+      return true
+    }
+    if (!this.#hasBegun) this.#begin()
+    if (!this.#isDraining) this.#await(this.#input.stallMs)
+    return this.#input.sink.pass(events)
+  }
+
+  #begin(): void {
+    const { begin, sink } = this.#input
+    this.#hasBegun = true
+    begin()
+    for (const events of this.#held.splice(0)) sink.pass(events)
+  }
+
+  #await(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(this.#onLate, ms)
+  }
+
+  readonly #onLate = (): void => {
+    this.#isLate = true
+    this.#input.body.close()
+  }
+
+  readonly #onOver = (): void => {
+    this.#isOver = true
+    this.#input.body.close()
+  }
+
+  /** The call's own signal closes the connection of a stream that is cancelled. */
+  readonly #onLeave = (): void => {
+    const { onLeave, drains, body } = this.#input
+    if (onLeave === 'cancel' || this.#isDraining) return
+    if (!drains.begin()) return body.close()
+    this.#isDraining = true
+    this.#await(DRAIN_MS_MAX)
+  }
+}

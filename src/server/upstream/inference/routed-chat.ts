@@ -1,0 +1,75 @@
+import type { ChatInput, ChatRequest } from '../../../schemas/inference/chat-input.ts'
+import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
+import { textCostNano } from '../../../schemas/money/text-costs.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
+import type { RoutedCall } from '../routing/route.ts'
+import type { TextBoundInput } from './bounds.ts'
+import { textPriceOf } from './text-price.ts'
+
+/** What bounds the tokens of a chat. D25. */
+export function boundInputOf({ size, choices }: ChatInput): TextBoundInput {
+  const { promptBytesMost, messages, tools, hasFormat, media, tokensMax } = size
+  return {
+    promptBytes: promptBytesMost,
+    messages,
+    tools,
+    hasFormat,
+    media: media.image,
+    hasLongMedia: media.audio + media.video + media.file > 0,
+    tokensMax,
+    choices,
+  }
+}
+
+/** Optional fields, and the name that the catalogue has for each in `supported_parameters`. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  frequency_penalty: 'frequency_penalty',
+  logit_bias: 'logit_bias',
+  logprobs: 'logprobs',
+  max_completion_tokens: 'max_tokens',
+  max_tokens: 'max_tokens',
+  min_p: 'min_p',
+  presence_penalty: 'presence_penalty',
+  reasoning: 'reasoning',
+  reasoning_effort: 'reasoning',
+  repetition_penalty: 'repetition_penalty',
+  response_format: 'response_format',
+  seed: 'seed',
+  stop: 'stop',
+  temperature: 'temperature',
+  tool_choice: 'tool_choice',
+  tools: 'tools',
+  top_a: 'top_a',
+  top_k: 'top_k',
+  top_p: 'top_p',
+}
+
+/** A chat as preferences see it. */
+export class RoutedChat implements RoutedCall {
+  readonly #request: ChatRequest
+
+  constructor(request: ChatRequest) {
+    this.#request = request
+  }
+
+  get preferences(): RoutedCall['preferences'] {
+    return this.#request.provider
+  }
+
+  parameters(): readonly string[] {
+    return this.#request.source.members.flatMap(({ name }) => PARAMETERS[name] ?? [])
+  }
+
+  costAt(endpoint: Endpoint): number {
+    const price = textPriceOf(endpoint)
+    if (price === null) return Infinity
+    const { promptBytesMost, tokensMax } = this.#request.size
+    const input = Math.ceil(promptBytesMost / BYTES_PER_TOKEN)
+    const output = Math.min(tokensMax ?? OUTPUT_TOKENS_USUAL, OUTPUT_TOKENS_USUAL) * this.#request.choices
+    return textCostNano({ input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 }, price)
+  }
+
+  hasMedia(kind: 'image' | 'audio'): boolean {
+    return this.#request.size.media[kind] > 0
+  }
+}

@@ -1,0 +1,28 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
+import type { CallableModel } from '../../ports/models/models.ts'
+
+/**
+ * Chooses among the endpoints whose cost the limits of the caller can bound; among all where the model has no
+ * others, or only others. C40.
+ * @param limits null: no limits
+ */
+export function choosePriced<T>(
+  model: CallableModel,
+  limits: LimitFlags | null,
+  choose: (model: CallableModel) => Outcome<T>,
+): Outcome<T> {
+  const bounded = limits === null ? null : boundedOf(model, limits)
+  if (bounded === null) return choose(model)
+  const chosen = choose({ ...model, endpoints: bounded })
+  return chosen.ok ? chosen : choose(model)
+}
+
+/** Null: all endpoints are bounded, or none is. */
+function boundedOf({ endpoints }: CallableModel, limits: LimitFlags): CallableModel['endpoints'] | null {
+  if (!endpoints.some(({ isUnpriced }) => isUnpriced)) return null
+  const bounded = endpoints.filter(
+    ({ isUnpriced, ownWay }) => !isUnpriced || !isCounted(limits, ownWay !== undefined),
+  )
+  return bounded.length === 0 || bounded.length === endpoints.length ? null : bounded
+}

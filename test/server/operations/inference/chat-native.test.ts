@@ -1,0 +1,243 @@
+/** Chats that a provider answers which speaks chat: what it gets, what the caller gets, and what is paid. */
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { ATTEMPTS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
+import {
+  STREAM_HOLD_MS_DEFAULT,
+  STREAM_HOLD_MS_MAX,
+} from '../../../../src/schemas/inference/stream-limits.ts'
+import { readFrom } from '../../../../src/server/config.ts'
+import { eventsOf } from '../../../support/inference/chat-front.ts'
+import { openChatProvider, PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
+import {
+  answersChat,
+  bodyOf,
+  PROMPT_TOKENS,
+  refusesChat,
+  silentChat,
+  strictChat,
+} from '../../../support/inference/fake-chat.ts'
+import type { FakeAnswer, FakeReply } from '../../../support/inference/fake-provider.ts'
+import { Steps } from '../../../support/inference/fake-stream.ts'
+import { until } from '../../../support/wait.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+import { present } from '../../../support/must.ts'
+
+const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }] }
+const isAnswer = Compile(ChatAnswer)
+const isChunk = Compile(ChatChunk)
+const textOf = (text: string): string =>
+  eventsOf(text)
+    .chunks.map(({ choices }) => choices[0]?.delta.content ?? '')
+    .join('')
+
+t.test('a stream passes with our id, the model and the provider, its usage and cost last', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await openChatProvider(t, { spend })
+  const response = await post({ ...hello, stream: true })
+  t.equal(response.status, 200)
+  const id = present(response.headers.get('x-generation-id'))
+  t.equal(response.headers.get('x-sluice-provider'), 'first')
+  t.equal(response.headers.get('x-sluice-attempts'), '1')
+  const text = await response.text()
+  t.equal(textOf(text), 'Hello there, you')
+  const { chunks, isDone } = eventsOf(text)
+  t.ok(isDone)
+  for (const chunk of chunks) t.match(chunk, { id, model: 'acme/chat', provider: 'first' })
+  t.ok(chunks.slice(1, -1).every((chunk) => isChunk.Check(chunk)))
+  const cost = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
+  t.match(chunks.at(-1), {
+    usage: { prompt_tokens: PROMPT_TOKENS, completion_tokens: 4, total_tokens: PROMPT_TOKENS + 4, cost },
+  })
+  t.match(spend.holds[0]?.end, { costNano: cost * 1e9, isEstimated: false, provider: 'first' })
+  const [call] = first.calls
+  t.equal(call?.headers['authorization'], `Bearer ${PROVIDER_KEY}`)
+  t.match(bodyOf(present(call)), {
+    model: 'first-model',
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  t.equal(await rest(), 0)
+})
+
+t.test('a whole answer passes with our id, its usage and cost', async (t) => {
+  const spend = keptSpend()
+  const { post, rest } = await openChatProvider(t, { spend })
+  const response = await post(hello)
+  t.equal(response.status, 200)
+  const answer = (await response.json()) as Record<string, unknown>
+  t.match(answer, {
+    id: response.headers.get('x-generation-id'),
+    model: 'acme/chat',
+    provider: 'first',
+    choices: [{ message: { content: 'Hello there, you' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: PROMPT_TOKENS, completion_tokens: 4 },
+  })
+  t.ok(isAnswer.Check(answer), [...isAnswer.Errors(answer)].map((one) => JSON.stringify(one)).join())
+  t.match(spend.holds[0]?.end, { costNano: PROMPT_TOKENS * 1_000 + 4 * 2_000 })
+  t.equal(await rest(), 0)
+})
+
+t.test('an endpoint that fails before its first output leaves no trace, another answers', async (t) => {
+  const { post, first, rest } = await openChatProvider(t)
+  const refusals = [refusesChat(500), refusesChat(429), (_: unknown, reply: FakeReply) => reply.rst()]
+  const cuts = [
+    answersChat({}, { cutAt: 0, ending: 'rst' }),
+    answersChat({}, { cutAt: 100, ending: 'fin' }),
+    answersChat({ words: [] }, { cutAt: 300, ending: 'fin' }),
+  ]
+  for (const [stream, failures] of [
+    [true, [...refusals, ...cuts]],
+    [false, refusals],
+  ] as const) {
+    for (const failure of failures) {
+      first.script(failure)
+      const response = await post({ ...hello, stream })
+      t.equal(response.headers.get('x-sluice-provider'), 'second')
+      t.equal(response.headers.get('x-sluice-attempts'), '2')
+      const text = await response.text()
+      t.match(text, stream ? /\[DONE\]/ : /Hello there, you/)
+      const roles = text.match(/"role":"assistant"/g) ?? []
+      t.equal(roles.length, stream ? 2 : 1, 'that of the answer, and of the event with the usage')
+    }
+  }
+  t.equal(await rest(), 0)
+})
+
+t.test('a refusal of the request is told, and tried nowhere else', async (t) => {
+  const { post, first, second } = await openChatProvider(t)
+  for (const stream of [true, false]) {
+    first.script(refusesChat(400, { message: 'No such voice.' }))
+    const response = await post({ ...hello, stream })
+    t.equal(response.status, 400)
+    t.match(await response.json(), { error: { type: 'upstream_refused', message: /No such voice/ } })
+  }
+  t.equal(second.calls.length, 0)
+})
+
+t.test('a stream that breaks behind its first output says so, and is paid for what came. D21', async (t) => {
+  const spend = keptSpend()
+  const { post, first, second } = await openChatProvider(t, { spend })
+  for (const ending of ['fin', 'rst'] as const) {
+    first.script(answersChat({}, { cutAt: 1_000, ending }))
+    const response = await post({ ...hello, stream: true })
+    const text = await readBroken(response)
+    t.match(text, /Hello/)
+    t.notMatch(text, /\[DONE\]/)
+    const last = /data: ([^\n]*"error"[^\n]*)\n\n/.exec(text)?.[1] ?? '{}'
+    t.match(JSON.parse(last), {
+      provider: 'first',
+      choices: [{ finish_reason: 'error' }],
+      error: { code: 502, type: 'upstream_failed', metadata: { error_type: 'upstream_failed' } },
+    })
+  }
+  t.equal(second.calls.length, 0, 'nothing is tried again behind an output')
+  for (const { end } of spend.holds) t.match(end, { isEstimated: true, provider: 'first' })
+})
+
+t.test('a caller who leaves ends the call at its provider, and pays what was delivered. D27', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await openChatProvider(t, { spend })
+  const steps = new Steps()
+  first.script(answersChat({}, { steps }))
+  const leaving = new AbortController()
+  const pending = post({ ...hello, stream: true }, {}, leaving.signal)
+  const call = await first.arrived(0)
+  steps.allow(3)
+  const reader = present((await pending).body).getReader()
+  await reader.read()
+  leaving.abort()
+  await call.closed
+  t.equal(await rest(), 0)
+  await until(() => spend.holds[0]?.end !== 'open')
+  t.match(spend.holds[0]?.end, { isEstimated: true, provider: 'first' })
+})
+
+t.test('a provider that is silent before its first output is late, another answers. D17', async (t) => {
+  const { post, first } = await openChatProvider(t, { firstProvider: { first_output_ms: 1_000 } })
+  first.script(silentChat)
+  const response = await post({ ...hello, stream: true })
+  t.equal(response.headers.get('x-sluice-provider'), 'second')
+  t.match(await response.text(), /\[DONE\]/)
+})
+
+t.test('a strict provider gets none of the members that it would refuse. D4', async (t) => {
+  const { post, first } = await openChatProvider(t, { firstProvider: { strict: true } })
+  first.usually(strictChat())
+  const extra = {
+    ...{ top_k: 4, session_id: 's', provider: { order: ['first'] }, usage: { include: true } },
+    ...{ reasoning: { effort: 'low' }, temperature: 1 },
+  }
+  const response = await post({ ...hello, ...extra, stream: true })
+  t.equal(response.headers.get('x-sluice-provider'), 'first')
+  t.equal(response.headers.get('x-sluice-dropped'), 'top_k')
+  await response.text()
+  t.match(bodyOf(present(first.calls[0])), { reasoning_effort: 'low', temperature: 1 })
+})
+
+t.test(
+  'a limit that counts the call gives the provider a maximum, where the caller gave none. D25',
+  async (t) => {
+    const money = { isCreditLimited: true, isWorkspaceLimited: false, isKeyLimited: false }
+    const keys = { money: { ...money, workspaceCountsByok: false, keyCountsByok: false } }
+    const { post, first } = await openChatProvider(t, { keys: keys as object })
+    await (await post({ ...hello, model: 'acme/bounded', stream: true })).text()
+    await (await post({ ...hello, model: 'acme/bounded', max_tokens: 5, stream: true })).text()
+    t.same(
+      first.calls.map((call) => bodyOf(call)['max_tokens']),
+      [100, 5],
+    )
+  },
+)
+
+t.test('a call tries ATTEMPTS_MAX endpoints. D18', async (t) => {
+  const { post, first } = await openChatProvider(t)
+  first.usually(refusesChat(500))
+  const response = await post({ ...hello, model: 'acme/many', stream: true })
+  t.equal(response.status, 502)
+  t.equal(first.calls.length, ATTEMPTS_MAX)
+})
+
+t.test(
+  'the head of a stream leaves after a while without an output; failures follow as events. D15',
+  async (t) => {
+    const { post, first, second } = await openChatProvider(t, { streamHoldMs: 0 })
+    const steps = new Steps()
+    first.script(answersChat({}, { steps }))
+    const begun = await post({ ...hello, stream: true })
+    t.equal(begun.status, 200)
+    t.equal(begun.headers.get('x-sluice-provider'), null)
+    steps.allow(100)
+    const text = await begun.text()
+    t.match(text, /^: SLUICE PROCESSING\n\n/)
+    t.match(text, /\[DONE\]/)
+    for (const provider of [first, second]) provider.usually(refusesLater)
+    const failed = await readBroken(await post({ ...hello, stream: true }))
+    t.match(failed, /"error":\{"code":502/)
+  },
+)
+
+t.test('the head waits for as long as the setting says, from not at all on', async (t) => {
+  const read = (text?: string) => readFrom(text === undefined ? {} : { SLUICE_STREAM_HOLD_MS: text })
+  t.match(read(), { generation: { config: { streamHoldMs: STREAM_HOLD_MS_DEFAULT } } })
+  t.match(read('0'), { generation: { config: { streamHoldMs: 0 } } })
+  const most = String(STREAM_HOLD_MS_MAX + 1)
+  t.match(read(most), { problems: [{ name: 'SLUICE_STREAM_HOLD_MS', got: most }] })
+})
+
+/** A refusal behind the head of the caller's answer: the timer of the head fires first. */
+const refusesLater: FakeAnswer = async (call, reply) => {
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  await refusesChat(500)(call, reply)
+}
+
+async function readBroken(response: Response): Promise<string> {
+  const reader = present(response.body).getReader()
+  let text = ''
+  for (;;) {
+    const next = await reader.read().catch(() => null)
+    if (next === null || next.done) return text
+    text += Buffer.from(next.value as Uint8Array).toString()
+  }
+}

@@ -1,0 +1,173 @@
+/** Passing a provider's stream on: clocks, callers who leave, ends. Time is that of the test. */
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
+import { DRAIN_MS_MAX, DRAINS_MAX, STREAM_MS_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
+import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import { Drains, Relay, type RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
+
+/** A body that the test feeds; a close ends a pending read, as the gate does. */
+class FedBody {
+  isClosed = false
+  #reader: ((next: Outcome<Uint8Array | null>) => void) | null = null
+
+  next(): Promise<Outcome<Uint8Array | null>> {
+    if (this.isClosed) return Promise.resolve({ ok: false, failure: { name: 'client_gone' } })
+    return new Promise((resolve) => (this.#reader = resolve))
+  }
+
+  async feed(text: string | null): Promise<void> {
+    await turn()
+    this.#reader?.(ok(text === null ? null : Buffer.from(text)))
+    await turn()
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.#reader?.({ ok: false, failure: { name: 'client_gone' } })
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Passes bytes as events; `o` is an output, `.` ends the stream, `:` is a comment. */
+function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
+  return {
+    hasOutput: false,
+    isDone: false,
+    usage: null,
+    outputBytes: 0,
+    read(bytes) {
+      const text = Buffer.from(bytes).toString()
+      this.hasOutput ||= text.includes('o')
+      this.isDone ||= text.includes('.')
+      return { events: text === ':' ? null : bytes, failure: null }
+    },
+    end() {
+      return this.isDone ? null : { name: 'upstream_failed' }
+    },
+  }
+}
+
+/** Timers stand still, and go on by `tick` alone. */
+function stopClock(t: Test): void {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+}
+
+function open(more: Partial<RelayInput> = {}) {
+  const body = new FedBody()
+  const leaving = new AbortController()
+  const passed: string[] = []
+  let hasRoom = true
+  let roomy = (): void => undefined
+  const relay = new Relay({
+    body,
+    stream: streamOf(),
+    sink: {
+      begin: () => undefined,
+      take: () => true,
+      pass(events) {
+        passed.push(Buffer.from(events).toString())
+        return hasRoom
+      },
+      room: () => new Promise((resolve) => (roomy = resolve)),
+    },
+    begin: () => passed.push('begin'),
+    signal: leaving.signal,
+    firstOutputMs: FIRST_OUTPUT_MS_DEFAULT,
+    stallMs: STALL_MS_DEFAULT,
+    onLeave: 'cancel',
+    drains: new Drains(),
+    ...more,
+  })
+  return {
+    body,
+    passed,
+    run: relay.run(),
+    leave: () => leaving.abort(),
+    block: () => (hasRoom = false),
+    resume: () => {
+      hasRoom = true
+      roomy()
+    },
+  }
+}
+
+t.test('what comes before the first output waits for it', async (t) => {
+  stopClock(t)
+  const { body, passed, run } = open()
+  await body.feed('r')
+  t.same(passed, [])
+  await body.feed('o')
+  t.same(passed, ['begin', 'r', 'o'])
+  await body.feed('.')
+  t.same(await run, { failure: null, hasBegun: true })
+})
+
+t.test('comments put off neither the first output nor the next event', async (t) => {
+  stopClock(t)
+  const before = open()
+  mock.timers.tick(FIRST_OUTPUT_MS_DEFAULT - 1)
+  await before.body.feed(':')
+  mock.timers.tick(1)
+  t.same(await before.run, { failure: { name: 'upstream_slow' }, hasBegun: false })
+  const behind = open()
+  await behind.body.feed('o')
+  mock.timers.tick(STALL_MS_DEFAULT - 1)
+  await behind.body.feed(':')
+  mock.timers.tick(1)
+  t.same(await behind.run, { failure: { name: 'upstream_slow' }, hasBegun: true })
+  t.ok(behind.body.isClosed)
+})
+
+t.test('time in which the caller does not read is not the time of the provider', async (t) => {
+  stopClock(t)
+  const { body, run, block, resume } = open()
+  block()
+  await body.feed('o')
+  mock.timers.tick(10 * STALL_MS_DEFAULT)
+  t.notOk(body.isClosed)
+  resume()
+  await body.feed('.')
+  t.same(await run, { failure: null, hasBegun: true })
+})
+
+t.test('a stream ends after STREAM_MS_MAX', async (t) => {
+  stopClock(t)
+  const { body, run } = open({ stallMs: 2 * STREAM_MS_MAX })
+  await body.feed('o')
+  mock.timers.tick(STREAM_MS_MAX)
+  t.same(await run, { failure: { name: 'deadline_exceeded' }, hasBegun: true })
+})
+
+t.test('a stream that is drained is read to its end, for DRAIN_MS_MAX at most', async (t) => {
+  stopClock(t)
+  const whole = open({ onLeave: 'drain' })
+  await whole.body.feed('o')
+  whole.leave()
+  await whole.body.feed('o')
+  await whole.body.feed('.')
+  t.same(await whole.run, { failure: null, hasBegun: true })
+  const late = open({ onLeave: 'drain' })
+  await late.body.feed('o')
+  late.leave()
+  mock.timers.tick(DRAIN_MS_MAX - 1)
+  await late.body.feed('o')
+  t.notOk(late.body.isClosed)
+  mock.timers.tick(1)
+  t.match(await late.run, { failure: { name: 'client_gone' } })
+})
+
+t.test('no more than DRAINS_MAX streams are drained', async (t) => {
+  stopClock(t)
+  const drains = new Drains()
+  for (let nth = 0; nth < DRAINS_MAX; nth++) t.ok(drains.begin())
+  const { body, run, leave } = open({ onLeave: 'drain', drains })
+  await body.feed('o')
+  leave()
+  t.match(await run, { failure: { name: 'client_gone' } })
+  drains.end()
+  t.ok(drains.begin(), 'a stream that was not drained gives no place back')
+})

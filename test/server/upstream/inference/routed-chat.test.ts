@@ -1,0 +1,34 @@
+import t from 'tap'
+import type { ChatRequest } from '../../../../src/schemas/inference/chat-input.ts'
+import { OUTPUT_TOKENS_USUAL } from '../../../../src/schemas/inference/token-limits.ts'
+import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
+import { RoutedChat } from '../../../../src/server/upstream/inference/routed-chat.ts'
+
+const endpoint = (prompt: number, completion: number): Endpoint =>
+  ({
+    promptNanoPerMillion: prompt * 1e6,
+    requestNano: 0,
+    text: {
+      completionNanoPerMillion: completion * 1e6,
+      cacheReadNanoPerMillion: 0,
+      cacheWriteNanoPerMillion: 0,
+      reasoningNanoPerMillion: 0,
+    },
+  }) as unknown as Endpoint
+
+const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): RoutedChat =>
+  new RoutedChat({ choices, size: { promptBytesMost, tokensMax } } as unknown as ChatRequest)
+
+t.test('the cost of a call is that of its prompt and of an answer of usual length', async (t) => {
+  t.equal(asked(400, null).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)
+  t.equal(asked(400, 10, 3).costAt(endpoint(1, 2)), 100 + 2 * 10 * 3)
+  t.equal(asked(400, 1_000_000).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)
+})
+
+t.test('a long prompt and a short answer prefer another endpoint than a short prompt', async (t) => {
+  const [reads, writes] = [endpoint(1, 10), endpoint(10, 1)]
+  const long = asked(100_000, 1)
+  t.ok(long.costAt(reads) < long.costAt(writes))
+  const short = asked(4, null)
+  t.ok(short.costAt(writes) < short.costAt(reads))
+})

@@ -1,0 +1,111 @@
+/**
+ * A front whose models are written by fake providers: catalogue, gate, credentials and log as a front has.
+ */
+import type { Test } from 'tap'
+import { ATTEMPTS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
+import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
+import type { Egress } from '../../../src/server/ports/egress/egress.ts'
+import { keptLog } from '../log.ts'
+import { until } from '../wait.ts'
+import { inferenceWith, openChat, type ChatFront, type ChatFrontOptions } from './chat-front.ts'
+import { answersChat } from './fake-chat.ts'
+import { startFakeProvider, type FakeProvider } from './fake-provider.ts'
+
+/** The key of both providers. */
+export const PROVIDER_KEY = 'provider-key-0123456789'
+
+export interface ChatProviderFront extends ChatFront {
+  /**
+   * The providers of `acme/chat`, in the catalogue's order; `acme/one` has the first alone, `acme/bounded` a maximum,
+   * `acme/many` more endpoints of the first than a call tries.
+   */
+  readonly first: FakeProvider
+  readonly second: FakeProvider
+  readonly egress: Egress
+  readonly log: ReturnType<typeof keptLog>
+  /** Resolves when no call is under way any more, with the bytes that are still held. */
+  rest(): Promise<number>
+}
+
+export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' | 'extra' | 'log'> {
+  readonly egress?: EgressOptions
+  readonly streamHoldMs?: number
+  /** Members that the first provider has beside the usual ones. */
+  readonly firstProvider?: Members
+  /** Members that the first endpoint of both models has beside the usual ones. */
+  readonly firstFacts?: Members
+  readonly secondFacts?: Members
+}
+
+export async function openChatProvider(
+  t: Test,
+  options: ChatProviderOptions = {},
+): Promise<ChatProviderFront> {
+  const [first, second] = await Promise.all([
+    startFakeProvider(answersChat()),
+    startFakeProvider(answersChat()),
+  ])
+  const egress = openEgress(options.egress)
+  const log = keptLog()
+  const hold = options.streamHoldMs === undefined ? {} : { streamHoldMs: options.streamHoldMs }
+  const credentials = new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
+  const inference = inferenceWith({ egress, credentials, log, ...hold })
+  const extra = catalogueDocument(first.origin, second.origin, options)
+  const front = await openChat(t, { ...options, inference, extra, log })
+  t.teardown(async () => {
+    await egress.close()
+    await Promise.all([first.close(), second.close()])
+  })
+  return {
+    ...front,
+    first,
+    second,
+    egress,
+    log,
+    rest: async () => {
+      await until(() => egress.load.calls === 0)
+      return egress.load.heldBytes
+    },
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Prices in USD for a token: nice to count with. */
+const PRICING = { prompt: '0.000001', completion: '0.000002' }
+
+function catalogueDocument(first: string, second: string, options: ChatProviderOptions): unknown {
+  const { firstProvider, firstFacts, secondFacts } = options
+  const endpoints = [endpoint('first', firstFacts), endpoint('second', secondFacts)]
+  return {
+    providers: [provider('first', 'First', first, firstProvider), provider('second', 'Second', second)],
+    models: [
+      model('acme/chat', endpoints),
+      model('acme/one', endpoints.slice(0, 1)),
+      model(
+        'acme/many',
+        Array.from({ length: ATTEMPTS_MAX + 1 }, (_, nth) =>
+          endpoint('first', { upstream_model: `many-${nth}` }),
+        ),
+      ),
+      {
+        ...model('acme/bounded', endpoints),
+        context_length: 1_000,
+        top_provider: { max_completion_tokens: 100 },
+      },
+    ],
+  }
+}
+
+function provider(slug: string, name: string, origin: string, more: Members = {}): Members {
+  return { slug, name, protocol: 'openai', base_url: `${origin}/v1`, api_key_env: 'SET_KEY', ...more }
+}
+
+function endpoint(slug: string, more: Members = {}): Members {
+  return { provider: slug, upstream_model: `${slug}-model`, pricing: PRICING, ...more }
+}
+
+function model(id: string, endpoints: readonly Members[]): Members {
+  const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
+  return { id, name: id, architecture, endpoints }
+}
