@@ -208,7 +208,8 @@ class BodyScanner {
         const fault = this.#keep(index, level === 1, { keyStart: at, start, end, next, comma })
         if (fault < 0) return fault
       }
-      if (planned?.decidingText != null) isDecided = this.#isText(start, planned.decidingText)
+      const decidingText = planned?.decidingText ?? null
+      if (decidingText !== null) isDecided = this.#isText(start, decidingText)
       if (isLast) {
         if (plan !== null && !isDecided) this.#undo(plan, marksBefore)
         return after + 1

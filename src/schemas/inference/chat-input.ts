@@ -97,7 +97,7 @@ function refusedOf({ plugins, tools, stop_server_tools_when }: ChatBody): Outcom
   if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
   const tool = (tools ?? []).findIndex(({ type }) => type.startsWith(ROUTER_TOOL))
   if (tool >= 0) return notSupported(`/tools/${tool}/type`, 'a tool that you or the provider run')
-  if (stop_server_tools_when != null) return notSupported('/stop_server_tools_when', 'null')
+  if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
   return null
 }
 
