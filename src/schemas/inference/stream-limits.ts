@@ -13,6 +13,13 @@ export const STREAM_SILENCE_MS = 10_000
 export const STREAM_LAST_EVENT_MS_MAX = 5_000
 /** Bytes of one event of a provider's stream: a picture comes in one. D12. */
 export const STREAM_EVENT_BYTES_MAX = 16 * MIB
+/** Bytes of a provider's stream in all, its comments among them. D12. */
+export const STREAM_BYTES_MAX = 128 * MIB
+/**
+ * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
+ * no trace; providers begin with a role and a few empty texts. Decision.
+ */
+export const STREAM_PREFACE_BYTES_MAX = 256 * 1024
 /** Milliseconds that a stream may take. D17. */
 export const STREAM_MS_MAX = 3_600_000
 /**

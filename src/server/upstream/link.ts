@@ -127,7 +127,7 @@ export class ProviderLink {
    * status. The signal of the call closes the connection in the same turn, also while the provider is silent.
    * D27. Nothing is sent twice: see `WRITTEN`. The caller
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
-   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for).
+   * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for, or no events).
    */
   async stream(
     path: string,
@@ -149,7 +149,8 @@ export class ProviderLink {
       aheadBytesMax: UPSTREAM_EVENTS_BYTES_MAX,
       caller,
     })
-    if (!outcome.ok || !outcome.value.isSuccess || isPlain(outcome.value)) return outcome
+    if (!outcome.ok || !outcome.value.isSuccess) return outcome
+    if (isPlain(outcome.value) && mayBeEvents(outcome.value)) return outcome
     outcome.value.body.close()
     return fail('upstream_invalid')
   }
@@ -159,6 +160,17 @@ export class ProviderLink {
     const form = ['content-type', 'application/json', 'accept', accept]
     return [...form, ...this.#headers, 'x-sluice-hops', String(hops + 1)]
   }
+}
+
+/** Types of answers that are no events, whatever bytes follow: a whole answer, or the page of a proxy. */
+const NO_EVENTS = /^(?:application\/(?:[\w.+-]*\+)?json|text\/html)(?:[\s;]|$)/i
+
+/**
+ * False when the response says that it is JSON or a page although a stream was asked for. A provider that
+ * names another type, or none, is read as events. D22.
+ */
+function mayBeEvents(response: Pick<EgressExchange, 'header'>): boolean {
+  return !NO_EVENTS.test(response.header('content-type')?.trim() ?? '')
 }
 
 /** True when the body is not compressed: a streamed response is never decoded. */

@@ -1,10 +1,19 @@
 import type { Failure } from '../../../schemas/failures.ts'
-import { DRAIN_MS_MAX, DRAINS_MAX, STREAM_MS_MAX } from '../../../schemas/inference/stream-limits.ts'
+import {
+  DRAIN_MS_MAX,
+  DRAINS_MAX,
+  STREAM_BYTES_MAX,
+  STREAM_MS_MAX,
+  STREAM_PREFACE_BYTES_MAX,
+} from '../../../schemas/inference/stream-limits.ts'
 import type { LeaveKind } from '../../../schemas/models/text-models.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { InferenceSink } from '../../ports/inference/inference.ts'
 import type { NativeStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
+
+const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
+const NO_OUTPUT: Failure = { name: 'upstream_invalid', detail: 'Its stream began without an output.' }
 
 /** Counts the streams of a front that are read to their end although their callers have left. D27. */
 export class Drains {
@@ -53,6 +62,9 @@ export class Relay {
   readonly #input: RelayInput
   /** Events before the first output. */
   readonly #held: Uint8Array[] = []
+  #heldBytes = 0
+  /** Bytes of the provider's body so far. */
+  #bodyBytes = 0
   #hasBegun = false
   #isLate = false
   #isDraining = false
@@ -93,15 +105,19 @@ export class Relay {
       if (this.#isLate && !this.#isDraining) return { name: 'upstream_slow' }
       if (!next.ok) return next.failure
       if (next.value === null) return stream.end()
+      this.#bodyBytes += next.value.length
+      if (this.#bodyBytes > STREAM_BYTES_MAX) return TOO_LARGE
       const { events, failure } = stream.read(next.value)
       const hasRoom = events === null || this.#pass(events)
       if (failure !== null) return failure
       if (stream.isDone) return stream.end()
-      if (hasRoom) continue
+      if (this.#heldBytes > STREAM_PREFACE_BYTES_MAX) return NO_OUTPUT
+      // A caller who has left reads nothing, and the time of a drain goes on.
+      if (hasRoom || this.#isDraining) continue
       // Time in which the caller does not read is not the provider's.
       clearTimeout(this.#timer)
       await sink.room()
-      this.#await(stallMs)
+      if (!this.#isDraining) this.#await(stallMs)
     }
   }
 
@@ -109,6 +125,7 @@ export class Relay {
   #pass(events: Uint8Array): boolean {
     if (!this.#input.stream.hasOutput) {
       this.#held.push(events)
+      this.#heldBytes += events.length
       return true
     }
     if (!this.#hasBegun) this.#begin()
@@ -119,6 +136,7 @@ export class Relay {
   #begin(): void {
     const { begin, sink } = this.#input
     this.#hasBegun = true
+    this.#heldBytes = 0
     begin()
     for (const events of this.#held.splice(0)) sink.pass(events)
   }

@@ -128,6 +128,23 @@ t.test(
   },
 )
 
+t.test('a whole answer or a page in place of a stream is upstream_invalid at once', async (t) => {
+  const { provider, stream } = await open(t)
+  for (const type of [
+    'application/json',
+    'application/problem+json; charset=utf-8',
+    'Text/HTML;x',
+    ' text/html',
+  ]) {
+    provider.script(answersChat({}, { headers: { 'content-type': type }, ending: 'silent' }))
+    t.equal(await textOf(await stream()), 'upstream_invalid', type)
+  }
+  for (const type of ['text/plain', '', 'text/event-stream', 'application/jsonl']) {
+    provider.script(answersChat({}, { headers: { 'content-type': type } }))
+    t.match(await textOf(await stream()), /\[DONE\]/, type)
+  }
+})
+
 t.test('the text of a refusal is read for its failure, and its connection serves on', async (t) => {
   const { provider, link, stream } = await open(t)
   provider.script(

@@ -2,7 +2,13 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
-import { DRAIN_MS_MAX, DRAINS_MAX, STREAM_MS_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import {
+  DRAIN_MS_MAX,
+  DRAINS_MAX,
+  STREAM_BYTES_MAX,
+  STREAM_MS_MAX,
+  STREAM_PREFACE_BYTES_MAX,
+} from '../../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
 import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
 import { Drains, Relay, type RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
@@ -158,6 +164,57 @@ t.test('a stream that is drained is read to its end, for DRAIN_MS_MAX at most', 
   t.notOk(late.body.isClosed)
   mock.timers.tick(1)
   t.match(await late.run, { failure: { name: 'client_gone' } })
+})
+
+t.test('a caller who left behind its stream does not put the end of the drain off', async (t) => {
+  stopClock(t)
+  const waiting = open({ onLeave: 'drain', stallMs: 10 * DRAIN_MS_MAX })
+  waiting.block()
+  await waiting.body.feed('o')
+  waiting.leave()
+  waiting.resume()
+  const later = open({ onLeave: 'drain' })
+  await later.body.feed('o')
+  later.leave()
+  later.block()
+  const both = [waiting, later]
+  for (const { body } of both) await body.feed('o')
+  mock.timers.tick(DRAIN_MS_MAX - 1)
+  for (const { body } of both) t.notOk(body.isClosed)
+  mock.timers.tick(1)
+  for (const { body, run } of both) {
+    t.ok(body.isClosed)
+    t.match(await run, { failure: { name: 'client_gone' } })
+  }
+})
+
+t.test('a stream of more than STREAM_BYTES_MAX is cut, comments count too. D12', async (t) => {
+  stopClock(t)
+  const piece = ':'.repeat(STREAM_BYTES_MAX / 8)
+  const silent = { ...streamOf(), read: () => ({ events: null, failure: null }) }
+  const { body, run } = open({ stream: silent })
+  for (let nth = 0; nth < 8; nth++) await body.feed(piece)
+  t.notOk(body.isClosed, 'so many bytes may come')
+  await body.feed(':')
+  t.match(await run, { failure: { name: 'upstream_too_large' }, hasBegun: false })
+  t.ok(body.isClosed)
+})
+
+t.test('events without an output are kept up to STREAM_PREFACE_BYTES_MAX', async (t) => {
+  stopClock(t)
+  const most = 'r'.repeat(STREAM_PREFACE_BYTES_MAX)
+  const sound = open()
+  await sound.body.feed(most)
+  await sound.body.feed('o')
+  t.same(sound.passed, ['begin', most, 'o'])
+  await sound.body.feed(most)
+  await sound.body.feed('.')
+  t.same(await sound.run, { failure: null, hasBegun: true }, 'behind an output nothing is kept')
+  const empty = open()
+  await empty.body.feed(most)
+  await empty.body.feed('r')
+  t.match(await empty.run, { failure: { name: 'upstream_invalid' }, hasBegun: false })
+  t.same(empty.passed, [])
 })
 
 t.test('no more than DRAINS_MAX streams are drained', async (t) => {
