@@ -1,6 +1,5 @@
 /** A front with operations of the test's own, keys in memory and a real pool of threads. */
 import Type, { type TSchema } from 'typebox'
-import tap, { type Test } from 'tap'
 import { createAccess } from '../../src/server/access/access.ts'
 import { startHttp, type HttpFront, type HttpOptions } from '../../src/server/http/front.ts'
 import { Timers } from '../../src/server/http/timers.ts'
@@ -16,6 +15,7 @@ import { createHash } from 'node:crypto'
 import { FREE_SPEND } from './money/free-spend.ts'
 import { SILENT } from './log.ts'
 import { NO_LIMITS } from './money/key-money.ts'
+import type { Teardown } from './teardown.ts'
 
 export const KEY = `sk-sluice-v1-${'i'.repeat(43)}`
 /** Of another caller than KEY. */
@@ -41,7 +41,7 @@ export interface TestFront {
 }
 
 export async function openFront(
-  t: Test,
+  t: Teardown,
   operations: readonly AnyOperation[],
   more: Partial<HttpOptions> = {},
 ): Promise<TestFront> {
@@ -101,6 +101,8 @@ export const patient = (): Timers => new Timers(() => 0)
 export const hurried = (): Timers => new Timers(() => performance.now() * 40)
 
 let pools: Pools | null = null
+/** A program of `test/prove` ends its process itself; tap, once it is loaded, waits for tests in it. */
+const tap = process.argv[1]?.endsWith('.test.js') === true ? (await import('tap')).default : null
 
 /** One thread for all fronts of a test file: starting one takes longer than most tests. */
 export function threads(): ShortJobs {
@@ -112,7 +114,7 @@ export function threads(): ShortJobs {
       jobMsMax: NEVER_MS,
       log: SILENT,
     })
-    tap.teardown(() => opened.close())
+    tap?.teardown(() => opened.close())
     pools = opened
   }
   return pools.jobs

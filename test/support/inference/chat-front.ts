@@ -1,7 +1,6 @@
 /** A front that serves every operation, chat for real: the shipped catalogue, and worker threads. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Test } from 'tap'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
@@ -18,6 +17,7 @@ import { catalogueOf } from '../models/catalogue.ts'
 import { FREE_SPEND } from '../money/free-spend.ts'
 import { NO_FILES } from '../files/no-files.ts'
 import { ROOT } from '../source.ts'
+import type { Teardown } from '../teardown.ts'
 
 type KeptLog = ReturnType<typeof keptLog>
 
@@ -40,9 +40,11 @@ export interface ChatFrontOptions {
   /** Stands for the models. */
   readonly inference?: Inference
   readonly log?: KeptLog
+  /** Without them no stall and no silence ends anything, unless there is a deadline. */
+  readonly timers?: Timers
 }
 
-export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise<ChatFront> {
+export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Promise<ChatFront> {
   const catalogue = JSON.parse(readFileSync(`${ROOT}catalog.json`, 'utf8')) as Record<string, unknown>
   const { log = keptLog(), extra } = options
   const ports = {
@@ -57,7 +59,7 @@ export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise
   const front = await openFront(t, operations, {
     ports,
     access: accessTo(keyRecords(options.keys)),
-    timers: deadlineMs === undefined ? patient() : new Timers(),
+    timers: options.timers ?? (deadlineMs === undefined ? patient() : new Timers()),
   })
   return {
     ...front,
@@ -72,7 +74,7 @@ export async function openChat(t: Test, options: ChatFrontOptions = {}): Promise
 }
 
 /** The models of the shipped catalogue without any provider's key. */
-function builtIn(t: Test, log: KeptLog): Inference {
+function builtIn(t: Teardown, log: KeptLog): Inference {
   const egress = openEgress()
   t.teardown(() => egress.close())
   return inferenceWith({ egress, credentials: new Map(), log })

@@ -1,11 +1,12 @@
 /**
  * A front whose models are written by fake providers: catalogue, gate, credentials and log as a front has.
  */
-import type { Test } from 'tap'
 import { ATTEMPTS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
+import type { BreakerReading } from '../../../src/server/ports/observe.ts'
 import { keptLog } from '../log.ts'
+import type { Teardown } from '../teardown.ts'
 import { until } from '../wait.ts'
 import { inferenceWith, openChat, type ChatFront, type ChatFrontOptions } from './chat-front.ts'
 import { answersChat } from './fake-chat.ts'
@@ -22,6 +23,8 @@ export interface ChatProviderFront extends ChatFront {
   readonly first: FakeProvider
   readonly second: FakeProvider
   readonly egress: Egress
+  /** Of the providers, as the front's metrics tell them. */
+  breakers(): readonly BreakerReading[]
   readonly log: ReturnType<typeof keptLog>
   /** Resolves when no call is under way any more, with the bytes that are still held. */
   rest(): Promise<number>
@@ -38,7 +41,7 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
 }
 
 export async function openChatProvider(
-  t: Test,
+  t: Teardown,
   options: ChatProviderOptions = {},
 ): Promise<ChatProviderFront> {
   const [first, second] = await Promise.all([
@@ -61,6 +64,7 @@ export async function openChatProvider(
     first,
     second,
     egress,
+    breakers: () => inference.breakers(),
     log,
     rest: async () => {
       await until(() => egress.load.calls === 0)

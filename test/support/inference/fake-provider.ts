@@ -22,6 +22,9 @@ export interface FakeCall extends ReadRequest {
 /** Answers one request; what it returns is awaited before the next request of the connection is answered. */
 export type FakeAnswer = (call: FakeCall, reply: FakeReply) => Promise<void> | void
 
+/** `stall`: nothing of the connection is ever read. */
+export type FakeWelcome = 'serve' | 'fin' | 'rst' | 'stall'
+
 export interface FakeProvider {
   /** Without a path: `http://127.0.0.1:…`. */
   readonly origin: string
@@ -34,6 +37,8 @@ export interface FakeProvider {
   usually(answer: FakeAnswer): void
   /** Resolves with the call of this index once it has arrived. */
   arrived(nth: number): Promise<FakeCall>
+  /** What becomes of the next connections: as a rule requests on them are answered. */
+  meets(how: FakeWelcome): void
   /** Closes connections on which no request is answered, as a provider does whose keep-alive ends. */
   closeIdle(): void
   close(): Promise<void>
@@ -53,6 +58,7 @@ export async function startFakeProvider(usual: FakeAnswer): Promise<FakeProvider
     script: (...answers) => void state.steps.push(...answers),
     usually: (answer) => void (state.usual = answer),
     arrived: (nth) => state.arrived(nth),
+    meets: (how) => void (state.welcome = how),
     closeIdle: () => {
       for (const connection of state.open) if (!connection.isBusy) connection.socket.end()
     },
@@ -69,6 +75,7 @@ class ProviderState {
   readonly steps: FakeAnswer[] = []
   readonly open = new Set<Connection>()
   total = 0
+  welcome: FakeWelcome = 'serve'
   usual: FakeAnswer
   #waiting: (() => void)[] = []
 
@@ -80,6 +87,7 @@ class ProviderState {
     const connection = new Connection(socket, this.total++, this)
     this.open.add(connection)
     socket.on('close', () => this.open.delete(connection))
+    connection.begin(this.welcome)
   }
 
   came(call: Call): FakeAnswer {
@@ -119,6 +127,13 @@ class Connection {
     socket.setNoDelay(true)
     // The other side may cut whenever it likes.
     socket.on('error', () => undefined)
+  }
+
+  begin(welcome: FakeWelcome): void {
+    const { socket } = this
+    if (welcome === 'fin') socket.end()
+    if (welcome === 'rst') socket.resetAndDestroy()
+    if (welcome !== 'serve') return
     socket.on('data', (bytes) => {
       this.#requests.push(bytes)
       void this.#serve()

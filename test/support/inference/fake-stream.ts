@@ -23,6 +23,8 @@ export interface StreamPlan {
   readonly hasMark?: boolean
   /** A comment before each event. */
   readonly comment?: string
+  /** Lines of other fields, before the data of each event. */
+  readonly fields?: readonly string[]
   /** False: the last event ends without the empty line behind it. */
   readonly isTerminated?: boolean
   /** All events in one write. */
@@ -154,11 +156,12 @@ function placesOf(plan: StreamPlan, ends: readonly number[], bytes: number): rea
 
 /** The bytes of each event. */
 function textsOf(events: readonly FakeEvent[], plan: StreamPlan): readonly Buffer[] {
-  const { lineEnd = '\n', hasMark = false, comment, isTerminated = true } = plan
+  const { lineEnd = '\n', hasMark = false, comment, fields = [], isTerminated = true } = plan
   return events.map(({ data, event }, nth) => {
     const lines = [
       ...(comment === undefined ? [] : [`: ${comment}`, '']),
       ...(event === undefined ? [] : [`event: ${event}`]),
+      ...fields,
       ...data.split('\n').map((line) => `data: ${line}`),
     ]
     const isLast = nth === events.length - 1

@@ -1,0 +1,15 @@
+/** The framing of a provider's stream changes nothing of what the caller gets, and damage never looks whole. */
+import { inProcess } from './framing-reader.ts'
+import { overSockets } from './framing-sockets.ts'
+import { DIALECTS } from './dialects.ts'
+import type { Program } from '../proof.ts'
+
+export const program: Program = {
+  text: 'streams cut at every byte, in every framing, and mutated: the same events, never a false end',
+  async run(proof) {
+    for (const dialect of DIALECTS) {
+      inProcess(proof, dialect)
+      await overSockets(proof, dialect)
+    }
+  },
+}
