@@ -138,7 +138,7 @@ export class Reservation implements Hold {
       atMs: this.#context.epochNow(),
       requestId: facts.requestId,
       operation: facts.operation,
-      model: facts.model,
+      model: cost.model ?? facts.model,
       provider: cost.provider,
       organizationId: key.organizationId,
       workspaceId: workspaceOf(this.ask),

@@ -8,7 +8,7 @@ import type { Call, Success } from './define.ts'
 
 interface PaidCall<R> {
   readonly operation: string
-  /** Id of the model. */
+  /** Id of the model, the first of several. */
   readonly model: string
   readonly bound: CostBound
   /** Makes the call. A failure costs nothing. */
@@ -74,17 +74,19 @@ export function settle(
   spent: Spent,
   { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
 ): Charge {
-  const { costNano, provider, promptTokens, isByok, isEstimated, upstreamMs } = spent
+  const { costNano, provider, model, promptTokens, isByok, isEstimated, upstreamMs } = spent
   hold.settle({
     costNano,
     isByok,
     isEstimated,
     provider,
+    ...(model === undefined ? null : { model }),
     tokens: promptTokens,
     milliseconds: Math.round(upstreamMs),
   })
   const nano = chargedNano(spent, bound)
   notes.provider = provider
+  if (model !== undefined) notes.model = model
   notes.promptTokens = promptTokens
   notes.costUsd = usdOfNano(nano)
   if (spent.isUnpriced) notes.isUnpriced = true

@@ -2,7 +2,7 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ProviderLink } from './link.ts'
-import { readReason, readStatus, type RedactedTexts } from './reason.ts'
+import { readReason, readStatus, type Reason, type RedactedTexts } from './reason.ts'
 
 /** Longest `Retry-After` in seconds that a caller gets, whatever the provider says. */
 const RETRY_AFTER_S_MAX = 600
@@ -14,11 +14,13 @@ const RETRY_AFTER_S_MAX = 600
  */
 export function failureOf(answer: EgressAnswer, { redacted }: Pick<ProviderLink, 'redacted'>): Failure {
   const reason = readReason(answer.body, redacted)
-  const name = reason.isCredential ? 'upstream_credential' : nameOf(answer.status)
+  // A moderation of the provider's own may answer 403, which blames the operator's key elsewhere.
+  const isModerated = answer.status === 403 && reason.refusal === 'moderation'
+  const name = reason.isCredential ? 'upstream_credential' : nameOf(isModerated ? 400 : answer.status)
   const metadata: FailureMetadata = reason.code === null ? {} : { provider_code: reason.code }
   const base: Failure = {
     name,
-    fields: { status: answer.status },
+    fields: { status: answer.status, ...refusalOf(name, reason) },
     metadata,
     detail: `It answered ${answer.status}.`,
   }
@@ -40,7 +42,18 @@ export function failureOfEvent(event: Uint8Array, redacted: RedactedTexts): Fail
   const name = reason?.isCredential === true ? 'upstream_credential' : nameOf(status ?? 500)
   const metadata: FailureMetadata = typeof reason?.code === 'string' ? { provider_code: reason.code } : {}
   const isTold = name === 'upstream_refused' && typeof reason?.text === 'string'
-  return { name, metadata, detail: isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.' }
+  const fields = reason === null ? {} : refusalOf(name, reason)
+  return {
+    name,
+    fields,
+    metadata,
+    detail: isTold ? `It broke off: ${reason.text}` : 'It broke off with an error.',
+  }
+}
+
+/** The field of a failure after which another model may be tried. D11. */
+function refusalOf(name: FailureName, { refusal }: Reason): Readonly<Record<string, string>> {
+  return name === 'upstream_refused' && refusal !== null ? { refusal } : {}
 }
 
 function nameOf(status: number): FailureName {

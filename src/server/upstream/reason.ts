@@ -1,3 +1,5 @@
+import { modelRefusal, type ModelRefusal } from './refusals.ts'
+
 /** The reason in a provider's error body, cleaned for callers. */
 export interface Reason {
   /** One line without links, keys and long quotations; null when the body has no readable reason. */
@@ -6,6 +8,8 @@ export interface Reason {
   readonly code: string | null
   /** True when the body blames the credential: Gemini does so with status 400. */
   readonly isCredential: boolean
+  /** Why another model may take what this one refuses; null: the body names no such reason. D11. */
+  readonly refusal: ModelRefusal | null
 }
 
 /** Characters of a reason. */
@@ -21,7 +25,7 @@ const CODE = /^\w[\w-]{0,63}$/
 /** Codes of providers that blame the credential. */
 const CREDENTIAL_CODES = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED', 'invalid_api_key'])
 
-const NOTHING: Reason = { text: null, code: null, isCredential: false }
+const NOTHING: Reason = { text: null, code: null, isCredential: false, refusal: null }
 
 /** Texts that only Sluice and the provider may know. */
 export interface RedactedTexts {
@@ -47,7 +51,15 @@ export function readReason(body: Uint8Array, redacted: RedactedTexts): Reason {
   const codes = [...detailed, error['code'], error['status'], error['type']]
   const code = codes.find((value) => isCode(value, redacted)) as string | undefined
   const isCredential = code !== undefined && CREDENTIAL_CODES.has(code)
-  return { text: typeof text === 'string' ? clean(text, redacted) : null, code: code ?? null, isCredential }
+  return {
+    text: typeof text === 'string' ? clean(text, redacted) : null,
+    code: code ?? null,
+    isCredential,
+    refusal: modelRefusal(
+      [...codes, errorType(error)],
+      typeof text === 'string' ? text.slice(0, READ_CHARS_MAX) : '',
+    ),
+  }
 }
 
 /** Words of providers for a failure, and the status that each gives to the same failure of a request. */
@@ -150,6 +162,11 @@ function isCode(value: unknown, redacted: RedactedTexts): boolean {
     (secret) => value.includes(secret) || (value.length >= PART_CHARS_MIN && secret.includes(value)),
   )
   return !isOfSecret && !/^(?:sk|pk|AIza)/.test(value)
+}
+
+/** The word that OpenRouter has beside a number as the code. */
+function errorType({ metadata }: Readonly<Record<string, unknown>>): unknown {
+  return objectOf(metadata)?.['error_type']
 }
 
 function detailReasons(details: unknown): readonly unknown[] {

@@ -158,7 +158,14 @@ export const BREAKING: Inference = {
     value: {
       bound: { paidNano: 10, anyNano: 10 },
       run: (sink) => {
-        const by = { provider: 'local', isByok: false, isUnpriced: false, attempts: 1, dropped: [] }
+        const by = {
+          model: 'sluice/echo-1',
+          provider: 'local',
+          isByok: false,
+          isUnpriced: false,
+          attempts: 1,
+          dropped: [],
+        }
         sink.begin(by)
         sink.take([{ kind: 'text', choice: 0, text: 'half' }])
         const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }

@@ -17,8 +17,9 @@ export const PROVIDER_KEY = 'provider-key-0123456789'
 
 export interface ChatProviderFront extends ChatFront {
   /**
-   * The providers of `acme/chat`, in the catalogue's order; `acme/one` has the first alone, `acme/bounded` a maximum,
-   * `acme/many` more endpoints of the first than a call tries.
+   * The providers of `acme/chat`, in the catalogue's order; `acme/one` has the first alone, `acme/bounded` a
+   * maximum, `acme/many` more endpoints of the first than a call tries, `acme/other` another model of the
+   * second provider.
    */
   readonly first: FakeProvider
   readonly second: FakeProvider
@@ -38,6 +39,8 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
   /** Members that the first endpoint of both models has beside the usual ones. */
   readonly firstFacts?: Members
   readonly secondFacts?: Members
+  /** Members that the endpoint of `acme/other` has beside the usual ones. */
+  readonly otherFacts?: Members
 }
 
 export async function openChatProvider(
@@ -86,6 +89,7 @@ function catalogueDocument(first: string, second: string, options: ChatProviderO
     models: [
       model('acme/chat', endpoints),
       model('acme/one', endpoints.slice(0, 1)),
+      model('acme/other', [endpoint('second', { upstream_model: 'other-model', ...options.otherFacts })]),
       model(
         'acme/many',
         Array.from({ length: ATTEMPTS_MAX + 1 }, (_, nth) =>

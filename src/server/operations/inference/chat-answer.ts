@@ -11,6 +11,7 @@ export interface ChatHead {
   readonly id: string
   /** Unix seconds. */
   readonly createdS: number
+  /** Canonical id of the first model of the call; another one may answer. D11. */
   readonly model: string
 }
 
@@ -78,9 +79,9 @@ export class ChatStream implements InferenceSink {
   }
 
   begin(by: AnsweredBy): void {
-    const { provider } = by
+    const { provider, model } = by
     this.#by = by
-    this.#prefix = prefixOf(this.#head, provider)
+    this.#prefix = prefixOf({ ...this.#head, model }, provider)
   }
 
   take(parts: readonly WrittenPart[]): boolean {
@@ -182,9 +183,11 @@ interface Message {
 export class ChatWhole implements InferenceSink {
   readonly #choices = new Map<number, Message>()
   #provider = ''
+  #model = ''
 
-  begin({ provider }: AnsweredBy): void {
+  begin({ provider, model }: AnsweredBy): void {
     this.#provider = provider
+    this.#model = model
   }
 
   take(parts: readonly WrittenPart[]): boolean {
@@ -201,8 +204,8 @@ export class ChatWhole implements InferenceSink {
     return Promise.resolve()
   }
 
-  answer({ id, createdS: created, model }: ChatHead, usage: Usage): object {
-    const provider = this.#provider
+  answer({ id, createdS: created }: ChatHead, usage: Usage): object {
+    const [provider, model] = [this.#provider, this.#model]
     const choices = [...this.#choices].map(([index, message]) => ({
       index,
       finish_reason: message.finish,

@@ -7,11 +7,12 @@ import { callerOf } from '../../../schemas/values/callers.ts'
 import type { AnsweredBy, Inference, InferenceEnd, InferencePlan } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { nextCallId } from '../call-ids.ts'
-import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
+import { modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
+import { callableModels } from './callable-models.ts'
 
 type ChatCall = Call<undefined, undefined, ChatRequest>
 interface Inputs {
@@ -111,9 +112,9 @@ function chat(
   ports: Ports,
 ): Outcome<Success> | Promise<Outcome<Success>> {
   if (!known.ok) return known
-  const found = callableModel({ name: call.body.model, makes: 'texts', key: call.key }, known.value, ports)
+  const found = callableModels(call, known.value, ports)
   if (!found.ok) return found
-  const model = found.value
+  const [model] = found.value
   call.notes.model = model.id
   const head: ChatHead = {
     id: nextCallId('gen_'),
@@ -121,7 +122,7 @@ function chat(
     model: model.id,
   }
   const planned = ports.inference.plan({
-    model,
+    models: found.value,
     request: call.body,
     head,
     limits: call.key.money,
@@ -156,8 +157,8 @@ function chat(
 
 function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
   const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
-  const { provider, attempts, upstreamMs } = end
-  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs }
+  const { provider, model, attempts, upstreamMs } = end
+  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, model, attempts, upstreamMs }
 }
 
 interface Answer {

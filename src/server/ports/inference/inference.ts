@@ -32,7 +32,8 @@ export interface TokenUsage {
 }
 
 export interface InferenceJob {
-  readonly model: CallableModel
+  /** At least one, in the order to try them; an endpoint of several is tried once. D11. */
+  readonly models: readonly CallableModel[]
   readonly request: ChatRequest
   /** What the answer begins with, whatever endpoint gives it. */
   readonly head: { readonly id: string; readonly createdS: number }
@@ -74,6 +75,8 @@ export interface InferenceSink {
 
 /** The endpoint whose answer is passed on. */
 export interface AnsweredBy {
+  /** Canonical id of the model. D11. */
+  readonly model: string
   /** Slug of the provider. */
   readonly provider: string
   readonly isByok: boolean

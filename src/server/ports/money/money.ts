@@ -37,6 +37,8 @@ export interface CallCost {
   /** Sluice estimated the cost, since the provider gave no credible figures. */
   readonly isEstimated: boolean
   readonly provider: string
+  /** Id of the model that answered, where the call named several; that of the call's facts when omitted. */
+  readonly model?: string
   readonly tokens?: number
   readonly milliseconds?: number
 }

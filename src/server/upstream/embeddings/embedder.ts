@@ -75,7 +75,9 @@ class RoutingEmbedder implements Embedder {
     shape: InputShape,
     targets: readonly EmbeddingTarget[],
   ): Promise<Outcome<EmbeddingsResult>> {
-    return this.#attempts.run(job, targets, {
+    const { model } = job
+    const choices = targets.map((target) => ({ model, target }))
+    return this.#attempts.run(job, choices, {
       timeoutMsOf: ({ provider }) => provider.timeoutMs,
       attempt: (tried) => this.#attempt(job, shape, tried),
       answered: (reading, tried) => this.#result(reading, tried, { job, shape }),

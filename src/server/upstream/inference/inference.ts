@@ -13,8 +13,8 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
-import { Attempts, type Try } from '../routing/attempts.ts'
-import { choosePriced } from '../routing/priced.ts'
+import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
+import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
@@ -43,6 +43,7 @@ export function createInference(
 }
 
 type WritingTarget = Target<WritingProtocol>
+type WritingChoice = Choice<WritingProtocol>
 type WritingTry = Try<WritingProtocol>
 
 class RoutingInference implements Inference {
@@ -67,13 +68,30 @@ class RoutingInference implements Inference {
   }
 
   plan(job: InferenceJob): Outcome<InferencePlan> {
-    const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job))
+    const chosen = this.#choices(job)
     if (!chosen.ok) return chosen
-    const targets = chosen.value
+    const choices = chosen.value
+    const targets = choices.map(({ target }) => target)
     return ok({
       bound: textBoundOf(targets, boundInputOf(job.request)),
-      run: (sink) => this.#run(job, targets, sink),
+      run: (sink) => this.#run(job, choices, sink),
     })
+  }
+
+  /**
+   * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
+   * failure of the first model is told where every model is. D11.
+   */
+  #choices(job: InferenceJob): Outcome<readonly WritingChoice[]> {
+    const choices = new Map<WritingTarget, WritingChoice>()
+    let failed: Outcome<never> | null = null
+    for (const model of job.models) {
+      const chosen = choosePriced(model, job.limits, (some) => this.#choose(some, job))
+      if (!chosen.ok) failed ??= chosen
+      else for (const target of chosen.value) if (!choices.has(target)) choices.set(target, { model, target })
+    }
+    if (choices.size === 0 && failed !== null) return failed
+    return ok(pricedChoices([...choices.values()], job.limits))
   }
 
   /** Endpoints that the preferences leave, that speak chat and are configured. */
@@ -93,16 +111,18 @@ class RoutingInference implements Inference {
 
   #run(
     job: InferenceJob,
-    targets: readonly WritingTarget[],
+    choices: readonly WritingChoice[],
     sink: InferenceSink,
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
-    return this.#attempts.run(job, targets, {
+    return this.#attempts.run(job, choices, {
+      attemptsMax: ATTEMPTS_MAX,
       timeoutMsOf: ({ text }, startedAt) =>
         request.isStream ? (text?.firstOutputMs ?? Infinity) : deadlineAt - startedAt,
       attempt: (one) =>
         one.target.protocol.write({
           job,
+          model: one.model,
           sink,
           begin: (dropped) => {
             // A stream may last an hour, and nothing more is sent.
@@ -144,9 +164,10 @@ class RoutingInference implements Inference {
   }
 }
 
-function answeredBy({ target, trail }: WritingTry, dropped: readonly string[]): AnsweredBy {
+function answeredBy({ model, target, trail }: WritingTry, dropped: readonly string[]): AnsweredBy {
   const { provider, ownWay, isUnpriced } = target.endpoint
   return {
+    model: model.id,
     provider: provider.slug,
     isByok: ownWay !== undefined,
     isUnpriced,

@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { WRITTEN, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { mustSendMax } from './bounds.ts'
@@ -51,14 +51,14 @@ export class OpenAiChat implements WritingProtocol {
     return attempt.job.request.isStream ? this.#stream(attempt) : this.#whole(attempt)
   }
 
-  async #whole({ job }: WritingAttempt): Promise<Outcome<Written>> {
+  async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
     const { body, dropped } = this.#sent(job)
     const { caller, call, hops, deadlineAt } = job
     const outcome = await this.#link.post(PATH, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
-    const read = nativeAnswer(answer.body, this.#head(job))
+    const read = nativeAnswer(answer.body, this.#head(job, model))
     if (!read.ok) {
       answer.release()
       return read
@@ -74,7 +74,7 @@ export class OpenAiChat implements WritingProtocol {
     })
   }
 
-  async #stream({ job, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
+  async #stream({ job, model, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
     const { body, dropped } = this.#sent(job)
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
@@ -96,7 +96,7 @@ export class OpenAiChat implements WritingProtocol {
     }
     if (!outcome.value.isSuccess)
       return { ok: false, failure: failureOf(await readRefusal(outcome.value), this.#link) }
-    const stream = new NativeChatStream(this.#head(job), this.#link.redacted)
+    const stream = new NativeChatStream(this.#head(job, model), this.#link.redacted)
     const { failure, hasBegun } = await new Relay({
       body: outcome.value.body,
       stream,
@@ -128,7 +128,7 @@ export class OpenAiChat implements WritingProtocol {
     return { body: providerBody(source, [...edits, ...strict.edits]), dropped: strict.dropped }
   }
 
-  #head({ head, model }: InferenceJob): NativeHead {
+  #head({ head }: InferenceJob, model: CallableModel): NativeHead {
     return { ...head, model: model.id, provider: this.#endpoint.provider.slug }
   }
 }

@@ -1,9 +1,12 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { InferenceJob, InferenceSink, TokenUsage, WholeAnswer } from '../../ports/inference/inference.ts'
+import type { CallableModel } from '../../ports/models/models.ts'
 
 /** One try of one endpoint. */
 export interface WritingAttempt {
   readonly job: InferenceJob
+  /** The model of the job that the endpoint answers for. */
+  readonly model: CallableModel
   readonly sink: InferenceSink
   /**
    * Called once, before the first output is passed on.

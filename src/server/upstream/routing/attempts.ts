@@ -4,7 +4,7 @@ import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { CallNotes, FailedAttempt, Log, Meters } from '../../ports/observe.ts'
-import { isStrike, mayFallBack } from './fallbacks.ts'
+import { isStrike, mayChangeModel, mayFallBack } from './fallbacks.ts'
 import { STRIKES_OF_FAILURE, STRIKES_OF_TIMEOUT } from './health.ts'
 import type { Target, TargetTable } from './targets.ts'
 import { Trail } from './trail.ts'
@@ -19,7 +19,6 @@ export interface AttemptsDeps<P> {
 
 /** A call that is tried at endpoints one after another. */
 export interface TriedCall {
-  readonly model: CallableModel
   readonly caller: Caller
   readonly deadlineAt: number
   /** As in `EmbeddingJob`. */
@@ -30,9 +29,14 @@ export interface TriedCall {
   }
 }
 
-/** One attempt of a call. */
-export interface Try<P> {
+/** An endpoint that a call may reach, and the model that it answers for. */
+export interface Choice<P> {
+  readonly model: CallableModel
   readonly target: Target<P>
+}
+
+/** One attempt of a call. */
+export interface Try<P> extends Choice<P> {
   readonly startedAt: number
   /** Milliseconds that the endpoint has for the attempt. */
   readonly timeoutMs: number
@@ -47,6 +51,8 @@ export interface Attempting<P, A, R> {
   attempt(one: Try<P>): Promise<Outcome<A>>
   /** Reports the answer to the endpoint's health, and makes the result of it. */
   answered(answer: A, one: Try<P>): R
+  /** Attempts at most; any number when omitted. */
+  readonly attemptsMax?: number
   /** True for a failure that says nothing about the endpoint. */
   isInnocent?(failure: Failure): boolean
 }
@@ -64,12 +70,15 @@ export class Attempts<P> {
 
   async run<A, R>(
     tried: TriedCall,
-    targets: readonly Target<P>[],
+    choices: readonly Choice<P>[],
     how: Attempting<P, A, R>,
   ): Promise<Outcome<R>> {
     const trail = new Trail()
     const { deadlineAt, caller, call } = tried
-    for (const target of targets) {
+    let refusedBy: CallableModel | null = null
+    for (const [nth, { model, target }] of choices.entries()) {
+      if (trail.length === how.attemptsMax) break
+      if (model === refusedBy) continue
       const startedAt = this.#deps.now()
       if (startedAt >= deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
       // The signal is read only when there was time to leave: a signal that is never read is never created.
@@ -80,12 +89,17 @@ export class Attempts<P> {
         continue
       }
       const { provider } = target.endpoint
-      const one: Try<P> = { target, startedAt, timeoutMs: how.timeoutMsOf(target.endpoint, startedAt), trail }
+      const timeoutMs = how.timeoutMsOf(target.endpoint, startedAt)
+      const one: Try<P> = { model, target, startedAt, timeoutMs, trail }
       const outcome = await this.#attempt(one, tried, how)
       if (outcome.ok) return ok(how.answered(outcome.value, one))
       const failure = this.learn(outcome.failure, one, tried, how.isInnocent?.(outcome.failure) ?? false)
-      if (!mayFallBack(failure)) return { ok: false, failure: trail.ending(failure, provider) }
-      trail.add(failure, provider)
+      if (!mayFallBack(failure)) {
+        const isLast = !choices.slice(nth + 1).some((other) => other.model !== model)
+        if (isLast || !mayChangeModel(failure)) return { ok: false, failure: trail.ending(failure, provider) }
+        refusedBy = model
+      }
+      trail.add(failure, provider, model.id)
     }
     return { ok: false, failure: trail.last() }
   }
@@ -96,8 +110,8 @@ export class Attempts<P> {
    */
   learn(
     failure: Failure,
-    { target, startedAt, timeoutMs }: Try<P>,
-    { model, caller, call, deadlineAt }: TriedCall,
+    { model, target, startedAt, timeoutMs }: Try<P>,
+    { caller, call, deadlineAt }: TriedCall,
     isInnocent: boolean,
   ): Failure {
     const { targets, meters, log, now: clock } = this.#deps

@@ -34,7 +34,18 @@ export function isStrike(failure: Failure): boolean {
   return mayFallBack(failure) && FALLBACKS[failure.name].isStrike
 }
 
-/** Rank of a failure; the reply names the failure of the lowest rank. */
-export function rankOf({ name }: Fallback): number {
-  return RANKED.indexOf(name)
+/**
+ * True for a refusal of the input that holds for one model: another model may have a longer context, or no
+ * such moderation. D11.
+ */
+export function mayChangeModel({ name, fields }: Failure): boolean {
+  return name === 'upstream_refused' && fields?.['refusal'] !== undefined
+}
+
+/**
+ * Rank of a failure; the reply names the failure of the lowest rank. A refusal of the input comes first: no
+ * endpoint of its model was tried after it.
+ */
+export function rankOf({ name }: Failure): number {
+  return (RANKED as readonly string[]).indexOf(name)
 }

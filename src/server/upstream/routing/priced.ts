@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import { isCounted, type LimitFlags } from '../../../schemas/money/costs.ts'
-import type { CallableModel } from '../../ports/models/models.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 
 /**
  * Chooses among the endpoints whose cost the limits of the caller can bound; among all where the model has no
@@ -18,11 +18,27 @@ export function choosePriced<T>(
   return chosen.ok ? chosen : choose(model)
 }
 
+/**
+ * The choices whose cost the limits of the caller can bound, over all models of a call; all where there are
+ * no others, or only others. C40, D11.
+ * @param limits null: no limits
+ */
+export function pricedChoices<C extends { readonly target: { readonly endpoint: Endpoint } }>(
+  choices: readonly C[],
+  limits: LimitFlags | null,
+): readonly C[] {
+  if (limits === null) return choices
+  const bounded = choices.filter(({ target }) => isBounded(target.endpoint, limits))
+  return bounded.length === 0 ? choices : bounded
+}
+
 /** Null: all endpoints are bounded, or none is. */
 function boundedOf({ endpoints }: CallableModel, limits: LimitFlags): CallableModel['endpoints'] | null {
   if (!endpoints.some(({ isUnpriced }) => isUnpriced)) return null
-  const bounded = endpoints.filter(
-    ({ isUnpriced, ownWay }) => !isUnpriced || !isCounted(limits, ownWay !== undefined),
-  )
+  const bounded = endpoints.filter((endpoint) => isBounded(endpoint, limits))
   return bounded.length === 0 || bounded.length === endpoints.length ? null : bounded
+}
+
+function isBounded({ isUnpriced, ownWay }: Endpoint, limits: LimitFlags): boolean {
+  return !isUnpriced || !isCounted(limits, ownWay !== undefined)
 }

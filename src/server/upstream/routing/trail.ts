@@ -1,11 +1,13 @@
 import type { Failure, PreviousError } from '../../../schemas/failures.ts'
 import type { Provider } from '../../ports/models/models.ts'
-import { rankOf, type Fallback } from './fallbacks.ts'
+import { rankOf } from './fallbacks.ts'
 
 const NONE: readonly PreviousError[] = []
 
 interface Attempted {
-  readonly failure: Fallback
+  readonly failure: Failure
+  /** Id of the model. */
+  readonly model: string
   readonly provider: Provider
   readonly error: PreviousError
 }
@@ -23,11 +25,12 @@ export class Trail {
     return this.#failures.length === 0 ? NONE : this.#failures.map(({ error }) => error)
   }
 
-  add(failure: Fallback, provider: Provider): void {
+  add(failure: Failure, provider: Provider, model: string): void {
     const status = failure.fields?.['status']
     const code = failure.metadata?.provider_code ?? failure.name
     this.#failures.push({
       failure,
+      model,
       provider,
       error: { provider: provider.name, code, status: typeof status === 'number' ? status : null },
     })
@@ -49,14 +52,15 @@ export class Trail {
     return withMetadata(failure, null, this.errors)
   }
 
-  /** The failure of a call whose attempts have all failed. */
+  /** The failure of a call whose attempts have all failed: of the model that was tried last. D11. */
   last(): Failure {
     if (this.#failures.length === 0) {
       return { name: 'endpoint_unavailable', retryAfterS: Math.max(1, Math.ceil(this.#leastRestMs / 1_000)) }
     }
-    const shown = this.#failures.reduce((best, one) =>
-      rankOf(one.failure) < rankOf(best.failure) ? one : best,
-    )
+    const model = this.#failures.at(-1)?.model
+    const shown = this.#failures
+      .filter((one) => one.model === model)
+      .reduce((best, one) => (rankOf(one.failure) < rankOf(best.failure) ? one : best))
     const others = this.#failures.filter((one) => one !== shown).map(({ error }) => error)
     return withMetadata(
       shown.failure,

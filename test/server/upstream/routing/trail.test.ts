@@ -21,10 +21,25 @@ function toldOf(names: readonly FailureName[]): string {
   const trail = new Trail()
   for (const name of names) {
     const failure = { name }
-    if (mayFallBack(failure)) trail.add(failure, PROVIDER)
+    if (mayFallBack(failure)) trail.add(failure, PROVIDER, 'm')
   }
   return trail.last().name
 }
+
+t.test('of several models the last one that was tried is told, before it the others. D11', async (t) => {
+  const trail = new Trail()
+  trail.add({ name: 'upstream_overloaded' }, PROVIDER, 'one')
+  trail.add({ name: 'upstream_refused', fields: { refusal: 'context' } }, PROVIDER, 'two')
+  t.match(trail.last(), {
+    name: 'upstream_refused',
+    metadata: { previous_errors: [{ code: 'upstream_overloaded' }] },
+  })
+  trail.add({ name: 'upstream_invalid' }, PROVIDER, 'three')
+  trail.add({ name: 'upstream_failed' }, PROVIDER, 'three')
+  const told = trail.last()
+  t.equal(told.name, 'upstream_failed')
+  t.equal(told.metadata?.previous_errors?.length, 3)
+})
 
 t.test(
   'an overloaded provider is told before every other failure that led on, whatever their order',

@@ -1,0 +1,37 @@
+import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { CallableModel } from '../../ports/models/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { callableModel, type KnownModels } from '../callable-model.ts'
+
+interface Asked {
+  readonly key: KeyRecord
+  readonly body: Pick<ChatInput, 'model' | 'models'>
+}
+
+/**
+ * The models of a call in the order to try them: `model`, then `models`. Every model has to be one
+ * that the key may call: a call that could end at a forbidden model is refused before anything is sent.
+ * Failures: those of `callableModel`; for one of `models` the issue has its path. D2, D11.
+ */
+export function callableModels(
+  { key, body }: Asked,
+  known: KnownModels,
+  ports: Pick<Ports, 'models'>,
+): Outcome<readonly [CallableModel, ...CallableModel[]]> {
+  const first = callableModel({ name: body.model, makes: 'texts', key }, known, ports)
+  if (!first.ok) return first
+  const others: CallableModel[] = []
+  for (const [at, name] of body.models.entries()) {
+    const found = callableModel({ name, makes: 'texts', key }, known, ports)
+    if (!found.ok) return { ok: false, failure: atPath(`/models/${at}`, found.failure) }
+    others.push(found.value)
+  }
+  return { ok: true, value: [first.value, ...others] }
+}
+
+function atPath(path: string, failure: Failure): Failure {
+  const issue = { path, message: 'is no model for this call', expected: 'model that your key may call' }
+  return { ...failure, metadata: { ...failure.metadata, issues: [issue] } }
+}
