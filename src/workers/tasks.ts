@@ -6,6 +6,7 @@ import type {
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
+import { joinedAnswer } from '../server/upstream/inference/chat/native-answer.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
@@ -53,6 +54,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
   // At most ECHO_UNITS_MAX of text.
   echo: { run: echo, moves: () => [], isBrief: () => true },
+  native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,

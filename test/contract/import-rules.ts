@@ -28,8 +28,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   upstream: [...DRIVER, 'caches', 'structures'],
   egress: [...DRIVER, 'structures'],
   vault: [...DRIVER, 'structures'],
-  // The one form of an envelope: the front's own small secrets are sealed by it too.
-  workers: [...DRIVER, 'vault/envelope'],
+  // The one form of an envelope: the front's own small secrets are sealed by it too. The one walk over a
+  // provider's answer: the loop walks over small ones.
+  workers: [...DRIVER, 'vault/envelope', 'upstream/inference/chat/native-answer'],
   http: [
     'schemas',
     'ports',

@@ -3,7 +3,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
-import type { FinishReason } from './inference/inference.ts'
+import type { FinishReason, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
@@ -125,6 +125,33 @@ export interface ShortJobTypes {
       readonly pieces: readonly string[]
       readonly finish: FinishReason
     }
+  }
+  /**
+   * Reads a whole answer of a provider that speaks the caller's dialect, and writes it as the caller gets it,
+   * up to its usage. Not ok: the answer is invalid. D14.
+   */
+  native_answer: {
+    in: {
+      readonly answer: Uint8Array
+      /** What the answer begins with; `createdS` where the provider gives none. */
+      readonly head: {
+        readonly id: string
+        readonly model: string
+        readonly provider: string
+        readonly createdS: number
+      }
+    }
+    /** `answer` lacks its usage and its closing brace. The other members are those of `NativeAnswer`. */
+    out:
+      | {
+          readonly ok: true
+          readonly answer: Uint8Array
+          readonly usage: TokenUsage | null
+          readonly outputBytes: number
+          readonly finishReason: string | null
+          readonly upstreamId: string | null
+        }
+      | { readonly ok: false }
   }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
+import { movable } from '../movable.ts'
 import type { EmbeddingAttempt, Reading } from './protocol.ts'
 
 type Decoding = ShortJobTypes['decode_embeddings']
@@ -46,9 +47,3 @@ export async function parseAnswer(
  * provider lose a vector.
  */
 export const MISCOUNTED = new Error('another number of vectors')
-
-/** The buffer of the bytes, when it holds nothing else. */
-function movable(bytes: Uint8Array): readonly ArrayBuffer[] {
-  const { buffer } = bytes
-  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []
-}

@@ -39,7 +39,7 @@ export function writerOpener({
     if (text === null || provider.protocol === 'local') return null
     const open: Open = (access, key, credentialHeader = bearer) => {
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
-      return new OpenAiChat({ endpoint, text, link, drains })
+      return new OpenAiChat({ endpoint, text, link, drains, jobs })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
     const access = operatorAccess(provider, credentials)

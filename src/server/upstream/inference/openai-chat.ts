@@ -2,17 +2,18 @@ import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { WRITTEN, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { mustSendMax } from './bounds.ts'
 import { nativeEdits, strictEdits } from './chat-edits.ts'
-import { nativeAnswer } from './chat/native-answer.ts'
 import { NativeChatStream } from './chat/native-chat-stream.ts'
 import type { NativeHead } from './chat/top-members.ts'
 import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { providerBody } from './provider-body.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
+import { readAnswer } from './whole-answer.ts'
 
 const PATH = '/chat/completions'
 /** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
@@ -23,6 +24,7 @@ export interface OpenAiChatDeps {
   readonly text: EndpointText
   readonly link: ProviderLink
   readonly drains: Drains
+  readonly jobs: ShortJobs
 }
 
 interface Sent {
@@ -39,12 +41,14 @@ export class OpenAiChat implements WritingProtocol {
   readonly #text: EndpointText
   readonly #link: ProviderLink
   readonly #drains: Drains
+  readonly #jobs: ShortJobs
 
-  constructor({ endpoint, text, link, drains }: OpenAiChatDeps) {
+  constructor({ endpoint, text, link, drains, jobs }: OpenAiChatDeps) {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
     this.#drains = drains
+    this.#jobs = jobs
   }
 
   write(attempt: WritingAttempt): Promise<Outcome<Written>> {
@@ -58,7 +62,8 @@ export class OpenAiChat implements WritingProtocol {
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
-    const read = nativeAnswer(answer.body, this.#head(job, model))
+    const more = { jobs: this.#jobs, caller, endsAt: deadlineAt }
+    const read = await readAnswer(answer.body, this.#head(job, model), more)
     if (!read.ok) {
       answer.release()
       return read

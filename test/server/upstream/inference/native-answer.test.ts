@@ -1,7 +1,11 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer } from '../../../../src/schemas/inference/chat.ts'
-import { nativeAnswer } from '../../../../src/server/upstream/inference/chat/native-answer.ts'
+import {
+  answerOfJob,
+  joinedAnswer,
+  nativeAnswer,
+} from '../../../../src/server/upstream/inference/chat/native-answer.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../../../support/inference/provider-chunks.ts'
 import { must } from '../../../support/must.ts'
@@ -138,6 +142,22 @@ t.test('names with escapes, members that come twice and bytes that are no UTF-8 
     const text = Buffer.concat(answer.withUsage(USAGE)).toString()
     t.ok(isAnswer.Check(JSON.parse(text)), text)
     t.notMatch(text, 'chatcmpl')
+  }
+})
+
+t.test('a thread reads and writes an answer as the loop does, in memory that moves', async (t) => {
+  const body = JSON.stringify({
+    ...message({ content: 'x' }),
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+  })
+  for (const one of [body, body.replace('"id"', '"\\u0069d"'), body.slice(1), '{}']) {
+    const out = joinedAnswer({ answer: Buffer.from(one), head: HEAD })
+    const here = nativeAnswer(Buffer.from(one), HEAD)
+    const there = answerOfJob(out)
+    t.same(JSON.parse(JSON.stringify(there)), JSON.parse(JSON.stringify(here)))
+    if (!here.ok || !out.ok) continue
+    t.equal(Buffer.concat(must(there).withUsage(USAGE)).toString(), given(one))
+    t.equal(out.answer.buffer.byteLength, out.answer.length)
   }
 })
 

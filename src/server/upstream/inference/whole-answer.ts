@@ -1,0 +1,21 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { ShortJobMore, ShortJobs } from '../../ports/short-jobs.ts'
+import { movable } from '../movable.ts'
+import { answerOfJob, nativeAnswer, type NativeAnswer } from './chat/native-answer.ts'
+import type { NativeHead } from './chat/top-members.ts'
+
+/**
+ * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
+ * are moved. The work goes on when the caller has left, since the answer is charged. D14. Failures: those of
+ * `nativeAnswer`, and those of the pool of short jobs.
+ */
+export async function readAnswer(
+  body: Uint8Array,
+  head: NativeHead,
+  { jobs, ...more }: Pick<ShortJobMore, 'caller' | 'endsAt'> & { readonly jobs: ShortJobs },
+): Promise<Outcome<NativeAnswer>> {
+  if (body.length <= INLINE_JSON_BYTES_MAX) return nativeAnswer(body, head)
+  const done = await jobs.run('native_answer', { answer: body, head }, { ...more, transfer: movable(body) })
+  return done.ok ? answerOfJob(done.value) : done
+}

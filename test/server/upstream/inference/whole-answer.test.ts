@@ -1,0 +1,61 @@
+/** Where a whole answer is read: on the loop, or in a short job. */
+import t from 'tap'
+import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
+import { joinedAnswer } from '../../../../src/server/upstream/inference/chat/native-answer.ts'
+import { readAnswer } from '../../../../src/server/upstream/inference/whole-answer.ts'
+import { threads } from '../../../support/front.ts'
+import { HEAD } from '../../../support/inference/provider-chunks.ts'
+import { callerBy } from '../../../support/keys/callers.ts'
+import { must } from '../../../support/must.ts'
+
+type Run = { readonly name: string; readonly more: ShortJobMore }
+
+/** Jobs that run at once, or fail. */
+function jobsOf(runs: Run[], failure: Outcome<never> | null = null): ShortJobs {
+  const run = (name: string, input: Parameters<typeof joinedAnswer>[0], more: ShortJobMore): unknown => {
+    runs.push({ name, more })
+    return Promise.resolve(failure ?? ok(joinedAnswer(input)))
+  }
+  return { run } as unknown as ShortJobs
+}
+
+/** An answer of so many bytes, in memory of its own. */
+function answerOf(bytes: number): Uint8Array {
+  const [begin, end] = ['{"choices":[{"message":{"content":"', '"},"finish_reason":"stop"}]}']
+  const answer = Buffer.allocUnsafeSlow(bytes)
+  answer.write(begin + 'x'.repeat(bytes - begin.length - end.length) + end)
+  return answer
+}
+
+const caller = callerBy('o')
+const textBytes = (answer: Outcome<{ readonly outputBytes: number }>): number => must(answer).outputBytes
+
+t.test('an answer above INLINE_JSON_BYTES_MAX is moved to a thread, a smaller one is not', async (t) => {
+  const runs: Run[] = []
+  const more = { jobs: jobsOf(runs), caller, endsAt: 7 }
+  const small = await readAnswer(answerOf(INLINE_JSON_BYTES_MAX), HEAD, more)
+  t.equal(runs.length, 0)
+  const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
+  t.equal(textBytes(await readAnswer(body, HEAD, more)), textBytes(small) + 1)
+  t.match(runs, [{ name: 'native_answer', more: { caller, endsAt: 7, transfer: [body.buffer] } }])
+})
+
+t.test('a real thread gives the answer, and what is none is upstream_invalid', async (t) => {
+  const more = { jobs: threads(), caller }
+  const body = answerOf(4 * INLINE_JSON_BYTES_MAX)
+  const read = must(await readAnswer(body, HEAD, more))
+  t.equal(body.length, 0, 'the bytes were moved')
+  const answer = JSON.parse(Buffer.concat(read.withUsage('{"a":1}')).toString()) as object
+  t.match(answer, { id: HEAD.id, provider: HEAD.provider, usage: { a: 1 } })
+  t.match(await readAnswer(Buffer.alloc(INLINE_JSON_BYTES_MAX + 1), HEAD, more), {
+    failure: { name: 'upstream_invalid' },
+  })
+})
+
+t.test('a pool without room fails the attempt', async (t) => {
+  const busy = jobsOf([], { ok: false, failure: { name: 'busy' } })
+  const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
+  t.match(await readAnswer(body, HEAD, { jobs: busy, caller }), { failure: { name: 'busy' } })
+})
