@@ -1,4 +1,4 @@
-/** The framing of a provider's stream changes nothing of what the caller gets, and damage never looks whole. */
+/** A stream in any framing gives the caller the same, and a damaged one never looks whole. */
 import { inProcess } from './framing-reader.ts'
 import { overSockets } from './framing-sockets.ts'
 import { DIALECTS } from './dialects.ts'
