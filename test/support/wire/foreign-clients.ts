@@ -9,7 +9,8 @@ const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs'))
 }
 const FOLDER = join(ROOT, 'tools/clients')
 
-async function load(name: string): Promise<unknown> {
+/** A module of a package of the folder, which is installed first where it is not there. */
+export async function load(name: string): Promise<unknown> {
   await install(FOLDER)
   return import(pathToFileURL(createRequire(join(FOLDER, 'package.json')).resolve(name)).href)
 }
