@@ -5,8 +5,11 @@
 export interface MarkPlan {
   /** Members of the object that are marked. */
   readonly names?: readonly string[]
-  /** Members that are marked only in an object whose member has this text. */
-  readonly when?: { readonly member: string; readonly text: string; readonly names: readonly string[] }
+  /** Members that are marked only in an object whose member has one of these texts, by the text. */
+  readonly when?: {
+    readonly member: string
+    readonly names: Readonly<Record<string, readonly string[]>>
+  }
   /** For the elements of the list. */
   readonly each?: MarkPlan
   /** For the values of members. */

@@ -15,7 +15,7 @@ import {
   WRONG,
   type JsonBytes,
 } from './json-syntax.ts'
-import { NO_NAME, plannedAt, type KeptNames, type Plan } from './kept-plan.ts'
+import { NO_NAME, plannedAt, type Deciding, type KeptNames, type Plan } from './kept-plan.ts'
 
 /**
  * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
@@ -36,6 +36,7 @@ const FAULTS: Readonly<Record<number, string>> = {
   [TOO_MANY_MARKS]: `Its messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
 }
 
+const NONE: ReadonlySet<number> = new Set()
 /** More than a body can have: skipped values take no memory. */
 const UNCOUNTED = 2 ** 30
 
@@ -184,7 +185,7 @@ class BodyScanner {
     let at = endOfSpace(bytes, open)
     if (bytes[at] === CLOSE_OBJECT) return at + 1
     let comma = 0
-    let isDecided = false
+    let counted = NONE
     for (;;) {
       if (bytes[at] !== QUOTE) return this.#wrong(at)
       const keyEnd = this.#string(at)
@@ -208,10 +209,10 @@ class BodyScanner {
         const fault = this.#keep(index, level === 1, { keyStart: at, start, end, next, comma })
         if (fault < 0) return fault
       }
-      const decidingText = planned?.decidingText ?? null
-      if (decidingText !== null) isDecided = this.#isText(start, decidingText)
+      const deciding = planned?.deciding ?? null
+      if (deciding !== null) counted = this.#countedAt(start, deciding)
       if (isLast) {
-        if (plan !== null && !isDecided) this.#undo(plan, marksBefore)
+        if (plan !== null) this.#undo(plan, counted, marksBefore)
         return after + 1
       }
       comma = after
@@ -230,13 +231,15 @@ class BodyScanner {
   }
 
   /** Drops the marks that do not count, since the deciding member has another value. */
-  #undo({ conditional }: Plan, marksBefore: number): void {
+  #undo({ conditional }: Plan, counted: ReadonlySet<number>, marksBefore: number): void {
     if (conditional.size > 0 && this.#marks.count > marksBefore)
-      this.#marks.keep(marksBefore, (index) => !conditional.has(index))
+      this.#marks.keep(marksBefore, (index) => !conditional.has(index) || counted.has(index))
   }
 
-  #isText(start: number, text: string): boolean {
-    return this.#bytes[start] === QUOTE && isWritten(this.#bytes, start + 1, text)
+  #countedAt(start: number, deciding: readonly Deciding[]): ReadonlySet<number> {
+    if (this.#bytes[start] !== QUOTE) return NONE
+    for (const { text, counted } of deciding) if (isWritten(this.#bytes, start + 1, text)) return counted
+    return NONE
   }
 
   /**

@@ -10,17 +10,23 @@ export interface PlannedMember {
   readonly name: string
   /** Of the name in the form; NO_NAME: the member is not marked. */
   readonly index: number
-  /** The text that the value has where the conditional members count; null: the member decides nothing. */
-  readonly decidingText: string | null
+  /** Texts of the value, with the conditional members that count there; null: the member decides nothing. */
+  readonly deciding: readonly Deciding[] | null
   /** For the value. */
   readonly within: Plan | null
+}
+
+export interface Deciding {
+  readonly text: string
+  /** Indices of names. */
+  readonly counted: ReadonlySet<number>
 }
 
 /** A `MarkPlan` prepared for the scan. */
 export interface Plan {
   /** Empty: the plan has nothing for an object. */
   readonly members: readonly PlannedMember[]
-  /** Indices of names that count only in an object whose deciding member has its text. */
+  /** Indices of names that count only in an object whose deciding member has a text of theirs. */
   readonly conditional: ReadonlySet<number>
   readonly each: Plan | null
 }
@@ -65,20 +71,28 @@ export class KeptNames {
 function planOf(plan: MarkPlan | undefined, names: readonly string[]): Plan | null {
   if (plan === undefined) return null
   const { names: marked = [], when, each, members = {} } = plan
+  const indicesOf = (some: readonly string[]): ReadonlySet<number> =>
+    new Set(some.map((name) => names.indexOf(name)))
+  const conditional = Object.values(when?.names ?? {}).flat()
+  const deciding = Object.entries(when?.names ?? {}).map(([text, counted]) => ({
+    text,
+    counted: indicesOf(counted),
+  }))
   const all = new Set([
     ...marked,
-    ...(when === undefined ? [] : [when.member, ...when.names]),
+    ...(when === undefined ? [] : [when.member]),
+    ...conditional,
     ...Object.keys(members),
   ])
-  const isMarked = (name: string): boolean => marked.includes(name) || when?.names.includes(name) === true
+  const isMarked = (name: string): boolean => marked.includes(name) || conditional.includes(name)
   return {
     members: [...all].map((name) => ({
       name,
       index: isMarked(name) ? names.indexOf(name) : NO_NAME,
-      decidingText: when?.member === name ? when.text : null,
+      deciding: when?.member === name ? deciding : null,
       within: Object.hasOwn(members, name) ? planOf(members[name], names) : null,
     })),
-    conditional: new Set((when?.names ?? []).map((name) => names.indexOf(name))),
+    conditional: indicesOf(conditional),
     each: planOf(each, names),
   }
 }

@@ -1,6 +1,6 @@
 import type { KeptForm } from '../kept-body.ts'
 import { ChatBody } from './chat.ts'
-import { STRICT_CUT, STRICT_CUT_INSIDE, STRICT_CUT_OF_ASSISTANT } from './strict-members.ts'
+import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
 
 /** Members that are for Sluice alone: no provider gets them. D4. */
 export const CHAT_OURS = [
@@ -31,7 +31,7 @@ export const CHAT_KEPT_FORM: KeptForm = {
       ...CHAT_OURS,
       ...Object.keys(STRICT_CUT),
       ...STRICT_CUT_INSIDE,
-      ...STRICT_CUT_OF_ASSISTANT,
+      ...Object.values(STRICT_CUT_BY_ROLE).flat(),
       INCLUDE_USAGE,
     ]),
   ],
@@ -39,7 +39,7 @@ export const CHAT_KEPT_FORM: KeptForm = {
     messages: {
       each: {
         ...PART,
-        when: { member: 'role', text: 'assistant', names: STRICT_CUT_OF_ASSISTANT },
+        when: { member: 'role', names: STRICT_CUT_BY_ROLE },
         members: { content: { each: PART } },
       },
     },

@@ -31,7 +31,13 @@ export const REASONING_DEFAULTS: ReadonlyMap<string, readonly string[]> = new Ma
 /** Members that are cut out of messages, of parts of their contents, and of tools. */
 export const STRICT_CUT_INSIDE: readonly string[] = ['cache_control', 'prompt_cache_breakpoint']
 
-/** Members that are cut out of turns of the assistant. */
-export const STRICT_CUT_OF_ASSISTANT: readonly string[] = ['reasoning', 'reasoning_details']
+/**
+ * Members that are cut out of messages of one role. A result of a tool has the id of its call; clients of
+ * OpenRouter add the tool's name.
+ */
+export const STRICT_CUT_BY_ROLE: Readonly<Record<string, readonly string[]>> = {
+  assistant: ['reasoning', 'reasoning_details'],
+  tool: ['name'],
+}
 /** Values of these nested members that say nothing, as JSON. */
 export const STRICT_CUT_INSIDE_DEFAULTS: readonly string[] = ['""', '[]']

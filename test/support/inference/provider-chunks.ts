@@ -61,6 +61,8 @@ function deltaOf(delta: Members): Members {
   if (delta['role'] !== 'assistant') delete delta['role']
   for (const name of ['name', 'audio', 'images']) if (delta[name] === null) delete delta[name]
   for (const name of ['tool_calls', 'reasoning_details']) if (!Array.isArray(delta[name])) delete delta[name]
+  const said = delta['reasoning_content']
+  if (typeof said === 'string' && said !== '' && !('reasoning' in delta)) delta['reasoning'] = said
   const calls = delta['tool_calls']
   if (Array.isArray(calls)) {
     const objects = calls.filter((call) => typeof call === 'object' && call !== null && !Array.isArray(call))
@@ -72,6 +74,7 @@ function deltaOf(delta: Members): Members {
 function toolOf(call: Members, nth: number): Members {
   if (!isCount(call['index'])) call['index'] = nth
   if (typeof call['id'] !== 'string') delete call['id']
+  else call['type'] ??= 'function'
   if ('type' in call && (typeof call['type'] !== 'string' || call['type'] === '')) call['type'] = 'function'
   const called = call['function']
   if (typeof called !== 'object' || called === null || Array.isArray(called)) delete call['function']

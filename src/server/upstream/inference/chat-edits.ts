@@ -3,8 +3,8 @@ import {
   REASONING_DEFAULTS,
   REASONING_MEMBERS,
   STRICT_CUT,
+  STRICT_CUT_BY_ROLE,
   STRICT_CUT_INSIDE,
-  STRICT_CUT_OF_ASSISTANT,
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
@@ -78,12 +78,17 @@ export function strictEdits(body: KeptBody): StrictChanges {
   }
   edits.push(...reasoningEdits(body, dropped))
   for (const mark of body.marks) {
-    if (!STRICT_CUT_INSIDE.includes(mark.name) && !STRICT_CUT_OF_ASSISTANT.includes(mark.name)) continue
+    if (!CUT_INSIDE.has(mark.name)) continue
     edits.push({ kind: 'cut_mark', mark })
     if (!dropped.has(mark.name) && !isDefault(body, mark, STRICT_CUT_INSIDE_DEFAULTS)) dropped.add(mark.name)
   }
   return { edits, dropped: [...dropped] }
 }
+
+const CUT_INSIDE: ReadonlySet<string> = new Set([
+  ...STRICT_CUT_INSIDE,
+  ...Object.values(STRICT_CUT_BY_ROLE).flat(),
+])
 
 /** The effort of `reasoning` is passed on, and the rest is named. */
 function reasoningEdits(body: KeptBody, dropped: Set<string>): readonly BodyEdit[] {

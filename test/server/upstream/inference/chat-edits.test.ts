@@ -58,6 +58,7 @@ function strictly(text: string): Value {
     const kept = without(message, [
       ...INSIDE,
       ...(message['role'] === 'assistant' ? ['reasoning', 'reasoning_details'] : []),
+      ...(message['role'] === 'tool' ? ['name'] : []),
     ])
     const { content } = kept
     return Array.isArray(content) ? { ...kept, content: content.map((part) => without(part, INSIDE)) } : kept
@@ -176,6 +177,19 @@ t.test('members of messages, parts and tools are cut at their own depth alone', 
   const nulls =
     '{"role":"assistant","content":"y","reasoning":null,"reasoning_details":[],"cache_control":null}'
   t.same(strict(`{"model":"m","messages":[${nulls}]}`).dropped, [])
+})
+
+t.test('the name of a tool is cut out of its result, and names of people stay', async (t) => {
+  const { out, dropped } = strict(
+    '{"model":"m","messages":[{"role":"user","name":"Ada","content":"x"},' +
+      '{"role":"tool","name":"look","content":"rain","reasoning":"kept","tool_call_id":"c"}]}',
+  )
+  t.equal(
+    out,
+    '{"model":"up","messages":[{"role":"user","name":"Ada","content":"x"},' +
+      '{"role":"tool","content":"rain","reasoning":"kept","tool_call_id":"c"}]}',
+  )
+  t.same(dropped, ['name'])
 })
 
 t.test('letters of a name and of a role may be escaped, and the last role counts', async (t) => {

@@ -110,6 +110,33 @@ t.test('what clients require is added, and nulls that they refuse are taken out'
   })
 })
 
+t.test('reasoning goes out under the names of both its families of clients', async (t) => {
+  const said = (members: string): string => {
+    const text = given(`{"choices":[{"message":{"role":"assistant"${members}}}]}`)
+    return /"message":(\{[^}]*\})/.exec(text)?.[1] ?? ''
+  }
+  t.equal(
+    said(',"reasoning_content":"\\u00e9 é","content":"x"'),
+    '{"role":"assistant","reasoning_content":"\\u00e9 é","content":"x","reasoning":"\\u00e9 é"}',
+  )
+  for (const members of [
+    ',"reasoning_content":"a","reasoning":"b"',
+    ',"reasoning":"b","reasoning_content":"a"',
+    ',"reasoning_content":""',
+    ',"reasoning_content":null',
+    ',"reasoning":"b"',
+  ])
+    t.equal(said(members), `{"role":"assistant"${members}}`)
+  t.equal(
+    said(',"reasoning_content":"a","audio":null'),
+    '{"role":"assistant","reasoning_content":"a","reasoning":"a"}',
+  )
+  const long = 'x'.repeat(100_000)
+  const answer = must(read(message({ content: '', reasoning_content: long })))
+  t.equal(answer.outputBytes, long.length, 'it counts once')
+  t.match(given(message({ content: '', reasoning_content: long })), `"reasoning":"${long}"`)
+})
+
 t.test('output and usage are counted over all choices', async (t) => {
   const two = {
     choices: [

@@ -55,6 +55,17 @@ t.test('nulls are taken out wherever they stand, and missing members are added',
     ),
     end(',"tool_calls":[{"type":"function","function":{},"index":0},{"index":5}]'),
   )
+  t.equal(
+    given(',"tool_calls":[{"id":"c","function":{}},{"id":"d","index":3},{"function":{}}]'),
+    end(
+      ',"tool_calls":[{"id":"c","function":{},"index":0,"type":"function"},' +
+        '{"id":"d","index":3,"type":"function"},{"function":{},"index":2}]',
+    ),
+  )
+  t.equal(
+    given(',"reasoning_content":"\\u0061b","tool_calls":null'),
+    end(',"reasoning_content":"\\u0061b","reasoning":"\\u0061b"'),
+  )
   t.equal(given(',"content":"a\\u0000"'), end(',"content":"a\\u0000"'))
   const [, second] = read(
     streamed(),

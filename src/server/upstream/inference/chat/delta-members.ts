@@ -1,5 +1,5 @@
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
-import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../json-reader.ts'
+import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
 
 /** An event of a stream, or a whole answer: what clients require of them differs. */
@@ -50,6 +50,8 @@ export class DeltaMembers implements Members {
   #seen = 0
   /** The same reasoning may stand in three members: the longest counts. */
   #reasoningBytes = 0
+  /** The value of `reasoning_content`, when it is a text. */
+  #content: Span | null = null
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
     this.#walk = walk
@@ -64,6 +66,7 @@ export class DeltaMembers implements Members {
     this.hasRole = false
     this.#seen = 0
     this.#reasoningBytes = 0
+    this.#content = null
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -89,15 +92,19 @@ export class DeltaMembers implements Members {
         }
         break
       case 17:
-        if (isAt(bytes, key, 'reasoning_content')) return this.#reasoning(REASONING_CONTENT, at, depth)
+        if (isAt(bytes, key, 'reasoning_content')) return this.#reasoningContent(at, depth)
         if (isAt(bytes, key, 'reasoning_details')) return this.#details(at, depth)
         break
     }
     return this.#media(key, length, at, depth)
   }
 
-  end(): string {
+  end(at: number): string {
     this.#output.add(this.#reasoningBytes)
+    if (this.#content !== null && (this.#seen & REASONING) === 0) {
+      this.#walk.splices.add(at, at, ',"reasoning":')
+      this.#walk.splices.add(at, at, this.#content)
+    }
     return this.#form === 'answer' && (this.#seen & ROLE) === 0 ? '"role":"assistant"' : ''
   }
 
@@ -134,6 +141,14 @@ export class DeltaMembers implements Members {
     const before = this.#parts.bytes
     const end = this.#parts.text(at, depth)
     this.#reasoningBytes = Math.max(this.#reasoningBytes, this.#parts.bytes - before)
+    return end
+  }
+
+  /** DeepSeek's name for it, which clients of OpenRouter do not read: the text goes out under both names. */
+  #reasoningContent(at: number, depth: number): number {
+    const end = this.#reasoning(REASONING_CONTENT, at, depth)
+    const isText = this.#walk.json.bytes[at] === QUOTE && end > at + 2
+    if (isText) this.#content = { start: at, end }
     return end
   }
 
@@ -182,6 +197,7 @@ const TOOL_INDEX = 1
 const TOOL_TYPE = 2
 const TOOL_FUNCTION = 4
 const TOOL_ID = 8
+const TYPE_FUNCTION = '"type":"function"'
 
 /** An item of `tool_calls`. */
 class ToolMembers implements Members {
@@ -191,6 +207,7 @@ class ToolMembers implements Members {
   readonly #functions: FunctionMembers
   #seen = 0
   #nth = 0
+  #hasId = false
 
   constructor(walk: ObjectWalk, form: ChatForm, functions: FunctionMembers) {
     this.#walk = walk
@@ -201,6 +218,7 @@ class ToolMembers implements Members {
   begin(nth: number): void {
     this.#seen = 0
     this.#nth = nth
+    this.#hasId = false
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -220,8 +238,11 @@ class ToolMembers implements Members {
   }
 
   end(): string {
-    if (this.#form === 'answer') return (this.#seen & TOOL_TYPE) === 0 ? '"type":"function"' : ''
-    return (this.#seen & TOOL_INDEX) === 0 ? `"index":${this.#nth}` : ''
+    // The piece with the id begins a call: helpers of clients want the type there. Mistral writes none.
+    const needsType = this.#form === 'answer' || this.#hasId
+    const type = needsType && (this.#seen & TOOL_TYPE) === 0 ? TYPE_FUNCTION : ''
+    if (this.#form === 'answer' || (this.#seen & TOOL_INDEX) !== 0) return type
+    return `"index":${this.#nth}${type === '' ? '' : `,${type}`}`
   }
 
   other(): number {
@@ -231,7 +252,8 @@ class ToolMembers implements Members {
   #id(at: number, end: number): number {
     if ((this.#seen & TOOL_ID) !== 0) return ODD
     this.#seen |= TOOL_ID
-    return this.#walk.json.bytes[at] === QUOTE ? end : this.#walk.cut(end)
+    this.#hasId = this.#walk.json.bytes[at] === QUOTE
+    return this.#hasId ? end : this.#walk.cut(end)
   }
 
   #type(at: number, end: number): number {

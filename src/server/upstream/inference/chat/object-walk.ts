@@ -27,8 +27,11 @@ export interface Members {
    * @param depth of the value
    */
   member(key: number, length: number, at: number, depth: number): number
-  /** All members were read. Returns members to be added, with commas between them. */
-  end(): string
+  /**
+   * All members were read. Returns members to be added, with commas between them.
+   * @param at the closing brace
+   */
+  end(at: number): string
   /** Reads an item of their list that is no object. */
   other(at: number, depth: number): number
   /** Items of their list at most: each may have members to be replaced, which take memory. */
@@ -132,7 +135,7 @@ export class ObjectWalk {
   }
 
   #close(members: Members, at: number, isEmpty: boolean): number {
-    const added = members.end()
+    const added = members.end(at)
     if (added !== '') this.splices.add(at, at, isEmpty ? added : `,${added}`)
     return at + 1
   }

@@ -1,3 +1,5 @@
+import type { Span } from '../json-reader.ts'
+
 /** Takes what spliced bytes consist of, in order. */
 export interface SpliceSink {
   /** Bytes `[from, to)` of the source. */
@@ -11,10 +13,13 @@ export interface SpliceSink {
 export class Splices {
   readonly #from: number[] = []
   readonly #to: number[] = []
-  readonly #put: string[] = []
+  readonly #put: (string | Span)[] = []
 
-  /** Replaces `[from, to)`; no part begins before the end of the last one. */
-  add(from: number, to: number, put: string): void {
+  /**
+   * Replaces `[from, to)`; no part begins before the end of the last one.
+   * @param put a text, or other bytes of the source
+   */
+  add(from: number, to: number, put: string | Span): void {
     this.#from.push(from)
     this.#to.push(to)
     this.#put.push(put)
@@ -35,7 +40,8 @@ export class Splices {
       if (from > end) break
       if (from > at) out.bytes(at, from)
       const put = this.#put[nth] ?? ''
-      if (put !== '') out.text(put)
+      if (typeof put !== 'string') out.bytes(put.start, put.end)
+      else if (put !== '') out.text(put)
       at = this.#to[nth] ?? end
     }
     if (end > at) out.bytes(at, end)
