@@ -36,8 +36,8 @@ export interface ReadStream {
   readonly isComplete: boolean
 }
 
-/** Milliseconds after which a stream counts as one that hangs. */
-const HANGING_MS = 60_000
+/** Milliseconds after which a stream hangs: longer than any clock of the product would let it live. D17. */
+const HANGING_MS = 240_000
 export const HUNG: ReadStream = { status: 0, headers: new Headers(), text: '', isComplete: false }
 
 export async function openStand(options: ChatProviderOptions = {}): Promise<StreamStand> {
@@ -67,7 +67,8 @@ async function callOf(url: string, dialect: ProvedDialect, more: StreamCall): Pr
       signal: hanging.signal,
     })
     const { status, headers } = response
-    return { status, headers, ...(await readOf(response, onBytes)) }
+    const read = await readOf(response, onBytes)
+    return hanging.signal.aborted ? HUNG : { status, headers, ...read }
   } catch (broken) {
     if (hanging.signal.aborted) return HUNG
     throw broken

@@ -88,7 +88,8 @@ export class OpenAiChat implements WritingProtocol {
     let isSent = false
     const outcome = await this.#link.stream(PATH, body, {
       beginsBy,
-      stallMs,
+      // The relay has the clocks of D17; this one must not end the wait for a first output.
+      stallMs: Math.max(firstOutputMs, stallMs),
       caller,
       hops,
       isCutByLeaving: onLeave === 'cancel',

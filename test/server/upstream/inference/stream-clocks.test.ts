@@ -1,0 +1,46 @@
+/** The clocks that a provider's stream gets at the gate. D17. */
+import t from 'tap'
+import { fail } from '../../../../src/schemas/failures.ts'
+import type { InferenceJob, InferenceSink } from '../../../../src/server/ports/inference/inference.ts'
+import type { CallableModel, Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
+import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
+import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
+import { OpenAiChat } from '../../../../src/server/upstream/inference/openai-chat.ts'
+import { Drains } from '../../../../src/server/upstream/inference/relay.ts'
+import { keptChat } from '../../../support/inference/kept-chat.ts'
+
+/** A stream needs none. */
+const NO_JOBS = {} as ShortJobs
+
+/** What the gate is asked for, of an endpoint with these times. */
+async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): Promise<LinkStreamAttempt> {
+  const asked: LinkStreamAttempt[] = []
+  const link = {
+    stream(_path: string, _body: unknown, attempt: LinkStreamAttempt) {
+      asked.push(attempt)
+      return Promise.resolve(fail('upstream_failed'))
+    },
+  } as unknown as ProviderLink
+  const text = { ...times, isStrict: false, onLeave: 'cancel' } as EndpointText
+  const endpoint = { upstreamModel: 'm', provider: { slug: 'acme' }, text } as Endpoint
+  const { digest, body } = keptChat(
+    '{"model":"acme/m","stream":true,"messages":[{"role":"user","content":"Hi"}]}',
+  )
+  const job = {
+    request: { ...digest, source: body },
+    limits: null,
+    deadlineAt: Infinity,
+    call: { signal: new AbortController().signal },
+  } as unknown as InferenceJob
+  const chat = new OpenAiChat({ endpoint, text, link, jobs: NO_JOBS, drains: new Drains() })
+  const model = { id: 'acme/m' } as CallableModel
+  await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000 })
+  const [attempt] = asked
+  if (attempt === undefined) throw new Error('nothing was asked')
+  return attempt
+}
+
+t.test('a model that thinks longer than its events may pause is waited for', async (t) => {
+  t.match(await askedOf({ firstOutputMs: 600_000, stallMs: 30_000 }), { beginsBy: 601_000, stallMs: 600_000 })
+  t.match(await askedOf({ firstOutputMs: 30_000, stallMs: 600_000 }), { beginsBy: 31_000, stallMs: 600_000 })
+})
