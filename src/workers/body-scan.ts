@@ -27,12 +27,14 @@ const TOO_DEEP = -4
 const TOO_MANY = -5
 const TOO_MANY_MEMBERS = -6
 const TOO_MANY_MARKS = -7
+const OTHER_CASE = -8
 
 const FAULTS: Readonly<Record<number, string>> = {
   [LONE_SURROGATE]: 'A string holds a lone surrogate.',
   [NOT_FINITE]: 'A number is out of range.',
   [TOO_MANY]: `The members that are read hold more than ${JSON_VALUES_MAX} objects, lists and members.`,
   [TOO_MANY_MEMBERS]: `Its known members come more than ${KEPT_MEMBERS_MAX} times.`,
+  [OTHER_CASE]: 'The name of a member differs from a known one in its case alone.',
   [TOO_MANY_MARKS]: `Its messages and tools have more than ${KEPT_MARKS_MAX} extensions, such as cache_control.`,
 }
 
@@ -253,6 +255,8 @@ class BodyScanner {
     this.#topIndex = index
     const known = keeps === null ? this.#nameAt(key.start + 1) : (keeps.parsed[index] ?? null)
     if (known === null) {
+      // Parsers that ignore case would read it in place of the member that was checked and priced.
+      if (index === NO_NAME && keeps?.isNearAt(this.#bytes, key) === true) return OTHER_CASE
       const end = this.#skip(start)
       if (end >= 0 && this.#others.size < this.#input.othersMax) this.#other(key, { start, end })
       return end

@@ -1,9 +1,15 @@
 import type { KeptForm, MarkPlan } from '../schemas/kept-body.ts'
-import { BACKSLASH } from './json-bytes.ts'
+import { BACKSLASH, type Span } from './json-bytes.ts'
 import { isWritten } from './json-syntax.ts'
 
 /** A name that is not kept. */
 export const NO_NAME = -1
+
+/** Bytes of a letter at most: an escape. */
+const LETTER_BYTES_MAX = 6
+const LAST_ASCII = 0x7f
+/** The bit by which a small letter of ASCII differs from its capital. */
+const CASE_BIT = 0x20
 
 /** A member that the plan of its object names. */
 export interface PlannedMember {
@@ -40,9 +46,13 @@ export class KeptNames {
   readonly #names: readonly string[]
   readonly #byFirst: ReadonlyMap<number, readonly number[]>
   readonly #all: readonly number[]
+  readonly #known: ReadonlySet<string>
+  readonly #keyBytesMax: number
 
   constructor({ names, marks }: KeptForm, parsed: readonly string[]) {
     this.#names = names
+    this.#known = new Set(names)
+    this.#keyBytesMax = LETTER_BYTES_MAX * Math.max(...names.map(({ length }) => length)) + 2
     this.#all = names.map((_, index) => index)
     this.parsed = names.map((name) => (parsed.includes(name) ? name : null))
     this.plans = names.map((name) => (Object.hasOwn(marks, name) ? planOf(marks[name], names) : null))
@@ -65,6 +75,20 @@ export class KeptNames {
     if (near === undefined) return NO_NAME
     for (const index of near) if (isWritten(bytes, at, this.#names[index] ?? '')) return index
     return NO_NAME
+  }
+
+  /**
+   * Whether a name that is not kept becomes a kept one when its case is ignored, as encoding/json of Go and
+   * others read names: also U+017F for s and U+212A for k.
+   * @param key with its quotes
+   */
+  isNearAt(bytes: Buffer, { start, end }: Span): boolean {
+    if (end - start > this.#keyBytesMax) return false
+    const first = bytes[start + 1] ?? 0
+    const mayBeNear = first === BACKSLASH || first > LAST_ASCII || this.#byFirst.has(first | CASE_BIT)
+    if (!mayBeNear) return false
+    const name = JSON.parse(bytes.toString('utf8', start, end)) as string
+    return this.#known.has(name.toUpperCase().toLowerCase())
   }
 }
 

@@ -37,6 +37,28 @@ t.test('the loop and a thread read the same of a body', async (t) => {
   }
 })
 
+t.test('a name that is a known one but for its case is refused, wherever the body is read', async (t) => {
+  const near = [
+    'Model',
+    'N',
+    'MAX_TOKENS',
+    '\\u004dodel',
+    'mode\\u004c',
+    'ſtream',
+    '\\u017ftream',
+    'max_to\u212aens',
+    'Plugins',
+  ]
+  for (const name of near)
+    for (const isOnLoop of [true, false]) {
+      const told = { name: 'body_malformed', detail: /its case alone/ }
+      t.match(read(`{${START},"${name}":1}`, isOnLoop), { ok: false, failure: told }, name)
+    }
+  for (const name of ['Modell', 'mode', 'm', 'M', 'MODEL ', 'x-Model', 'Ω', '\\n', '', 'Z'.repeat(10_000)])
+    t.ok(read(`{${START},"${name}":1}`).ok, name)
+  t.ok(read(`{${START},"x":{"Model":1}}`).ok, 'inside of a value any name may stand')
+})
+
 t.test('the places of known members are those of their bytes, of each that comes twice', async (t) => {
   const text = ` { "model" : "m", "x":[{"model":1}] ,"mod\\u0065l":"n","messages":[{"role":"user","content":"é"}],"stream_options": { "a":1 } } `
   const { body, digest } = keptChat(text)

@@ -154,13 +154,19 @@ class RoutingInference implements Inference {
     const price = textPriceOf(endpoint)
     return {
       ...answeredBy(one, [...job.request.dropped, ...dropped]),
-      failure: failure === null ? null : this.#attempts.learn(failure, one, job, isOfCall(failure)),
+      failure: failure === null ? null : this.#broken(failure, one, job),
       usage,
       isEstimated,
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs,
       answer,
     }
+  }
+
+  /** Why an answer broke off behind its first output, with the name of its provider. D21. */
+  #broken(failure: Failure, one: WritingTry, job: InferenceJob): Failure {
+    const learned = this.#attempts.learn(failure, one, job, isOfCall(failure))
+    return isOfCall(failure) ? learned : one.trail.ending(learned, one.target.endpoint.provider)
   }
 }
 

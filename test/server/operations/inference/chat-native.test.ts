@@ -129,7 +129,11 @@ t.test('a stream that breaks behind its first output says so, and is paid for wh
     t.match(JSON.parse(last), {
       provider: 'first',
       choices: [{ finish_reason: 'error' }],
-      error: { code: 502, type: 'upstream_failed', metadata: { error_type: 'upstream_failed' } },
+      error: {
+        code: 502,
+        type: 'upstream_failed',
+        metadata: { error_type: 'upstream_failed', provider_name: 'First' },
+      },
     })
   }
   t.equal(second.calls.length, 0, 'nothing is tried again behind an output')
