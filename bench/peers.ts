@@ -13,6 +13,8 @@ export interface Upstream {
   readonly embeddings: string
   /** Body of the chat request whose answer has the same number of bytes. */
   readonly chat: string
+  /** Answers are streams: a proxy must not gather them. */
+  readonly isStream?: boolean
 }
 
 /** Reason why nginx is left out, with the command that adds it. */
@@ -23,20 +25,24 @@ export const NO_PEERS = 'it is not installed; `npm ci --ignore-scripts --prefix 
 const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 
 /** One worker, as one front of Sluice; no log, and no buffering to disk. */
-function nginxConfig(folder: string, port: number, upstreamPort: number): string {
+function nginxConfig(
+  folder: string,
+  port: number,
+  { port: upstreamPort, isStream = false }: Upstream,
+): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   )
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user} worker_processes 1; daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-events { worker_connections 1024; }
+events { worker_connections ${isStream ? 8_192 : 1_024}; }
 http {
   access_log off; ${temporary.join(' ')}
   keepalive_requests 100000000; client_max_body_size 64m; client_body_buffer_size 64k; proxy_buffers 8 64k;
-  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive 64; keepalive_requests 100000000; }
+  upstream mock { server 127.0.0.1:${upstreamPort}; keepalive ${isStream ? 2_048 : 64}; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    location / { proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection "";${isStream ? ' proxy_buffering off;' : ''} }
   }
 }
 `
@@ -47,7 +53,7 @@ export async function startNginx(upstream: Upstream): Promise<Target | Absent> {
   if (program === null) return { name: 'nginx', absent: NO_NGINX }
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()
-  await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream.port))
+  await writeFile(join(folder, 'nginx.conf'), nginxConfig(folder, port, upstream))
   const args = ['-p', folder, '-e', `${folder}/error.log`, '-c', `${folder}/nginx.conf`]
   const server = spawnServer(program, args, { detached: true })
   await untilListening(port, server)

@@ -1,4 +1,5 @@
 /** The scenarios of `npm run bench`: each is a program of its own, `bench/<name>.ts`. */
+import { CHAT_OPTIONS_TEXT, readChatOptions } from './chat/options.ts'
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
@@ -39,6 +40,14 @@ export const SCENARIOS: readonly Scenario[] = [
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
     suite: { args: ['--duration', '2', '--repeats', '3'], seconds: 118 },
+    hasPeers: true,
+  },
+  {
+    name: 'chat',
+    text: 'CPU of an event of a streamed chat, time to the first output and gaps between events, and CPU of a whole answer, against nginx, a bare relay on the same libraries, and Portkey',
+    options: readChatOptions,
+    help: CHAT_OPTIONS_TEXT,
+    suite: { args: ['--duration', '2', '--repeats', '2', '--against', 'nginx,relay'], seconds: 75 },
     hasPeers: true,
   },
   {
