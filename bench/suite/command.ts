@@ -187,7 +187,7 @@ export function helpText(scenarios: readonly Scenario[] = SCENARIOS): string {
     '',
     ...scenarios.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
     '',
-    `Without a scenario: ${names(whole)}, shortened to some eleven minutes on two cores.`,
+    `Without a scenario: ${names(whole)}, shortened to some twelve minutes on two cores.`,
     'Each run leaves a folder in bench/results: report.html, results.json and what each scenario left.',
     `--baseline FILE --fail-on ${FAIL_ON_BY_DEFAULT}  compares with the results.json of another run: ends with 1 when a figure got worse by more`,
     '--report FILE  makes the page of a saved results.json again, beside it, and runs nothing',

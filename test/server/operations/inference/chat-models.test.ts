@@ -129,7 +129,7 @@ t.test('400 404 403: a model that the call may not end at is refused with its pa
   const told = (type: string) => ({ error: { type, param: path, metadata: { issues: [{ path }] } } })
   t.match(await refused('acme/none'), { status: 404, body: told('model_unknown') })
   t.match(await refused('sluice/lexical-1'), { status: 400, body: told('model_unfit') })
-  const bound = await openChatProvider(t, { keys: { allowedModels: ['acme/chat', 'acme/one'] } as object })
+  const bound = await openChatProvider(t, { keys: { allowedModels: ['acme/chat', 'acme/one'] } })
   const response = await bound.post({ ...hello, models: ['acme/one', 'acme/other'] })
   t.equal(response.status, 403)
   t.match(await response.json(), told('model_not_allowed'))
