@@ -65,7 +65,7 @@ try {
   await keepRecord(
     {
       scenario: 'chat',
-      question: `what governing a chat costs: a provider that writes an event of 330 bytes each ${options.intervalMs} ms, ${options.events} in a stream, and whole answers of 2 KB`,
+      question: `what governing a chat costs: events of 330 bytes, one each ${options.intervalMs} ms, ${options.events} in a stream; whole answers of 2 KB`,
       settings: { ...settings, streams: options.connections, events: options.events },
       subjects: targets.map(({ name, note }) => ({ name, note })),
       absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
@@ -74,7 +74,7 @@ try {
       curves: [],
       checks: checks(rows),
       notes: [
-        `rows of streams count events: CPU of an event, events a second; their latency is the gap between two reads of one stream, that of "${ONE_STREAM}" the time to the first text`,
+        `rows of streams count events; their latency is the gap between two reads, that of "${ONE_STREAM}" the time to the first text`,
         `generator, provider and servers share ${availableParallelism()} cores`,
       ],
     },

@@ -44,7 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'chat',
-    text: 'CPU of an event of a streamed chat, time to the first output and gaps between events, and CPU of a whole answer, against nginx, a bare relay on the same libraries, and Portkey',
+    text: 'CPU of an event of a stream and of a whole answer, time to the first output, against nginx, a bare relay on the same libraries, Portkey',
     options: readChatOptions,
     help: CHAT_OPTIONS_TEXT,
     suite: { args: ['--duration', '2', '--repeats', '2', '--against', 'nginx,relay'], seconds: 75 },
