@@ -58,6 +58,11 @@ export class AnswerBudget {
     return this.take(bytes, caller) ? new HeldRoom(this, bytes, caller) : null
   }
 
+  /** Room of no bytes yet. */
+  room(caller: Caller): AnswerRoom {
+    return new HeldRoom(this, 0, caller)
+  }
+
   /** Takes more room for an answer that has some. */
   grow(claim: Claim): boolean {
     if (!this.#isFree(claim) || !this.#isShared(claim)) return false
@@ -181,6 +186,8 @@ class HeldRoom implements AnswerRoom {
   readonly #budget: AnswerBudget
   readonly #caller: Caller
   #bytes: number
+  /** Ends the wait for more; null: nothing waits. */
+  #refuse: (() => void) | null = null
 
   /** @param bytes already taken from the budget */
   constructor(budget: AnswerBudget, bytes: number, caller: Caller) {
@@ -199,7 +206,34 @@ class HeldRoom implements AnswerRoom {
     return true
   }
 
+  more(bytes: number): Promise<boolean> {
+    const isNew = this.#bytes === 0
+    if (isNew && this.#budget.take(bytes, this.#caller)) this.#bytes = bytes
+    else if (isNew || !this.grow(bytes)) return this.#wait(bytes)
+    return Promise.resolve(true)
+  }
+
+  #wait(bytes: number): Promise<boolean> {
+    const claim = { bytes, heldBytes: this.#bytes, caller: this.#caller }
+    return new Promise((resolve) => {
+      let isSettled = false
+      const stop = this.#budget.wait(claim, (isGranted) => {
+        this.#refuse = null
+        if (isGranted) this.#bytes += bytes
+        resolve(isGranted)
+        isSettled = true
+      })
+      if (isSettled) return
+      this.#refuse = () => {
+        this.#refuse = null
+        stop()
+        resolve(false)
+      }
+    })
+  }
+
   give(): void {
+    this.#refuse?.()
     if (this.#bytes > 0) this.#budget.give(this.#bytes, this.#caller)
     this.#bytes = 0
   }

@@ -60,6 +60,7 @@ export function openEgress({
     },
     vetted: (destination) => vetted.origin(destination),
     hold: (bytes, caller) => budget.hold(bytes, caller),
+    room: (caller, isVetted) => (isVetted ? vettedBudget : budget).room(caller),
     get load() {
       let { calls } = vetted
       for (const origin of origins.values()) calls += origin.calls

@@ -224,7 +224,12 @@ export interface AnswerRoom {
   readonly bytes: number
   /** Takes more room; false when there is none now, and the room stays as it was. */
   grow(bytes: number): boolean
-  /** Gives all of the room back, once. */
+  /**
+   * Takes more room, and waits for it. False: there will be none, since the answers that hold the rest wait
+   * too, or the room was given back meanwhile. One wait at a time.
+   */
+  more(bytes: number): Promise<boolean>
+  /** Gives all of the room back, and ends a wait. The room may be used again. */
   give(): void
 }
 
@@ -245,6 +250,11 @@ export interface Egress {
    * share has none now.
    */
   hold(bytes: number, caller: Caller): AnswerRoom | null
+  /**
+   * Room of no bytes yet, for bytes of a response that come piece by piece.
+   * @param isVetted the response comes from a destination that a caller chose
+   */
+  room(caller: Caller, isVetted: boolean): AnswerRoom
   /** Bytes of provider responses held now, and calls under way: both return to zero when nothing runs. */
   readonly load: { readonly heldBytes: number; readonly calls: number }
   close(): Promise<void>

@@ -12,6 +12,11 @@ export class Gathered {
     return this.#length
   }
 
+  /** Bytes of memory that the pieces take. */
+  get capacity(): number {
+    return this.#bytes?.length ?? 0
+  }
+
   /** Bytes `[from, to)` of the piece are copied. */
   add(piece: Buffer, from: number, to: number): void {
     const bytes = this.#withRoom(to - from)

@@ -1,4 +1,5 @@
-import type { Egress } from '../../ports/egress/egress.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
+import type { AnswerRoom, Egress } from '../../ports/egress/egress.ts'
 import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { bearer, type Credential, type CredentialHeader } from '../credential.ts'
@@ -12,7 +13,7 @@ import type { WritingProtocol } from './protocol.ts'
 import { Drains } from './relay.ts'
 
 export interface OpenWriterDeps {
-  readonly egress: Pick<Egress, 'trusted' | 'vetted'>
+  readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
   readonly jobs: ShortJobs
   /**
    * Keys of the operator by the name of their environment variable; a provider without its key is not used.
@@ -39,7 +40,9 @@ export function writerOpener({
     if (text === null || provider.protocol === 'local') return null
     const open: Open = (access, key, credentialHeader = bearer) => {
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
-      return new OpenAiChat({ endpoint, text, link, drains, jobs })
+      const isVetted = ownWay !== undefined && ownWay.destination !== null
+      const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
+      return new OpenAiChat({ endpoint, text, link, drains, jobs, roomOf })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
     const access = operatorAccess(provider, credentials)

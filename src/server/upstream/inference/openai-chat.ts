@@ -1,5 +1,7 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
+import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
@@ -25,6 +27,7 @@ export interface OpenAiChatDeps {
   readonly link: ProviderLink
   readonly drains: Drains
   readonly jobs: ShortJobs
+  readonly roomOf: (caller: Caller) => AnswerRoom
 }
 
 interface Sent {
@@ -42,13 +45,15 @@ export class OpenAiChat implements WritingProtocol {
   readonly #link: ProviderLink
   readonly #drains: Drains
   readonly #jobs: ShortJobs
+  readonly #roomOf: (caller: Caller) => AnswerRoom
 
-  constructor({ endpoint, text, link, drains, jobs }: OpenAiChatDeps) {
+  constructor({ endpoint, text, link, drains, jobs, roomOf }: OpenAiChatDeps) {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
     this.#drains = drains
     this.#jobs = jobs
+    this.#roomOf = roomOf
   }
 
   write(attempt: WritingAttempt): Promise<Outcome<Written>> {
@@ -113,6 +118,7 @@ export class OpenAiChat implements WritingProtocol {
       stallMs,
       onLeave,
       drains: this.#drains,
+      room: this.#roomOf(caller),
     }).run()
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     return ok({ ...written, failure, told: stream.usage, outputBytes: stream.outputBytes })

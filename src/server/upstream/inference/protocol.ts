@@ -54,6 +54,8 @@ export interface NativeStream {
   read(bytes: Uint8Array): NativeRead
   /** The provider's body has ended. Null: the stream was whole. */
   end(): Failure | null
+  /** Bytes of memory that an event takes whose end has not come. */
+  readonly heldBytes: number
   /** An output was among the events so far. */
   readonly hasOutput: boolean
   /** Nothing behind the last event counts. */

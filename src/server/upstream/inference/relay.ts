@@ -3,11 +3,14 @@ import {
   DRAIN_MS_MAX,
   DRAINS_MAX,
   STREAM_BYTES_MAX,
+  STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
   STREAM_PREFACE_BYTES_MAX,
 } from '../../../schemas/inference/stream-limits.ts'
 import type { LeaveKind } from '../../../schemas/models/text-models.ts'
+import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
+import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceSink } from '../../ports/inference/inference.ts'
 import type { NativeStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
@@ -45,6 +48,8 @@ export interface RelayInput {
   readonly stallMs: number
   readonly onLeave: LeaveKind
   readonly drains: Drains
+  /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. D19. */
+  readonly room: Pick<AnswerRoom, 'bytes' | 'more' | 'give'>
 }
 
 export interface Relayed {
@@ -78,7 +83,7 @@ export class Relay {
   }
 
   async run(): Promise<Relayed> {
-    const { signal, drains, body, stream } = this.#input
+    const { signal, drains, body, stream, room } = this.#input
     signal.addEventListener('abort', this.#onLeave)
     if (signal.aborted) this.#onLeave()
     this.#await(this.#input.firstOutputMs)
@@ -92,6 +97,7 @@ export class Relay {
       clearTimeout(this.#whole)
       signal.removeEventListener('abort', this.#onLeave)
       if (this.#isDraining) drains.end()
+      room.give()
       if (stream.isDone) void readOut(body)
       else body.close()
     }
@@ -112,6 +118,7 @@ export class Relay {
       if (failure !== null) return failure
       if (stream.isDone) return stream.end()
       if (this.#heldBytes > STREAM_PREFACE_BYTES_MAX) return NO_OUTPUT
+      if (!(await this.#hasMemory())) return this.#endedAs({ name: 'busy' })
       // A caller who has left reads nothing, and the time of a drain goes on.
       if (hasRoom || this.#isDraining) continue
       // Time in which the caller does not read is not the provider's.
@@ -119,6 +126,31 @@ export class Relay {
       await sink.room()
       if (!this.#isDraining) this.#await(stallMs)
     }
+  }
+
+  /**
+   * Takes room for an event that has begun: thousands of streams could have one of 16 MiB each. The provider
+   * is not read meanwhile, and its clock goes on.
+   */
+  #hasMemory(): true | Promise<boolean> {
+    const { stream, room } = this.#input
+    const { heldBytes } = stream
+    if (heldBytes > Math.max(room.bytes, STREAM_HELD_BYTES_MAX)) return room.more(heldBytes - room.bytes)
+    if (heldBytes <= STREAM_HELD_BYTES_MAX) room.give()
+    return true
+  }
+
+  /** The failure of a wait that may have ended with the call. */
+  #endedAs(failure: Failure): Failure {
+    const { signal } = this.#input
+    if (this.#isOver) return { name: 'deadline_exceeded' }
+    return signal.aborted && !this.#isDraining ? endedBy(signal) : failure
+  }
+
+  /** Ends whatever is waited for. */
+  #stop(): void {
+    this.#input.room.give()
+    this.#input.body.close()
   }
 
   /** @returns false: the client is behind */
@@ -148,19 +180,20 @@ export class Relay {
 
   readonly #onLate = (): void => {
     this.#isLate = true
-    this.#input.body.close()
+    this.#stop()
   }
 
   readonly #onOver = (): void => {
     this.#isOver = true
-    this.#input.body.close()
+    this.#stop()
   }
 
   /** The call's own signal closes the connection of a stream that is cancelled. */
   readonly #onLeave = (): void => {
-    const { onLeave, drains, body } = this.#input
-    if (onLeave === 'cancel' || this.#isDraining) return
-    if (!drains.begin()) return body.close()
+    const { onLeave, drains, room } = this.#input
+    if (this.#isDraining) return
+    if (onLeave === 'cancel') return room.give()
+    if (!drains.begin()) return this.#stop()
     this.#isDraining = true
     this.#await(DRAIN_MS_MAX)
   }

@@ -64,6 +64,11 @@ export class SseReader {
     this.#eventBytesMax = eventBytesMax
   }
 
+  /** Bytes of memory that an event takes whose end has not come. */
+  get heldBytes(): number {
+    return this.#line.capacity + this.#joined.capacity + (this.#slice?.length ?? 0)
+  }
+
   /** @param bytes the next of the body; events have slices of them */
   read(bytes: Uint8Array): SseRead {
     if (this.#failure !== null) return { events: [], failure: this.#failure }

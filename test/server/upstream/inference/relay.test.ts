@@ -6,11 +6,14 @@ import {
   DRAIN_MS_MAX,
   DRAINS_MAX,
   STREAM_BYTES_MAX,
+  STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
   STREAM_PREFACE_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
 import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
+import { callerBy } from '../../../support/keys/callers.ts'
 import { Drains, Relay, type RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
 
 /** A body that the test feeds; a close ends a pending read, as the gate does. */
@@ -44,6 +47,7 @@ function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
     isDone: false,
     usage: null,
     outputBytes: 0,
+    heldBytes: 0,
     read(bytes) {
       const text = Buffer.from(bytes).toString()
       this.hasOutput ||= text.includes('o')
@@ -86,6 +90,7 @@ function open(more: Partial<RelayInput> = {}) {
     stallMs: STALL_MS_DEFAULT,
     onLeave: 'cancel',
     drains: new Drains(),
+    room: new AnswerBudget(2 ** 20).room(callerBy('o')),
     ...more,
   })
   return {
@@ -216,6 +221,70 @@ t.test('events without an output are kept up to STREAM_PREFACE_BYTES_MAX', async
   t.match(await empty.run, { failure: { name: 'upstream_invalid' }, hasBegun: false })
   t.same(empty.passed, [])
 })
+
+/** A stream in whose event so many bytes wait as were read; `.` ends it, and a new line ends an event. */
+function holding() {
+  const stream = streamOf()
+  return Object.assign(stream, {
+    heldBytes: 0,
+    hasOutput: true,
+    read(bytes: Uint8Array) {
+      const text = Buffer.from(bytes).toString()
+      stream.isDone = text.endsWith('.')
+      this.heldBytes = text.endsWith('\n') ? 0 : this.heldBytes + bytes.length
+      return { events: null, failure: null }
+    },
+  })
+}
+
+t.test('an event that has begun takes room of the budget, and gives it back at its end. D19', async (t) => {
+  stopClock(t)
+  const budget = new AnswerBudget(4 * STREAM_HELD_BYTES_MAX)
+  const room = (): RelayInput['room'] => budget.room(callerBy('o'))
+  const begin = 'x'.repeat(STREAM_HELD_BYTES_MAX)
+  const first = open({ stream: holding(), room: room() })
+  await first.body.feed(begin)
+  t.equal(budget.heldBytes, 0, 'a small one takes none')
+  await first.body.feed('x')
+  t.equal(budget.heldBytes, begin.length + 1)
+  const second = open({ stream: holding(), room: room() })
+  await second.body.feed(begin + begin)
+  t.equal(budget.heldBytes, begin.length + 1, 'it waits for room')
+  await first.body.feed('\n')
+  t.equal(budget.heldBytes, 2 * begin.length, 'it has the room that the first gave back')
+  await second.body.feed('.')
+  t.match(await second.run, { failure: null })
+  await first.body.feed('.')
+  await first.run
+  t.equal(budget.heldBytes, 0)
+})
+
+t.test(
+  'a wait for room ends with the call, with the clock of the provider, and without any room',
+  async (t) => {
+    stopClock(t)
+    const budget = new AnswerBudget(STREAM_HELD_BYTES_MAX)
+    const piece = 'x'.repeat(STREAM_HELD_BYTES_MAX)
+    const stuck = async (more: Partial<RelayInput> = {}) => {
+      const one = open({ stream: holding(), room: budget.room(callerBy('o')), ...more })
+      await one.body.feed(`${piece}x`)
+      return one
+    }
+    const alone = await stuck()
+    t.match(await alone.run, { failure: { name: 'busy' } }, 'what never fits is refused')
+    const other = budget.room(callerBy('p'))
+    t.ok(await other.more(1))
+    const leaving = await stuck()
+    leaving.leave()
+    t.match(await leaving.run, { failure: { name: 'client_gone' } })
+    const late = await stuck()
+    mock.timers.tick(FIRST_OUTPUT_MS_DEFAULT)
+    t.match(await late.run, { failure: { name: 'busy' } })
+    t.ok(late.body.isClosed)
+    other.give()
+    t.equal(budget.heldBytes, 0)
+  },
+)
 
 t.test('no more than DRAINS_MAX streams are drained', async (t) => {
   stopClock(t)

@@ -6,10 +6,14 @@ import type { CallableModel, Endpoint, EndpointText } from '../../../../src/serv
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
 import { OpenAiChat } from '../../../../src/server/upstream/inference/openai-chat.ts'
+import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
+import type { AnswerRoom } from '../../../../src/server/ports/egress/egress.ts'
+import type { Caller } from '../../../../src/schemas/values/callers.ts'
 import { Drains } from '../../../../src/server/upstream/inference/relay.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
 /** A stream needs none. */
+const NO_ROOM = (caller: Caller): AnswerRoom => new AnswerBudget(0).room(caller)
 const NO_JOBS = {} as ShortJobs
 
 /** What the gate is asked for, of an endpoint with these times. */
@@ -32,7 +36,7 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     deadlineAt: Infinity,
     call: { signal: new AbortController().signal },
   } as unknown as InferenceJob
-  const chat = new OpenAiChat({ endpoint, text, link, jobs: NO_JOBS, drains: new Drains() })
+  const chat = new OpenAiChat({ endpoint, text, link, jobs: NO_JOBS, drains: new Drains(), roomOf: NO_ROOM })
   const model = { id: 'acme/m' } as CallableModel
   await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000 })
   const [attempt] = asked

@@ -48,6 +48,10 @@ export class NativeChatStream implements NativeStream {
     this.#walk = new ChatWalk(head, 'event')
   }
 
+  get heldBytes(): number {
+    return this.#reader.heldBytes
+  }
+
   /** An output was among the events so far. */
   get hasOutput(): boolean {
     return this.#hasOutput

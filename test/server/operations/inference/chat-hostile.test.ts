@@ -1,0 +1,78 @@
+/** Providers that mean harm: what they cost the front, and what the caller gets instead. */
+import t from 'tap'
+import { STREAM_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
+import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+
+const hello = { model: 'acme/chat', stream: true, messages: [{ role: 'user', content: 'Hello there' }] }
+const MIB = 2 ** 20
+const EVENTS = { 'content-type': 'text/event-stream' }
+
+/** Begins a stream with these bytes, and repeats the last of them until its connection is closed. */
+function floods(begin: string, again: string): FakeAnswer {
+  return async (call, reply) => {
+    await reply.head(200, EVENTS)
+    await reply.write(begin)
+    while (!call.isClosed) await reply.write(again)
+  }
+}
+
+t.test('an event that never ends takes the budget for answers, and another endpoint answers', async (t) => {
+  const { post, first, rest, log } = await openChatProvider(t, { egress: { answersBytesMax: MIB } })
+  first.script(floods('data: {"choices":[{"index":0,"delta":{"content":"', 'x'.repeat(MIB / 16)))
+  const response = await post(hello)
+  t.equal(response.headers.get('x-sluice-provider'), 'second')
+  t.match(await response.text(), /\[DONE\]/)
+  const failed = log.events.find(({ event }) => event === 'upstream.attempt_failed')
+  t.match(failed?.fields, { provider: 'first', failure: 'busy' })
+  t.equal(await rest(), 0)
+})
+
+t.test('comments and empty events without an end are cut, and nothing is paid for them', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await openChatProvider(t, { spend })
+  const role = 'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n'
+  for (const again of [': x\n'.repeat(MIB / 4), role.repeat(1_000), 'data\n\n'.repeat(MIB / 4)]) {
+    first.script(floods(': begin\n', again))
+    const response = await post(hello)
+    t.equal(response.headers.get('x-sluice-provider'), 'second')
+    t.match(await response.text(), /\[DONE\]/)
+  }
+  for (const { end } of spend.holds) t.match(end, { provider: 'second' })
+  t.equal(await rest(), 0)
+})
+
+t.test('an answer of more than STREAM_BYTES_MAX is cut, told and paid for', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await openChatProvider(t, { spend })
+  const word = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(MIB)}"}}]}\n\n`
+  first.script(floods(word, word))
+  const response = await post(hello)
+  t.equal(response.headers.get('x-sluice-provider'), 'first')
+  let bytes = 0
+  let last = ''
+  await t.rejects(async () => {
+    for await (const piece of response.body ?? []) {
+      bytes += piece.length
+      last = (last + Buffer.from(piece).toString('latin1')).slice(-1_000)
+    }
+  })
+  t.ok(bytes > STREAM_BYTES_MAX / 2 && bytes < STREAM_BYTES_MAX + MIB)
+  t.match(last, /"type":"upstream_too_large"/)
+  t.match(spend.holds[0]?.end, { isEstimated: true, provider: 'first' })
+  t.equal(await rest(), 0)
+})
+
+t.test('JSON or a page in place of a stream is left for another endpoint', async (t) => {
+  const { post, first } = await openChatProvider(t)
+  for (const type of ['application/json', 'text/html']) {
+    first.script(async (_call, reply) => {
+      await reply.head(200, { 'content-type': type, 'content-length': '2' })
+      await reply.write('{}')
+    })
+    const response = await post(hello)
+    t.equal(response.headers.get('x-sluice-provider'), 'second', type)
+    t.match(await response.text(), /\[DONE\]/)
+  }
+})
