@@ -127,6 +127,8 @@ export const FAILURES = {
     'The secret `{secret}` cannot be used as a key: it is gone, bound to other hosts, or has other characters than visible ASCII.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
+  generation_unknown: row([404], 'caller', 'after_change', 'There is no record of such a call (yet, or any more).'),
+  content_not_kept: row([404], 'caller', 'no', 'Sluice keeps neither prompts nor answers.'),
   // Video jobs (contract C27)
   video_unknown: row([404], 'caller', 'after_change', 'There is no such video job.'),
   video_unsupported: row([400], 'caller', 'after_change', 'The model does not make such videos.'),

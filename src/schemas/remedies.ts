@@ -65,6 +65,9 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   storage_full: 'The operator frees or adds room where files are stored.',
   storage_unavailable: 'The operator looks at the disk or bucket of files.',
   provider_key_missing: "Store the workspace's own key for the provider under the name in the message.",
+  generation_unknown:
+    'Ask with the `x-generation-id` of the answer and a key of the same workspace; a record is there two seconds after the call has ended.',
+  content_not_kept: 'Keep what your program sends and receives where it runs.',
   video_unfinished: 'Poll the job until it has completed, or have a webhook sent.',
   video_jobs_full: 'Wait until jobs of the workspace have ended.',
   video_expired: 'Submit the job again, and download its clip in time.',

@@ -1,6 +1,7 @@
 import { ADMIN_ROWS } from './admin-rows.ts'
 import type { ContractRow } from './contract-row.ts'
 import { AUDIT_ROWS } from './audit-rows.ts'
+import { GENERATION_ROWS } from './generation-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { MAPPING_ROWS } from './mapping-rows.ts'
@@ -364,6 +365,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   },
   ...PRESET_ROWS,
   ...PRIVATE_ENDPOINT_ROWS,
+  ...GENERATION_ROWS,
   ...MONEY_ROWS,
   ...AUDIT_ROWS,
   ...ADMIN_ROWS,

@@ -325,6 +325,7 @@ t.test(
       webhookDays: 7,
       deadLetterDays: 30,
       jobDays: 90,
+      generationDays: 30,
     })
     const given = {
       SLUICE_LEDGER_KEPT_MONTHS: String(KEPT_MONTHS_MAX),
@@ -339,6 +340,7 @@ t.test(
       webhookDays: 1,
       deadLetterDays: 0,
       jobDays: KEPT_DAYS_MAX,
+      generationDays: 30,
     })
     const beyond = Object.fromEntries(
       Object.keys(given).map((name) => [

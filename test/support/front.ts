@@ -168,6 +168,8 @@ export function keyRecords(common: Partial<KeyRecord> = {}): ReadonlyMap<string,
         money: NO_LIMITS,
         ...more,
         ...common,
+        // Of no workspace, whatever those of the others is.
+        ...(more.workspaceId === null ? { workspaceId: null } : null),
       },
     ]
   }

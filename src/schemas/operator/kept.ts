@@ -7,6 +7,7 @@ export interface Kept {
   readonly webhookDays: number
   readonly deadLetterDays: number
   readonly jobDays: number
+  readonly generationDays: number
 }
 
 export function keptOf(settings: Settings): Kept {
@@ -16,5 +17,6 @@ export function keptOf(settings: Settings): Kept {
     webhookDays: settings.SLUICE_WEBHOOKS_KEPT_DAYS,
     deadLetterDays: settings.SLUICE_DEAD_LETTERS_KEPT_DAYS,
     jobDays: settings.SLUICE_JOBS_KEPT_DAYS,
+    generationDays: settings.SLUICE_KEEP_GENERATIONS,
   })
 }

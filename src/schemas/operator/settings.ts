@@ -2,6 +2,7 @@ import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
 import { FRONTS_MAX, WORKERS_MAX } from '../limits/limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
+import { GENERATION_DAYS_DEFAULT } from '../inference/generation-limits.ts'
 import { STREAM_HOLD_MS_DEFAULT, STREAM_HOLD_MS_MAX } from '../inference/stream-limits.ts'
 import { UPSTREAM_LONG_CALLS_DEFAULT, UPSTREAM_LONG_CALLS_MAX } from '../models/provider-limits.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
@@ -103,6 +104,7 @@ export const Settings = Type.Object({
   SLUICE_WEBHOOKS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 7),
   SLUICE_DEAD_LETTERS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 30),
   SLUICE_JOBS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 90),
+  SLUICE_KEEP_GENERATIONS: kept('days', KEPT_DAYS_MAX, GENERATION_DAYS_DEFAULT),
   SLUICE_PUBLIC_URL: Type.Optional(
     text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN }),
   ),

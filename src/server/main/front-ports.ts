@@ -1,6 +1,7 @@
 import type { Pools } from '../../workers/pool.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
+import { countGenerations } from '../observe/generation-metrics.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EpochFeed, Hints } from '../ports/keys/keys.ts'
@@ -9,6 +10,7 @@ import type { Ports } from '../ports/ports.ts'
 import type { FrontCount } from '../ports/rates.ts'
 import type { State } from '../redis/open.ts'
 import { openApiKeys } from '../store/keys/api-key-management.ts'
+import { openGenerations } from '../store/inference/generations.ts'
 import type { Store } from '../store/base/open.ts'
 import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
@@ -74,6 +76,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   }
   const embedder = createEmbedder(calling)
   const inference = createInference({ ...calling, streamHoldMs: config.streamHoldMs })
+  const generations = openGenerations({ store, log, count: countGenerations(metrics.registry) })
   const vault = openVaultPorts({ store, rootKeys, jobs, log, publish: hints.publish })
   const { releases } = vault.ports
   const shared = { store, egress, catalogue, releases }
@@ -84,6 +87,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     models: catalogue,
     embedder,
     inference,
+    generations,
     egress,
     observer,
     apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),
@@ -99,5 +103,5 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   }
   const breakers = (): readonly BreakerReading[] =>
     joinedBreakers([...embedder.breakers(), ...inference.breakers()])
-  return { ports, breakers, files, writers: [vault, money, videos] }
+  return { ports, breakers, files, writers: [vault, money, videos, generations] }
 }

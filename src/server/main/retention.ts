@@ -6,6 +6,7 @@ import type { Log } from '../ports/observe.ts'
 import type { PruneStep, RetentionMeters } from '../ports/operator/retention.ts'
 import { repeat } from '../runner/repeat.ts'
 import { prune } from '../runner/retention.ts'
+import { generationDays } from '../store/inference/generation-days.ts'
 import type { Store } from '../store/base/open.ts'
 import {
   agedRows,
@@ -36,6 +37,7 @@ export function retentionSteps(
     agedRows(store, WEBHOOKS, days(kept.webhookDays)),
     agedRows(store, DEAD_LETTERS, days(kept.deadLetterDays)),
     agedRows(store, JOBS, days(kept.jobDays)),
+    generationDays(store, kept.generationDays),
   ]
 }
 

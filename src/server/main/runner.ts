@@ -14,6 +14,7 @@ import { openContainerSizes } from '../store/containers/container-sizes.ts'
 import { openContainerUses } from '../store/containers/container-uses.ts'
 import { openDataKeys } from '../store/vault/data-keys.ts'
 import { openFileSweep } from '../store/files/file-sweep.ts'
+import { ensureGenerationDays } from '../store/inference/generation-days.ts'
 import { ensurePartitions } from '../store/money/lending/partitions.ts'
 import { openStore, type Store } from '../store/base/open.ts'
 import { pruneFronts, pruneInvalidations } from '../store/lifecycle/prune.ts'
@@ -37,6 +38,9 @@ import { startWebhooks } from './webhooks.ts'
 const PRUNE_MS = 60_000
 /** Milliseconds between two looks for months that the ledger needs soon. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
+
+/** Milliseconds between two looks for days that records of calls need soon. Decision. */
+const GENERATION_DAYS_MS = 3_600_000
 
 /** Milliseconds of a drain that are left for closing the parts that jobs used. */
 const CLOSE_MS = 4_000
@@ -149,6 +153,14 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
         name: 'ledger_months',
         everyMs: LEDGER_MONTHS_MS,
         run: async () => ({ ...(await ensurePartitions(store)) }),
+      },
+      deps,
+    ),
+    repeat(
+      {
+        name: 'generation_days',
+        everyMs: GENERATION_DAYS_MS,
+        run: async () => ({ ...(await ensureGenerationDays(store)) }),
       },
       deps,
     ),

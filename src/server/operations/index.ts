@@ -23,6 +23,8 @@ import { updateCaps } from './operator/update-caps.ts'
 import { addCredit } from './money/add-credit.ts'
 import { getCredits } from './money/get-credits.ts'
 import { createChat } from './inference/create-chat.ts'
+import { getGeneration } from './inference/get-generation.ts'
+import { getGenerationContent } from './inference/get-generation-content.ts'
 import { createEmbeddings } from './embeddings/create-embeddings.ts'
 import { forwardRequest } from './egress/forward-request.ts'
 import { deleteFile } from './files/delete-file.ts'
@@ -122,6 +124,8 @@ import { updateWorkspace } from './workspaces/update-workspace.ts'
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
   createChat,
+  getGeneration,
+  getGenerationContent,
   createEmbeddings,
   getModel,
   listModels,

@@ -9,6 +9,7 @@ import type { Operators } from './operator/operators.ts'
 import type { GroupMappings } from './scim/directory.ts'
 import type { Egress } from './egress/egress.ts'
 import type { Embedder } from './embeddings/embeddings.ts'
+import type { Generations } from './inference/generations.ts'
 import type { Inference } from './inference/inference.ts'
 import type { ModelCatalogue } from './models/models.ts'
 import type { Spend } from './money/money.ts'
@@ -32,6 +33,7 @@ export interface Ports {
   readonly models: ModelCatalogue
   readonly embedder: Embedder
   readonly inference: Inference
+  readonly generations: Generations
   readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
   readonly spend: Spend

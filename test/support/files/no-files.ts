@@ -22,6 +22,8 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   interns: unused,
   apiKeys: unused,
   inference: unused,
+  // Every call leaves a record, which most tests do not read.
+  generations: { keep: () => undefined, find: () => Promise.resolve(fail('generation_unknown')) },
   vaults: unused,
   releases: unused,
   egress: unused,

@@ -5,6 +5,7 @@ import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
+import type { Generations } from '../../../src/server/ports/inference/generations.ts'
 import type { Inference } from '../../../src/server/ports/inference/inference.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
@@ -42,6 +43,8 @@ export interface ChatFrontOptions {
   readonly log?: KeptLog
   /** Without them no stall and no silence ends anything, unless there is a deadline. */
   readonly timers?: Timers
+  /** Receives the records of calls. */
+  readonly generations?: Generations
 }
 
 export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Promise<ChatFront> {
@@ -53,6 +56,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
     inference: options.inference ?? builtIn(t, log),
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
+    ...(options.generations === undefined ? null : { generations: options.generations }),
   } as unknown as Ports
   const { deadlineMs } = options
   const operations = deadlineMs === undefined ? OPERATIONS : OPERATIONS.map((one) => ({ ...one, deadlineMs }))
@@ -150,6 +154,8 @@ export interface Chunk {
   readonly error?: Readonly<Record<string, unknown>>
 }
 
+const UNTOLD = { upstreamId: null, finishReason: null }
+
 /** A model that writes a word, and breaks off. */
 export const BREAKING: Inference = {
   streamHoldMs: NEVER_MS,
@@ -170,7 +176,16 @@ export const BREAKING: Inference = {
         sink.take([{ kind: 'text', choice: 0, text: 'half' }])
         const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
         const failure = { name: 'draining' } as const
-        const end = { ...by, failure, usage, isEstimated: true, costNano: 7, upstreamMs: 1, answer: null }
+        const end = {
+          ...by,
+          failure,
+          usage,
+          isEstimated: true,
+          costNano: 7,
+          upstreamMs: 1,
+          answer: null,
+          ...UNTOLD,
+        }
         return Promise.resolve({ ok: true, value: end })
       },
     },

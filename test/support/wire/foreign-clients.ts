@@ -36,9 +36,20 @@ export interface OpenRouterClient {
     }): Promise<AsyncIterable<SentChunk>>
     send(asked: { readonly chatRequest: Readonly<Record<string, unknown>> }): Promise<SentAnswer>
   }
+  readonly generations: {
+    getGeneration(asked: { readonly id: string }): Promise<{ readonly data: ReadGeneration }>
+  }
   readonly models: {
     list(): Promise<AsyncIterable<{ readonly result: { readonly data: readonly { readonly id: string }[] } }>>
   }
+}
+
+interface ReadGeneration {
+  readonly id: string
+  readonly model: string
+  readonly finishReason: string | null
+  readonly nativeTokensPrompt: number | null
+  readonly nativeTokensCompletion: number | null
 }
 
 interface SentChunk {

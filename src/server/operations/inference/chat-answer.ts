@@ -4,6 +4,7 @@ import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
 import type { AnsweredBy, InferenceEnd, InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
+import { Delivery } from './keep-generation.ts'
 
 /** What every event of an answer begins with. */
 export interface ChatHead {
@@ -50,6 +51,7 @@ export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 
 /** An answer of chat as server-sent events. D13. */
 export class ChatStream implements InferenceSink {
+  readonly delivery = new Delivery()
   readonly #head: ChatHead
   readonly #open: (by: AnsweredBy | null) => EventStream
   #by: AnsweredBy | null = null
@@ -91,11 +93,12 @@ export class ChatStream implements InferenceSink {
   pass(events: Uint8Array): boolean {
     this.#stream ??= this.#open(this.#by)
     this.#stream.write(events)
+    this.delivery.wrote()
     return this.#stream.hasRoom
   }
 
   async room(): Promise<void> {
-    await this.#stream?.room()
+    if (this.#stream !== null) await this.delivery.stall(this.#stream.room())
   }
 
   /** @param isEmpty the caller asked for the usage in OpenAI's form, an event without choices. D7. */

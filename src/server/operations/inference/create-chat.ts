@@ -1,4 +1,4 @@
-import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
 import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
@@ -11,6 +11,7 @@ import { modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { keepGeneration, type Delivery } from './keep-generation.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
 import { callableModels } from './callable-models.ts'
 
@@ -134,7 +135,13 @@ function chat(
   })
   if (!planned.ok) return planned
   const { bound } = planned.value
-  const answer = call.body.isStream ? streamed(call, head, ports.inference) : whole(head)
+  const { isStream: isStreamed, size } = call.body
+  const record = { call, id: head.id, model: model.id, isStreamed, media: size.media }
+  const unanswered = (failure: Failure, delivery: Delivery): void =>
+    keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
+  const answer = isStreamed
+    ? streamed(call, head, { streamHoldMs: ports.inference.streamHoldMs, unanswered })
+    : whole(head)
   return paidCall(
     call,
     {
@@ -148,7 +155,11 @@ function chat(
           hold.release()
           return { ok: false, failure: end.failure }
         }
-        return answer.ended(end, settle(call, spentOn(end), { bound, hold }))
+        const charge = settle(call, spentOn(end), { bound, hold })
+        const { failure } = end
+        const { delivery } = answer
+        keepGeneration({ ...record, end, failure, chargedNano: charge.nano, delivery }, ports)
+        return answer.ended(end, charge)
       },
     },
     ports,
@@ -162,22 +173,33 @@ function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: I
 }
 
 interface Answer {
+  /** Null: not streamed. */
+  readonly delivery: Delivery | null
   run(plan: InferencePlan): Promise<Outcome<InferenceEnd>>
   ended(end: InferenceEnd, charge: Charge): Outcome<Success>
 }
 
-function streamed(call: ChatCall, head: ChatHead, { streamHoldMs }: Pick<Inference, 'streamHoldMs'>): Answer {
+interface Streaming extends Pick<Inference, 'streamHoldMs'> {
+  /** Called when no provider has begun an answer whose head had left. */
+  readonly unanswered: (failure: Failure, delivery: Delivery) => void
+}
+
+function streamed(call: ChatCall, head: ChatHead, { streamHoldMs, unanswered }: Streaming): Answer {
   const { isUsageAlone } = call.body
   const { requestId } = call
   const sink = new ChatStream(head, (by) =>
     call.events({ headers: headersOf(head, by), silence: () => CHAT_SILENCE }),
   )
   return {
+    delivery: sink.delivery,
     async run(plan) {
       const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
       const outcome = await plan.run(sink).finally(() => clearTimeout(hold))
       // Behind the head only the stream can tell. D15.
-      if (!outcome.ok) sink.breakOff(outcome.failure, { statuses: STATUSES, requestId })
+      if (!outcome.ok && sink.isOpen) {
+        sink.breakOff(outcome.failure, { statuses: STATUSES, requestId })
+        unanswered(outcome.failure, sink.delivery)
+      }
       return outcome
     },
     ended(end, { nano }) {
@@ -192,6 +214,7 @@ function streamed(call: ChatCall, head: ChatHead, { streamHoldMs }: Pick<Inferen
 function whole(head: ChatHead): Answer {
   const sink = new ChatWhole()
   return {
+    delivery: null,
     run: (plan) => plan.run(sink),
     ended(end, { nano, isCapped }) {
       const usage = chatUsage(end, nano)

@@ -109,6 +109,10 @@ export interface InferenceEnd extends AnsweredBy {
   readonly upstreamMs: number
   /** Null: the sink has all of the answer. */
   readonly answer: WholeAnswer | null
+  /** The provider's own id of the answer; null: it told none. D32. */
+  readonly upstreamId: string | null
+  /** In the provider's words; null: nothing has ended. */
+  readonly finishReason: string | null
 }
 
 /** A call whose endpoints are chosen, before anything is sent. */

@@ -1,5 +1,13 @@
 /** Kinds of rows that are kept for a time and then pruned, in the order of reports. A closed set. */
-export const RETENTION_KINDS = ['ledger', 'audit', 'idempotency', 'webhooks', 'dead_letters', 'jobs'] as const
+export const RETENTION_KINDS = [
+  'ledger',
+  'audit',
+  'idempotency',
+  'webhooks',
+  'dead_letters',
+  'jobs',
+  'generations',
+] as const
 export type RetentionKind = (typeof RETENTION_KINDS)[number]
 
 /** How long rows are kept; null: without end. */

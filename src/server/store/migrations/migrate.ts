@@ -19,6 +19,7 @@ import { fileExpiry } from './017-file-expiry.ts'
 import { uploadFronts } from './018-upload-fronts.ts'
 import { containerFronts } from './019-container-fronts.ts'
 import { countedBytes } from './020-counted-bytes.ts'
+import { generations } from './021-generations.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql } from '../base/open.ts'
 
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly Migration[] = [
   uploadFronts,
   containerFronts,
   countedBytes,
+  generations,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

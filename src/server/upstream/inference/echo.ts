@@ -74,6 +74,8 @@ export class Echo implements WritingProtocol {
       outputBytes: 0,
       answer: null,
       dropped: [],
+      upstreamId: null,
+      finishReason: isWhole ? echoed.value.finish : null,
     })
   }
 

@@ -160,6 +160,8 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs,
       answer,
+      upstreamId: written.upstreamId,
+      finishReason: written.finishReason,
     }
   }
 

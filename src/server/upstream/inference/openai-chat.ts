@@ -30,6 +30,15 @@ export interface OpenAiChatDeps {
   readonly roomOf: (caller: Caller) => AnswerRoom
 }
 
+const NOTHING_WRITTEN = {
+  told: null,
+  isExact: false,
+  outputBytes: 0,
+  answer: null,
+  upstreamId: null,
+  finishReason: null,
+} as const
+
 interface Sent {
   readonly body: readonly Uint8Array[]
   readonly dropped: readonly string[]
@@ -73,7 +82,7 @@ export class OpenAiChat implements WritingProtocol {
       answer.release()
       return read
     }
-    const { usage, outputBytes, withUsage } = read.value
+    const { usage, outputBytes, withUsage, upstreamId, finishReason } = read.value
     return ok({
       failure: null,
       told: usage,
@@ -81,6 +90,8 @@ export class OpenAiChat implements WritingProtocol {
       outputBytes,
       answer: { withUsage, release: answer.release },
       dropped,
+      upstreamId,
+      finishReason,
     })
   }
 
@@ -89,7 +100,7 @@ export class OpenAiChat implements WritingProtocol {
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
-    const written = { told: null, isExact: false, outputBytes: 0, answer: null, dropped }
+    const written = { ...NOTHING_WRITTEN, dropped }
     let isSent = false
     const outcome = await this.#link.stream(PATH, body, {
       beginsBy,
@@ -121,7 +132,8 @@ export class OpenAiChat implements WritingProtocol {
       room: this.#roomOf(caller),
     }).run()
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
-    return ok({ ...written, failure, told: stream.usage, outputBytes: stream.outputBytes })
+    const { usage: told, outputBytes, upstreamId, finishReason } = stream
+    return ok({ ...written, failure, told, outputBytes, upstreamId, finishReason })
   }
 
   #sent({ request, limits }: InferenceJob): Sent {

@@ -30,6 +30,10 @@ export interface Written {
   /** An answer that the caller wants whole; null: it was passed on as it came. */
   readonly answer: WholeAnswer | null
   readonly dropped: readonly string[]
+  /** The provider's own id of the answer; null: it told none. */
+  readonly upstreamId: string | null
+  /** Of the choice that ended last, in the provider's words; null: none has ended. */
+  readonly finishReason: string | null
 }
 
 /** Texts by one endpoint, in one wire protocol. Design §10. */

@@ -1,11 +1,9 @@
-import postgres from 'postgres'
 import type { Day } from '../../../ports/money/money.ts'
+import { isPartitionMissing } from '../../base/missing-partition.ts'
 import type { Queryable, Store } from '../../base/open.ts'
 
 /** Months with partitions made in advance, beside the current one. */
 const MONTHS_AHEAD = 2
-/** SQLSTATE of a violated check, also for a row without a partition. */
-const CHECK_VIOLATION = '23514'
 /** The advisory lock that the schema's `ledger_partition` takes. */
 const MAKING_LOCK = 7_305_848_212
 
@@ -42,18 +40,6 @@ export async function withPartitions<T>(
     })
     return write()
   }
-}
-
-/**
- * A failed check has a constraint's name, and a missing partition has none; the message of the server depends
- * on its language.
- */
-function isPartitionMissing(problem: unknown): boolean {
-  return (
-    problem instanceof postgres.PostgresError &&
-    problem.code === CHECK_VIOLATION &&
-    problem.constraint_name === undefined
-  )
 }
 
 async function countPartitions(sql: Queryable): Promise<number> {

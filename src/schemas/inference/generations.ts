@@ -1,0 +1,95 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { GENERATION_ID_CHARS_MAX } from './generation-limits.ts'
+
+export const GenerationQuery = Type.Object({
+  id: Type.String({
+    minLength: 1,
+    maxLength: GENERATION_ID_CHARS_MAX,
+    pattern: '^[^\\u0000]*$',
+    title: 'id of a call',
+    description: 'The `gen_…` of `x-generation-id`, or the id that the provider gave the answer.',
+  }),
+})
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Text = nullable(Type.String())
+const Count = nullable(Type.Integer({ minimum: 0 }))
+const Milliseconds = (description: string) =>
+  Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description })
+/** Always null: Sluice has no such thing. */
+const Never = Type.Null({ description: 'Always null.' })
+
+/** The record of a call, with every member that OpenRouter's client requires. D33. */
+export const GenerationRecord = Type.Object({
+  id: Type.String({ description: '`gen_…`' }),
+  upstream_id: Type.Union([Type.String(), Type.Null()], { description: "The provider's own id." }),
+  model: Type.String(),
+  provider_name: Type.Union([Type.String(), Type.Null()], {
+    description: 'Slug of the provider; null: none has answered.',
+  }),
+  created_at: Type.String({ format: 'date-time' }),
+  api_type: Type.Literal('completions'),
+  origin: Type.String({ description: 'Origin of this installation.' }),
+  streamed: Type.Boolean(),
+  cancelled: Type.Boolean({ description: 'The caller left before the stream was over.' }),
+  finish_reason: Type.Union([Type.String(), Type.Null()], {
+    description: '`error`: the answer broke off; null: the caller left.',
+  }),
+  native_finish_reason: Text,
+  total_cost: Type.Number({ description: 'USD that the call was charged.' }),
+  usage: Type.Number({ description: 'As `total_cost`.' }),
+  upstream_inference_cost: Type.Union([Type.Number(), Type.Null()], {
+    description: "USD at the provider of a call by the workspace's own key.",
+  }),
+  cache_discount: Never,
+  is_byok: Type.Boolean(),
+  latency: Milliseconds('From the request until the answer was over.'),
+  generation_time: Milliseconds('Of the attempt that was delivered.'),
+  moderation_latency: Never,
+  tokens_prompt: Count,
+  tokens_completion: Count,
+  native_tokens_prompt: Count,
+  native_tokens_completion: Count,
+  native_tokens_reasoning: Count,
+  native_tokens_cached: Count,
+  native_tokens_completion_images: Never,
+  num_media_prompt: Count,
+  num_media_completion: Never,
+  num_input_audio_prompt: Count,
+  num_search_results: Never,
+  num_fetches: Never,
+  app_id: Never,
+  router: Never,
+  preset_id: Never,
+  service_tier: Never,
+  user_agent: Never,
+  http_referer: Never,
+  external_user: Never,
+  web_search_engine: Never,
+  workspace_id: Type.String({ format: 'uuid' }),
+  provider_responses: Never,
+  data_region: Type.Literal('global'),
+  request_id: Type.String(),
+  session_id: Text,
+  x: Type.Object({
+    ttft_ms: Milliseconds('Until the first output was written to the caller; null: not streamed, or none.'),
+    stalled_ms: Type.Number({ minimum: 0, description: 'Milliseconds in which the caller did not read.' }),
+    is_estimated: Type.Boolean({ description: "The token counts are estimates, not the provider's." }),
+    attempts: Type.Integer({ minimum: 0, description: 'Endpoints that were tried.' }),
+    dropped: Type.Array(Type.String(), {
+      description: 'Members of the request that the provider did not get, or that have no effect.',
+    }),
+  }),
+})
+export type GenerationRecord = Static<typeof GenerationRecord>
+
+export const GenerationAnswer = Type.Object({ data: GenerationRecord })
+
+/** The prefix, 12 digits of the millisecond, 20 random ones. */
+const ID = /^gen_([0-9a-f]{12})[0-9a-f]{20}$/
+
+/** Unix milliseconds at which an id was made; null: it is not an id of Sluice. C9. */
+export function generationMsOf(id: string): number | null {
+  const digits = ID.exec(id)?.[1]
+  return digits === undefined ? null : Number.parseInt(digits, 16)
+}

@@ -1,0 +1,13 @@
+import type { Registry } from 'prom-client'
+import { Tally } from './tally.ts'
+
+/** @returns counts records of calls by what became of them; the ledger has the money of lost ones too */
+export function countGenerations(registry: Registry): (outcome: 'written' | 'lost', rows: number) => void {
+  const rows = new Tally(
+    registry,
+    'sluice_generation_records_total',
+    'Records of calls to models that write, by what became of them.',
+    ['outcome'],
+  )
+  return (outcome, count) => rows.add(count, outcome)
+}

@@ -1,0 +1,72 @@
+import type { GenerationRecord } from '../../../schemas/inference/generations.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import type { Generation } from '../../ports/inference/generations.ts'
+
+/** What Sluice does not have, or does not keep. */
+const NOTHING = {
+  cache_discount: null,
+  moderation_latency: null,
+  native_tokens_completion_images: null,
+  num_media_completion: null,
+  num_search_results: null,
+  num_fetches: null,
+  app_id: null,
+  router: null,
+  preset_id: null,
+  service_tier: null,
+  user_agent: null,
+  http_referer: null,
+  external_user: null,
+  web_search_engine: null,
+  provider_responses: null,
+} as const
+
+/** The record on the wire. Cached input counts as prompt, and reasoning as completion. D33. */
+export function generationRecord(
+  { id, createdMs, workspaceId, upstreamId, facts }: Generation,
+  origin: string,
+): GenerationRecord {
+  const { usage, isByok, finishReason } = facts
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite
+  const completion = usage.output + usage.reasoning
+  const cost = usdOfNano(facts.chargedNano)
+  return {
+    id,
+    upstream_id: upstreamId,
+    model: facts.model,
+    provider_name: facts.provider,
+    created_at: new Date(createdMs).toISOString(),
+    api_type: 'completions',
+    origin,
+    streamed: facts.isStreamed,
+    cancelled: facts.isCancelled,
+    finish_reason: finishReason,
+    native_finish_reason: finishReason,
+    total_cost: cost,
+    usage: cost,
+    upstream_inference_cost: isByok ? cost : null,
+    is_byok: isByok,
+    latency: facts.latencyMs,
+    generation_time: facts.upstreamMs,
+    tokens_prompt: prompt,
+    tokens_completion: completion,
+    native_tokens_prompt: prompt,
+    native_tokens_completion: completion,
+    native_tokens_reasoning: usage.reasoning,
+    native_tokens_cached: usage.cacheRead,
+    num_media_prompt: facts.images,
+    num_input_audio_prompt: facts.sounds,
+    ...NOTHING,
+    workspace_id: workspaceId,
+    data_region: 'global',
+    request_id: facts.requestId,
+    session_id: facts.sessionId,
+    x: {
+      ttft_ms: facts.firstOutputMs,
+      stalled_ms: facts.stalledMs,
+      is_estimated: facts.isEstimated,
+      attempts: facts.attempts,
+      dropped: [...facts.dropped],
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import { fail } from '../../../schemas/failures.ts'
+import { GenerationQuery } from '../../../schemas/inference/generations.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { defineOperation } from '../define.ts'
+import { EXAMPLE_GENERATION, GENERATION_KEYS, GENERATION_STATUSES } from './get-generation.ts'
+
+/** Refused: prompts and answers are kept nowhere. Source: D33, D37. */
+export const getGenerationContent = defineOperation({
+  id: 'generations.content',
+  method: 'get',
+  path: '/generation/content',
+  tag: 'inference',
+  summary: 'Not served: prompts and answers are not kept',
+  access: GENERATION_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: GenerationQuery },
+  success: { status: 404, body: null },
+  statuses: GENERATION_STATUSES,
+  failures: ['content_not_kept'],
+  example: { query: { id: EXAMPLE_GENERATION } },
+  run: () => fail('content_not_kept'),
+})

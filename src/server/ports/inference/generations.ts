@@ -1,0 +1,64 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { TokenUsage } from './inference.ts'
+
+/** What is kept of a call to a model that writes: no prompt, no output, no key. D33, D37. */
+export interface Generation {
+  /** `gen_…` */
+  readonly id: string
+  /** Unix milliseconds, as in the id. */
+  readonly createdMs: number
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** The provider's own id; null: it told none that can be kept. */
+  readonly upstreamId: string | null
+  readonly facts: GenerationFacts
+}
+
+/** Stored as JSON: a new member is absent in older records. */
+export interface GenerationFacts {
+  readonly requestId: string
+  readonly sessionId: string | null
+  readonly model: string
+  /** Slug; null: no provider has answered. */
+  readonly provider: string | null
+  readonly isStreamed: boolean
+  /** The caller left before the stream was over. */
+  readonly isCancelled: boolean
+  /** `error`: the answer broke off; null: the caller left. */
+  readonly finishReason: string | null
+  readonly usage: TokenUsage
+  readonly isEstimated: boolean
+  /** The charged part of the cost. */
+  readonly chargedNano: number
+  readonly isByok: boolean
+  /** Whole milliseconds from the request until the end of the answer. */
+  readonly latencyMs: number
+  /** Whole milliseconds of the attempt that was delivered. */
+  readonly upstreamMs: number
+  /** Whole milliseconds until the first output was written to the caller; null: there was none. */
+  readonly firstOutputMs: number | null
+  /** Whole milliseconds in which the caller did not read. */
+  readonly stalledMs: number
+  readonly attempts: number
+  readonly dropped: readonly string[]
+  /** Pictures and sounds of the prompt. */
+  readonly images: number
+  readonly sounds: number
+}
+
+/** Whose record is looked for. */
+export interface GenerationSought {
+  readonly organizationId: string
+  /** Null: any workspace of the organization. */
+  readonly workspaceId: string | null
+  /** The call's own id, or the provider's. */
+  readonly id: string
+}
+
+/** The records of calls to models that write. */
+export interface Generations {
+  /** Queues the record, never waits and never fails: a record that has no room is lost and counted. */
+  keep(generation: Generation): void
+  /** Failures: generation_unknown, store_unavailable. */
+  find(sought: GenerationSought): Promise<Outcome<Generation>>
+}

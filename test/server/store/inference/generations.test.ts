@@ -1,0 +1,192 @@
+import t, { type Test } from 'tap'
+import {
+  GENERATIONS_BATCH_ROWS,
+  GENERATIONS_FLUSH_MS,
+  GENERATIONS_ORGANIZATION_WAITING_MAX,
+  GENERATIONS_RETRY_MS,
+  GENERATIONS_WRITE_MS_MAX,
+} from '../../../../src/schemas/inference/generation-limits.ts'
+import type { Generation, Generations } from '../../../../src/server/ports/inference/generations.ts'
+import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { openGenerations } from '../../../../src/server/store/inference/generations.ts'
+import {
+  generation,
+  generationAt,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  OTHER_WORKSPACE,
+  WORKSPACE,
+} from '../../../support/inference/generations.ts'
+import { keptLog } from '../../../support/log.ts'
+import { must, present } from '../../../support/must.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+import { until } from '../../../support/wait.ts'
+
+interface Opened extends Generations {
+  readonly store: Store
+  readonly counts: { written: number; lost: number }
+  readonly log: ReturnType<typeof keptLog>
+  close(): Promise<void>
+}
+
+async function open(t: Test, given?: Store): Promise<Opened> {
+  const store = given ?? (await openTestStore(t))
+  const log = keptLog()
+  const counts = { written: 0, lost: 0 }
+  const generations = openGenerations({ store, log, count: (outcome, rows) => (counts[outcome] += rows) })
+  return {
+    store,
+    counts,
+    log,
+    keep: (one) => generations.keep(one),
+    find: (sought) => generations.find(sought),
+    close: () => generations.close(),
+  }
+}
+
+const sought = (id: string, more: { organizationId?: string; workspaceId?: string | null } = {}) => ({
+  organizationId: ORGANIZATION,
+  workspaceId: WORKSPACE,
+  id,
+  ...more,
+})
+const isUnknown = { ok: false, failure: { name: 'generation_unknown' } }
+
+t.test(
+  `a record is there GENERATIONS_FLUSH_MS (${GENERATIONS_FLUSH_MS}) after the call, as it was kept`,
+  async (t) => {
+    t.ok(GENERATIONS_FLUSH_MS + GENERATIONS_RETRY_MS < 2_000, 'D33')
+    const { keep, find, close } = await open(t)
+    const kept = generation({ upstreamId: 'chatcmpl-1' })
+    keep(kept)
+    await until(async () => (await find(sought(kept.id))).ok)
+    t.same(must(await find(sought(kept.id))), kept)
+    t.same(must(await find(sought('chatcmpl-1'))), kept, "by the provider's id too")
+    await close()
+  },
+)
+
+t.test('another workspace and another organization do not find it, by either id', async (t) => {
+  const { keep, find, close } = await open(t)
+  const kept = generation({ upstreamId: 'chatcmpl-1' })
+  keep(kept)
+  await close()
+  for (const id of [kept.id, 'chatcmpl-1']) {
+    t.ok((await find(sought(id))).ok)
+    t.ok((await find(sought(id, { workspaceId: null }))).ok, 'for a management key')
+    t.match(await find(sought(id, { workspaceId: OTHER_WORKSPACE })), isUnknown)
+    for (const workspaceId of [null, WORKSPACE])
+      t.match(await find(sought(id, { organizationId: OTHER_ORGANIZATION, workspaceId })), isUnknown)
+  }
+  for (const id of ['gen_', `${kept.id}0`, kept.id.toUpperCase(), `gen_${'f'.repeat(32)}`, '%', "'"])
+    t.match(await find(sought(id)), isUnknown, id)
+})
+
+t.test(
+  "of several calls with one id of a provider the newest is found, and a call's own id comes first",
+  async (t) => {
+    const { keep, find, close } = await open(t)
+    const first = generation({ upstreamId: 'same' })
+    const nested = generation({ upstreamId: first.id })
+    const last = generation({
+      id: generationAt('2200-01-01T00:00:00Z').id,
+      createdMs: Date.parse('2200-01-01'),
+      upstreamId: 'same',
+    })
+    for (const one of [last, first, nested]) keep(one)
+    await close()
+    t.equal(must(await find(sought('same'))).id, last.id)
+    t.equal(must(await find(sought(first.id))).id, first.id)
+    t.equal(must(await find(sought(nested.id))).upstreamId, first.id)
+  },
+)
+
+t.test(
+  `many records take a statement for each GENERATIONS_BATCH_ROWS (${GENERATIONS_BATCH_ROWS})`,
+  async (t) => {
+    const { store, keep, counts, close } = await open(t)
+    await store.sql.unsafe(`
+    CREATE TABLE inserts (n int);
+    CREATE FUNCTION inserted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO inserts VALUES (1); RETURN NULL; END $$;
+    CREATE TRIGGER inserted AFTER INSERT ON generations FOR EACH STATEMENT EXECUTE FUNCTION inserted()`)
+    for (let n = 0; n < 2 * GENERATIONS_BATCH_ROWS + 1; n++) keep(generation())
+    await close()
+    t.same(counts, { written: 2 * GENERATIONS_BATCH_ROWS + 1, lost: 0 })
+    t.match(await store.sql`SELECT count(*)::int FROM inserts`, [{ count: 3 }])
+  },
+)
+
+t.test('a day without a partition gets one, and a record that was written twice is one row', async (t) => {
+  const { store, keep, find, counts, close } = await open(t)
+  const days = ['2001-02-03T23:59:59.999Z', '2001-02-04T00:00:00.000Z', '2199-12-31T12:00:00.123Z']
+  const kept = days.map((day) => generationAt(day))
+  for (const one of [...kept, ...kept]) keep(one)
+  await close()
+  for (const one of kept) t.same(must(await find(sought(one.id))), one)
+  t.equal(counts.lost, 0)
+  const rows = await store.sql`SELECT tableoid::regclass::text AS day FROM generations ORDER BY created_at`
+  t.same(
+    rows.map(({ day }) => day as string),
+    ['generations_2001_02_03', 'generations_2001_02_04', 'generations_2199_12_31'],
+  )
+})
+
+t.test('a record that the store never takes is told, and holds back none beside it', async (t) => {
+  const { keep, find, counts, log, close } = await open(t)
+  const kept = [generation(), generation()]
+  keep(present(kept[0]))
+  keep(generation({ workspaceId: 'no uuid' }))
+  keep(generation({ upstreamId: 'a\0b' }))
+  keep(present(kept[1]))
+  await close()
+  for (const { id } of kept) t.ok((await find(sought(id))).ok)
+  t.same(counts, { written: 2, lost: 2 })
+  t.equal(log.events.filter(({ event }) => event === 'generations.refused').length, 2)
+  keep(generation())
+  t.equal(counts.lost, 3, 'a closed one takes nothing')
+})
+
+t.test(
+  'while the store is away an organization loses what is beyond its places, and the rest is written after',
+  async (t) => {
+    const store = await openTestStore(t)
+    const away = Object.create(store) as Store
+    let [isAway, tries] = [true, 0]
+    away.within = (ms, run) => {
+      tries += ms === GENERATIONS_WRITE_MS_MAX ? 1 : 0
+      return isAway
+        ? Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
+        : store.within(ms, run)
+    }
+    const { keep, find, counts, log, close } = await open(t, away)
+    const kept = generation()
+    keep(kept)
+    await until(() => tries > 0)
+    for (let n = 0; n < GENERATIONS_ORGANIZATION_WAITING_MAX + 5; n++) keep(generation())
+    t.equal(counts.lost, 5)
+    const other = generation({ organizationId: OTHER_ORGANIZATION, workspaceId: OTHER_WORKSPACE })
+    keep(other)
+    isAway = false
+    await until(() => counts.written === GENERATIONS_ORGANIZATION_WAITING_MAX + 2)
+    t.ok((await find(sought(kept.id))).ok)
+    t.ok((await find({ organizationId: OTHER_ORGANIZATION, workspaceId: OTHER_WORKSPACE, id: other.id })).ok)
+    await close()
+    t.match(log.events, [{ event: 'generations.lost', fields: { rows: 5 } }])
+  },
+)
+
+t.test('a store that never comes back loses them all at the end, and tells how many', async (t) => {
+  const store = openStore({
+    url: 'postgres://nobody@127.0.0.1:1/none',
+    poolMax: 1,
+    applicationName: 'sluice-test',
+  })
+  t.teardown(() => store.close())
+  const { keep, find, counts, log, close } = await open(t, store)
+  const some: readonly Generation[] = [generation(), generation()]
+  for (const one of some) keep(one)
+  await close()
+  t.same(counts, { written: 0, lost: 2 })
+  t.match(log.events, [{ event: 'generations.lost', fields: { rows: 2 } }])
+  t.match(await find(sought('x')), { ok: false, failure: { name: 'store_unavailable' } })
+})
