@@ -130,6 +130,12 @@ t.test('a whole answer, and one that a second endpoint gave', async (t) => {
     native_tokens_completion: 4,
     x: { ttft_ms: null, attempts: 2, dropped: [] },
   })
+  first.script(refusesChat(500))
+  const fallback = { ...hello, model: 'acme/one', models: ['sluice/echo-1'] }
+  t.match(await recordOf(await drained(await post(fallback))), {
+    model: 'sluice/echo-1',
+    x: { attempts: 2 },
+  })
 })
 
 t.test('what the built-in model wrote has a record too, with its own counts', async (t) => {
