@@ -17,6 +17,8 @@ export interface Death {
   readonly point: string
   readonly ending: Ending
   readonly fate: Fate
+  /** The head leaves at once, and falling back goes on behind it. D15. */
+  readonly isHeadEarly: boolean
   /** What the caller has in hand of the provider's words. */
   readonly text: string
   /** Makes the provider die so in each call. */
@@ -48,13 +50,14 @@ export function deathsOf(dialect: ProvedDialect, words: readonly string[]): read
     'after usage': [endOf(usage), words.length, 'told'],
     'after the terminator': [endOf(terminator), words.length, 'whole'],
   }
-  return [
+  const deaths = [
     ...before('connect', (ending) => (provider) => provider.meets(WELCOMES[ending])),
     ...before('head', (ending) => (provider) => provider.usually(dyingInHead(ending))),
     ...Object.entries(cuts).flatMap(([point, [cutAt, heard, fate]]) =>
       ENDINGS.map((ending): Death => ({
         point,
         ending,
+        isHeadEarly: false,
         // Behind the last word an end in order is the end of the answer. D22.
         fate: ending === 'in order' && heard === words.length ? 'whole' : fate,
         text: words.slice(0, heard).join(''),
@@ -62,6 +65,10 @@ export function deathsOf(dialect: ProvedDialect, words: readonly string[]): read
       })),
     ),
   ]
+  const early = deaths
+    .filter(({ fate }) => fate === 'another answers')
+    .map((death) => ({ ...death, point: `${death.point}, behind an early head`, isHeadEarly: true }))
+  return [...deaths, ...early]
 }
 
 type HardEnding = Exclude<Ending, 'in order'>
@@ -72,6 +79,7 @@ function before(point: string, meets: (ending: HardEnding) => Death['meets']): r
   return (['FIN', 'RST', 'stall'] as const).map((ending) => ({
     point,
     ending,
+    isHeadEarly: false,
     fate: 'another answers',
     text: '',
     meets: meets(ending),

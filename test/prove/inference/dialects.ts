@@ -5,6 +5,10 @@ import type { FakeEvent } from '../../support/inference/fake-stream.ts'
 import { HEAD, REDACTED } from '../../support/inference/provider-chunks.ts'
 import { PROVIDER_STREAMS } from '../../support/inference/provider-streams.ts'
 import type { ReferenceEvent } from '../../support/inference/sse-reference.ts'
+import type { ChatClient } from './clients/client.ts'
+import { openAi } from './clients/openai.ts'
+import { openRouter } from './clients/openrouter.ts'
+import { vercel } from './clients/vercel.ts'
 
 /** What a caller has in hand of a stream. */
 export interface Heard {
@@ -40,6 +44,8 @@ export interface ProvedDialect {
   placesOf(words: readonly string[]): EventPlaces
   /** Streams of real providers. */
   readonly recorded: Readonly<Record<string, readonly FakeEvent[]>>
+  /** Clients of other vendors. @param base address of the API, with its prefix */
+  clientsOf(base: string, key: string): Promise<readonly ChatClient[]>
   /** Reads a provider's stream as the front does. */
   open(): NativeStream
   hear(text: string): Heard
@@ -99,6 +105,11 @@ const chat: ProvedDialect = {
   recorded: Object.fromEntries(
     Object.entries(PROVIDER_STREAMS).map(([name, events]) => [name, eventsOfChat(events)]),
   ),
+  clientsOf: async (base, key) => [
+    openAi(base, key),
+    await openRouter(base, key),
+    ...(await vercel(base, key)),
+  ],
   open: () => new NativeChatStream(HEAD, REDACTED),
   hear(text) {
     const events = text.split('\n\n').slice(0, -1)
