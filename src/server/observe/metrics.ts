@@ -10,6 +10,7 @@ import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
 import { Durations } from './durations.ts'
 import { LiveReader } from './live-reader.ts'
+import { createStreamMeters } from './stream-metrics.ts'
 import { Tally } from './tally.ts'
 import { watchProcess } from './process-metrics.ts'
 
@@ -94,6 +95,7 @@ export function createMetrics(front: number | null = null): Metrics {
     rateDecision(decision, source) {
       decisions[decision][source].count += 1
     },
+    streams: createStreamMeters(registry),
     unpriced: (operation, provider) => unpriced.add(1, operation, provider),
     broadcast: (outcome, count) => traces.add(count, outcome),
     watch: (gauges) => void watched.push(gauges),

@@ -100,4 +100,21 @@ export interface Meters {
   rateDecision(decision: 'admitted' | 'refused', source: 'purse' | 'authority' | 'fallback'): void
   /** One attempt at a provider of the catalogue. */
   upstream(provider: string, outcome: 'ok' | FailureName, durationMs: number): void
+  readonly streams: StreamMeters
+}
+
+/** Figures of streamed answers, by the slug of their provider in the catalogue. D36. */
+export interface StreamMeters {
+  /**
+   * The first output leaves.
+   * @param ms from the first attempt of the call
+   * @param failed endpoints that were tried before
+   */
+  committed(provider: string, ms: number, failed: number): void
+  /**
+   * Once for each committed stream.
+   * @param cause what ended it before the answer did; null: the answer is whole
+   * @param isEstimated the usage is Sluice's own count
+   */
+  ended(provider: string, cause: FailureName | null, isEstimated: boolean): void
 }

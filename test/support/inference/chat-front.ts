@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
+import type { StreamMeters } from '../../../src/server/ports/observe.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import type { Generations } from '../../../src/server/ports/inference/generations.ts'
@@ -90,17 +91,21 @@ export interface InferenceParts {
   readonly credentials: InferenceOptions['credentials']
   readonly log: KeptLog
   readonly streamHoldMs?: number
+  readonly streams?: StreamMeters
 }
+
+const NO_STREAM_METERS: StreamMeters = { committed: () => undefined, ended: () => undefined }
 
 /** Models as a front has them. */
 export function inferenceWith({
   streamHoldMs = NEVER_MS,
+  streams = NO_STREAM_METERS,
   ...parts
 }: InferenceParts): ReturnType<typeof createInference> {
   return createInference({
     ...parts,
     jobs: threads(),
-    meters: { upstream: () => undefined },
+    meters: { upstream: () => undefined, streams },
     now: () => performance.now(),
     random: () => 0.5,
     streamHoldMs,

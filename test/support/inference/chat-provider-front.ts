@@ -3,6 +3,7 @@
  */
 import { ATTEMPTS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
+import type { StreamMeters } from '../../../src/server/ports/observe.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import type { BreakerReading } from '../../../src/server/ports/observe.ts'
 import { keptLog } from '../log.ts'
@@ -34,6 +35,7 @@ export interface ChatProviderFront extends ChatFront {
 export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' | 'extra' | 'log'> {
   readonly egress?: EgressOptions
   readonly streamHoldMs?: number
+  readonly streams?: StreamMeters
   /** Members that the first provider has beside the usual ones. */
   readonly firstProvider?: Members
   /** Members that the first endpoint of both models has beside the usual ones. */
@@ -55,7 +57,8 @@ export async function openChatProvider(
   const log = keptLog()
   const hold = options.streamHoldMs === undefined ? {} : { streamHoldMs: options.streamHoldMs }
   const credentials = new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
-  const inference = inferenceWith({ egress, credentials, log, ...hold })
+  const meters = options.streams === undefined ? {} : { streams: options.streams }
+  const inference = inferenceWith({ egress, credentials, log, ...hold, ...meters })
   const extra = catalogueDocument(first.origin, second.origin, options)
   const front = await openChat(t, { ...options, inference, extra, log })
   t.teardown(async () => {

@@ -12,7 +12,7 @@ import type {
   InferenceSink,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
+import type { BreakerReading, Log, Meters, StreamMeters } from '../../ports/observe.ts'
 import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
@@ -28,7 +28,7 @@ export interface InferenceOptions extends OpenWriterDeps {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
   readonly streamHoldMs: number
   readonly log: Log
-  readonly meters: Pick<Meters, 'upstream'>
+  readonly meters: Pick<Meters, 'upstream' | 'streams'>
   /** Milliseconds of the same clock as the deadlines. */
   readonly now: () => number
   /** A number from 0 to 1. */
@@ -51,7 +51,7 @@ class RoutingInference implements Inference {
   readonly #targets: TargetTable<WritingProtocol>
   readonly #attempts: Attempts<WritingProtocol>
   readonly #rates = new LearnedRates()
-  readonly #meters: Pick<Meters, 'upstream'>
+  readonly #meters: Pick<Meters, 'upstream' | 'streams'>
   readonly #now: () => number
 
   constructor(options: InferenceOptions) {
@@ -109,13 +109,14 @@ class RoutingInference implements Inference {
     return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near.slice(0, ATTEMPTS_MAX))
   }
 
-  #run(
+  async #run(
     job: InferenceJob,
     choices: readonly WritingChoice[],
     sink: InferenceSink,
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
-    return this.#attempts.run(job, choices, {
+    const metered = new MeteredStream(this.#meters.streams, this.#now)
+    const outcome = await this.#attempts.run(job, choices, {
       attemptsMax: ATTEMPTS_MAX,
       timeoutMsOf: ({ text }, startedAt) =>
         request.isStream ? (text?.firstOutputMs ?? Infinity) : deadlineAt - startedAt,
@@ -127,12 +128,15 @@ class RoutingInference implements Inference {
           begin: (dropped) => {
             // A stream may last an hour, and nothing more is sent.
             request.source.release()
+            if (request.isStream) metered.committed(one)
             sink.begin(answeredBy(one, [...request.dropped, ...dropped]))
           },
           startedAt: one.startedAt,
         }),
       answered: (written, one) => this.#end(written, one, job),
     })
+    metered.ended(outcome)
+    return outcome
   }
 
   #end(written: Written, one: WritingTry, job: InferenceJob): InferenceEnd {
@@ -169,6 +173,33 @@ class RoutingInference implements Inference {
   #broken(failure: Failure, one: WritingTry, job: InferenceJob): Failure {
     const learned = this.#attempts.learn(failure, one, job, isOfCall(failure))
     return isOfCall(failure) ? learned : one.trail.ending(learned, one.target.endpoint.provider)
+  }
+}
+
+/** The figures of one stream. D36. */
+class MeteredStream {
+  readonly #meters: StreamMeters
+  readonly #now: () => number
+  readonly #startedAt: number
+  /** Null: nothing has left. */
+  #provider: string | null = null
+
+  constructor(meters: StreamMeters, now: () => number) {
+    this.#meters = meters
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  committed({ target, trail }: WritingTry): void {
+    this.#provider = target.endpoint.provider.slug
+    this.#meters.committed(this.#provider, this.#now() - this.#startedAt, trail.length)
+  }
+
+  ended(outcome: Outcome<InferenceEnd>): void {
+    if (this.#provider === null) return
+    const failure = outcome.ok ? outcome.value.failure : outcome.failure
+    const isEstimated = outcome.ok && outcome.value.isEstimated
+    this.#meters.ended(this.#provider, failure?.name ?? null, isEstimated)
   }
 }
 
