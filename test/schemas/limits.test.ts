@@ -212,6 +212,7 @@ t.test(
     t.ok(limits.REPLY_BEAT_MS < limits.REPLY_STALL_MS)
     t.ok(limits.REPLACED_FRONT_MS > LIBRARY_CUTS_MS)
     t.ok(limits.DRAIN_MS > limits.REPLACED_FRONT_MS)
+    t.ok(limits.REPLACED_CALLS_MS > limits.DRAIN_MS)
     t.ok(limits.SPARE_FRONT_MS < limits.REPLACED_FRONT_MS)
     t.ok(limits.UPSTREAM_KEEP_ALIVE_MS > 0)
   },

@@ -97,6 +97,8 @@ export const WORKERS_MAX = 1_024
 export const DRAIN_MS = 30_000
 /** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
 export const REPLACED_FRONT_MS = 12_000
+/** Milliseconds that a replaced front finishes its calls, which may be streams. D34. */
+export const REPLACED_CALLS_MS = 600_000
 /**
  * Milliseconds from a front's start until its spare is loaded, which takes half a second of one core.
  * Decision.

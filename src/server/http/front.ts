@@ -74,7 +74,10 @@ export interface HttpFront {
   readonly connections: Pick<Connections, 'open' | 'refused'>
   /** Refuses new connections; existing ones end after their next reply. Calls go on. */
   stopAccepting(): void
-  /** Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. Design §2. */
+  /**
+   * Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. A later call
+   * brings the deadline forward. Design §2.
+   */
   drain(deadlineMs?: number): Promise<void>
   /** Cuts every connection. */
   close(): void
@@ -159,24 +162,31 @@ function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, '
     exchanges.isClosing = true
     listener.stopAccepting()
   }
+  let endsAt = Infinity
+  let draining: Promise<void> | null = null
   return {
     port: listener.port,
     stopAccepting,
-    async drain(deadlineMs = DRAIN_MS) {
+    drain(deadlineMs = DRAIN_MS) {
       stopAccepting()
-      const endsAt = performance.now() + deadlineMs
-      const isBusy = exchanges.open.size > 0
-      while (exchanges.open.size > 0 && performance.now() < endsAt) await pause(DRAIN_LOOK_MS)
-      for (const exchange of exchanges.open.list()) exchange.drain()
-      // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn
-      // after the pause.
-      await new Promise((resolve) => setImmediate(resolve))
-      // The library does not tell when the last answers have left its buffers.
-      await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
-      listener.close()
+      endsAt = Math.min(endsAt, performance.now() + deadlineMs)
+      draining ??= drainOf(listener, exchanges, () => endsAt)
+      return draining
     },
     close: () => listener.close(),
   }
+}
+
+async function drainOf(listener: Listener, exchanges: ExchangeHost, endsAt: () => number): Promise<void> {
+  const isBusy = exchanges.open.size > 0
+  while (exchanges.open.size > 0 && performance.now() < endsAt()) await pause(DRAIN_LOOK_MS)
+  for (const exchange of exchanges.open.list()) exchange.drain()
+  // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
+  // the pause.
+  await new Promise((resolve) => setImmediate(resolve))
+  // The library does not tell when the last answers have left its buffers.
+  await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
+  listener.close()
 }
 
 const DRAIN_LOOK_MS = 20

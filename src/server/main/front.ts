@@ -1,4 +1,9 @@
-import { BROADCAST_POST_MS_MAX, DRAIN_MS, REPLACED_FRONT_MS } from '../../schemas/limits/limits.ts'
+import {
+  BROADCAST_POST_MS_MAX,
+  DRAIN_MS,
+  REPLACED_CALLS_MS,
+  REPLACED_FRONT_MS,
+} from '../../schemas/limits/limits.ts'
 import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
@@ -104,7 +109,13 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
       .then(() => closeAll([feed, hints, state, files, pools, egress, broadcast, tracer, store, keyLane]))
       .finally(() => process.exit(0))
-  channel.onDrain((isReplaced) => void drain(isReplaced))
+  let isDraining = false
+  channel.onDrain((isReplaced) => {
+    // A replaced front whose node ends, or is replaced again, has less time. D34.
+    if (isDraining) void http.drain(DRAIN_MS)
+    else void drain(isReplaced)
+    isDraining = true
+  })
   begin(channel, pools, [store, keyLane, files])
 }
 
@@ -193,12 +204,13 @@ function watchFront(
 }
 
 /**
- * A replaced front waits until idle keep-alive connections have sent one more request or ended. Design §2.
+ * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then until
+ * its streams are over. Design §2, D34.
  */
 async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
   http.stopAccepting()
   if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
-  await http.drain(DRAIN_MS)
+  await http.drain(isReplaced ? REPLACED_CALLS_MS : DRAIN_MS)
 }
 
 /** Closes the parts; a part that hangs is left to the end of the process. */

@@ -1,6 +1,6 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
-import { DRAIN_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits/limits.ts'
+import { DRAIN_MS, REPLACED_CALLS_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits/limits.ts'
 import { startAdmin, type AdminPort } from './admin-port/port.ts'
 import { addressOf, originAt } from '../../schemas/values/origins.ts'
 import { announce } from './announce.ts'
@@ -31,7 +31,7 @@ const DRAIN_SLACK_MS = 2_000
 /**
  * Milliseconds that a replaced child may take: it stays for idle connections, drains, and releases its money.
  */
-const RETIRED_MS_MAX = REPLACED_FRONT_MS + DRAIN_MS + 10_000
+const RETIRED_MS_MAX = REPLACED_FRONT_MS + REPLACED_CALLS_MS + 10_000
 
 /** Milliseconds that an ending node waits for the journals of its fronts. */
 const JOURNALS_MS_MAX = 5_000

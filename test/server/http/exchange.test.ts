@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { fail } from '../../../src/schemas/failures.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import type { CallEnded } from '../../../src/schemas/values/call-ended.ts'
 import type { Call, Operation } from '../../../src/server/operations/define.ts'
@@ -284,6 +286,22 @@ t.test('a drain lets what is in flight finish', async (t) => {
   ended.open()
   await drained
   t.match(await client.closed(), /^HTTP\/1\.1 200 OK[\s\S]*"done"$/)
+})
+
+t.test('a later drain brings the end forward. D34', async (t) => {
+  const began = gate()
+  const { port, front: http } = await front(t, async (call) => {
+    began.open()
+    await once(call.signal, 'abort')
+    return fail('draining')
+  })
+  const client = rawClient(port)
+  client.send(valid)
+  await began.opened
+  const drained = http.drain(600_000)
+  await http.drain(0)
+  await drained
+  t.match(await client.closed(), /^HTTP\/1\.1 503 /)
 })
 
 t.test('under random aborts every exchange settles exactly once and nothing is left', async (t) => {

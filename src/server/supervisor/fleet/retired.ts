@@ -4,7 +4,10 @@ import { isSamePlace, isSpared, type FleetChild, type RollInput, type Slot } fro
 
 interface Retired {
   readonly role: Role
+  readonly child: FleetChild
   readonly end: Promise<unknown>
+  /** It was told that the next generation waits. */
+  isHurried: boolean
 }
 
 export interface RetiredOptions {
@@ -36,11 +39,14 @@ export class RetiredChildren {
       this.#retired.delete(retired)
       this.#options.onEnd()
     })
-    const retired: Retired = { role: child.role, end }
+    const retired: Retired = { role: child.role, child, end, isHurried: false }
     this.#retired.add(retired)
   }
 
-  /** Postgres has connections for two generations of the larger number of children. */
+  /**
+   * Postgres has connections for two generations of the larger number of children: a replaced front whose
+   * streams go on is told to end its calls soon. D34.
+   */
   async untilRoom(
     slots: () => readonly Slot[],
     parts: readonly ChildPart[],
@@ -52,6 +58,7 @@ export class RetiredChildren {
       if (crowded.length === 0) return
       if (!isLogged) this.#options.log.info('roll_waits', { retired: crowded.length })
       isLogged = true
+      for (const one of crowded) if (one.role === 'front') hurry(one)
       await Promise.race(crowded.map(({ end }) => end))
     }
   }
@@ -66,4 +73,9 @@ export class RetiredChildren {
     const most = Math.max(slots.length, wanted.length)
     return retired.length + replaced.length + most <= 2 * most
   }
+}
+
+function hurry(one: Retired): void {
+  if (!one.isHurried) one.child.drain(false)
+  one.isHurried = true
 }

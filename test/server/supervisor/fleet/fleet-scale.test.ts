@@ -140,7 +140,16 @@ t.test('only what Postgres has no connections for waits until replaced fronts ar
   await turnOfLoop()
   t.match(log.events.at(-1), { event: 'roll_waits', fields: { retired: 2 } })
   t.same(generationsOf(serving()), ['0:old'])
-  for (const child of forked) if (child.drains.length > 0) child.end('exit code 0')
+  const retired = forked.filter(({ drains }) => drains.length > 0)
+  t.same(
+    retired.map(({ drains }) => drains),
+    [
+      [true, false],
+      [true, false],
+    ],
+    'streams of the older generation end soon',
+  )
+  for (const child of retired) child.end('exit code 0')
   await rolled
   t.same(generationsOf(serving()), ['0:newest'])
 })
