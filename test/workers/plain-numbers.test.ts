@@ -60,8 +60,7 @@ t.test(
       const text = plain.slice(0, at) + pick(random, ODD_BYTES) + plain.slice(at + Math.floor(random() * 2))
       const bytes = Buffer.from(text)
       const read = bytes.subarray(0, new PlainNumbers(bytes).endFrom(0)).toString()
-      if (read !== '' && !(read.endsWith(',') && isListOfFinite(read.slice(0, -1))))
-        t.fail(`seed ${seed}: ${text}`)
+      if (read !== '' && !(read.endsWith(',') && isListOfFinite(read.slice(0, -1)))) t.fail(`seed ${seed}`)
     }
     t.pass(`seed ${seed}`)
   },

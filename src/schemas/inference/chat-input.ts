@@ -10,7 +10,8 @@ import { ECHO_UNITS_MAX } from './inference-limits.ts'
  * the loop.
  */
 export interface ChatInput {
-  readonly model: string
+  /** Null: that of the preset. D10. */
+  readonly model: string | null
   readonly isStream: boolean
   /** The event with the usage has no choices. D7. */
   readonly isUsageAlone: boolean
@@ -38,6 +39,7 @@ export interface ChatInput {
   /** Models that are tried after the first. D11. */
   readonly models: readonly string[]
   readonly provider: ProviderPreferences | null
+  /** A preset beside the model, which may name one too. D10. */
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
   readonly dropped: readonly string[]
@@ -47,6 +49,12 @@ export interface ChatInput {
 export interface ChatRequest extends ChatInput {
   /** The bytes, which go out to a provider that speaks the caller's dialect. D4. */
   readonly source: KeptBody
+}
+
+/** A request whose model is the name of a model. */
+export interface CompleteChat extends ChatRequest {
+  readonly model: string
+  readonly preset: null
 }
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
@@ -67,7 +75,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const last = messages.findLast(({ role }) => role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
-    model,
+    model: model ?? null,
     isStream: stream === true,
     isUsageAlone: stream_options?.include_usage === true,
     choices: more.n ?? 1,

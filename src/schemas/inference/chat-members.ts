@@ -1,4 +1,5 @@
 import type { KeptForm } from '../kept-body.ts'
+import { CHAT_KEPT } from '../presets/preset-chat.ts'
 import { ChatBody } from './chat.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
 
@@ -23,11 +24,12 @@ export const INCLUDE_USAGE = 'include_usage'
 
 const PART = { names: STRICT_CUT_INSIDE }
 
-/** What is kept of the body of a chat: the members that Sluice takes out, sets, adds or cuts. D4, D7. */
+/** What is kept of the body of a chat: the members that Sluice takes out, sets, adds or cuts. D4, D7, D10. */
 export const CHAT_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([
       ...Object.keys(ChatBody.properties),
+      ...Object.keys(CHAT_KEPT.properties),
       ...CHAT_OURS,
       ...Object.keys(STRICT_CUT),
       ...STRICT_CUT_INSIDE,

@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
+import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
 import {
   CHOICES_MAX,
   FALLBACK_MODELS_MAX,
@@ -47,10 +48,12 @@ const ToolChoice = Type.Union([
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
 export const ChatBody = Type.Object(
   {
-    model: Type.String({
-      minLength: 1,
-      description: 'Id of a model that writes text, a variant of it or an alias.',
-    }),
+    model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+      }),
+    ),
     messages: Type.Array(ChatMessage, {
       minItems: 1,
       maxItems: MESSAGES_MAX,
@@ -98,7 +101,7 @@ export const ChatBody = Type.Object(
         description: 'Models that are tried in this order after `model`.',
       }),
     ),
-    preset: maybe(Type.String({ minLength: 1 })),
+    preset: maybe(PresetName),
     plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
     transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
     stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),

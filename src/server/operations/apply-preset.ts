@@ -7,7 +7,7 @@ import {
 } from '../../schemas/presets/preset-references.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { Ports } from '../ports/ports.ts'
-import type { PresetConfig } from '../ports/presets/presets.ts'
+import type { PresetConfig, PresetContent } from '../ports/presets/presets.ts'
 import { ownWorkspaceOf } from './define.ts'
 
 /**
@@ -24,9 +24,10 @@ export const PRESET_USE_FAILURES = [
   'store_unavailable',
 ] as const satisfies readonly FailureName[]
 
+/** Null stands for a member that is missing. */
 interface Naming {
-  readonly model?: string
-  readonly preset?: string
+  readonly model?: string | null
+  readonly preset?: string | null
 }
 
 /** A body whose `model` is the name of a model. */
@@ -34,7 +35,8 @@ export type Complete<B> = B & { readonly model: string }
 
 /** True for a body that names a model and no preset, as most do: such a body is used unchanged. */
 export function isComplete<B extends Naming>(body: B): body is Complete<B> {
-  return body.preset === undefined && body.model !== undefined && !mentionsPreset(body.model)
+  const { model, preset } = body
+  return (preset ?? null) === null && typeof model === 'string' && !mentionsPreset(model)
 }
 
 /**
@@ -48,17 +50,37 @@ export function applyPreset<B extends Naming>(
   { presetConfigs }: Pick<Ports, 'presetConfigs'>,
   take: (config: PresetConfig) => Partial<B>,
 ): Outcome<Complete<B>> | Promise<Outcome<Complete<B>>> {
+  const used = usedPreset({ key, body }, { presetConfigs })
+  const merge = (found: Outcome<UsedPreset>): Outcome<Complete<B>> => {
+    if (!found.ok) return found
+    const { model, content } = found.value
+    return ok({ ...take(content.config), ...body, model })
+  }
+  return used instanceof Promise ? used.then(merge) : merge(used)
+}
+
+/** The preset that a request names, and the model that results. */
+export interface UsedPreset {
+  readonly model: string
+  readonly content: PresetContent
+}
+
+/** As `applyPreset`, for operations that merge by themselves. C19. */
+export function usedPreset(
+  { key, body }: { readonly key: KeyRecord; readonly body: Naming },
+  { presetConfigs }: Pick<Ports, 'presetConfigs'>,
+): Outcome<UsedPreset> | Promise<Outcome<UsedPreset>> {
   const used = usedBy(body)
   if (!used.ok) return used
   const { model, preset } = used.value
-  const merge = (found: Outcome<PresetConfig>): Outcome<Complete<B>> => {
+  const withModel = (found: Outcome<PresetContent>): Outcome<UsedPreset> => {
     if (!found.ok) return found
-    const wanted = model ?? found.value['model']
+    const wanted = model ?? found.value.config['model']
     if (typeof wanted !== 'string' || wanted === '') return fail('preset_without_model')
-    return ok({ ...take(found.value), ...body, model: wanted })
+    return ok({ model: wanted, content: found.value })
   }
   const found = presetConfigs.find(ownWorkspaceOf(key), preset)
-  return found instanceof Promise ? found.then(merge) : merge(found)
+  return found instanceof Promise ? found.then(withModel) : withModel(found)
 }
 
 interface Used {
@@ -68,11 +90,11 @@ interface Used {
 }
 
 function usedBy({ model, preset }: Naming): Outcome<Used> {
-  const isMentioned = model !== undefined && mentionsPreset(model)
+  const isMentioned = typeof model === 'string' && mentionsPreset(model)
   const mentioned = isMentioned ? modelReference(model) : null
   if (isMentioned && mentioned === null) return fail('preset_reference_invalid')
-  const named = preset === undefined ? null : presetReference(preset)
-  if (preset !== undefined && named === null) return fail('preset_reference_invalid')
+  const named = typeof preset === 'string' ? presetReference(preset) : null
+  if (typeof preset === 'string' && named === null) return fail('preset_reference_invalid')
   if (mentioned === null) return named === null ? MODEL_MISSING : ok({ model: model ?? null, preset: named })
   return named === null || isSame(named, mentioned.preset) ? ok(mentioned) : fail('presets_differ')
 }

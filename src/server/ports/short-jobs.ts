@@ -2,6 +2,7 @@ import type { BodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { ChatPreset } from '../../schemas/inference/chat-preset.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { FinishReason, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
@@ -27,6 +28,11 @@ export type BodyVerdict =
 export interface ShortJobTypes {
   read_body: {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
+    out: BodyVerdict
+  }
+  /** Puts the fields of a preset into the body of a chat that was read, and reads it again. D10. */
+  merge_chat: {
+    in: { readonly bytes: Uint8Array; readonly preset: ChatPreset; readonly model: string }
     out: BodyVerdict
   }
   /**

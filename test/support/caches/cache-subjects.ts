@@ -144,7 +144,7 @@ function openPresets({ feed, now, read }: CacheStand): TestedCache {
         const { value: latest } = value
         if (latest === null) return ok(null)
         const head = { id: `preset ${slug}`, isArchived: false, designated: latest, latest }
-        return ok({ head, config: JSON.stringify({ model: `${latest}` }) })
+        return ok({ head, content: JSON.stringify({ config: { model: `${latest}` } }) })
       },
       unknown: async () => fail('preset_unknown'),
     },
@@ -154,7 +154,8 @@ function openPresets({ feed, now, read }: CacheStand): TestedCache {
     cachedMax: MAX,
   })
   return {
-    ask: (at) => answering(configs.find('w', { slug: `${at}`, version: null }), ({ model }) => Number(model)),
+    ask: (at) =>
+      answering(configs.find('w', { slug: `${at}`, version: null }), ({ config }) => Number(config['model'])),
     changeOf: (change) =>
       change.kind === 'thing' ? { n: change.n, kind: 'preset', id: `w/${change.at}` } : null,
   }

@@ -46,6 +46,7 @@ export interface ChatFrontOptions {
   readonly timers?: Timers
   /** Receives the records of calls. */
   readonly generations?: Generations
+  readonly presetConfigs?: Ports['presetConfigs']
 }
 
 export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Promise<ChatFront> {
@@ -58,6 +59,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
     ...(options.generations === undefined ? null : { generations: options.generations }),
+    ...(options.presetConfigs && { presetConfigs: options.presetConfigs }),
   } as unknown as Ports
   const { deadlineMs } = options
   const operations = deadlineMs === undefined ? OPERATIONS : OPERATIONS.map((one) => ({ ...one, deadlineMs }))
@@ -112,9 +114,12 @@ export function inferenceWith({
   })
 }
 
+const NO_PRESET: Inference['withPreset'] = () => Promise.resolve({ ok: false, failure: { name: 'busy' } })
+
 /** A model that waits until its call ends. */
 export const STUCK: Inference = {
   streamHoldMs: NEVER_MS,
+  withPreset: NO_PRESET,
   plan: ({ call }) => ({
     ok: true,
     value: {
@@ -164,6 +169,7 @@ const UNTOLD = { upstreamId: null, finishReason: null }
 /** A model that writes a word, and breaks off. */
 export const BREAKING: Inference = {
   streamHoldMs: NEVER_MS,
+  withPreset: NO_PRESET,
   plan: () => ({
     ok: true,
     value: {

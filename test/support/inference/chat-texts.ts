@@ -109,8 +109,9 @@ export class ChatTexts {
   #valueOf(name: string): string {
     switch (name) {
       case 'model':
-      case 'preset':
         return this.#one(['"a/b"', '"a\\u002fb"', '"😀"'])
+      case 'preset':
+        return this.#one(['"s"', '"\\u0073"', '"s@2"', 'null'])
       case 'messages':
         return this.#list(1 + this.#below(3), () => this.#message())
       case 'tools':

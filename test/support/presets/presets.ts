@@ -2,6 +2,7 @@ import { fail, ok } from '../../../src/schemas/failures.ts'
 import type {
   PresetActor,
   PresetConfigs,
+  PresetContent,
   PresetRef,
   PresetRows,
   Presets,
@@ -51,6 +52,15 @@ export function presetInput(model: string, more: Partial<PresetInput> = {}): Pre
 /** Presets of one workspace in memory: each version's configuration; the newest is designated. */
 export type MemoryPresets = Readonly<Record<string, readonly object[]>>
 
+/** A version with more than a configuration, for `MemoryPresets`. */
+export class MemoryVersion {
+  readonly content: PresetContent
+
+  constructor(config: PresetContent['config'], more: Partial<PresetContent> = {}) {
+    this.content = { config, systemPrompt: null, source: 'chat', ...more }
+  }
+}
+
 /**
  * What calls use of presets, by the front's own cache, over rows in memory. @param workspaceId whose they are
  */
@@ -66,7 +76,9 @@ export function memoryConfigs(presets: MemoryPresets, workspaceId: string): Pres
       designated: versions.length,
       latest: versions.length,
     }
-    return ok({ head, config: config === undefined ? null : JSON.stringify(config) })
+    const content =
+      config instanceof MemoryVersion ? config.content : { config, systemPrompt: null, source: 'chat' }
+    return ok({ head, content: config === undefined ? null : JSON.stringify(content) })
   }
   const feed = { epoch: 1, lastGoodPollAtMs: Date.now(), subscribe: () => () => undefined }
   return createPresetConfigs({

@@ -1,5 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
+import type { CompleteChat } from '../../../schemas/inference/chat-input.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -7,7 +7,7 @@ import { callableModel, type KnownModels } from '../callable-model.ts'
 
 interface Asked {
   readonly key: KeyRecord
-  readonly body: Pick<ChatInput, 'model' | 'models'>
+  readonly body: Pick<CompleteChat, 'model' | 'models'>
 }
 
 /**

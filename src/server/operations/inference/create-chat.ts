@@ -1,11 +1,13 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
-import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
+import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import { chatPresetOf } from '../../../schemas/inference/chat-preset.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import type { AnsweredBy, Inference, InferenceEnd, InferencePlan } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
+import { isComplete, PRESET_USE_FAILURES, usedPreset } from '../apply-preset.ts'
 import { nextCallId } from '../call-ids.ts'
 import { modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
@@ -25,8 +27,8 @@ const OPERATION = 'chat.create'
 const STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
 
 /**
- * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D13, D15, D16,
- * D19, D21.
+ * Lets a model write the next message of a conversation, streamed or whole. Source: D1–D4, D7, D10, D11, D13,
+ * D15, D16, D19, D21.
  */
 export const createChat = defineOperation<Inputs, ChatRequest>({
   id: OPERATION,
@@ -64,6 +66,7 @@ export const createChat = defineOperation<Inputs, ChatRequest>({
   statuses: STATUSES,
   failures: [
     'body_invalid',
+    ...PRESET_USE_FAILURES,
     'not_supported',
     'header_invalid',
     'model_unknown',
@@ -100,20 +103,42 @@ export const createChat = defineOperation<Inputs, ChatRequest>({
     const sessionId = call.body.sessionId ?? call.headers['x-session-id'] ?? null
     if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
     if (sessionId !== null) call.notes.sessionId = sessionId
-    const models = modelsOf(call.key, ports)
-    return models instanceof Promise
-      ? models.then((known) => chat(call, known, ports))
-      : chat(call, models, ports)
+    const { body } = call
+    return isCompleteChat(body) ? chat(call, body, ports) : chatWithPreset(call, ports)
   },
 })
 
-function chat(
-  call: ChatCall,
-  known: Outcome<KnownModels>,
-  ports: Ports,
-): Outcome<Success> | Promise<Outcome<Success>> {
+type Answered = Outcome<Success> | Promise<Outcome<Success>>
+
+function isCompleteChat(body: ChatRequest): body is CompleteChat {
+  return isComplete(body)
+}
+
+async function chatWithPreset(call: ChatCall, ports: Ports): Promise<Outcome<Success>> {
+  const used = await usedPreset(call, ports)
+  if (!used.ok) return used
+  const { model, content } = used.value
+  const { key, body, signal } = call
+  const preset = { fields: chatPresetOf(content), model }
+  const merged = await ports.inference.withPreset(body, preset, { caller: callerOf(key), signal })
+  return merged.ok ? chat(call, merged.value, ports) : merged
+}
+
+function chat(call: ChatCall, body: CompleteChat, ports: Ports): Answered {
+  const models = modelsOf(call.key, ports)
+  return models instanceof Promise
+    ? models.then((known) => chatWith(call, known, { body, ports }))
+    : chatWith(call, models, { body, ports })
+}
+
+interface ChatParts {
+  readonly body: CompleteChat
+  readonly ports: Ports
+}
+
+function chatWith(call: ChatCall, known: Outcome<KnownModels>, { body, ports }: ChatParts): Answered {
   if (!known.ok) return known
-  const found = callableModels(call, known.value, ports)
+  const found = callableModels({ key: call.key, body }, known.value, ports)
   if (!found.ok) return found
   const [model] = found.value
   call.notes.model = model.id
@@ -124,7 +149,7 @@ function chat(
   }
   const planned = ports.inference.plan({
     models: found.value,
-    request: call.body,
+    request: body,
     head,
     limits: call.key.money,
     caller: callerOf(call.key),
@@ -135,13 +160,12 @@ function chat(
   })
   if (!planned.ok) return planned
   const { bound } = planned.value
-  const { isStream: isStreamed, size } = call.body
+  const { isStream: isStreamed, size } = body
   const record = { call, id: head.id, model: model.id, isStreamed, media: size.media }
   const unanswered = (failure: Failure, delivery: Delivery): void =>
     keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
-  const answer = isStreamed
-    ? streamed(call, head, { streamHoldMs: ports.inference.streamHoldMs, unanswered })
-    : whole(head)
+  const { streamHoldMs } = ports.inference
+  const answer = isStreamed ? streamed(call, { head, body, streamHoldMs, unanswered }) : whole(head)
   return paidCall(
     call,
     {
@@ -151,7 +175,7 @@ function chat(
       run: () => answer.run(planned.value),
       ended(end, hold) {
         // Only a streamed answer reached its caller in part. D26.
-        if (end.failure !== null && !call.body.isStream) {
+        if (end.failure !== null && !body.isStream) {
           hold.release()
           return { ok: false, failure: end.failure }
         }
@@ -180,12 +204,14 @@ interface Answer {
 }
 
 interface Streaming extends Pick<Inference, 'streamHoldMs'> {
+  readonly head: ChatHead
+  readonly body: CompleteChat
   /** Called when no provider has begun an answer whose head had left. */
   readonly unanswered: (failure: Failure, delivery: Delivery) => void
 }
 
-function streamed(call: ChatCall, head: ChatHead, { streamHoldMs, unanswered }: Streaming): Answer {
-  const { isUsageAlone } = call.body
+function streamed(call: ChatCall, { head, body, streamHoldMs, unanswered }: Streaming): Answer {
+  const { isUsageAlone } = body
   const { requestId } = call
   const sink = new ChatStream(head, (by) =>
     call.events({ headers: headersOf(head, by), silence: () => CHAT_SILENCE }),

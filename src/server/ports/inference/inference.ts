@@ -1,4 +1,5 @@
-import type { ChatRequest } from '../../../schemas/inference/chat-input.ts'
+import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
@@ -126,6 +127,15 @@ export interface InferencePlan {
 export interface Inference {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
   readonly streamHoldMs: number
+  /**
+   * The request with what it lacks of a preset, read again as a body that came so. The bytes of the request
+   * are given up. Failures: body_invalid, not_supported, busy and its kin. D10.
+   */
+  withPreset(
+    request: ChatRequest,
+    preset: { readonly fields: ChatPreset; readonly model: string },
+    by: { readonly caller: Caller; readonly signal: AbortSignal },
+  ): Promise<Outcome<CompleteChat>>
   /**
    * Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, and those of a request
    * that the model cannot answer.

@@ -6,6 +6,9 @@ import type { Page, PageInput } from '../workspaces/workspaces.ts'
 /** Request fields by their wire names, of the set that C19 lists. */
 export type PresetConfig = KeptRequest['config']
 
+/** What calls use of a preset. */
+export type PresetContent = Pick<KeptRequest, 'config' | 'systemPrompt' | 'source'>
+
 /** The wire form that a version was saved from. */
 export type PresetSource = KeptRequest['source']
 
@@ -78,8 +81,8 @@ export interface PresetHead {
 
 export interface LoadedPreset {
   readonly head: PresetHead
-  /** The requested version, as JSON; null: there is no version of this number. */
-  readonly config: string | null
+  /** The `PresetContent` of the requested version, as JSON; null: there is no version of this number. */
+  readonly content: string | null
 }
 
 /** Rows of presets, as fronts load them; a front keeps a row until a change of it is known. */
@@ -128,5 +131,5 @@ export interface PresetConfigs {
    * Synchronous when the front knows the preset. Failures: preset_unknown (also for an archived preset),
    * preset_version_unknown, busy (too many loads, or changes without a pause), store_unavailable.
    */
-  find(workspaceId: string, use: PresetUse): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>>
+  find(workspaceId: string, use: PresetUse): Outcome<PresetContent> | Promise<Outcome<PresetContent>>
 }

@@ -13,7 +13,7 @@ import { EVERYTHING } from '../../caches/recent-changes.ts'
 import type { Change, EpochFeed } from '../../ports/keys/keys.ts'
 import type {
   LoadedPreset,
-  PresetConfig,
+  PresetContent,
   PresetConfigs,
   PresetHead,
   PresetRows,
@@ -42,7 +42,7 @@ interface Wanted extends PresetUse {
 
 interface Loaded {
   readonly preset: LoadedPreset | null
-  readonly answer: Outcome<PresetConfig>
+  readonly answer: Outcome<PresetContent>
 }
 
 /** Caches the presets that calls use: each is read at its first use, and after every change. */
@@ -56,8 +56,8 @@ export function createPresetConfigs(deps: PresetConfigsDeps): PresetConfigs & { 
  */
 class LiveConfigs implements PresetConfigs {
   readonly #rows: PresetRows
-  readonly #heads: LiveCache<Loaded, PresetHead, Outcome<PresetConfig>>
-  readonly #versions = new LRUCache<string, PresetConfig>({
+  readonly #heads: LiveCache<Loaded, PresetHead, Outcome<PresetContent>>
+  readonly #versions = new LRUCache<string, PresetContent>({
     max: PRESET_VERSIONS_CACHED_MAX,
     maxSize: PRESET_CHARS_CACHED_MAX,
   })
@@ -78,7 +78,7 @@ class LiveConfigs implements PresetConfigs {
   find(
     workspaceId: string,
     { slug, version }: PresetUse,
-  ): Outcome<PresetConfig> | Promise<Outcome<PresetConfig>> {
+  ): Outcome<PresetContent> | Promise<Outcome<PresetContent>> {
     const id = `${workspaceId}/${slug}`
     return this.#known(id, version) ?? this.#load({ workspaceId, slug, version, id })
   }
@@ -88,16 +88,16 @@ class LiveConfigs implements PresetConfigs {
   }
 
   /** Null: the store has to be asked. */
-  #known(id: string, version: number | null): Outcome<PresetConfig> | null {
+  #known(id: string, version: number | null): Outcome<PresetContent> | null {
     const head = this.#heads.find(id)
     if (head === undefined) return this.#heads.findMiss(id) ?? null
     const refused = refusalOf(head, version)
     if (refused !== null) return refused
-    const config = this.#versions.get(nameOf(head, version))
-    return config === undefined ? null : ok(config)
+    const content = this.#versions.get(nameOf(head, version))
+    return content === undefined ? null : ok(content)
   }
 
-  async #load(wanted: Wanted): Promise<Outcome<PresetConfig>> {
+  async #load(wanted: Wanted): Promise<Outcome<PresetContent>> {
     const { workspaceId, id, version } = wanted
     const loaded = await this.#heads.load({
       id,
@@ -120,10 +120,10 @@ class LiveConfigs implements PresetConfigs {
   }
 
   /** Caches the version, which stays as it is whatever overtakes the load of its head. */
-  #answerOf(preset: LoadedPreset, version: number | null): Outcome<PresetConfig> {
-    const answer = configOf(preset, version)
+  #answerOf(preset: LoadedPreset, version: number | null): Outcome<PresetContent> {
+    const answer = contentOf(preset, version)
     if (answer.ok)
-      this.#versions.set(nameOf(preset.head, version), answer.value, { size: preset.config?.length ?? 1 })
+      this.#versions.set(nameOf(preset.head, version), answer.value, { size: preset.content?.length ?? 1 })
     return answer
   }
 }
@@ -158,11 +158,11 @@ function refusalOf({ isArchived, latest }: PresetHead, version: number | null): 
   return version !== null && (version < 1 || version > latest) ? fail('preset_version_unknown') : null
 }
 
-function configOf({ head, config }: LoadedPreset, version: number | null): Outcome<PresetConfig> {
+function contentOf({ head, content }: LoadedPreset, version: number | null): Outcome<PresetContent> {
   const refused = refusalOf(head, version)
   if (refused !== null) return refused
-  if (config === null) throw new Error('a preset lacks a version up to its latest')
-  return ok(JSON.parse(config) as PresetConfig)
+  if (content === null) throw new Error('a preset lacks a version up to its latest')
+  return ok(JSON.parse(content) as PresetContent)
 }
 
 function nameOf({ id, designated }: PresetHead, version: number | null): string {

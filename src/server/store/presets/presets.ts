@@ -248,7 +248,10 @@ interface LoadRow {
   readonly status: Preset['status']
   readonly designated_version: number
   readonly latest_version: number
+  /** JSON text, as the next one; all three are null where there is no such version. */
   readonly config: string | null
+  readonly system_prompt: string | null
+  readonly source: PresetVersion['source'] | null
 }
 
 async function load(sql: Queryable, ref: PresetRef, version: number | null): Promise<LoadedPreset | null> {
@@ -256,9 +259,16 @@ async function load(sql: Queryable, ref: PresetRef, version: number | null): Pro
   if (named === null) return null
   const wanted = version === null ? sql`p.designated_version` : sql`${version}::bigint`
   const [row] = await sql<LoadRow[]>`
-    SELECT p.id, p.status, p.designated_version, p.latest_version, v.config
+    SELECT p.id, p.status, p.designated_version, p.latest_version, v.config, v.system_prompt, v.source
     FROM presets p LEFT JOIN preset_versions v ON v.preset_id = p.id AND v.version = ${wanted} WHERE ${named}`
   if (row === undefined) return null
-  const { id, status, designated_version: designated, latest_version: latest, config } = row
-  return { head: { id, isArchived: status === 'archived', designated, latest }, config }
+  const { id, status, designated_version: designated, latest_version: latest } = row
+  return { head: { id, isArchived: status === 'archived', designated, latest }, content: contentOf(row) }
+}
+
+/** The JSON of a `PresetContent`. */
+function contentOf({ config, system_prompt: systemPrompt, source }: LoadRow): string | null {
+  return config === null
+    ? null
+    : `{"config":${config},"systemPrompt":${String(systemPrompt)},"source":${JSON.stringify(source)}}`
 }

@@ -8,7 +8,7 @@ import {
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import { isNull, type BodyEdit } from './provider-body.ts'
+import { isNull, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 
 export interface NativeTerms {
   /** The provider's own name of the model. */

@@ -13,11 +13,13 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters, StreamMeters } from '../../ports/observe.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
+import { mergePreset } from './merge-preset.ts'
 import { speaksChat, writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedChat } from './routed-chat.ts'
@@ -53,9 +55,11 @@ class RoutingInference implements Inference {
   readonly #rates = new LearnedRates()
   readonly #meters: Pick<Meters, 'upstream' | 'streams'>
   readonly #now: () => number
+  readonly #jobs: ShortJobs
 
   constructor(options: InferenceOptions) {
-    const { log, meters, now, random, streamHoldMs } = options
+    const { log, meters, now, random, streamHoldMs, jobs } = options
+    this.#jobs = jobs
     this.streamHoldMs = streamHoldMs
     this.#targets = new TargetTable({ open: writerOpener(options), random })
     this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
@@ -65,6 +69,12 @@ class RoutingInference implements Inference {
 
   breakers(): readonly BreakerReading[] {
     return this.#targets.breakers(this.#now())
+  }
+
+  withPreset(
+    ...[request, preset, by]: Parameters<Inference['withPreset']>
+  ): ReturnType<Inference['withPreset']> {
+    return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 
   plan(job: InferenceJob): Outcome<InferencePlan> {

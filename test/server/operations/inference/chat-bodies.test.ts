@@ -6,7 +6,8 @@ const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hel
 
 t.test('a call names few models to fall back to', async (t) => {
   const { post } = await openChat(t)
-  const of = (count: number) => post({ ...hello, models: Array.from({ length: count }, () => 'a/b') })
+  const of = (count: number) =>
+    post({ ...hello, models: Array.from({ length: count }, () => 'sluice/echo-1') })
   t.equal((await of(FALLBACK_MODELS_MAX)).status, 200)
   t.match(await (await of(FALLBACK_MODELS_MAX + 1)).json(), {
     error: { type: 'body_invalid', param: '/models' },

@@ -34,7 +34,7 @@ function stand(head: Partial<PresetHead> = {}) {
     const wished = version ?? read.designated
     return ok({
       head: { ...read, id: `${read.id}-${slug}` },
-      config: wished >= 1 && wished <= read.latest ? rows.config(slug, wished) : null,
+      content: wished >= 1 && wished <= read.latest ? rows.config(slug, wished) : null,
     })
   }
   const listeners = new Set<(change: Change) => void>()

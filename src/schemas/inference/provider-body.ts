@@ -1,4 +1,4 @@
-import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
+import type { KeptBody, MemberSpan } from '../kept-body.ts'
 
 /** A change of a caller's body on its way to a provider. `json` is one value. */
 export type BodyEdit =
@@ -11,6 +11,8 @@ export type BodyEdit =
   | { readonly kind: 'cut_mark'; readonly mark: MemberSpan }
   /** A first member for the object that is the value of a top-level member. */
   | { readonly kind: 'open'; readonly object: MemberSpan; readonly member: string }
+  /** Text before the byte at this place. */
+  | { readonly kind: 'insert'; readonly at: number; readonly text: string }
 
 /** Bytes `[start, end)` of the body that are replaced. */
 interface Splice {
@@ -104,6 +106,7 @@ function nestedSplices({ bytes }: KeptBody, edits: readonly BodyEdit[]): readonl
     if (edit.kind === 'cut_mark') cuts.push(edit.mark)
     else if (edit.kind === 'set_mark')
       splices.push({ start: edit.mark.start, end: edit.mark.end, put: edit.json })
+    else if (edit.kind === 'insert') splices.push({ start: edit.at, end: edit.at, put: edit.text })
     else if (edit.kind === 'open') {
       const { inner } = edit.object
       const put = bytes[inner] === CLOSE_OBJECT ? edit.member : `${edit.member},`

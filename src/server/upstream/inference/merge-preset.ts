@@ -1,0 +1,48 @@
+import { BODIES } from '../../../schemas/bodies.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import type { ChatInput, ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
+import { KeptBody } from '../../../schemas/kept-body.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+
+interface Merging {
+  readonly fields: ChatPreset
+  readonly model: string
+}
+
+/**
+ * Merges in a thread: bodies have up to 32 MiB. The room that the request's bytes have in the front is that
+ * of the merged ones, until these are released. D10.
+ */
+export async function mergePreset(
+  { source }: Pick<ChatRequest, 'source'>,
+  { fields, model }: Merging,
+  { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
+): Promise<Outcome<CompleteChat>> {
+  const bytes = movable(source.bytes)
+  const transfer = [bytes.buffer as ArrayBuffer]
+  const merged = await jobs.run('merge_chat', { bytes, preset: fields, model }, { ...by, transfer })
+  if (!merged.ok) return merged
+  const verdict = merged.value
+  if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
+  if (verdict.source === undefined) throw new Error('the body of a chat is not kept')
+  // The thread made it of a body in this form.
+  const digest = verdict.value as unknown as ChatInput
+  const { names } = BODIES.chat.keeps
+  const released = (): void => source.release()
+  return ok({
+    ...digest,
+    model,
+    preset: null,
+    dropped: [...digest.dropped, ...fields.dropped],
+    source: new KeptBody(verdict.source.bytes, verdict.source.places, { names, released }),
+  })
+}
+
+const WITH_PRESET = 'Fields of the preset count as those of the request.'
+
+/** Bytes that fill their buffer, which goes to the thread. */
+function movable(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice()
+}
