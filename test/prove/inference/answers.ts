@@ -37,6 +37,30 @@ export const CALLS: FakeAnswer = (call, reply) => {
   return streams([begin, ...pieces, chunk({}, 'tool_calls'), usage, DONE])(call, reply)
 }
 
+export const SIGNED = {
+  type: 'reasoning.text',
+  text: 'Let me look.',
+  signature: 'EqoBCkgIARABGAIiQL+/8=',
+  format: 'anthropic-claude-v1',
+  index: 0,
+}
+
+/** Thinks with a signature, as OpenRouter sends it, then calls `look`. */
+export const THINKS_AND_CALLS: FakeAnswer = (call, reply) => {
+  const said = { reasoning: SIGNED.text, reasoning_details: [SIGNED] }
+  const tool = toolCall(CALL_ID, '{"city":"Oslo"}')
+  if (bodyOf(call)['stream'] !== true)
+    return whole({ role: 'assistant', content: null, ...said, tool_calls: [tool] }, 'tool_calls')(call, reply)
+  const { signature, ...unsigned } = SIGNED
+  const { text: _, ...signed } = { ...SIGNED, signature }
+  const events = [
+    chunk({ role: 'assistant', content: '', reasoning: SIGNED.text, reasoning_details: [unsigned] }),
+    chunk({ content: '', reasoning_details: [signed] }),
+    chunk({ tool_calls: [{ index: 0, ...tool }] }),
+  ]
+  return streams([...events, chunk({}, 'tool_calls'), usage, DONE])(call, reply)
+}
+
 /** Thinks, then says "Hello", as DeepSeek and vLLM send it. */
 export const THINKS: FakeAnswer = (call, reply) => {
   if (bodyOf(call)['stream'] !== true)

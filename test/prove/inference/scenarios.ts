@@ -11,7 +11,7 @@ import {
 import type { FakeAnswer, FakeCall, FakeProvider } from '../../support/inference/fake-provider.ts'
 import { Steps } from '../../support/inference/fake-stream.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../support/inference/provider-streams.ts'
-import { breaks, CALL_ID, CALLS, says, THINKS, told } from './answers.ts'
+import { breaks, CALL_ID, CALLS, says, SIGNED, THINKS, THINKS_AND_CALLS, told } from './answers.ts'
 import type { Ask, ChatClient } from './clients/client.ts'
 
 export interface World {
@@ -87,6 +87,21 @@ export const NATIVE: Readonly<Record<string, Scenario>> = {
         reasoning_effort?: string
       }
       same(effort ?? reasoning, effort === undefined ? { effort: 'low' } : 'low')
+    }
+  },
+  'signed reasoning, two steps': async (world) => {
+    for (const isStream of [false, true]) {
+      world.provider.script(asStrict(world, THINKS_AND_CALLS))
+      const look = (): string => 'rain'
+      const { seen, body } = await asked(world, answersChat(), { isStream, hasTool: true, look })
+      equal(seen.error, null)
+      equal(seen.text, WORDS)
+      const [, said] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
+      const [detail] = (said?.['reasoning_details'] ?? []) as readonly Partial<typeof SIGNED>[]
+      // A strict provider refuses the member: it is cut out for it.
+      if (isStrict(world)) equal(detail, undefined)
+      else if (world.client.replaysReasoning)
+        same([detail?.text, detail?.signature], [SIGNED.text, SIGNED.signature])
     }
   },
   'error before': async (world) => {
@@ -219,8 +234,12 @@ async function asked(world: World, answer: FakeAnswer, ask: Partial<Ask> = {}): 
 }
 
 /** A strict provider refuses each member that OpenAI's own request lacks. */
-function asStrict({ model }: World, answer: FakeAnswer): FakeAnswer {
-  return model.endsWith('/strict') ? strictChat(answer) : answer
+function asStrict(world: World, answer: FakeAnswer): FakeAnswer {
+  return isStrict(world) ? strictChat(answer) : answer
+}
+
+function isStrict({ model }: World): boolean {
+  return model.endsWith('/strict')
 }
 
 async function twoSteps(world: World, isStream: boolean): Promise<void> {

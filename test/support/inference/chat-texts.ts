@@ -172,7 +172,14 @@ export class ChatTexts {
     const members: [string, string][] = [
       ['role', this.#is(0.1) ? `"${role.replace('a', '\\u0061')}"` : `"${role}"`],
       ['content', this.#is(0.5) ? this.#text() : parts()],
-      ...this.#extras(['cache_control', 'prompt_cache_breakpoint', 'reasoning', 'reasoning_details', 'name']),
+      ...this.#extras([
+        'cache_control',
+        'prompt_cache_breakpoint',
+        'reasoning',
+        'reasoning_details',
+        'reasoning_content',
+        'name',
+      ]),
     ]
     if (role === 'tool') members.push(['tool_call_id', '"c"'])
     return this.#object(members)

@@ -48,6 +48,8 @@ export interface ChatClient {
   readonly name: string
   /** Whether the client gives its user the reasoning of a model in chat. */
   readonly readsReasoning: boolean
+  /** Whether it sends signed reasoning back in the second step of a tool call. */
+  readonly replaysReasoning: boolean
   /** Never rejects: `error` has what went wrong. */
   ask(ask: Ask): Promise<Seen>
 }

@@ -12,6 +12,7 @@ export function openAi(baseURL: string, apiKey: string): ChatClient {
     name: 'openai',
     // Its types have no member for it; the bytes reach the program all the same.
     readsReasoning: true,
+    replaysReasoning: false,
     async ask(ask): Promise<Seen> {
       const seen = new Collected(ask)
       try {

@@ -47,6 +47,7 @@ export async function openRouter(serverURL: string, apiKey: string): Promise<Cha
   return {
     name: '@openrouter/sdk',
     readsReasoning: true,
+    replaysReasoning: false,
     async ask(ask): Promise<Seen> {
       const seen = new Collected(ask)
       try {

@@ -72,6 +72,7 @@ function clientOf(ai: Ai, name: string, facts: Facts, provider: Provider): ChatC
   return {
     name,
     readsReasoning: facts.readsReasoning,
+    replaysReasoning: facts.effortAt === 'openrouter',
     async ask(ask): Promise<Seen> {
       const seen = new Collected(ask)
       const model = provider.chat?.(ask.model) ?? provider.chatModel?.(ask.model)

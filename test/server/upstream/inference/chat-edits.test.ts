@@ -57,7 +57,7 @@ function strictly(text: string): Value {
   const messages = (body['messages'] as Value[]).map((message) => {
     const kept = without(message, [
       ...INSIDE,
-      ...(message['role'] === 'assistant' ? ['reasoning', 'reasoning_details'] : []),
+      ...(message['role'] === 'assistant' ? ['reasoning', 'reasoning_content', 'reasoning_details'] : []),
       ...(message['role'] === 'tool' ? ['name'] : []),
     ])
     const { content } = kept
@@ -177,6 +177,19 @@ t.test('members of messages, parts and tools are cut at their own depth alone', 
   const nulls =
     '{"role":"assistant","content":"y","reasoning":null,"reasoning_details":[],"cache_control":null}'
   t.same(strict(`{"model":"m","messages":[${nulls}]}`).dropped, [])
+})
+
+t.test('reasoning is cut out of turns of the assistant under each of its names', async (t) => {
+  const { out, dropped } = strict(
+    '{"model":"m","messages":[{"role":"assistant","reasoning_content":"a","content":"x"},' +
+      '{"role":"user","reasoning_content":"kept","content":"y"}]}',
+  )
+  t.equal(
+    out,
+    '{"model":"up","messages":[{"role":"assistant","content":"x"},' +
+      '{"role":"user","reasoning_content":"kept","content":"y"}]}',
+  )
+  t.same(dropped, ['reasoning_content'])
 })
 
 t.test('the name of a tool is cut out of its result, and names of people stay', async (t) => {
