@@ -5,7 +5,10 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { CHOICES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
-import { STREAM_EVENT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import {
+  STREAM_EVENT_BYTES_MAX,
+  STREAM_MENDED_BYTES_MAX,
+} from '../../../../src/schemas/inference/stream-limits.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
 
@@ -82,20 +85,29 @@ t.test('an event that is too large fails the stream, with the events before it',
   t.match(failure, { name: 'upstream_too_large', fields: { limit: STREAM_EVENT_BYTES_MAX } })
 })
 
-t.test('an event of megabytes passes, spliced or parsed', async (t) => {
-  const text = 'é"'.repeat(1_000_000)
-  for (const event of [
-    choice({ role: 'assistant', content: text }),
-    choice({ role: 'assistant', content: text, name: null }),
-  ]) {
-    const stream = streamed()
-    for (const data of [JSON.stringify(event), JSON.stringify(event).replace('"delta"', '"\\u0064elta"')]) {
-      const [given] = read(stream, data)
-      t.match(JSON.parse(given ?? ''), { choices: [{ delta: { content: text } }] })
+t.test(
+  'an event of megabytes passes when it is spliced, up to STREAM_MENDED_BYTES_MAX when it is parsed',
+  async (t) => {
+    const oddly = (event: object): string => JSON.stringify(event).replace('"delta"', '"\\u0064elta"')
+    for (const [count, formOf] of [
+      [1_000_000, JSON.stringify],
+      [200_000, oddly],
+    ] as const) {
+      const text = 'é"'.repeat(count)
+      const stream = streamed()
+      for (const more of [{}, { name: null }]) {
+        const [given] = read(stream, formOf(choice({ role: 'assistant', content: text, ...more })))
+        t.match(JSON.parse(given ?? ''), { choices: [{ delta: { content: text } }] })
+      }
+      t.equal(stream.outputBytes, 2 * 3 * count)
     }
-    t.equal(stream.outputBytes, 2 * 3_000_000)
-  }
-})
+    const bytes = (content: string): number => Buffer.byteLength(oddly(choice({ content })))
+    const most = 'x'.repeat(STREAM_MENDED_BYTES_MAX - bytes(''))
+    t.equal(read(streamed(), oddly(choice({ content: most }))).length, 2)
+    const above = streamed().read(streamOf([oddly(choice({ content: `${most}x` }))]))
+    t.match(above, { failure: { name: 'upstream_invalid' } })
+  },
+)
 
 t.test("a provider's error event is its failure, told without what is secret", async (t) => {
   const failed = (event: object | string): unknown => {

@@ -24,8 +24,8 @@ const EVENTS = new EventBuffer()
 /**
  * The stream of a provider that speaks OpenAI's chat, for a caller that does. Events pass as their bytes came
  * but for what D13 names; usage is taken out and remembered, and an event without choices is not passed on.
- * A choice begins with its role. An event that has to be parsed is parsed on the loop, also above 256 KiB:
- * 16 MiB at most.
+ * A choice begins with its role. An event that has to be parsed is parsed on the loop, up to
+ * STREAM_MENDED_BYTES_MAX.
  */
 export class NativeChatStream implements NativeStream {
   readonly #head: NativeHead
