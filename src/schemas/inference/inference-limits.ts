@@ -16,6 +16,13 @@ export const FALLBACK_MODELS_MAX = 8
 export const ATTEMPTS_MAX = 8
 /** Answers to one call (`n`). D4. */
 export const CHOICES_MAX = 8
+/** Characters of the request from which on a provider's message may not quote them. D37. */
+export const QUOTED_CHARS_MIN = 24
+/**
+ * Bytes of a request in which quotations are looked for on the loop, in 10 ms at most; of a larger one the
+ * provider's message is not told. Decision.
+ */
+export const SEARCHED_BYTES_MAX = MIB
 /** Texts at which an answer stops (`stop`). D4. */
 export const STOPS_MAX = 16
 /** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */

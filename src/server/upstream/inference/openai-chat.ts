@@ -15,6 +15,7 @@ import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { providerBody } from '../../../schemas/inference/provider-body.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
+import { unquoted } from './unquoted.ts'
 import { readAnswer } from './whole-answer.ts'
 
 const PATH = '/chat/completions'
@@ -75,7 +76,10 @@ export class OpenAiChat implements WritingProtocol {
     const outcome = await this.#link.post(PATH, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }
+    if (!answer.isSuccess) {
+      const failure = unquoted(failureOf(answer, this.#link), job.request.source.bytes)
+      return { ok: false, failure }
+    }
     const more = { jobs: this.#jobs, caller, endsAt: deadlineAt }
     const read = await readAnswer(answer.body, this.#head(job, model), more)
     if (!read.ok) {
@@ -116,10 +120,13 @@ export class OpenAiChat implements WritingProtocol {
       // A provider that has the request charges its input, also when the caller leaves. D27.
       return isSent && failure.name === 'client_gone' ? ok({ ...written, failure }) : outcome
     }
-    if (!outcome.value.isSuccess)
-      return { ok: false, failure: failureOf(await readRefusal(outcome.value), this.#link) }
+    const { source } = job.request
+    if (!outcome.value.isSuccess) {
+      const refusal = failureOf(await readRefusal(outcome.value), this.#link)
+      return { ok: false, failure: unquoted(refusal, source.bytes) }
+    }
     const stream = new NativeChatStream(this.#head(job, model), this.#link.redacted)
-    const { failure, hasBegun } = await new Relay({
+    const { failure: ended, hasBegun } = await new Relay({
       body: outcome.value.body,
       stream,
       sink,
@@ -131,6 +138,7 @@ export class OpenAiChat implements WritingProtocol {
       drains: this.#drains,
       room: this.#roomOf(caller),
     }).run()
+    const failure = ended === null ? null : unquoted(ended, hasBegun ? null : source.bytes)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage: told, outputBytes, upstreamId, finishReason } = stream
     return ok({ ...written, failure, told, outputBytes, upstreamId, finishReason })

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { STREAM_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
+import { refusesChat } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 
@@ -76,3 +77,41 @@ t.test('JSON or a page in place of a stream is left for another endpoint', async
     t.match(await response.text(), /\[DONE\]/)
   }
 })
+
+t.test(
+  'a provider that quotes the prompt gets it into no log, and its caller no long quotation',
+  async (t) => {
+    const { post, first, log } = await openChatProvider(t)
+    const prompt = 'CANARY words that stand in the request alone'
+    const code = prompt.slice(0, 6)
+    const error = { message: `Refused: ${prompt}`, code, status: 400 }
+    const event = `data: ${JSON.stringify({ error })}\n\n`
+    const word = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+    const ends = (stream: string): FakeAnswer => {
+      return async (_call, reply) => {
+        await reply.head(200, EVENTS)
+        await reply.write(stream)
+        await reply.end()
+      }
+    }
+    for (const [stream, answer] of [
+      [true, refusesChat(400, error)],
+      [false, refusesChat(400, error)],
+      [true, ends(event)],
+      [true, ends(word + event)],
+    ] as const) {
+      first.script(answer)
+      const response = await post({ ...hello, stream, messages: [{ role: 'user', content: prompt }] })
+      let told = ''
+      try {
+        for await (const piece of response.body ?? []) told += Buffer.from(piece).toString()
+      } catch {
+        t.match(told, /"finish_reason":"error"/)
+      }
+      t.notMatch(told, prompt.slice(0, 30))
+      t.match(told, /upstream_refused/)
+    }
+    t.equal(log.events.filter(({ event }) => event === 'upstream.attempt_failed').length, 4)
+    t.notMatch(JSON.stringify(log.events), code)
+  },
+)

@@ -1,0 +1,46 @@
+/** What of a request a provider's failure may tell. D37. */
+import t from 'tap'
+import { QUOTED_CHARS_MIN, SEARCHED_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { unquoted } from '../../../../src/server/upstream/inference/unquoted.ts'
+
+const PROMPT = 'Grüße an die 25 Canaries, die niemand im Log sehen darf'
+const REQUEST = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: PROMPT }] }))
+const textOf = (detail: string, request = REQUEST): string | undefined =>
+  unquoted({ name: 'upstream_refused', detail }, request).detail
+
+t.test('a quotation is cut out wherever it stands, whatever its length', async (t) => {
+  for (let length = QUOTED_CHARS_MIN; length <= PROMPT.length; length++)
+    for (let begin = 0; begin < 2 * QUOTED_CHARS_MIN; begin++) {
+      const before = '#'.repeat(begin)
+      const told = textOf(`${before}${PROMPT.slice(0, length)}###`)
+      if (told !== `${before}[…]###`) t.fail(`${begin}, ${length}: ${told}`)
+    }
+  t.equal(textOf(`no ${PROMPT} and ${PROMPT.slice(4)}!`), 'no […] and […]!')
+})
+
+t.test('shorter quotations and other texts stay', async (t) => {
+  const short = `It answered 400: ${PROMPT.slice(0, QUOTED_CHARS_MIN - 1)}###`
+  for (const text of [short, 'It answered 400: The model does not take pictures.', ''])
+    t.equal(textOf(text), text)
+  t.same(unquoted({ name: 'upstream_failed' }, REQUEST), { name: 'upstream_failed' })
+})
+
+t.test('of a large request the text of the provider is not told', async (t) => {
+  const large = Buffer.alloc(SEARCHED_BYTES_MAX + 1, 'x')
+  t.equal(textOf(`It answered 400: ${PROMPT}`, large), 'It answered 400.')
+  t.equal(textOf('It answered 400.', large), 'It answered 400.')
+  const gone = unquoted({ name: 'upstream_refused', detail: 'It broke off: No.' }, null)
+  t.equal(gone.detail, 'It broke off.')
+})
+
+t.test('a code that stands in the request, or that cannot be compared, is left out', async (t) => {
+  const coded = (code: string) =>
+    ({ name: 'upstream_failed', metadata: { provider_code: code, provider_name: 'P' } }) as const
+  const code = 'context_length_exceeded'
+  t.match(unquoted(coded(code), REQUEST), { metadata: { provider_code: code } })
+  for (const [told, request] of [
+    ['Canaries', REQUEST],
+    [code, null],
+  ] as const)
+    t.same(unquoted(coded(told), request).metadata, { provider_name: 'P' })
+})
