@@ -20,6 +20,8 @@ const COMMENT_MS = 7_000
 const COMMENTS_MIN = 5
 /** Milliseconds of the longest time without a byte, a step of the front's timers and some more included. */
 const GAP_MS_MAX = 12_000
+/** By so much a timer of Node may be early. */
+const TIMER_MS = 2
 const WORDS = ['One', ' twö', ' three']
 const COMMENT = ': KEEP-ALIVE\n\n'
 
@@ -45,13 +47,16 @@ interface Clocks {
   readonly speed: number
   readonly firstOutputMs?: number
   readonly stallMs?: number
+  /** Gets what the metrics take for the time to the first output. */
+  readonly committed?: (ms: number) => void
 }
 
 async function standAt(
   proof: Proof,
-  { speed, firstOutputMs = FIRST_OUTPUT_MS_DEFAULT, stallMs = STALL_MS_DEFAULT }: Clocks,
+  { speed, firstOutputMs = FIRST_OUTPUT_MS_DEFAULT, stallMs = STALL_MS_DEFAULT, committed }: Clocks,
 ): Promise<StreamStand> {
   const stand = await openStand({
+    streams: { committed: (_provider, ms) => committed?.(ms), ended: () => undefined },
     timers: new Timers(() => performance.now() * speed),
     streamHoldMs: STREAM_HOLD_MS_DEFAULT / speed,
     firstProvider: { first_output_ms: firstOutputMs / speed, stall_ms: stallMs / speed },
@@ -68,7 +73,8 @@ interface Silence extends Clocks {
 /** 90 s before the first output, and 90 s behind it. */
 async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Promise<void> {
   const { speed, name } = silence
-  const stand = await standAt(proof, silence)
+  let toldMs = NaN
+  const stand = await standAt(proof, { ...silence, committed: (ms) => (toldMs = ms) })
   const events = dialect.streamOf(WORDS)
   const { firstOutput } = dialect.placesOf(WORDS)
   const [begin, rest] = [events.slice(0, firstOutput + 1), events.slice(firstOutput + 1)]
@@ -89,6 +95,11 @@ async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Pr
     `${about}: a comment each ${STREAM_SILENCE_MS / 1_000} s, before and behind`,
     counts.length === 2 && counts.every((count) => count >= COMMENTS_MIN),
     counts.join(' and '),
+  )
+  proof.check(
+    `${about}: the time to the first output that is told is the caller's`,
+    toldMs >= SILENT_MS / speed - TIMER_MS && toldMs <= clock.firstWordMs,
+    `${((toldMs * speed) / 1_000).toFixed(1)} s of ${((clock.firstWordMs * speed) / 1_000).toFixed(1)} s`,
   )
   const gapMs = clock.longestMs * speed
   proof.checkTimed(
@@ -176,13 +187,16 @@ function pausing(groups: readonly (readonly FakeEvent[])[], pause: Pause): FakeA
   }
 }
 
-/** The longest time between two reads. */
+/** The longest time between two reads, and the time to the first word. */
 class Gaps {
   longestMs = 0
-  #at = performance.now()
+  firstWordMs = NaN
+  readonly #startedAt = performance.now()
+  #at = this.#startedAt
 
-  readonly onBytes = (): void => {
+  readonly onBytes = (text: string): void => {
     const now = performance.now()
+    if (Number.isNaN(this.firstWordMs) && text.includes('One')) this.firstWordMs = now - this.#startedAt
     this.longestMs = Math.max(this.longestMs, now - this.#at)
     this.#at = now
   }

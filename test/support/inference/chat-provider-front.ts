@@ -3,9 +3,8 @@
  */
 import { ATTEMPTS_MAX } from '../../../src/schemas/inference/inference-limits.ts'
 import { openEgress, type EgressOptions } from '../../../src/server/egress/egress.ts'
-import type { StreamMeters } from '../../../src/server/ports/observe.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
-import type { BreakerReading } from '../../../src/server/ports/observe.ts'
+import type { BreakerReading, StreamMeters } from '../../../src/server/ports/observe.ts'
 import { keptLog } from '../log.ts'
 import type { Teardown } from '../teardown.ts'
 import { until } from '../wait.ts'
