@@ -170,12 +170,13 @@ async function learns(
  * A call goes to another endpoint at once. The first one may come behind the rest of the breaker, and probe;
  * the next one of the same caller then does not.
  */
-async function isLeftOut({ first, call }: StreamStand, dialect: ProvedDialect): Promise<boolean> {
+async function isLeftOut({ log, call }: StreamStand, dialect: ProvedDialect): Promise<boolean> {
+  const failed = (): number => log.events.filter(({ event }) => event === 'upstream.attempt_failed').length
   for (let tries = 0; tries < PROBES_MAX; tries++) {
-    const before = first.connections.total + first.calls.length
+    const before = failed()
     const { text } = await call(dialect)
     if (dialect.hear(text).text !== OTHER_WORDS.join('')) continue
-    if (first.connections.total + first.calls.length === before) return true
+    if (failed() === before) return true
   }
   return false
 }
