@@ -7,6 +7,7 @@ import type { World } from './world.ts'
 /** Differences from the operation's own example. */
 export interface Input {
   readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly method?: string
 }
@@ -68,7 +69,7 @@ function requestOf(operation: AnyOperation, request: Input, world: World): LoadR
       : { headers: sent === '' ? {} : { 'content-type': 'application/json' }, body: sent }
   return {
     method: request.method ?? (operation.method === 'any' ? 'GET' : operation.method.toUpperCase()),
-    path: `${prefixOf(operation)}${pathOf(operation, { ...(example.params ?? {}), ...request.params })}${queryOf(operation)}`,
+    path: `${prefixOf(operation)}${pathOf(operation, { ...(example.params ?? {}), ...request.params })}${queryOf(operation, request)}`,
     headers: {
       ...(access.header === undefined ? { authorization: `Bearer ${key}` } : { [access.header]: key }),
       ...form.headers,
@@ -88,8 +89,9 @@ function pathOf({ path, input, isAtRoot }: AnyOperation, params: Readonly<Record
   })
 }
 
-function queryOf({ example }: AnyOperation): string {
+function queryOf({ example }: AnyOperation, { query: asked }: Input): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(example.query ?? {})) query.append(name, String(value))
+  for (const [name, value] of Object.entries({ ...(example.query ?? {}), ...asked }))
+    query.append(name, String(value))
   return query.size === 0 ? '' : `?${query}`
 }

@@ -3,8 +3,9 @@
  */
 import { FAILURES } from '../../src/schemas/failures.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
-import { plantDelivery } from '../../test/prove/keys/isolation/owners.ts'
+import { ask, plantDelivery } from '../../test/prove/keys/isolation/owners.ts'
 import { STAND_MODEL } from '../../test/support/nodes/stand.ts'
+import { until } from '../../test/support/wait.ts'
 import { DIRECTORY } from './preparations-directory.ts'
 import { ENDPOINTS } from './preparations-endpoints.ts'
 import { again, fresh, type Preparation } from './preparation.ts'
@@ -36,6 +37,18 @@ const MODELS: Readonly<Record<string, Preparation>> = {
       },
     },
   ]),
+}
+
+const WRITING: Readonly<Record<string, Preparation>> = {
+  'generations.read': again(async (world) => {
+    const body = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] }
+    const { id } = await world.made('inference', { method: 'POST', path: '/chat/completions', body })
+    const path = `/api/v1/generation?id=${String(id)}`
+    const key = world.keyOf('inference')
+    // Records are written beside the calls.
+    await until(async () => (await ask(world.stand, { method: 'GET', path, key })).status === 200)
+    return [{ query: { id: String(id) } }]
+  }),
 }
 
 const VIDEO_BODY = {
@@ -230,6 +243,7 @@ const ADMIN: Readonly<Record<string, Preparation>> = {
 /** By the id of an operation. */
 export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   ...MODELS,
+  ...WRITING,
   ...VIDEOS,
   ...PRESETS,
   ...FILES,
