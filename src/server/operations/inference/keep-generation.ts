@@ -7,10 +7,16 @@ import type { InferenceEnd, TokenUsage } from '../../ports/inference/inference.t
 import type { Ports } from '../../ports/ports.ts'
 import type { Call } from '../define.ts'
 
-/** Measures how a streamed answer reaches its caller, by `performance.now()`. */
+/** Measures how a streamed answer reaches its caller. */
 export class Delivery {
+  readonly #now: () => number
   #firstAt: number | null = null
   #stalledMs = 0
+
+  /** @param now milliseconds of the same clock as the start of the call */
+  constructor(now = (): number => performance.now()) {
+    this.#now = now
+  }
 
   get firstOutputAt(): number | null {
     return this.#firstAt
@@ -22,14 +28,14 @@ export class Delivery {
 
   /** An output was written to the caller. */
   wrote(): void {
-    this.#firstAt ??= performance.now()
+    this.#firstAt ??= this.#now()
   }
 
   /** Waits for a caller who is behind. */
   async stall(room: Promise<void>): Promise<void> {
-    const startedAt = performance.now()
+    const startedAt = this.#now()
     await room
-    this.#stalledMs += performance.now() - startedAt
+    this.#stalledMs += this.#now() - startedAt
   }
 }
 

@@ -1,0 +1,42 @@
+/** How a streamed answer reaches its caller, as the record of its call tells it. */
+import t from 'tap'
+import { ChatStream } from '../../../../src/server/operations/inference/chat-answer.ts'
+import { Delivery } from '../../../../src/server/operations/inference/keep-generation.ts'
+
+t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
+  let now = 5
+  const delivery = new Delivery(() => now)
+  t.same([delivery.firstOutputAt, delivery.stalledMs], [null, 0])
+  for (const at of [7, 9]) {
+    now = at
+    delivery.wrote()
+  }
+  t.equal(delivery.firstOutputAt, 7)
+  for (const ms of [30, 4]) {
+    const stalled = delivery.stall(Promise.resolve())
+    now += ms
+    await stalled
+    now += 1_000
+  }
+  t.equal(delivery.stalledMs, 34)
+})
+
+t.test('a stream counts its outputs, its waits for the caller, and no comment. D33', async (t) => {
+  const written: string[] = []
+  const sink = new ChatStream({ id: 'gen_1', createdS: 1, model: 'a/b' }, () => ({
+    write: (event) => void written.push(Buffer.from(event).toString()),
+    isOpen: true,
+    hasRoom: false,
+    room: () => new Promise((resolve) => setImmediate(resolve)),
+    end: () => undefined,
+    breakOff: () => undefined,
+  }))
+  await sink.room()
+  sink.openEarly()
+  t.equal(written.length, 1)
+  t.same([sink.delivery.firstOutputAt, sink.delivery.stalledMs], [null, 0])
+  t.notOk(sink.pass(Buffer.from('data: {}\n\n')))
+  t.not(sink.delivery.firstOutputAt, null)
+  await sink.room()
+  t.ok(sink.delivery.stalledMs > 0)
+})
