@@ -93,6 +93,7 @@ export interface InferenceParts {
   readonly credentials: InferenceOptions['credentials']
   readonly log: KeptLog
   readonly streamHoldMs?: number
+  readonly now?: () => number
   readonly streams?: StreamMeters
 }
 
@@ -101,6 +102,7 @@ const NO_STREAM_METERS: StreamMeters = { committed: () => undefined, ended: () =
 /** Models as a front has them. */
 export function inferenceWith({
   streamHoldMs = NEVER_MS,
+  now = () => performance.now(),
   streams = NO_STREAM_METERS,
   ...parts
 }: InferenceParts): ReturnType<typeof createInference> {
@@ -108,7 +110,7 @@ export function inferenceWith({
     ...parts,
     jobs: threads(),
     meters: { upstream: () => undefined, streams },
-    now: () => performance.now(),
+    now,
     random: () => 0.5,
     streamHoldMs,
   })

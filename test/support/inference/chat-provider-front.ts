@@ -34,6 +34,8 @@ export interface ChatProviderFront extends ChatFront {
 export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' | 'extra' | 'log'> {
   readonly egress?: EgressOptions
   readonly streamHoldMs?: number
+  /** The clock by which endpoints are measured. */
+  readonly now?: () => number
   readonly streams?: StreamMeters
   /** Members that the first provider has beside the usual ones. */
   readonly firstProvider?: Members
@@ -54,10 +56,11 @@ export async function openChatProvider(
   ])
   const egress = openEgress(options.egress)
   const log = keptLog()
+  const clock = options.now === undefined ? {} : { now: options.now }
   const hold = options.streamHoldMs === undefined ? {} : { streamHoldMs: options.streamHoldMs }
   const credentials = new Map([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
   const meters = options.streams === undefined ? {} : { streams: options.streams }
-  const inference = inferenceWith({ egress, credentials, log, ...hold, ...meters })
+  const inference = inferenceWith({ egress, credentials, log, ...hold, ...meters, ...clock })
   const extra = catalogueDocument(first.origin, second.origin, options)
   const front = await openChat(t, { ...options, inference, extra, log })
   t.teardown(async () => {

@@ -126,6 +126,7 @@ class RoutingInference implements Inference {
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
     const metered = new MeteredStream(this.#meters.streams, this.#now)
+    let begunAt: number | null = null
     const outcome = await this.#attempts.run(job, choices, {
       attemptsMax: ATTEMPTS_MAX,
       timeoutMsOf: ({ text }, startedAt) =>
@@ -138,18 +139,24 @@ class RoutingInference implements Inference {
           begin: (dropped) => {
             // A stream may last an hour, and nothing more is sent.
             request.source.release()
+            begunAt = this.#now()
             if (request.isStream) metered.committed(one)
             sink.begin(answeredBy(one, [...request.dropped, ...dropped]))
           },
           startedAt: one.startedAt,
         }),
-      answered: (written, one) => this.#end(written, one, job),
+      answered: (written, one) => this.#end(written, one, { job, begunAt }),
     })
     metered.ended(outcome)
     return outcome
   }
 
-  #end(written: Written, one: WritingTry, job: InferenceJob): InferenceEnd {
+  /** @param begunAt first output of the answer; null: the answer came whole */
+  #end(
+    written: Written,
+    one: WritingTry,
+    { job, begunAt }: { readonly job: InferenceJob; readonly begunAt: number | null },
+  ): InferenceEnd {
     const { endpoint, health } = one.target
     const { failure, told, outputBytes, answer, dropped } = written
     const upstreamMs = this.#now() - one.startedAt
@@ -162,7 +169,9 @@ class RoutingInference implements Inference {
             this.#rates.of(endpoint),
           )
     if (failure === null) {
-      health.answered(upstreamMs, usage.output + usage.reasoning)
+      // Latency is the wait for the first output: an answer of many tokens is not a slow one. D26.
+      const firstMs = begunAt === null ? upstreamMs : begunAt - one.startedAt
+      health.answered(firstMs, usage.output + usage.reasoning, upstreamMs)
       this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
     }
     const price = textPriceOf(endpoint)

@@ -99,10 +99,15 @@ export class EndpointHealth {
     return true
   }
 
-  answered(latencyMs: number, tokens: number): void {
+  /**
+   * @param latencyMs until the answer, or its first output
+   * @param tokens of the prompt that was embedded, or of the text that was written
+   * @param wholeMs until the end of the answer
+   */
+  answered(latencyMs: number, tokens: number, wholeMs = latencyMs): void {
     const at = this.#answers % REMEMBERED
     this.#latenciesMs[at] = latencyMs
-    this.#tokensPerS[at] = (tokens * 1_000) / Math.max(latencyMs, 0.001)
+    this.#tokensPerS[at] = (tokens * 1_000) / Math.max(wholeMs, 0.001)
     this.#answers++
     this.alive()
   }
@@ -162,7 +167,7 @@ export class EndpointHealth {
     return percentileOf(this.#latenciesMs.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
   }
 
-  /** Prompt tokens a second. The percentile gives the share of responses that were slower. */
+  /** Tokens a second. The percentile gives the share of responses that were slower. */
   throughput(percentile: number): number | null {
     return percentileOf(this.#tokensPerS.subarray(0, Math.min(this.#answers, REMEMBERED)), percentile)
   }

@@ -222,6 +222,29 @@ t.test(
   },
 )
 
+t.test('the latency of an endpoint is its first output, not the length of its answers. D26', async (t) => {
+  let offsetMs = 0
+  const { post, first, second } = await openChatProvider(t, { now: () => performance.now() + offsetMs })
+  const ask = (provider: object): Promise<Response> => post({ ...hello, stream: true, provider })
+  const early = new Steps()
+  first.script(answersChat({}, { steps: early }))
+  const long = ask({ order: ['first'] })
+  early.allow(3)
+  const answer = await long
+  offsetMs += 5_000
+  early.allow(100)
+  await answer.text()
+  const late = new Steps()
+  second.script(answersChat({}, { steps: late }))
+  const short = ask({ order: ['second'] })
+  await second.arrived(0)
+  offsetMs += 1_000
+  late.allow(100)
+  await (await short).text()
+  t.equal((await ask({ sort: 'latency' })).headers.get('x-sluice-provider'), 'first')
+  t.equal((await ask({ sort: 'throughput' })).headers.get('x-sluice-provider'), 'second')
+})
+
 t.test('the head waits for as long as the setting says, from not at all on', async (t) => {
   const read = (text?: string) => readFrom(text === undefined ? {} : { SLUICE_STREAM_HOLD_MS: text })
   t.match(read(), { generation: { config: { streamHoldMs: STREAM_HOLD_MS_DEFAULT } } })

@@ -108,6 +108,13 @@ t.test('percentiles are of the last answers only', async (t) => {
   t.equal(health.throughput(50), 2_000)
 })
 
+t.test('a streamed answer is as fast as its first output, and writes over all of its time', async (t) => {
+  const health = new EndpointHealth(() => 0)
+  health.answered(50, 100, 2_000)
+  t.equal(health.latencyMs(50), 50)
+  t.equal(health.throughput(50), 50)
+})
+
 t.test('an open breaker says since when it is open and when the next probe may go out', async (t) => {
   const health = opened()
   t.same(health.breaker(400), { openForMs: 400, probeInMs: 600 })
