@@ -52,6 +52,19 @@ t.test('a call that nothing limits takes nothing, and its usage is booked', asyn
   ])
 })
 
+t.test('a call that named several models is booked under the one that answered. D11', async (t) => {
+  const money = openMoney()
+  await money.runFor(5)
+  for (const more of [{ model: 'other' }, {}]) {
+    const held = money.hold({ nano: null })
+    if (!(held instanceof Promise) && held.ok) held.value.settle(costOf(700, more))
+  }
+  await money.runFor(2 * BOOKS_FLUSH_MS)
+  const [first, second] = money.lender.usage
+  t.equal(first?.model, 'other')
+  t.not(second?.model, 'other')
+})
+
 t.test('the takes of one turn are written together, and who asks hears of his only then', async (t) => {
   const money = openMoney()
   await money.runFor(5)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { PRESETS_MAX } from '../../../../src/schemas/presets/preset-limits.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { openWorkspaces } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
-import { openPresets } from '../../../../src/server/store/presets/presets.ts'
+import { openPresetRows, openPresets } from '../../../../src/server/store/presets/presets.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
@@ -18,6 +18,22 @@ async function numbersOf({ presets, ref }: PresetStand, slug: string): Promise<r
   )
   return (await Promise.all(pages)).flatMap((page) => must(page).rows.map(({ version }) => version))
 }
+
+t.test('calls get the fields, the system prompt and the form of a version', async (t) => {
+  const store = await openTestStore(t)
+  const { presets, ref, by } = await presetStand(store)
+  const rows = openPresetRows(store)
+  const more = { systemPrompt: 'Say "é".', source: 'messages' } as const
+  must(await presets.put(ref('a'), presetInput('m/1', more), by))
+  must(await presets.put(ref('a'), presetInput('m/2'), by))
+  const contentOf = async (version: number | null): Promise<unknown> => {
+    const content = must(await rows.load(ref('a'), version))?.content ?? null
+    return content === null ? null : JSON.parse(content)
+  }
+  t.same(await contentOf(1), { config: { model: 'm/1' }, ...more })
+  t.same(await contentOf(null), { config: { model: 'm/2' }, systemPrompt: null, source: 'responses' })
+  t.equal(await contentOf(3), null)
+})
 
 t.test(
   '200 posts at once on one new slug, over two pools: one preset, versions 1 to n without gap or twin',
