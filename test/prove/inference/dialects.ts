@@ -49,7 +49,7 @@ export interface ProvedDialect {
   /** Reads a provider's stream as the front does. */
   open(): NativeStream
   hear(text: string): Heard
-  /** The caller's stream without what differs from call to call. */
+  /** The caller's stream without what differs from call to call, and without comments. */
   masked(text: string): string
   /** What the provider said in these events, and whether it finished, by the words of the dialect alone. */
   judge(events: readonly ReferenceEvent[]): Judged
@@ -62,6 +62,7 @@ export interface Judged {
 
 const CHUNK = { id: 'chatcmpl-9', object: 'chat.completion.chunk', created: 1_795_312_800, model: 'm' }
 const TOLD = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
+const SILENCE = ': SLUICE PROCESSING\n\n'
 const DONE = '[DONE]'
 /** What JSON calls white space. */
 const AROUND = /^[ \t\n\r]+|[ \t\n\r]+$/g
@@ -122,7 +123,11 @@ const chat: ProvedDialect = {
       silences: events.filter((event) => event.startsWith(':')).length,
     }
   },
-  masked: (text) => text.replace(/"id":"gen_\w+"/g, '"id":"gen_"').replace(/"created":\d+/g, '"created":0'),
+  masked: (text) =>
+    text
+      .replaceAll(SILENCE, '')
+      .replace(/"id":"gen_\w+"/g, '"id":"gen_"')
+      .replace(/"created":\d+/g, '"created":0'),
   judge(events) {
     const finishes = new Map<number, boolean>()
     let text = ''

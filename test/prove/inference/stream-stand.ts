@@ -1,4 +1,5 @@
 /** A front with two fake providers that is opened and closed within a proof, and callers of its streams. */
+import { Timers } from '../../../src/server/http/timers.ts'
 import { AUTHORIZATION, OTHER_KEY } from '../../support/front.ts'
 import {
   openChatProvider,
@@ -44,7 +45,8 @@ export async function openStand(options: ChatProviderOptions = {}): Promise<Stre
   const closers: (() => Promise<void> | void)[] = []
   const scope: Teardown = { teardown: (done) => void closers.push(done) }
   const spend = keptSpend()
-  const front = await openChatProvider(scope, { spend, ...options })
+  // A clock that stands still would not keep the connection of a slow stream either.
+  const front = await openChatProvider(scope, { spend, timers: new Timers(), ...options })
   return {
     ...front,
     spend,
