@@ -1,6 +1,11 @@
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
-import { DRAIN_MS, REPLACED_CALLS_MS, REPLACED_FRONT_MS, SPARE_FRONT_MS } from '../../schemas/limits/limits.ts'
+import {
+  DRAIN_MS,
+  REPLACED_CALLS_MS,
+  REPLACED_FRONT_MS,
+  SPARE_FRONT_MS,
+} from '../../schemas/limits/limits.ts'
 import { startAdmin, type AdminPort } from './admin-port/port.ts'
 import { addressOf, originAt } from '../../schemas/values/origins.ts'
 import { announce } from './announce.ts'
