@@ -13,6 +13,8 @@ const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
 const ELSEWHERE: readonly string[] = [
   'Start: npm start npm',
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
+  'Models of providers: OPENAI_API_KEY=sk-… npm start',
+  'Other models: {"model": "acme/large", "models":',
   'As a package: npm pack #',
   'As a container: docker build -f',
   'Two nodes: sh deploy/secrets.sh #',
