@@ -1,18 +1,17 @@
+import { endOfSpace, WRONG } from '../schemas/values/json-bytes.ts'
 import { SpanList, type KeptPlaces, type MemberSpan } from '../schemas/kept-body.ts'
 import { JSON_VALUES_MAX, KEPT_MARKS_MAX, KEPT_MEMBERS_MAX } from '../schemas/limits/json-limits.ts'
 import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
-import * as json from './json-bytes.ts'
+import * as json from '../schemas/values/json-bytes.ts'
 import { tooDeep } from './json-fault.ts'
 import {
   endOfLiteral,
-  endOfSpace,
   endOfString,
   endOfText,
   isWritten,
   jsonBytes,
   LONE_SURROGATE,
   NOT_FINITE,
-  WRONG,
   type JsonBytes,
 } from './json-syntax.ts'
 import { NO_NAME, plannedAt, type Deciding, type KeptNames, type Plan } from './kept-plan.ts'

@@ -4,7 +4,7 @@ import {
   SCANNED_INLINE_BYTES_MAX,
 } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
-import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../schemas/values/json-bytes.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
 

@@ -1,5 +1,13 @@
 import { INLINE_JSON_VALUES_MAX } from '../schemas/limits/json-limits.ts'
-import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import {
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../schemas/values/json-bytes.ts'
 import { endOfText } from './json-syntax.ts'
 
 /**

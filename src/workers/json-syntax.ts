@@ -1,22 +1,17 @@
-import * as json from './json-bytes.ts'
+import * as json from '../schemas/values/json-bytes.ts'
 
 /**
  * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
  * these loops.
  */
-const { BACKSLASH, DOT, isDigit, LOWER_E, MINUS, PLUS, QUOTE, UPPER_E, ZERO } = json
+const { BACKSLASH, DOT, endOfDigits, ESCAPED, hexOf, LOWER_E, LOWER_U, MINUS, NINE, PLUS } = json
+const { QUOTE, SPACE, UPPER_E, WRONG, ZERO } = json
 
-/** A fault that `JSON.parse` refuses. */
-export const WRONG = -1
 /** A fault that `JSON.parse` accepts and Sluice refuses. */
 export const LONE_SURROGATE = -2
 /** A fault that `JSON.parse` accepts and Sluice refuses. */
 export const NOT_FINITE = -3
 
-const SPACE = 0x20
-const NINE = 0x39
-const LOWER_U = 0x75
-const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 const ESCAPE_BYTES = 6
 /**
  * Bytes of a string that are checked one by one before a call of `indexOf`: most strings are names and short
@@ -28,16 +23,6 @@ const SHORT_STRING_BYTES = 32
 const FINITE_DIGITS_MAX = 308
 /** Digits of an exponent that are counted; the parser checks longer exponents. */
 const EXPONENT_DIGITS_MAX = 6
-
-/**
- * @param at any place
- * @returns the place after white space
- */
-export function endOfSpace(bytes: Uint8Array, at: number): number {
-  let byte = bytes[at]
-  while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at]
-  return at
-}
 
 /** The bytes of a body, and a view to read them by four. */
 export interface JsonBytes {
@@ -133,19 +118,6 @@ function endOfEscape(bytes: Uint8Array, at: number): number {
   return second >= 0xdc00 && second <= 0xdfff ? next + ESCAPE_BYTES : LONE_SURROGATE
 }
 
-/** The value of four hexadecimal digits, or WRONG. */
-function hexOf(bytes: Uint8Array, at: number): number {
-  let value = 0
-  for (let nth = at; nth < at + 4; nth++) {
-    const byte = bytes[nth] ?? 0
-    const lower = byte | 0x20
-    if (byte >= ZERO && byte <= NINE) value = value * 16 + (byte - ZERO)
-    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + (lower - 0x57)
-    else return WRONG
-  }
-  return value
-}
-
 /**
  * @param start of the first byte
  * @returns the place after the number, or a fault
@@ -170,11 +142,6 @@ export function endOfNumber(bytes: Buffer, start: number): number {
     if (sign !== MINUS) digits += valueOf(bytes, exponent, at)
   }
   return digits <= FINITE_DIGITS_MAX || isFiniteNumber(bytes, start, at) ? at : NOT_FINITE
-}
-
-function endOfDigits(bytes: Uint8Array, at: number): number {
-  while (isDigit(bytes[at])) at++
-  return at
 }
 
 function valueOf(bytes: Uint8Array, start: number, end: number): number {

@@ -1,5 +1,5 @@
 import type { KeptForm, MarkPlan } from '../schemas/kept-body.ts'
-import { BACKSLASH, type Span } from './json-bytes.ts'
+import { BACKSLASH, type Span } from '../schemas/values/json-bytes.ts'
 import { isWritten } from './json-syntax.ts'
 
 /** A name that is not kept. */

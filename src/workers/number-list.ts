@@ -1,4 +1,4 @@
-import * as json from './json-bytes.ts'
+import * as json from '../schemas/values/json-bytes.ts'
 import { PLAIN_BYTES_MIN, type PlainNumbers } from './plain-numbers.ts'
 
 /**

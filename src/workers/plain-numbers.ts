@@ -1,4 +1,4 @@
-import { COMMA } from './json-bytes.ts'
+import { COMMA } from '../schemas/values/json-bytes.ts'
 import { PLAIN_NUMBERS_CODE } from './plain-numbers-code.ts'
 
 /** The parts of WebAssembly's interface that are used here: Node's types omit it. */

@@ -14,7 +14,7 @@ import {
   QUOTE,
   type Span,
   ZERO,
-} from './json-bytes.ts'
+} from '../schemas/values/json-bytes.ts'
 import { endOfNumbers, endOfSpace, type NumberBytes } from './number-list.ts'
 import { PlainNumbers } from './plain-numbers.ts'
 

@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/workers/json-bytes.ts'
+import type { Span } from '../../../src/schemas/values/json-bytes.ts'
 import { scanAnswer, takeAnswer } from '../../../src/workers/scan-answer.ts'
 import type { RandomAnswer } from './random-answers.ts'
 

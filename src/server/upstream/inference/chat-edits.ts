@@ -1,4 +1,5 @@
 import { CHAT_OURS, INCLUDE_USAGE } from '../../../schemas/inference/chat-members.ts'
+import { isNull, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 import {
   REASONING_DEFAULTS,
   REASONING_MEMBERS,
@@ -8,7 +9,6 @@ import {
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import { isNull, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 
 export interface NativeTerms {
   /** The provider's own name of the model. */

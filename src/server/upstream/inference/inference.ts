@@ -1,8 +1,10 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
 import type {
   AnsweredBy,
   Inference,
@@ -19,7 +21,7 @@ import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
-import { mergePreset } from './merge-preset.ts'
+import { mergePreset, type Merging } from './merge-preset.ts'
 import { speaksChat, writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedChat } from './routed-chat.ts'
@@ -72,8 +74,10 @@ class RoutingInference implements Inference {
   }
 
   withPreset(
-    ...[request, preset, by]: Parameters<Inference['withPreset']>
-  ): ReturnType<Inference['withPreset']> {
+    request: ChatRequest,
+    preset: Merging,
+    by: { readonly caller: Caller; readonly signal: AbortSignal },
+  ): Promise<Outcome<CompleteChat>> {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 
@@ -116,7 +120,7 @@ class RoutingInference implements Inference {
     if (targets.length === 0) return endpointUnconfigured(model)
     // In a cycle of providers each call would cause the next.
     const near = hops > HOPS_MAX ? targets.filter(({ endpoint }) => isLocal(endpoint)) : targets
-    return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near.slice(0, ATTEMPTS_MAX))
+    return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near)
   }
 
   async #run(

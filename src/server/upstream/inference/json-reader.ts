@@ -1,36 +1,28 @@
 import { JSON_DEPTH_MAX } from '../../../schemas/limits/limits.ts'
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  DOT,
+  endOfDigits,
+  endOfSpace,
+  ESCAPED,
+  hexOf,
+  LOWER_E,
+  LOWER_U,
+  MINUS,
+  NINE,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  PLUS,
+  QUOTE,
+  SPACE,
+  WRONG,
+  ZERO,
+} from '../../../schemas/values/json-bytes.ts'
 
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-export const QUOTE = 0x22
-export const COMMA = 0x2c
-const MINUS = 0x2d
-const PLUS = 0x2b
-const DOT = 0x2e
-const ZERO = 0x30
-const NINE = 0x39
-export const COLON = 0x3a
-export const OPEN_LIST = 0x5b
-export const BACKSLASH = 0x5c
-export const CLOSE_LIST = 0x5d
-const LOWER_E = 0x65
-export const LOWER_N = 0x6e
-const LOWER_U = 0x75
-export const OPEN_OBJECT = 0x7b
-export const CLOSE_OBJECT = 0x7d
-
-/** The bytes are no JSON, or nest deeper than JSON_DEPTH_MAX. */
-export const WRONG = -1
-
-/** Bytes `[start, end)` of one value. */
-export interface Span {
-  readonly start: number
-  readonly end: number
-}
-
-const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
 const WORDS: ReadonlyMap<number, string> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]),
 )
@@ -144,15 +136,6 @@ export class JsonReader {
   }
 }
 
-/** @returns the first place from `at` on that is no white space */
-export function endOfSpace(bytes: Buffer, at: number): number {
-  for (;;) {
-    const byte = bytes[at]
-    if (byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB) return at
-    at++
-  }
-}
-
 /** Whether the text, in ASCII, stands at this place. */
 export function isAt(bytes: Buffer, at: number, ascii: string): boolean {
   for (let nth = 0; nth < ascii.length; nth++) if (bytes[at + nth] !== ascii.charCodeAt(nth)) return false
@@ -197,27 +180,6 @@ function endOfNumber(bytes: Buffer, start: number): number {
   return at === exponent ? WRONG : at
 }
 
-function endOfDigits(bytes: Buffer, at: number): number {
-  for (;;) {
-    const byte = bytes[at] ?? 0
-    if (byte < ZERO || byte > NINE) return at
-    at++
-  }
-}
-
 function isHigh(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff
-}
-
-/** The value of four hexadecimal digits, or WRONG. */
-function hexOf(bytes: Buffer, at: number): number {
-  let value = 0
-  for (let nth = at; nth < at + 4; nth++) {
-    const byte = bytes[nth] ?? 0
-    const lower = byte | 0x20
-    if (byte >= ZERO && byte <= NINE) value = value * 16 + (byte - ZERO)
-    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + (lower - 0x57)
-    else return WRONG
-  }
-  return value
 }

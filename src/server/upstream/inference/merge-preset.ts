@@ -5,8 +5,10 @@ import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { movable } from '../movable.ts'
 
-interface Merging {
+/** What a request is merged with. */
+export interface Merging {
   readonly fields: ChatPreset
   readonly model: string
 }
@@ -20,9 +22,9 @@ export async function mergePreset(
   { fields, model }: Merging,
   { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
 ): Promise<Outcome<CompleteChat>> {
-  const bytes = movable(source.bytes)
-  const transfer = [bytes.buffer as ArrayBuffer]
-  const merged = await jobs.run('merge_chat', { bytes, preset: fields, model }, { ...by, transfer })
+  const { bytes } = source
+  const job = { bytes, preset: fields, model }
+  const merged = await jobs.run('merge_chat', job, { ...by, transfer: movable(bytes) })
   if (!merged.ok) return merged
   const verdict = merged.value
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
@@ -41,8 +43,3 @@ export async function mergePreset(
 }
 
 const WITH_PRESET = 'Fields of the preset count as those of the request.'
-
-/** Bytes that fill their buffer, which goes to the thread. */
-function movable(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice()
-}

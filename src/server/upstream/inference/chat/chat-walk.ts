@@ -1,5 +1,5 @@
+import { endOfSpace, OPEN_OBJECT, WRONG } from '../../../../schemas/values/json-bytes.ts'
 import { isUtf8 } from 'node:buffer'
-import { endOfSpace, OPEN_OBJECT, WRONG } from '../json-reader.ts'
 import { ChoiceMembers, type ReadChoice } from './choice-members.ts'
 import { Output, type ChatForm } from './delta-members.ts'
 import type { EventBuffer } from './event-buffer.ts'

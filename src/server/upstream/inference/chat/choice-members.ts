@@ -1,5 +1,6 @@
 import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
-import { countAt, isAt, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
+import { LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
+import { countAt, isAt } from '../json-reader.ts'
 import { DeltaMembers, type ChatForm, type Output } from './delta-members.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
 

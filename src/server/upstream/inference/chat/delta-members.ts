@@ -1,5 +1,6 @@
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
-import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
+import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
+import { countAt, isAt } from '../json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
 
 /** An event of a stream, or a whole answer: what clients require of them differs. */

@@ -6,11 +6,11 @@ import {
   COLON,
   COMMA,
   endOfSpace,
-  JsonReader,
   OPEN_OBJECT,
   QUOTE,
   WRONG,
-} from '../json-reader.ts'
+} from '../../../../schemas/values/json-bytes.ts'
+import { JsonReader } from '../json-reader.ts'
 import { Splices } from './splices.ts'
 
 /** The walk does not decide: a parser has to read the bytes. */

@@ -1,4 +1,4 @@
-import type { Span } from '../json-reader.ts'
+import type { Span } from '../../../../schemas/values/json-bytes.ts'
 
 /** Takes what spliced bytes consist of, in order. */
 export interface SpliceSink {

@@ -1,4 +1,5 @@
-import { countAt, isAt, LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../json-reader.ts'
+import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
+import { countAt, isAt } from '../json-reader.ts'
 import type { ChoiceMembers } from './choice-members.ts'
 import type { ChatForm } from './delta-members.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'

@@ -1,0 +1,66 @@
+/** Byte values and tests that the readers of JSON bytes share. */
+
+export const SPACE = 0x20
+export const QUOTE = 0x22
+export const PLUS = 0x2b
+export const COMMA = 0x2c
+export const MINUS = 0x2d
+export const DOT = 0x2e
+export const ZERO = 0x30
+export const NINE = 0x39
+export const COLON = 0x3a
+export const UPPER_E = 0x45
+export const OPEN_LIST = 0x5b
+export const BACKSLASH = 0x5c
+export const CLOSE_LIST = 0x5d
+export const LOWER_E = 0x65
+export const LOWER_N = 0x6e
+export const LOWER_U = 0x75
+export const OPEN_OBJECT = 0x7b
+export const CLOSE_OBJECT = 0x7d
+
+/** The bytes are no JSON. */
+export const WRONG = -1
+
+/** Letters behind a backslash, but for the `u` of a code unit. */
+export const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
+
+/** Bytes `[start, end)` of one value. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+export function isDigit(byte: number | undefined): byte is number {
+  return byte !== undefined && byte >= ZERO && byte <= NINE
+}
+
+/** @returns the first place from `at` on that is no white space */
+export function endOfSpace(bytes: Uint8Array, at: number): number {
+  let byte = bytes[at]
+  while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at]
+  return at
+}
+
+/** @returns the first place from `at` on that is no digit */
+export function endOfDigits(bytes: Uint8Array, at: number): number {
+  while (isDigit(bytes[at])) at++
+  return at
+}
+
+/** The value of four hexadecimal digits, or WRONG. */
+export function hexOf(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let nth = at; nth < at + 4; nth++) {
+    const byte = bytes[nth] ?? 0
+    const lower = byte | 0x20
+    if (byte >= ZERO && byte <= NINE) value = value * 16 + (byte - ZERO)
+    else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + (lower - 0x57)
+    else return WRONG
+  }
+  return value
+}
