@@ -1,10 +1,44 @@
-import { fail, type Outcome } from '../../schemas/failures.ts'
+import { fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { chargedNano } from '../../schemas/money/costs.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import type { CallCost, CostBound, Hold } from '../ports/money/money.ts'
 import type { Ports } from '../ports/ports.ts'
+import { PRESET_USE_FAILURES } from './apply-preset.ts'
 import type { Call, Success } from './define.ts'
+
+/** Failures of every operation that calls models and pays for it, beside those of its body. */
+export const PAID_CALL_FAILURES = [
+  'body_invalid',
+  ...PRESET_USE_FAILURES,
+  'header_invalid',
+  'model_unknown',
+  'model_not_allowed',
+  'scope_missing',
+  'model_unfit',
+  'endpoint_excluded',
+  'endpoint_unconfigured',
+  'endpoint_unavailable',
+  'hops_exceeded',
+  'credit_exhausted',
+  'key_limit_exceeded',
+  'budget_exceeded',
+  'cost_unbounded',
+  'upstream_failed',
+  'upstream_invalid',
+  'upstream_too_large',
+  'upstream_credential',
+  'upstream_own_key',
+  'provider_key_unfit',
+  'upstream_overloaded',
+  'upstream_slow',
+  'upstream_refused',
+  'credential_unavailable',
+  'deadline_exceeded',
+  'draining',
+  'internal',
+  'client_gone',
+] as const satisfies readonly FailureName[]
 
 interface PaidCall<R> {
   readonly operation: string

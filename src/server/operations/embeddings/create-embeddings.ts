@@ -6,17 +6,17 @@ import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { EMBEDDINGS_DEADLINE_MS } from '../../../schemas/embeddings/embedding-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { ProviderPreferences } from '../../../schemas/models/preferences.ts'
-import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { applyPreset, isComplete, PRESET_USE_FAILURES, type Complete } from '../apply-preset.ts'
+import { applyPreset, isComplete, type Complete } from '../apply-preset.ts'
 import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { nextCallId } from '../call-ids.ts'
-import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { PAID_CALL_FAILURES, paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 interface Inputs {
@@ -54,40 +54,7 @@ export const createEmbeddings = defineOperation<Inputs, EmbeddingsRequest>({
     },
   },
   statuses: [400, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504, 524, 529],
-  failures: [
-    'header_invalid',
-    'body_invalid',
-    ...PRESET_USE_FAILURES,
-    'model_unknown',
-    'model_not_allowed',
-    'scope_missing',
-    'model_unfit',
-    'input_unsupported',
-    'endpoint_excluded',
-    'endpoint_unconfigured',
-    'endpoint_unavailable',
-    'hops_exceeded',
-    'credit_exhausted',
-    'key_limit_exceeded',
-    'budget_exceeded',
-    'cost_unbounded',
-    'upstream_failed',
-    'upstream_invalid',
-    'upstream_too_large',
-    'upstream_credential',
-    'upstream_own_key',
-    'provider_key_unfit',
-    'upstream_overloaded',
-    'upstream_slow',
-    'upstream_refused',
-    'credential_unavailable',
-    'deadline_exceeded',
-    'busy',
-    'store_unavailable',
-    'draining',
-    'internal',
-    'client_gone',
-  ],
+  failures: [...PAID_CALL_FAILURES, 'input_unsupported'],
   example: { body: { model: 'sluice/lexical-1', input: 'The quick brown fox jumps over the lazy dog.' } },
   run(call, ports) {
     const { body } = call
@@ -111,8 +78,9 @@ type Answered = Outcome<Success> | Promise<Outcome<Success>>
  * queue.
  */
 function embed(call: EmbeddingsCall, body: Complete<EmbeddingsRequest>, ports: Ports): Answered {
-  const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
-  if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+  const session = sessionIdOf(body.session_id, call.headers['x-session-id'])
+  if (!session.ok) return session
+  const sessionId = session.value
   if (sessionId !== null) call.notes.sessionId = sessionId
   const hops = hopsOf(call)
   // In a cycle of endpoints each call would cause the next, until the gate has no room for other calls.

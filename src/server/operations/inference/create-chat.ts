@@ -3,16 +3,16 @@ import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
 import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
 import { chatPresetOf } from '../../../schemas/inference/chat-preset.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
-import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import type { AnsweredBy, Inference, InferenceEnd, InferencePlan } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { isComplete, PRESET_USE_FAILURES, usedPreset } from '../apply-preset.ts'
+import { isComplete, usedPreset } from '../apply-preset.ts'
 import { nextCallId } from '../call-ids.ts'
 import { modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
-import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { PAID_CALL_FAILURES, paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { keepGeneration, type Delivery } from './keep-generation.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole, type ChatHead } from './chat-answer.ts'
 import { callableModels } from './callable-models.ts'
@@ -64,45 +64,12 @@ export const createChat = defineOperation<Inputs, ChatRequest>({
   },
   tellsParam: true,
   statuses: STATUSES,
-  failures: [
-    'body_invalid',
-    ...PRESET_USE_FAILURES,
-    'not_supported',
-    'header_invalid',
-    'model_unknown',
-    'model_not_allowed',
-    'scope_missing',
-    'model_unfit',
-    'endpoint_excluded',
-    'endpoint_unconfigured',
-    'endpoint_unavailable',
-    'hops_exceeded',
-    'credit_exhausted',
-    'key_limit_exceeded',
-    'budget_exceeded',
-    'cost_unbounded',
-    'upstream_failed',
-    'upstream_invalid',
-    'upstream_too_large',
-    'upstream_credential',
-    'upstream_own_key',
-    'provider_key_unfit',
-    'upstream_overloaded',
-    'upstream_slow',
-    'upstream_refused',
-    'credential_unavailable',
-    'deadline_exceeded',
-    'busy',
-    'store_unavailable',
-    'draining',
-    'internal',
-    'client_gone',
-  ],
+  failures: [...PAID_CALL_FAILURES, 'not_supported'],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   run(call, ports) {
-    const sessionId = call.body.sessionId ?? call.headers['x-session-id'] ?? null
-    if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
-    if (sessionId !== null) call.notes.sessionId = sessionId
+    const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
+    if (!session.ok) return session
+    if (session.value !== null) call.notes.sessionId = session.value
     const { body } = call
     return isCompleteChat(body) ? chat(call, body, ports) : chatWithPreset(call, ports)
   },

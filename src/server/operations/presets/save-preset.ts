@@ -1,7 +1,7 @@
 import type { BodyName } from '../../../schemas/bodies.ts'
 import { ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
 import type { PresetParams, PresetQuery } from '../../../schemas/presets/presets.ts'
-import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { PresetInput } from '../../ports/presets/presets.ts'
 import type { Call, Success } from '../define.ts'
@@ -39,8 +39,11 @@ export async function savePreset(
   operation: string,
 ): Promise<Outcome<Success>> {
   // A session id in the body wins, and was checked with the body. §4.2.
-  const sessionId = call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id']
-  if (sessionId !== undefined && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+  const session = sessionIdOf(
+    null,
+    call.body.ignored.includes('session_id') ? undefined : call.headers['x-session-id'],
+  )
+  if (!session.ok) return session
   const ref = await presetRefOf(call, ports)
   if (!ref.ok) return ref
   const saved = await ports.presets.put(ref.value, call.body, presetActorOf(call, operation))

@@ -3,7 +3,7 @@ import { endedBy } from '../../../schemas/values/call-ended.ts'
 import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
-import { isSessionIdTooLong, sessionIdTooLong } from '../../../schemas/containers/session-ids.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { videoCostNano } from '../../../schemas/videos/video-prices.ts'
 import { VideoAnswer, videoAnswer, type VideoBody } from '../../../schemas/videos/videos.ts'
 import type { CallableModel, Endpoint, VideoFacts } from '../../ports/models/models.ts'
@@ -77,8 +77,9 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
   example: { body: { model: 'sluice/clip-1', prompt: 'A paper boat on a quiet lake', duration: 2, seed: 7 } },
   async run(call, ports) {
     const { body, key, notes } = call
-    const sessionId = body.session_id ?? call.headers['x-session-id'] ?? null
-    if (sessionId !== null && isSessionIdTooLong(sessionId)) return sessionIdTooLong()
+    const session = sessionIdOf(body.session_id, call.headers['x-session-id'])
+    if (!session.ok) return session
+    const sessionId = session.value
     if (sessionId !== null) notes.sessionId = sessionId
     const known = await modelsOf(key, ports)
     if (!known.ok) return known
