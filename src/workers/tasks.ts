@@ -6,7 +6,7 @@ import type {
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
-import { joinedAnswer } from '../server/upstream/inference/chat/native-answer.ts'
+import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'

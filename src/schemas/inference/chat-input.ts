@@ -1,61 +1,8 @@
 import { fail, ok, type Outcome } from '../failures.ts'
-import type { KeptBody } from '../kept-body.ts'
-import type { ProviderPreferences } from '../models/preferences.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
-import { chatSizeOf, type ChatSize } from './chat-size.ts'
+import { chatSizeOf } from './chat-size.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
-
-/**
- * What is used of the body of a chat. A thread makes it of a large body, whose thousands of parts never reach
- * the loop.
- */
-export interface ChatInput {
-  /** Null: that of the preset. D10. */
-  readonly model: string | null
-  readonly isStream: boolean
-  /** The event with the usage has no choices. D7. */
-  readonly isUsageAlone: boolean
-  /** Answers to one call. */
-  readonly choices: number
-  /** Texts at which an answer stops. */
-  readonly stops: readonly string[]
-  /** Tokens of each answer; null: the request says none. */
-  readonly tokensMax: number | null
-  readonly isReasoning: boolean
-  /** Name of the tool that has to be called; null: the request names none. */
-  readonly tool: string | null
-  /** The named tool is one of the request. */
-  readonly hasTool: boolean
-  /** Type of `response_format`. */
-  readonly form: string
-  readonly sessionId: string | null
-  /** Words of all texts. */
-  readonly promptWords: number
-  /** The last text of the user, its first ECHO_UNITS_MAX units. */
-  readonly last: string
-  /** The text is longer. */
-  readonly isLastCut: boolean
-  readonly size: ChatSize
-  /** Models that are tried after the first. D11. */
-  readonly models: readonly string[]
-  readonly provider: ProviderPreferences | null
-  /** A preset beside the model, which may name one too. D10. */
-  readonly preset: string | null
-  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
-  readonly dropped: readonly string[]
-}
-
-/** The body of a chat as its operation gets it. */
-export interface ChatRequest extends ChatInput {
-  /** The bytes, which go out to a provider that speaks the caller's dialect. D4. */
-  readonly source: KeptBody
-}
-
-/** A request whose model is the name of a model. */
-export interface CompleteChat extends ChatRequest {
-  readonly model: string
-  readonly preset: null
-}
+import type { TextInput } from './text-request.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'
@@ -65,7 +12,7 @@ const ROUTER_TOOL = 'openrouter:'
  * @param bytes of the whole body
  * Failure: not_supported, with the member as its issue. D9.
  */
-export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<ChatInput> {
+export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
   const chat = body as unknown as ChatBody
   const refused = refusedOf(chat)
   if (refused !== null) return refused
@@ -75,6 +22,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const last = messages.findLast(({ role }) => role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
+    dialect: 'chat',
     model: model ?? null,
     isStream: stream === true,
     isUsageAlone: stream_options?.include_usage === true,
@@ -83,7 +31,6 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter(
       ({ length }) => length <= ECHO_UNITS_MAX,
     ),
-    tokensMax: more.max_completion_tokens ?? more.max_tokens ?? null,
     isReasoning: reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none'),
     tool,
     hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),

@@ -1,28 +1,5 @@
 import type { ChatBody } from './chat.ts'
-
-/** Media in the parts of messages, by kind. */
-export interface MediaCounts {
-  readonly image: number
-  readonly audio: number
-  readonly video: number
-  readonly file: number
-}
-
-/** What bounds the input of a chat. D25. */
-export interface ChatSize {
-  /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
-  readonly promptBytesMost: number
-  readonly messages: number
-  readonly tools: number
-  /** The answer has to have a form other than text. */
-  readonly hasFormat: boolean
-  readonly media: MediaCounts
-  /**
-   * The most tokens of each answer: the larger of `max_tokens` and `max_completion_tokens`, since providers
-   * differ in which of them they obey; null: the request says none.
-   */
-  readonly tokensMax: number | null
-}
+import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Kind = keyof MediaCounts
 /** The kind of a part by its type, and the member of the part's content that has the data. */
@@ -40,7 +17,7 @@ const DATA_HEAD_CHARS_MAX = 256
 const BASE64_HEAD = /^data:(?:(?:image|audio|video)\/[^,;]+|application\/pdf)(?:;[^,;]*)*;base64,/i
 
 /** @param bytes of the whole body */
-export function chatSizeOf(chat: ChatBody, bytes: number): ChatSize {
+export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
   const { messages, tools, response_format } = chat
   const media = { image: 0, audio: 0, video: 0, file: 0 }
   let base64 = 0

@@ -3,6 +3,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { ChatPreset } from '../../schemas/inference/chat-preset.ts'
+import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { FinishReason, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
@@ -134,10 +135,11 @@ export interface ShortJobTypes {
   }
   /**
    * Reads a whole answer of a provider that speaks the caller's dialect, and writes it as the caller gets it,
-   * up to its usage. Not ok: the answer is invalid. D14.
+   * but for its usage. Not ok: the answer is invalid. D14.
    */
   native_answer: {
     in: {
+      readonly dialect: Dialect
       readonly answer: Uint8Array
       /** What the answer begins with; `createdS` where the provider gives none. */
       readonly head: {
@@ -147,11 +149,14 @@ export interface ShortJobTypes {
         readonly createdS: number
       }
     }
-    /** `answer` lacks its usage and its closing brace. The other members are those of `NativeAnswer`. */
+    /** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
     out:
       | {
           readonly ok: true
           readonly answer: Uint8Array
+          readonly beforeBytes: number
+          /** Null: the place of the usage is empty. */
+          readonly toldBytes: number | null
           readonly usage: TokenUsage | null
           readonly outputBytes: number
           readonly finishReason: string | null

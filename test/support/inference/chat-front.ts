@@ -197,6 +197,7 @@ export const BREAKING: Inference = {
           costNano: 7,
           upstreamMs: 1,
           answer: null,
+          finalEvents: null,
           ...UNTOLD,
         }
         return Promise.resolve({ ok: true, value: end })

@@ -1,10 +1,10 @@
-import type { ChatInput } from '../../../src/schemas/inference/chat-input.ts'
+import type { TextInput } from '../../../src/schemas/inference/text-request.ts'
 import { BODIES } from '../../../src/schemas/bodies.ts'
 import { KeptBody } from '../../../src/schemas/kept-body.ts'
 import { readBody } from '../../../src/workers/read-body.ts'
 
 export interface KeptChat {
-  readonly digest: ChatInput
+  readonly digest: TextInput
   readonly body: KeptBody
 }
 
@@ -23,7 +23,7 @@ export function keptChat(
   const { places } = verdict.source
   const { names } = BODIES.chat.keeps
   return {
-    digest: verdict.value as unknown as ChatInput,
+    digest: verdict.value as unknown as TextInput,
     body: new KeptBody(verdict.source.bytes, places, { names, released }),
   }
 }

@@ -1,5 +1,5 @@
 /** Events of chat as providers stream them, and what a caller of Sluice has to get for them. */
-import type { NativeHead } from '../../../src/server/upstream/inference/chat/top-members.ts'
+import type { NativeHead } from '../../../src/server/upstream/inference/protocol.ts'
 import type { Random } from '../embeddings/random-answers.ts'
 
 export const HEAD: NativeHead = {

@@ -1,5 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import type { CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
@@ -7,7 +7,7 @@ import { callableModel, type KnownModels } from '../callable-model.ts'
 
 interface Asked {
   readonly key: KeyRecord
-  readonly body: Pick<CompleteChat, 'model' | 'models'>
+  readonly body: Pick<CompleteText, 'model' | 'models'>
 }
 
 /**

@@ -1,20 +1,12 @@
 import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ChatUsage } from '../../../schemas/inference/chat.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
-import type { AnsweredBy, InferenceEnd, InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
+import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
+import type { TextHead, TextStream, WholeText } from './answer-text.ts'
 import { Delivery } from './keep-generation.ts'
-
-/** What every event of an answer begins with. */
-export interface ChatHead {
-  /** `gen_…` */
-  readonly id: string
-  /** Unix seconds. */
-  readonly createdS: number
-  /** Canonical id of the first model of the call; another one may answer. D11. */
-  readonly model: string
-}
 
 type Usage = Static<typeof ChatUsage>
 
@@ -25,10 +17,10 @@ type Usage = Static<typeof ChatUsage>
 export function chatUsage(
   { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
   nano: number,
-): Usage {
+): ShownUsage {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite
   const completion = usage.output + usage.reasoning
-  return {
+  const shown: Usage = {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
@@ -43,6 +35,7 @@ export function chatUsage(
     is_byok: isByok,
     ...(isEstimated ? { is_estimated: true } : null),
   }
+  return { whole: JSON.stringify(shown), added: null }
 }
 
 const DONE = 'data: [DONE]\n\n'
@@ -50,9 +43,11 @@ const DONE = 'data: [DONE]\n\n'
 export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 
 /** An answer of chat as server-sent events. D13. */
-export class ChatStream implements InferenceSink {
+export class ChatStream implements TextStream {
   readonly delivery = new Delivery()
-  readonly #head: ChatHead
+  readonly #head: TextHead
+  /** The caller asked for the usage in OpenAI's form, an event without choices. D7. */
+  readonly #isUsageAlone: boolean
   readonly #open: (by: AnsweredBy | null) => EventStream
   #by: AnsweredBy | null = null
   #prefix = ''
@@ -62,18 +57,20 @@ export class ChatStream implements InferenceSink {
   readonly #tools = new Map<number, number>()
   #stream: EventStream | null = null
 
-  /** @param open begins the reply; called with the first output, or without an endpoint before it */
-  constructor(head: ChatHead, open: (by: AnsweredBy | null) => EventStream) {
+  constructor(
+    head: TextHead,
+    { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>,
+    open: (by: AnsweredBy | null) => EventStream,
+  ) {
     this.#head = head
+    this.#isUsageAlone = isUsageAlone
     this.#open = open
   }
 
-  /** A first output may never come: failures before it are then told by the stream too. */
   get isOpen(): boolean {
     return this.#stream !== null
   }
 
-  /** Begins the reply before any output. D15. */
   openEarly(): void {
     if (this.#stream !== null) return
     this.#stream = this.#open(null)
@@ -101,15 +98,13 @@ export class ChatStream implements InferenceSink {
     if (this.#stream !== null) await this.delivery.stall(this.#stream.room())
   }
 
-  /** @param isEmpty the caller asked for the usage in OpenAI's form, an event without choices. D7. */
-  end(usage: Usage, isEmpty: boolean): void {
-    const choices = isEmpty ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
+  end({ whole }: ShownUsage): void {
+    const choices = this.#isUsageAlone ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
     this.#stream ??= this.#open(this.#by)
-    this.#stream.write(Buffer.from(`${this.#prefix}${choices},"usage":${JSON.stringify(usage)}}\n\n${DONE}`))
+    this.#stream.write(Buffer.from(`${this.#prefix}${choices},"usage":${whole}}\n\n${DONE}`))
     this.#stream.end()
   }
 
-  /** Tells the client that the answer is not whole. D21. */
   breakOff(
     failure: Failure,
     told: { readonly statuses: readonly number[]; readonly requestId: string },
@@ -160,7 +155,7 @@ export class ChatStream implements InferenceSink {
 }
 
 /** @param provider null: no endpoint has answered */
-function prefixOf({ id, createdS: created, model }: ChatHead, provider: string | null): string {
+function prefixOf({ id, createdS: created, model }: TextHead, provider: string | null): string {
   const named = provider === null ? null : { provider }
   const begin = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...named })
   return `data: ${begin.slice(0, -1)},"choices":`
@@ -183,10 +178,15 @@ interface Message {
 }
 
 /** An answer of chat that is sent when it is whole. D14. */
-export class ChatWhole implements InferenceSink {
+export class ChatWhole implements WholeText {
+  readonly #head: TextHead
   readonly #choices = new Map<number, Message>()
   #provider = ''
   #model = ''
+
+  constructor(head: TextHead) {
+    this.#head = head
+  }
 
   begin({ provider, model }: AnsweredBy): void {
     this.#provider = provider
@@ -207,7 +207,9 @@ export class ChatWhole implements InferenceSink {
     return Promise.resolve()
   }
 
-  answer({ id, createdS: created }: ChatHead, usage: Usage): object {
+  answer({ whole }: ShownUsage): object {
+    const { id, createdS: created } = this.#head
+    const usage: unknown = JSON.parse(whole)
     const [provider, model] = [this.#provider, this.#model]
     const choices = [...this.#choices].map(([index, message]) => ({
       index,

@@ -1,4 +1,4 @@
-import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
@@ -35,7 +35,7 @@ export interface TokenUsage {
 export interface InferenceJob {
   /** At least one, in the order to try them; an endpoint of several is tried once. D11. */
   readonly models: readonly CallableModel[]
-  readonly request: ChatRequest
+  readonly request: TextRequest
   /** What the answer begins with, whatever endpoint gives it. */
   readonly head: { readonly id: string; readonly createdS: number }
   /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
@@ -89,10 +89,27 @@ export interface AnsweredBy {
   readonly dropped: readonly string[]
 }
 
+/** The usage of a call as its caller gets it, in the caller's dialect. */
+export interface ShownUsage {
+  /** JSON of the whole object. */
+  readonly whole: string
+  /**
+   * JSON of the members that no provider tells, without braces (`"cost":0.1,"is_byok":false`), for dialects
+   * that pass the provider's own object on; null: that object is not credible, and `whole` replaces it.
+   */
+  readonly added: string | null
+}
+
+/** The last events of a stream, which wait until the call is paid. D13. */
+export interface FinalEvents {
+  /** Whole events, to be sent in one write. */
+  withUsage(usage: ShownUsage): readonly Uint8Array[]
+}
+
 /** An answer in the caller's dialect that a provider gave whole. D14. */
 export interface WholeAnswer {
-  /** The bytes of the answer with this JSON as its usage. */
-  withUsage(usageJson: string): readonly Uint8Array[]
+  /** The bytes of the answer with its usage. */
+  withUsage(usage: ShownUsage): readonly Uint8Array[]
   /** Gives its bytes back to the front's budget; called once when they were written. */
   release(): void
 }
@@ -110,6 +127,8 @@ export interface InferenceEnd extends AnsweredBy {
   readonly upstreamMs: number
   /** Null: the sink has all of the answer. */
   readonly answer: WholeAnswer | null
+  /** Null: the dialect tells the usage in an event of Sluice's own, or the stream is not whole. */
+  readonly finalEvents: FinalEvents | null
   /** The provider's own id of the answer; null: it told none. D32. */
   readonly upstreamId: string | null
   /** In the provider's words; null: nothing has ended. */
@@ -132,10 +151,10 @@ export interface Inference {
    * are given up. Failures: body_invalid, not_supported, busy and its kin. D10.
    */
   withPreset(
-    request: ChatRequest,
+    request: TextRequest,
     preset: { readonly fields: ChatPreset; readonly model: string },
     by: { readonly caller: Caller; readonly signal: AbortSignal },
-  ): Promise<Outcome<CompleteChat>>
+  ): Promise<Outcome<CompleteText>>
   /**
    * Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, and those of a request
    * that the model cannot answer.

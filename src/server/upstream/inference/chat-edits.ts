@@ -1,5 +1,5 @@
 import { CHAT_OURS, INCLUDE_USAGE } from '../../../schemas/inference/chat-members.ts'
-import { isNull, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
+import { isNull, providerBody, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 import {
   REASONING_DEFAULTS,
   REASONING_MEMBERS,
@@ -9,6 +9,35 @@ import {
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
+import { isCounted } from '../../../schemas/money/costs.ts'
+import type { InferenceJob } from '../../ports/inference/inference.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import { mustSendMax } from './bounds.ts'
+import type { NativeRequest } from './protocol.ts'
+
+/** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
+const OPENAI = 'openai'
+
+/** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
+export function chatRequest(
+  { request, limits }: Pick<InferenceJob, 'request' | 'limits'>,
+  endpoint: Endpoint,
+  { isStrict }: Pick<EndpointText, 'isStrict'>,
+): NativeRequest {
+  const { source, isStream, size } = request
+  const { upstreamModel, provider, ownWay } = endpoint
+  const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
+  const tokens = mustSendMax(endpoint, size, isBounded)
+  const name = provider.slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
+  const edits = nativeEdits(source, {
+    upstreamModel,
+    isStream,
+    tokensMax: tokens === null ? null : { name, tokens },
+  })
+  if (!isStrict) return { body: providerBody(source, edits), dropped: [] }
+  const strict = strictEdits(source)
+  return { body: providerBody(source, [...edits, ...strict.edits]), dropped: strict.dropped }
+}
 
 export interface NativeTerms {
   /** The provider's own name of the model. */
@@ -29,14 +58,16 @@ export function nativeEdits(
   body: KeptBody,
   { upstreamModel, isStream, tokensMax }: NativeTerms,
 ): readonly BodyEdit[] {
-  const edits: BodyEdit[] = [{ kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }]
-  for (const name of CHAT_OURS) edits.push({ kind: 'cut', name })
+  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
+  const edits = [model, ...OURS_CUT]
   if (isStream) edits.push(...usageEdits(body))
   const isAsked = has(body, 'max_tokens') || has(body, 'max_completion_tokens')
   if (tokensMax !== null && !isAsked)
     edits.push({ kind: 'add', name: tokensMax.name, json: String(tokensMax.tokens) })
   return edits
 }
+
+const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))
 
 function has(body: KeptBody, name: string): boolean {
   const member = body.last(name)

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChatInput } from '../../../schemas/inference/chat-input.ts'
+import type { TextInput } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   ECHO_CALLS_MAX,
@@ -73,6 +73,7 @@ export class Echo implements WritingProtocol {
       isExact: true,
       outputBytes: 0,
       answer: null,
+      finalEvents: null,
       dropped: [],
       upstreamId: null,
       finishReason: isWhole ? echoed.value.finish : null,
@@ -110,8 +111,9 @@ interface Delivered {
 }
 
 /** Failure: body_invalid, for an answer in a form that the model does not have. */
-function inputOf(request: ChatInput): Outcome<ShortJobTypes['echo']['in']> {
-  const { form, tool, hasTool, last, isLastCut, stops, tokensMax, isReasoning, choices } = request
+function inputOf(request: TextInput): Outcome<ShortJobTypes['echo']['in']> {
+  const { form, tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
+  const { tokensMax } = size
   if (form !== 'text') return refused('/response_format/type', 'is not a form of this model', 'text')
   if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
@@ -121,7 +123,7 @@ function inputOf(request: ChatInput): Outcome<ShortJobTypes['echo']['in']> {
 /** The parts of all choices, in turns as a provider would write them. */
 function* partsOf(
   { reasoning, pieces, finish }: Echoed,
-  { choices, tool }: ChatInput,
+  { choices, tool }: TextInput,
 ): Generator<WrittenPart> {
   const all = Array.from({ length: choices }, (_, choice) => choice)
   for (const text of reasoning) for (const choice of all) yield { kind: 'reasoning', choice, text }

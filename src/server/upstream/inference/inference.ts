@@ -1,5 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import type { ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { CompleteText, Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
@@ -22,9 +22,10 @@ import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
-import { speaksChat, writerOpener, type OpenWriterDeps } from './open-writer.ts'
+import { speaks } from './dialects.ts'
+import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
-import { boundInputOf, RoutedChat } from './routed-chat.ts'
+import { boundInputOf, RoutedText } from './routed-text.ts'
 import { textPriceOf } from './text-price.ts'
 import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
@@ -74,10 +75,10 @@ class RoutingInference implements Inference {
   }
 
   withPreset(
-    request: ChatRequest,
+    request: TextRequest,
     preset: Merging,
     by: { readonly caller: Caller; readonly signal: AbortSignal },
-  ): Promise<Outcome<CompleteChat>> {
+  ): Promise<Outcome<CompleteText>> {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 
@@ -108,11 +109,11 @@ class RoutingInference implements Inference {
     return ok(pricedChoices([...choices.values()], job.limits))
   }
 
-  /** Endpoints that the preferences leave, that speak chat and are configured. */
+  /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
   #choose(model: CallableModel, { request, hops }: InferenceJob): Outcome<readonly WritingTarget[]> {
-    const speaking = model.endpoints.filter(speaksChat)
-    if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model) })
-    const routed = route({ ...model, endpoints: speaking }, new RoutedChat(request), (endpoint) =>
+    const speaking = model.endpoints.filter((endpoint) => speaks(endpoint, request.dialect))
+    if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
+    const routed = route({ ...model, endpoints: speaking }, new RoutedText(request), (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed
@@ -162,7 +163,7 @@ class RoutingInference implements Inference {
     { job, begunAt }: { readonly job: InferenceJob; readonly begunAt: number | null },
   ): InferenceEnd {
     const { endpoint, health } = one.target
-    const { failure, told, outputBytes, answer, dropped } = written
+    const { failure, told, outputBytes, answer, finalEvents, dropped } = written
     const upstreamMs = this.#now() - one.startedAt
     const { usage, isEstimated } =
       written.isExact && told !== null
@@ -187,6 +188,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs,
       answer,
+      finalEvents,
       upstreamId: written.upstreamId,
       finishReason: written.finishReason,
     }
@@ -247,8 +249,8 @@ function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
 }
 
-function spokenBy({ id, endpoints }: CallableModel): string {
+function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {
   const spoken = [...new Set(endpoints.flatMap(({ text }) => text?.speaks ?? []))]
   const forms = spoken.length === 0 ? 'no form that is served' : spoken.join(', ')
-  return `The endpoints of \`${id}\` speak ${forms}; this path needs chat.`
+  return `The endpoints of \`${id}\` speak ${forms}; this path needs ${dialect}.`
 }

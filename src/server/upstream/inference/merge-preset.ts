@@ -1,6 +1,6 @@
 import { BODIES } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import type { ChatInput, ChatRequest, CompleteChat } from '../../../schemas/inference/chat-input.ts'
+import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
@@ -18,10 +18,10 @@ export interface Merging {
  * of the merged ones, until these are released. D10.
  */
 export async function mergePreset(
-  { source }: Pick<ChatRequest, 'source'>,
+  { source }: Pick<TextRequest, 'source'>,
   { fields, model }: Merging,
   { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
-): Promise<Outcome<CompleteChat>> {
+): Promise<Outcome<CompleteText>> {
   const { bytes } = source
   const job = { bytes, preset: fields, model }
   const merged = await jobs.run('merge_chat', job, { ...by, transfer: movable(bytes) })
@@ -30,7 +30,7 @@ export async function mergePreset(
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
   if (verdict.source === undefined) throw new Error('the body of a chat is not kept')
   // The thread made it of a body in this form.
-  const digest = verdict.value as unknown as ChatInput
+  const digest = verdict.value as unknown as TextInput
   const { names } = BODIES.chat.keeps
   const released = (): void => source.release()
   return ok({

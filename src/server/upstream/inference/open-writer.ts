@@ -8,7 +8,7 @@ import { ownAccess } from '../endpoints/own-origin.ts'
 import { ProviderLink, type LinkDeps } from '../link.ts'
 import { operatorAccess } from '../provider-headers.ts'
 import { Echo, EchoHouse, isEcho } from './echo.ts'
-import { OpenAiChat } from './openai-chat.ts'
+import { NativeProtocol } from './native-protocol.ts'
 import type { WritingProtocol } from './protocol.ts'
 import { Drains } from './relay.ts'
 
@@ -21,12 +21,7 @@ export interface OpenWriterDeps {
   readonly credentials: ReadonlyMap<string, Credential>
 }
 
-/** True for an endpoint that answers a chat in its own form, or is built in. D5. */
-export function speaksChat(endpoint: Endpoint): boolean {
-  return isEcho(endpoint) || endpoint.text?.speaks.includes('chat') === true
-}
-
-/** Opens endpoints that speak chat; null when the operator's key for the provider is not set. */
+/** Opens endpoints of models that write; null when the operator's key for the provider is not set. */
 export function writerOpener({
   egress,
   jobs,
@@ -42,7 +37,7 @@ export function writerOpener({
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
       const isVetted = ownWay !== undefined && ownWay.destination !== null
       const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
-      return new OpenAiChat({ endpoint, text, link, drains, jobs, roomOf })
+      return new NativeProtocol({ endpoint, text, link, drains, jobs, roomOf })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
     const access = operatorAccess(provider, credentials)

@@ -1,6 +1,14 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
-import type { InferenceJob, InferenceSink, TokenUsage, WholeAnswer } from '../../ports/inference/inference.ts'
-import type { CallableModel } from '../../ports/models/models.ts'
+import type {
+  FinalEvents,
+  InferenceJob,
+  InferenceSink,
+  ShownUsage,
+  TokenUsage,
+  WholeAnswer,
+} from '../../ports/inference/inference.ts'
+import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { RedactedTexts } from '../reason.ts'
 
 /** One try of one endpoint. */
 export interface WritingAttempt {
@@ -29,6 +37,8 @@ export interface Written {
   readonly outputBytes: number
   /** An answer that the caller wants whole; null: it was passed on as it came. */
   readonly answer: WholeAnswer | null
+  /** As in `InferenceEnd`. */
+  readonly finalEvents: FinalEvents | null
   readonly dropped: readonly string[]
   /** The provider's own id of the answer; null: it told none. */
   readonly upstreamId: string | null
@@ -64,6 +74,74 @@ export interface NativeStream {
   readonly hasOutput: boolean
   /** Nothing behind the last event counts. */
   readonly isDone: boolean
+  /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
   readonly usage: TokenUsage | null
+  /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. D26. */
   readonly outputBytes: number
+  /** Of the part of the answer that ended last, in the provider's words; null: none has ended. */
+  readonly finishReason: string | null
+  /** The provider's own id; null before it came. */
+  readonly upstreamId: string | null
+  /** Events that a whole stream keeps back; null: none. */
+  readonly finalEvents: FinalEvents | null
+}
+
+/** Figures of a whole answer. */
+export interface AnswerFigures {
+  /** Null: missing, no counts, or no output where there was some. D24. */
+  readonly usage: TokenUsage | null
+  /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
+  readonly outputBytes: number
+  /** In the provider's words, of the last choice; null: it told none. */
+  readonly finishReason: string | null
+  /** The provider's own id; null without one. */
+  readonly upstreamId: string | null
+}
+
+/** An answer, or an event, around the place of its usage. */
+export interface AnswerPieces {
+  readonly before: readonly Uint8Array[]
+  /**
+   * Members of the provider's own usage, without its braces and without those that Sluice adds; null: the
+   * place gets the whole object.
+   */
+  readonly told: readonly Uint8Array[] | null
+  readonly after: readonly Uint8Array[]
+}
+
+export interface ReadAnswer extends AnswerFigures {
+  readonly pieces: AnswerPieces
+}
+
+/** A whole answer of a provider that speaks the caller's dialect. D14. */
+export interface NativeAnswer extends AnswerFigures {
+  /** The answer in pieces. */
+  withUsage(usage: ShownUsage): readonly Uint8Array[]
+}
+
+/** What every event, or the answer, of one call is made of. */
+export interface NativeHead {
+  /** `gen_…` */
+  readonly id: string
+  /** Canonical id of the model. */
+  readonly model: string
+  readonly provider: string
+  /** Unix seconds, for where the provider gives none. */
+  readonly createdS: number
+}
+
+/** What goes to the provider. */
+export interface NativeRequest {
+  readonly body: readonly Uint8Array[]
+  /** Members of the request that the provider does not get. D6. */
+  readonly dropped: readonly string[]
+}
+
+/** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
+export interface NativeDialect {
+  /** Below the provider's base address. */
+  readonly path: string
+  /** The caller's body with the changes of D4. */
+  request(job: InferenceJob, endpoint: Endpoint, text: EndpointText): NativeRequest
+  stream(head: NativeHead, redacted: RedactedTexts): NativeStream
 }

@@ -1,9 +1,10 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../ports/short-jobs.ts'
 import { movable } from '../movable.ts'
-import { answerOfJob, nativeAnswer, type NativeAnswer } from './chat/native-answer.ts'
-import type { NativeHead } from './chat/top-members.ts'
+import { answerOfJob, nativeAnswer } from './native-answer.ts'
+import type { NativeAnswer, NativeHead } from './protocol.ts'
 
 /**
  * Reads a whole answer: on the loop up to INLINE_JSON_BYTES_MAX, above it in a short job, to which the bytes
@@ -11,11 +12,15 @@ import type { NativeHead } from './chat/top-members.ts'
  * `nativeAnswer`, and those of the pool of short jobs.
  */
 export async function readAnswer(
-  body: Uint8Array,
-  head: NativeHead,
+  {
+    dialect,
+    body,
+    head,
+  }: { readonly dialect: Dialect; readonly body: Uint8Array; readonly head: NativeHead },
   { jobs, ...more }: Pick<ShortJobMore, 'caller' | 'endsAt'> & { readonly jobs: ShortJobs },
 ): Promise<Outcome<NativeAnswer>> {
-  if (body.length <= INLINE_JSON_BYTES_MAX) return nativeAnswer(body, head)
-  const done = await jobs.run('native_answer', { answer: body, head }, { ...more, transfer: movable(body) })
+  if (body.length <= INLINE_JSON_BYTES_MAX) return nativeAnswer(dialect, body, head)
+  const job = { dialect, answer: body, head }
+  const done = await jobs.run('native_answer', job, { ...more, transfer: movable(body) })
   return done.ok ? answerOfJob(done.value) : done
 }

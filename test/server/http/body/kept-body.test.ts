@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { INLINE_JSON_VALUES_MAX } from '../../../../src/schemas/limits/json-limits.ts'
 import { INFERENCE_BODY_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import type { ChatRequest } from '../../../../src/schemas/inference/chat-input.ts'
+import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
 import { AUTHORIZATION, openFront, operation, patient } from '../../../support/front.ts'
@@ -16,7 +16,7 @@ const sized = (bytes: number): string => {
 }
 
 interface Held {
-  readonly source: ChatRequest['source']
+  readonly source: TextRequest['source']
   readonly answer: () => void
 }
 
@@ -27,7 +27,7 @@ async function open(t: Test, more: Partial<HttpOptions> = {}) {
     outlivesClient: true,
     input: { body: 'chat' },
     run(call: Call) {
-      const { source } = call.body as ChatRequest
+      const { source } = call.body as TextRequest
       return new Promise((resolve) => {
         const answer = (): void => resolve({ ok: true, value: { kind: 'json', value: {} } })
         waiting.shift()?.({ source, answer })

@@ -23,7 +23,7 @@ t.test('the first output has an instant, and every wait for the caller is counte
 
 t.test('a stream counts its outputs, its waits for the caller, and no comment. D33', async (t) => {
   const written: string[] = []
-  const sink = new ChatStream({ id: 'gen_1', createdS: 1, model: 'a/b' }, () => ({
+  const sink = new ChatStream({ id: 'gen_1', createdS: 1, model: 'a/b' }, { isUsageAlone: false }, () => ({
     write: (event) => void written.push(Buffer.from(event).toString()),
     isOpen: true,
     hasRoom: false,

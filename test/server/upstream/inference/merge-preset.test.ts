@@ -1,6 +1,6 @@
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
-import type { ChatRequest } from '../../../../src/schemas/inference/chat-input.ts'
+import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import { chatPresetOf } from '../../../../src/schemas/inference/chat-preset.ts'
 import { mergePreset } from '../../../../src/server/upstream/inference/merge-preset.ts'
 import { threads } from '../../../support/front.ts'
@@ -16,7 +16,7 @@ t.test('the room of a body is given back once, with the merged bytes', async (t)
     const content = 'x'.repeat(length)
     const text = JSON.stringify({ preset: 'p', messages: [{ role: 'user', content }] })
     const { digest, body } = keptChat(text, { released: () => void count++ })
-    const request: ChatRequest = { ...digest, source: body }
+    const request: TextRequest = { ...digest, source: body }
     const by = { jobs: threads(), caller, signal: new AbortController().signal }
     const merged = must(await mergePreset(request, { fields, model: 'm' }, by))
     t.match(merged, { model: 'm', preset: null, size: { messages: 2 } })

@@ -5,13 +5,13 @@ import {
   answerOfJob,
   joinedAnswer,
   nativeAnswer,
-} from '../../../../src/server/upstream/inference/chat/native-answer.ts'
+} from '../../../../src/server/upstream/inference/native-answer.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
 import { HEAD, written } from '../../../support/inference/provider-chunks.ts'
 import { must } from '../../../support/must.ts'
 
 const isAnswer = Compile(ChatAnswer)
-const USAGE = JSON.stringify({
+const USAGE_JSON = JSON.stringify({
   prompt_tokens: 1,
   completion_tokens: 1,
   total_tokens: 2,
@@ -25,8 +25,9 @@ const USAGE = JSON.stringify({
   },
   is_byok: false,
 })
+const USAGE = { whole: USAGE_JSON, added: null }
 const read = (body: object | string): ReturnType<typeof nativeAnswer> =>
-  nativeAnswer(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), HEAD)
+  nativeAnswer('chat', Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), HEAD)
 const given = (body: object | string): string => Buffer.concat(must(read(body)).withUsage(USAGE)).toString()
 const message = (members: object, more: object = {}): object => ({
   id: 'chatcmpl-1',
@@ -46,7 +47,7 @@ t.test('bytes that no rule names stay as they came', async (t) => {
     .replace('"chatcmpl-1"', '"gen_01k0"')
     .replace('"m-1"', '"maker/model-1","provider":"maker"')
     .replace(/, "usage" : \{[^}]*\}/, '')
-    .replace(/ } $/, ` ,"usage":${USAGE}}`)
+    .replace(/ } $/, ` ,"usage":${USAGE_JSON}}`)
     .trimStart()
   t.equal(given(body), expected)
   const answer = must(read(body))
@@ -106,7 +107,7 @@ t.test('what clients require is added, and nulls that they refuse are taken out'
         message: { role: 'assistant', content: 'x', refusal: null },
       },
     ],
-    usage: JSON.parse(USAGE),
+    usage: JSON.parse(USAGE_JSON),
   })
 })
 
@@ -165,7 +166,7 @@ t.test('names with escapes, members that come twice and bytes that are no UTF-8 
     Buffer.concat([Buffer.from(body.slice(0, -1)), Buffer.from(',"z":"'), Buffer.of(0xff, 0x22, 0x7d)]),
   ]
   for (const one of odd) {
-    const answer = must(nativeAnswer(Buffer.from(one), HEAD))
+    const answer = must(nativeAnswer('chat', Buffer.from(one), HEAD))
     const text = Buffer.concat(answer.withUsage(USAGE)).toString()
     t.ok(isAnswer.Check(JSON.parse(text)), text)
     t.notMatch(text, 'chatcmpl')
@@ -178,8 +179,8 @@ t.test('a thread reads and writes an answer as the loop does, in memory that mov
     usage: { prompt_tokens: 1, completion_tokens: 2 },
   })
   for (const one of [body, body.replace('"id"', '"\\u0069d"'), body.slice(1), '{}']) {
-    const out = joinedAnswer({ answer: Buffer.from(one), head: HEAD })
-    const here = nativeAnswer(Buffer.from(one), HEAD)
+    const out = joinedAnswer({ dialect: 'chat', answer: Buffer.from(one), head: HEAD })
+    const here = nativeAnswer('chat', Buffer.from(one), HEAD)
     const there = answerOfJob(out)
     t.same(JSON.parse(JSON.stringify(there)), JSON.parse(JSON.stringify(here)))
     if (!here.ok || !out.ok) continue
@@ -227,13 +228,13 @@ t.test('mutated answers never throw, and what passes is an answer', async (t) =>
     const bytes = Buffer.from(written(whole, random))
     for (let count = Math.floor(random() * 3); count > 0; count--)
       bytes[Math.floor(random() * bytes.length)] = '{}[]",:\\n0 \n'.charCodeAt(Math.floor(random() * 12))
-    const outcome = nativeAnswer(bytes, HEAD)
+    const outcome = nativeAnswer('chat', bytes, HEAD)
     if (!outcome.ok) continue
     passed++
     const text = Buffer.concat(outcome.value.withUsage(USAGE)).toString()
     const answer = JSON.parse(text) as { id: unknown; model: unknown; usage: unknown }
     const { id, model } = HEAD
-    if (answer.id !== id || answer.model !== model || JSON.stringify(answer.usage) !== USAGE)
+    if (answer.id !== id || answer.model !== model || JSON.stringify(answer.usage) !== USAGE_JSON)
       throw new Error(`seed ${seed}, answer ${nth}: ${text}`)
   }
   t.ok(passed > 5_000, `seed ${seed}: ${passed} passed`)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
-import { nativeAnswer } from '../../../../src/server/upstream/inference/chat/native-answer.ts'
+import { nativeAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
 import { PROVIDER_ANSWERS, PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts'
@@ -72,8 +72,8 @@ t.test("every provider's answer is valid, and says what the provider said", asyn
     is_byok: false,
   }
   for (const [provider, body] of Object.entries(PROVIDER_ANSWERS)) {
-    const read = must(nativeAnswer(Buffer.from(JSON.stringify(body)), HEAD))
-    const text = Buffer.concat(read.withUsage(JSON.stringify(usage))).toString()
+    const read = must(nativeAnswer('chat', Buffer.from(JSON.stringify(body)), HEAD))
+    const text = Buffer.concat(read.withUsage({ whole: JSON.stringify(usage), added: null })).toString()
     const answer: unknown = JSON.parse(text)
     t.ok(isAnswer.Check(answer), `${provider}: ${text}`)
     t.doesNotThrow(() => check(answer), `${provider}: ${text}`)

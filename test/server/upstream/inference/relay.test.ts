@@ -48,6 +48,9 @@ function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
     usage: null,
     outputBytes: 0,
     heldBytes: 0,
+    finishReason: null,
+    upstreamId: null,
+    finalEvents: null,
     read(bytes) {
       const text = Buffer.from(bytes).toString()
       this.hasOutput ||= text.includes('o')

@@ -5,7 +5,7 @@ import type { InferenceJob, InferenceSink } from '../../../../src/server/ports/i
 import type { CallableModel, Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
-import { OpenAiChat } from '../../../../src/server/upstream/inference/openai-chat.ts'
+import { NativeProtocol } from '../../../../src/server/upstream/inference/native-protocol.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import type { AnswerRoom } from '../../../../src/server/ports/egress/egress.ts'
 import type { Caller } from '../../../../src/schemas/values/callers.ts'
@@ -36,7 +36,14 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     deadlineAt: Infinity,
     call: { signal: new AbortController().signal },
   } as unknown as InferenceJob
-  const chat = new OpenAiChat({ endpoint, text, link, jobs: NO_JOBS, drains: new Drains(), roomOf: NO_ROOM })
+  const chat = new NativeProtocol({
+    endpoint,
+    text,
+    link,
+    jobs: NO_JOBS,
+    drains: new Drains(),
+    roomOf: NO_ROOM,
+  })
   const model = { id: 'acme/m' } as CallableModel
   await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000 })
   const [attempt] = asked

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ok, type Outcome } from '../../../../src/schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { ShortJobMore, ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
-import { joinedAnswer } from '../../../../src/server/upstream/inference/chat/native-answer.ts'
+import { joinedAnswer } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { readAnswer } from '../../../../src/server/upstream/inference/whole-answer.ts'
 import { threads } from '../../../support/front.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
@@ -35,27 +35,34 @@ const textBytes = (answer: Outcome<{ readonly outputBytes: number }>): number =>
 t.test('an answer above INLINE_JSON_BYTES_MAX is moved to a thread, a smaller one is not', async (t) => {
   const runs: Run[] = []
   const more = { jobs: jobsOf(runs), caller, endsAt: 7 }
-  const small = await readAnswer(answerOf(INLINE_JSON_BYTES_MAX), HEAD, more)
+  const small = await readAnswer({ dialect: 'chat', body: answerOf(INLINE_JSON_BYTES_MAX), head: HEAD }, more)
   t.equal(runs.length, 0)
   const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
-  t.equal(textBytes(await readAnswer(body, HEAD, more)), textBytes(small) + 1)
+  t.equal(textBytes(await readAnswer({ dialect: 'chat', body, head: HEAD }, more)), textBytes(small) + 1)
   t.match(runs, [{ name: 'native_answer', more: { caller, endsAt: 7, transfer: [body.buffer] } }])
 })
 
 t.test('a real thread gives the answer, and what is none is upstream_invalid', async (t) => {
   const more = { jobs: threads(), caller }
   const body = answerOf(4 * INLINE_JSON_BYTES_MAX)
-  const read = must(await readAnswer(body, HEAD, more))
+  const read = must(await readAnswer({ dialect: 'chat', body, head: HEAD }, more))
   t.equal(body.length, 0, 'the bytes were moved')
-  const answer = JSON.parse(Buffer.concat(read.withUsage('{"a":1}')).toString()) as object
+  const answer = JSON.parse(
+    Buffer.concat(read.withUsage({ whole: '{"a":1}', added: null })).toString(),
+  ) as object
   t.match(answer, { id: HEAD.id, provider: HEAD.provider, usage: { a: 1 } })
-  t.match(await readAnswer(Buffer.alloc(INLINE_JSON_BYTES_MAX + 1), HEAD, more), {
-    failure: { name: 'upstream_invalid' },
-  })
+  t.match(
+    await readAnswer({ dialect: 'chat', body: Buffer.alloc(INLINE_JSON_BYTES_MAX + 1), head: HEAD }, more),
+    {
+      failure: { name: 'upstream_invalid' },
+    },
+  )
 })
 
 t.test('a pool without room fails the attempt', async (t) => {
   const busy = jobsOf([], { ok: false, failure: { name: 'busy' } })
   const body = answerOf(INLINE_JSON_BYTES_MAX + 1)
-  t.match(await readAnswer(body, HEAD, { jobs: busy, caller }), { failure: { name: 'busy' } })
+  t.match(await readAnswer({ dialect: 'chat', body, head: HEAD }, { jobs: busy, caller }), {
+    failure: { name: 'busy' },
+  })
 })

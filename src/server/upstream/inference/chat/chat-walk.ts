@@ -6,7 +6,8 @@ import type { EventBuffer } from './event-buffer.ts'
 import { mend } from './mend.ts'
 import { ObjectWalk, ODD } from './object-walk.ts'
 import type { SpliceSink } from './splices.ts'
-import { TopMembers, type NativeHead, type TopState } from './top-members.ts'
+import type { NativeHead } from '../protocol.ts'
+import { TopMembers, type TopState } from './top-members.ts'
 
 const DATA = 'data: '
 const NO_BYTES = Buffer.alloc(0)

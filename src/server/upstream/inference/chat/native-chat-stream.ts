@@ -12,7 +12,7 @@ import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
 import type { ReadChoice } from './choice-members.ts'
 import { EventBuffer } from './event-buffer.ts'
-import type { NativeHead } from './top-members.ts'
+import type { NativeHead } from '../protocol.ts'
 
 const DONE = '[DONE]'
 const NOTHING: NativeRead = { events: null, failure: null }
@@ -76,6 +76,11 @@ export class NativeChatStream implements NativeStream {
   /** Of the choice that ended last. */
   get finishReason(): string | null {
     return this.#finishReason
+  }
+
+  /** The usage comes in an event of Sluice's own. D7. */
+  get finalEvents(): null {
+    return null
   }
 
   /** The provider's own id; null before it came. */

@@ -1,19 +1,9 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
 import { countAt, isAt } from '../json-reader.ts'
+import type { NativeHead } from '../protocol.ts'
 import type { ChoiceMembers } from './choice-members.ts'
 import type { ChatForm } from './delta-members.ts'
 import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
-
-/** What every event, or the answer, of one call begins with. */
-export interface NativeHead {
-  /** `gen_…` */
-  readonly id: string
-  /** Canonical id of the model. */
-  readonly model: string
-  readonly provider: string
-  /** Unix seconds, for where the provider gives none. */
-  readonly createdS: number
-}
 
 const ID = 1
 const OBJECT = 2

@@ -1,4 +1,4 @@
-import type { ChatInput, ChatRequest } from '../../../schemas/inference/chat-input.ts'
+import type { TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
@@ -7,7 +7,7 @@ import type { TextBoundInput } from './bounds.ts'
 import { textPriceOf } from './text-price.ts'
 
 /** What bounds the tokens of a chat. D25. */
-export function boundInputOf({ size, choices }: ChatInput): TextBoundInput {
+export function boundInputOf({ size, choices }: TextInput): TextBoundInput {
   const { promptBytesMost, messages, tools, hasFormat, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
@@ -45,10 +45,10 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 }
 
 /** A chat as preferences see it. */
-export class RoutedChat implements RoutedCall {
-  readonly #request: ChatRequest
+export class RoutedText implements RoutedCall {
+  readonly #request: TextRequest
 
-  constructor(request: ChatRequest) {
+  constructor(request: TextRequest) {
     this.#request = request
   }
 

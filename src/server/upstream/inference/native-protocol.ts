@@ -1,28 +1,20 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { providerBody } from '../../../schemas/inference/provider-body.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
-import { isCounted } from '../../../schemas/money/costs.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { WRITTEN, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
-import { mustSendMax } from './bounds.ts'
-import { nativeEdits, strictEdits } from './chat-edits.ts'
-import { NativeChatStream } from './chat/native-chat-stream.ts'
-import type { NativeHead } from './chat/top-members.ts'
-import type { WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import { NATIVE_DIALECTS } from './dialects.ts'
+import type { NativeDialect, NativeHead, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { unquoted } from './unquoted.ts'
 import { readAnswer } from './whole-answer.ts'
 
-const PATH = '/chat/completions'
-/** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
-const OPENAI = 'openai'
-
-export interface OpenAiChatDeps {
+export interface NativeProtocolDeps {
   readonly endpoint: Endpoint
   readonly text: EndpointText
   readonly link: ProviderLink
@@ -36,20 +28,16 @@ const NOTHING_WRITTEN = {
   isExact: false,
   outputBytes: 0,
   answer: null,
+  finalEvents: null,
   upstreamId: null,
   finishReason: null,
 } as const
 
-interface Sent {
-  readonly body: readonly Uint8Array[]
-  readonly dropped: readonly string[]
-}
-
 /**
- * Any server with OpenAI's `POST /chat/completions`, for callers of the same form: requests and answers pass
- * as their bytes came, but for what D4, D13 and D14 name.
+ * An endpoint for callers of a form that it speaks: requests and answers pass as their bytes came, but for
+ * what D4, D13 and D14 name.
  */
-export class OpenAiChat implements WritingProtocol {
+export class NativeProtocol implements WritingProtocol {
   readonly #endpoint: Endpoint
   readonly #text: EndpointText
   readonly #link: ProviderLink
@@ -57,7 +45,7 @@ export class OpenAiChat implements WritingProtocol {
   readonly #jobs: ShortJobs
   readonly #roomOf: (caller: Caller) => AnswerRoom
 
-  constructor({ endpoint, text, link, drains, jobs, roomOf }: OpenAiChatDeps) {
+  constructor({ endpoint, text, link, drains, jobs, roomOf }: NativeProtocolDeps) {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
@@ -71,17 +59,19 @@ export class OpenAiChat implements WritingProtocol {
   }
 
   async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
-    const { body, dropped } = this.#sent(job)
+    const { dialect, source } = job.request
+    const { path, request } = dialectOf(dialect)
+    const { body, dropped } = request(job, this.#endpoint, this.#text)
     const { caller, call, hops, deadlineAt } = job
-    const outcome = await this.#link.post(PATH, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
+    const outcome = await this.#link.post(path, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = unquoted(failureOf(answer, this.#link), job.request.source.bytes)
+      const failure = unquoted(failureOf(answer, this.#link), source.bytes)
       return { ok: false, failure }
     }
     const more = { jobs: this.#jobs, caller, endsAt: deadlineAt }
-    const read = await readAnswer(answer.body, this.#head(job, model), more)
+    const read = await readAnswer({ dialect, body: answer.body, head: this.#head(job, model) }, more)
     if (!read.ok) {
       answer.release()
       return read
@@ -93,6 +83,7 @@ export class OpenAiChat implements WritingProtocol {
       isExact: false,
       outputBytes,
       answer: { withUsage, release: answer.release },
+      finalEvents: null,
       dropped,
       upstreamId,
       finishReason,
@@ -100,13 +91,15 @@ export class OpenAiChat implements WritingProtocol {
   }
 
   async #stream({ job, model, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
-    const { body, dropped } = this.#sent(job)
+    const { dialect, source } = job.request
+    const { path, request, stream: open } = dialectOf(dialect)
+    const { body, dropped } = request(job, this.#endpoint, this.#text)
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
     const written = { ...NOTHING_WRITTEN, dropped }
     let isSent = false
-    const outcome = await this.#link.stream(PATH, body, {
+    const outcome = await this.#link.stream(path, body, {
       beginsBy,
       // The relay has the clocks of D17; this one must not end the wait for a first output.
       stallMs: Math.max(firstOutputMs, stallMs),
@@ -120,12 +113,11 @@ export class OpenAiChat implements WritingProtocol {
       // A provider that has the request charges its input, also when the caller leaves. D27.
       return isSent && failure.name === 'client_gone' ? ok({ ...written, failure }) : outcome
     }
-    const { source } = job.request
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
       return { ok: false, failure: unquoted(refusal, source.bytes) }
     }
-    const stream = new NativeChatStream(this.#head(job, model), this.#link.redacted)
+    const stream = open(this.#head(job, model), this.#link.redacted)
     const { failure: ended, hasBegun } = await new Relay({
       body: outcome.value.body,
       stream,
@@ -141,26 +133,18 @@ export class OpenAiChat implements WritingProtocol {
     const failure = ended === null ? null : unquoted(ended, hasBegun ? null : source.bytes)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage: told, outputBytes, upstreamId, finishReason } = stream
-    return ok({ ...written, failure, told, outputBytes, upstreamId, finishReason })
-  }
-
-  #sent({ request, limits }: InferenceJob): Sent {
-    const { source, isStream, size } = request
-    const { upstreamModel, provider, ownWay } = this.#endpoint
-    const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
-    const tokens = mustSendMax(this.#endpoint, size, isBounded)
-    const name = provider.slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
-    const edits = nativeEdits(source, {
-      upstreamModel,
-      isStream,
-      tokensMax: tokens === null ? null : { name, tokens },
-    })
-    if (!this.#text.isStrict) return { body: providerBody(source, edits), dropped: [] }
-    const strict = strictEdits(source)
-    return { body: providerBody(source, [...edits, ...strict.edits]), dropped: strict.dropped }
+    const finalEvents = failure === null ? stream.finalEvents : null
+    return ok({ ...written, failure, told, outputBytes, finalEvents, upstreamId, finishReason })
   }
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {
     return { ...head, model: model.id, provider: this.#endpoint.provider.slug }
   }
+}
+
+/** Calls come to endpoints that speak their form alone. */
+function dialectOf(dialect: Dialect): NativeDialect {
+  const found = NATIVE_DIALECTS[dialect]
+  if (found === undefined) throw new Error(`no endpoint speaks ${dialect}`)
+  return found
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { ChatRequest } from '../../../../src/schemas/inference/chat-input.ts'
+import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL } from '../../../../src/schemas/inference/token-limits.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
-import { RoutedChat } from '../../../../src/server/upstream/inference/routed-chat.ts'
+import { RoutedText } from '../../../../src/server/upstream/inference/routed-text.ts'
 
 const endpoint = (prompt: number, completion: number): Endpoint =>
   ({
@@ -16,8 +16,8 @@ const endpoint = (prompt: number, completion: number): Endpoint =>
     },
   }) as unknown as Endpoint
 
-const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): RoutedChat =>
-  new RoutedChat({ choices, size: { promptBytesMost, tokensMax } } as unknown as ChatRequest)
+const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): RoutedText =>
+  new RoutedText({ choices, size: { promptBytesMost, tokensMax } } as unknown as TextRequest)
 
 t.test('the cost of a call is that of its prompt and of an answer of usual length', async (t) => {
   t.equal(asked(400, null).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)

@@ -1,0 +1,81 @@
+import type { KeptBody } from '../kept-body.ts'
+import type { ProviderPreferences } from '../models/preferences.ts'
+
+/** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
+export const DIALECTS = ['chat', 'responses', 'messages'] as const
+export type Dialect = (typeof DIALECTS)[number]
+
+/** Media in the parts of messages, by kind. */
+export interface MediaCounts {
+  readonly image: number
+  readonly audio: number
+  readonly video: number
+  readonly file: number
+}
+
+/** What bounds the tokens of a call. D25. */
+export interface TextSize {
+  /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
+  readonly promptBytesMost: number
+  readonly messages: number
+  readonly tools: number
+  /** The answer has to have a form other than text. */
+  readonly hasFormat: boolean
+  readonly media: MediaCounts
+  /**
+   * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since providers
+   * differ in which of them they obey; null: the request says none.
+   */
+  readonly tokensMax: number | null
+}
+
+/**
+ * What is used of the body of a call that writes texts, in every dialect. A thread makes it of a large body, whose thousands of parts never reach
+ * the loop.
+ */
+export interface TextInput {
+  readonly dialect: Dialect
+  /** Null: that of the preset. D10. */
+  readonly model: string | null
+  readonly isStream: boolean
+  /** Chat alone: the event with the usage has no choices. D7. */
+  readonly isUsageAlone: boolean
+  /** Answers to one call. */
+  readonly choices: number
+  /** Texts at which an answer stops. */
+  readonly stops: readonly string[]
+  readonly isReasoning: boolean
+  /** Name of the tool that has to be called; null: the request names none. */
+  readonly tool: string | null
+  /** The named tool is one of the request. */
+  readonly hasTool: boolean
+  /** Type of `response_format`. */
+  readonly form: string
+  readonly sessionId: string | null
+  /** Words of all texts. */
+  readonly promptWords: number
+  /** The last text of the user, its first ECHO_UNITS_MAX units. */
+  readonly last: string
+  /** The text is longer. */
+  readonly isLastCut: boolean
+  readonly size: TextSize
+  /** Models that are tried after the first. D11. */
+  readonly models: readonly string[]
+  readonly provider: ProviderPreferences | null
+  /** A preset beside the model, which may name one too. D10. */
+  readonly preset: string | null
+  /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
+  readonly dropped: readonly string[]
+}
+
+/** The body of such a call as its operation gets it. */
+export interface TextRequest extends TextInput {
+  /** The bytes, which go out to a provider that speaks the caller's dialect. D4. */
+  readonly source: KeptBody
+}
+
+/** A request whose model is the name of a model. */
+export interface CompleteText extends TextRequest {
+  readonly model: string
+  readonly preset: null
+}

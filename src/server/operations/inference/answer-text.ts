@@ -1,0 +1,270 @@
+import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
+import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
+import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
+import { callerOf } from '../../../schemas/values/callers.ts'
+import type { EventStream } from '../../ports/event-stream.ts'
+import type {
+  AnsweredBy,
+  FinalEvents,
+  Inference,
+  InferenceEnd,
+  InferencePlan,
+  InferenceSink,
+  ShownUsage,
+} from '../../ports/inference/inference.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { PresetContent } from '../../ports/presets/presets.ts'
+import { isComplete, usedPreset } from '../apply-preset.ts'
+import { nextCallId } from '../call-ids.ts'
+import { modelsOf, type KnownModels } from '../callable-model.ts'
+import type { Call, Success } from '../define.ts'
+import { hopsOf } from '../hops.ts'
+import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { callableModels } from './callable-models.ts'
+import { keepGeneration, type Delivery } from './keep-generation.ts'
+
+/** Statuses of every operation that writes texts. D3. */
+export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
+
+/** Headers of every answer, each where it is known when the head leaves. D32. */
+export const ANSWER_HEADERS = {
+  'x-generation-id': 'Id of the answer, as in its body.',
+  'x-sluice-provider': 'Slug of the provider that answered.',
+  'x-sluice-attempts': 'Endpoints that were tried, with the last.',
+  'x-sluice-dropped':
+    'Members of the request that the provider did not get, or that have no effect, with commas between them.',
+  'x-sluice-unpriced':
+    '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+  'x-sluice-usage':
+    'Of an answer that is not streamed: `estimated` when the provider told no credible token counts and ours stand in; ' +
+    '`capped` when it told more than the call may cost at most, which is what was charged.',
+} as const
+
+/** What every event, or the answer, of one call begins with. */
+export interface TextHead {
+  /** `gen_…` */
+  readonly id: string
+  /** Unix seconds. */
+  readonly createdS: number
+  /** Canonical id of the first model of the call; another one may answer. D11. */
+  readonly model: string
+}
+
+/** An answer as server-sent events in a dialect. D13. */
+export interface TextStream extends InferenceSink {
+  readonly delivery: Delivery
+  /** A first output may never come: failures before it are then told by the stream too. */
+  readonly isOpen: boolean
+  /** Begins the reply before any output. D15. */
+  openEarly(): void
+  /** @param finalEvents what the provider's stream kept back for the usage */
+  end(usage: ShownUsage, finalEvents: FinalEvents | null): void
+  /** Tells the client that the answer is not whole. D21. */
+  breakOff(failure: Failure, told: { readonly statuses: readonly number[]; readonly requestId: string }): void
+}
+
+/** An answer that is sent when it is whole. D14. */
+export interface WholeText extends InferenceSink {
+  /** The answer of a model that writes parts. */
+  answer(usage: ShownUsage): object
+}
+
+/** The form of calls and answers in one dialect: what its operation adds to `answerText`. */
+export interface TextForm {
+  /** Id of the operation. */
+  readonly operation: string
+  /** What a call takes of a preset. D10. */
+  presetOf(content: PresetContent): ChatPreset
+  /** @param open begins the reply; called with the first output, or without an endpoint before it */
+  stream(head: TextHead, request: TextRequest, open: (by: AnsweredBy | null) => EventStream): TextStream
+  whole(head: TextHead): WholeText
+  /** @param nano the charged part of the cost */
+  usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
+  /** Written while the source is silent. D16. */
+  readonly silence: Uint8Array
+}
+
+type TextCall = Call<undefined, undefined, TextRequest>
+type Answered = Outcome<Success> | Promise<Outcome<Success>>
+
+/**
+ * Lets a model write a text, streamed or whole, in the form of a dialect: finds the models, reserves the most
+ * that the call may cost, passes the answer on, pays, and keeps the record. D1–D4, D10, D11, D15, D21, D33.
+ */
+export function answerText(call: TextCall, form: TextForm, ports: Ports): Answered {
+  const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
+  if (!session.ok) return session
+  if (session.value !== null) call.notes.sessionId = session.value
+  const { body } = call
+  return isCompleteText(body) ? answer(call, { body, form, ports }) : answerWithPreset(call, form, ports)
+}
+
+function isCompleteText(body: TextRequest): body is CompleteText {
+  return isComplete(body)
+}
+
+async function answerWithPreset(call: TextCall, form: TextForm, ports: Ports): Promise<Outcome<Success>> {
+  const used = await usedPreset(call, ports)
+  if (!used.ok) return used
+  const { model, content } = used.value
+  const { key, body, signal } = call
+  const preset = { fields: form.presetOf(content), model }
+  const merged = await ports.inference.withPreset(body, preset, { caller: callerOf(key), signal })
+  return merged.ok ? answer(call, { body: merged.value, form, ports }) : merged
+}
+
+interface AnswerParts {
+  readonly body: CompleteText
+  readonly form: TextForm
+  readonly ports: Ports
+}
+
+function answer(call: TextCall, parts: AnswerParts): Answered {
+  const models = modelsOf(call.key, parts.ports)
+  return models instanceof Promise
+    ? models.then((known) => answerWith(call, known, parts))
+    : answerWith(call, models, parts)
+}
+
+function answerWith(
+  call: TextCall,
+  known: Outcome<KnownModels>,
+  { body, form, ports }: AnswerParts,
+): Answered {
+  if (!known.ok) return known
+  const found = callableModels({ key: call.key, body }, known.value, ports)
+  if (!found.ok) return found
+  const [model] = found.value
+  call.notes.model = model.id
+  const head: TextHead = {
+    id: nextCallId('gen_'),
+    createdS: Math.floor(Date.now() / 1_000),
+    model: model.id,
+  }
+  const planned = ports.inference.plan({
+    models: found.value,
+    request: body,
+    head,
+    limits: call.key.money,
+    caller: callerOf(call.key),
+    requestId: call.requestId,
+    hops: hopsOf(call),
+    deadlineAt: call.deadlineAt,
+    call,
+  })
+  if (!planned.ok) return planned
+  const { bound } = planned.value
+  const { isStream: isStreamed, size } = body
+  const record = { call, id: head.id, model: model.id, isStreamed, media: size.media }
+  const unanswered = (failure: Failure, delivery: Delivery): void =>
+    keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
+  const { streamHoldMs } = ports.inference
+  const answer = isStreamed
+    ? streamed(call, { head, body, form, streamHoldMs, unanswered })
+    : whole(head, form)
+  return paidCall(
+    call,
+    {
+      operation: form.operation,
+      model: model.id,
+      bound,
+      run: () => answer.run(planned.value),
+      ended(end, hold) {
+        // Only a streamed answer reached its caller in part. D26.
+        if (end.failure !== null && !body.isStream) {
+          hold.release()
+          return { ok: false, failure: end.failure }
+        }
+        const charge = settle(call, spentOn(end), { bound, hold })
+        const { failure } = end
+        const { delivery } = answer
+        keepGeneration({ ...record, end, failure, chargedNano: charge.nano, delivery }, ports)
+        return answer.ended(end, charge)
+      },
+    },
+    ports,
+  )
+}
+
+function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
+  const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
+  const { provider, model, attempts, upstreamMs } = end
+  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, model, attempts, upstreamMs }
+}
+
+interface Answer {
+  /** Null: not streamed. */
+  readonly delivery: Delivery | null
+  run(plan: InferencePlan): Promise<Outcome<InferenceEnd>>
+  ended(end: InferenceEnd, charge: Charge): Outcome<Success>
+}
+
+interface Streaming extends Pick<Inference, 'streamHoldMs'> {
+  readonly head: TextHead
+  readonly body: CompleteText
+  readonly form: TextForm
+  /** Called when no provider has begun an answer whose head had left. */
+  readonly unanswered: (failure: Failure, delivery: Delivery) => void
+}
+
+function streamed(call: TextCall, { head, body, form, streamHoldMs, unanswered }: Streaming): Answer {
+  const told = { statuses: TEXT_STATUSES, requestId: call.requestId }
+  const sink = form.stream(head, body, (by) =>
+    call.events({ headers: headersOf(head, by), silence: () => form.silence }),
+  )
+  return {
+    delivery: sink.delivery,
+    async run(plan) {
+      const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
+      const outcome = await plan.run(sink).finally(() => clearTimeout(hold))
+      // Behind the head only the stream can tell. D15.
+      if (!outcome.ok && sink.isOpen) {
+        sink.breakOff(outcome.failure, told)
+        unanswered(outcome.failure, sink.delivery)
+      }
+      return outcome
+    },
+    ended(end, { nano }) {
+      const { failure } = end
+      if (failure === null) sink.end(form.usageOf(end, nano), end.finalEvents)
+      else sink.breakOff(failure, told)
+      return failure === null ? ok({ kind: 'streamed' }) : { ok: false, failure }
+    },
+  }
+}
+
+function whole(head: TextHead, form: TextForm): Answer {
+  const sink = form.whole(head)
+  return {
+    delivery: null,
+    run: (plan) => plan.run(sink),
+    ended(end, { nano, isCapped }) {
+      const usage = form.usageOf(end, nano)
+      const headers = { ...headersOf(head, end), ...usageHeader(end, isCapped) }
+      const { answer } = end
+      if (answer === null) return ok({ kind: 'json', value: sink.answer(usage), headers })
+      const parts = answer.withUsage(usage)
+      return ok({ kind: 'bytes', parts, contentType: 'application/json', headers, done: answer.release })
+    },
+  }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** @param by null: no endpoint has answered so far */
+function headersOf({ id }: TextHead, by: AnsweredBy | null): Headers {
+  if (by === null) return { 'x-generation-id': id }
+  return {
+    'x-generation-id': id,
+    'x-sluice-provider': by.provider,
+    'x-sluice-attempts': String(by.attempts),
+    ...(by.dropped.length === 0 ? null : { 'x-sluice-dropped': by.dropped.join(',') }),
+    ...(by.isUnpriced ? { 'x-sluice-unpriced': 'true' } : null),
+  }
+}
+
+function usageHeader({ isEstimated }: InferenceEnd, isCapped: boolean): Headers | null {
+  if (isEstimated) return { 'x-sluice-usage': 'estimated' }
+  return isCapped ? { 'x-sluice-usage': 'capped' } : null
+}

@@ -1,0 +1,32 @@
+import { chatUsageOf } from './chat-usage.ts'
+import { ChatWalk } from './chat-walk.ts'
+import type { NativeHead, ReadAnswer } from '../protocol.ts'
+
+/** Null: no JSON object, an error, no choices, or a choice without a message. D14. */
+export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
+  const walk = new ChatWalk(head, 'answer')
+  if (!walk.run(body, true)) return null
+  const { choices, output } = walk
+  const hasFailed = walk.hasError || choices.some(({ finish }) => finish === 'error')
+  if (hasFailed || choices.length === 0) return null
+  return {
+    usage: walk.usage === null ? null : chatUsageOf(walk.usage, output.isThere),
+    outputBytes: output.bytes,
+    finishReason: choices.at(-1)?.finish ?? null,
+    upstreamId: walk.upstreamId,
+    pieces: { before: [...piecesOf(walk), USAGE], told: null, after: [END] },
+  }
+}
+
+const USAGE = Buffer.from(',"usage":')
+const END = Buffer.from('}')
+
+/** The answer up to its closing brace. */
+function piecesOf(walk: ChatWalk): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  walk.splice({
+    bytes: (from, to) => pieces.push(walk.bytes.subarray(from, to)),
+    text: (text) => pieces.push(Buffer.from(text)),
+  })
+  return pieces
+}
