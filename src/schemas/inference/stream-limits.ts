@@ -34,6 +34,17 @@ export const STREAM_MS_MAX = 3_600_000
 export const STREAM_HOLD_MS_DEFAULT = 10_000
 /** Most milliseconds that SLUICE_STREAM_HOLD_MS allows. Decision. */
 export const STREAM_HOLD_MS_MAX = 600_000
+/** Milliseconds after which an open stream tells the journal anew how far it has come. D28. */
+export const PROGRESS_MS = 1_000
+/** Milliseconds of its rate that a stream tells the journal beside what it has come to. D28. */
+export const PROGRESS_AHEAD_MS = 2_000
+/** Milliseconds between two looks which streams have to tell. Decision. */
+export const PROGRESS_BEAT_MS = 250
+/**
+ * Milliseconds behind the first output until a stream tells for the first time, and of which its rate is
+ * made at least: the first event may carry many words. Decision.
+ */
+export const PROGRESS_RATE_MS_MIN = 200
 /** Streams of one front that are read to their end although their callers have left. D27. */
 export const DRAINS_MAX = 256
 /** Milliseconds for which such a stream is read. D27. */

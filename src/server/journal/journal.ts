@@ -1,6 +1,6 @@
 import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../schemas/money/money-limits.ts'
 import type { GiveBack, Journal, Settlement } from '../ports/money/journal.ts'
-import type { BookEntry, Flush, OpenTake } from '../ports/money/lending.ts'
+import type { BookEntry, Flush, OpenTake, TakeProgress } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import { LOCAL_DISK, type JournalDisk } from './disk.ts'
 import { entriesBehind } from './piece.ts'
@@ -81,6 +81,14 @@ class DiskJournal implements Journal {
     this.#takes.set(id, take)
     this.#records.take(id, take)
     return id
+  }
+
+  progress(takeId: number, progress: TakeProgress): void {
+    const take = this.#open.get(takeId)
+    if (take === undefined) return
+    // With the take, since the next segment begins with both.
+    this.#open.set(takeId, { ...take, progress })
+    this.#records.progress(takeId, progress)
   }
 
   settle(takeId: number, entry: Settlement): void {

@@ -182,8 +182,14 @@ class Reading {
     return { bytes: at, isOver: false }
   }
 
+  #progress({ id, progress }: Extract<JournalRecord, { kind: 'progress' }>): void {
+    const take = this.#open.get(id)
+    if (take !== undefined) this.#open.set(id, { ...take, progress })
+  }
+
   #record(record: JournalRecord, end: number): void {
     if (record.kind === 'take') this.#open.set(record.id, record.take)
+    if (record.kind === 'progress') this.#progress(record)
     if (record.kind === 'settle' || record.kind === 'release') this.#open.delete(record.id)
     if (!('entry' in record) || end <= this.#seen) return
     this.#entries.push({ entry: record.entry, end })

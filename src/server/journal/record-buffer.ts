@@ -1,10 +1,19 @@
 import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
-import type { OpenTake, PaidFrom } from '../ports/money/lending.ts'
+import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
 import { packed } from './packing.ts'
 
 /** Kinds of records: the first byte of their body. A number never changes its meaning. */
-export const KIND = { head: 1, take: 2, settle: 3, release: 4, giveBack: 5, sealed: 6, mark: 7 } as const
+export const KIND = {
+  head: 1,
+  take: 2,
+  settle: 3,
+  release: 4,
+  giveBack: 5,
+  sealed: 6,
+  mark: 7,
+  progress: 8,
+} as const
 
 /** The length, its check, and the CRC-32 of the body. */
 export const FRAME_BYTES = 8
@@ -71,6 +80,22 @@ export class RecordBuffer {
     this.#end()
   }
 
+  progress(takeId: number, progress: TakeProgress): void {
+    this.#begin(KIND.progress)
+    this.#number(takeId)
+    this.#number(progress.atMs)
+    this.#text(progress.provider)
+    this.#text(progress.model)
+    this.#number(progress.tokens)
+    this.#number(progress.outputTokens)
+    this.#number(progress.milliseconds)
+    this.#number(progress.costNano)
+    this.#byte(flagsOf(progress.paid))
+    this.#byte((progress.isByok ? 1 : 0) | (progress.isDrained ? 2 : 0))
+    this.#fresh(progress.note)
+    this.#end()
+  }
+
   settle(takeId: number, entry: Settlement): void {
     this.#begin(KIND.settle)
     this.#number(takeId)
@@ -122,7 +147,7 @@ export class RecordBuffer {
   }
 
   /**
-   * Removes the takes and closes the gaps.
+   * Removes the takes, and what progress tells only of now, and closes the gaps.
    * @returns the new ends of the records of entries, in their order
    */
   dropTakes(): readonly number[] {
@@ -131,7 +156,7 @@ export class RecordBuffer {
     for (let at = 0; at < this.length;) {
       const size = FRAME_BYTES + this.#view.getUint16(at, true)
       const kind = this.bytes[at + FRAME_BYTES]
-      if (kind !== KIND.take) {
+      if (kind !== KIND.take && kind !== KIND.progress) {
         this.bytes.copyWithin(kept, at, at + size)
         kept += size
       }

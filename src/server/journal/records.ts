@@ -1,11 +1,12 @@
 import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
-import type { OpenTake } from '../ports/money/lending.ts'
+import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
 import { Unpacker } from './packing.ts'
 import { FRAME_BYTES, KIND, LENGTH_MASK } from './record-buffer.ts'
 
 export type JournalRecord =
   | { readonly kind: 'take'; readonly id: number; readonly take: OpenTake }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: TakeProgress }
   | { readonly kind: 'settle'; readonly id: number; readonly entry: Settlement }
   | { readonly kind: 'release'; readonly id: number }
   | { readonly kind: 'give_back'; readonly entry: GiveBack }
@@ -54,6 +55,8 @@ function bodyOf(from: Unpacker): JournalRecord | null {
       return { kind: 'head', body: from }
     case KIND.take:
       return takeOf(from)
+    case KIND.progress:
+      return progressOf(from)
     case KIND.settle:
       return settleOf(from)
     case KIND.release:
@@ -77,6 +80,19 @@ function takeOf(from: Unpacker): JournalRecord {
   const call = callOf(from)
   const amounts = { organization: from.count(), workspace: from.count(), key: from.count() }
   return { kind: 'take', id, take: { ...call, amounts } }
+}
+
+function progressOf(from: Unpacker): JournalRecord {
+  const [id, atMs, provider, model] = [from.number(), from.number(), from.text(), from.text()]
+  const [tokens, outputTokens, milliseconds] = [from.count(), from.count(), from.count()]
+  const [costNano, paid, flags, note] = [from.count(), paidOf(from.byte()), from.byte(), from.text()]
+  const [isByok, isDrained] = [(flags & 1) !== 0, (flags & 2) !== 0]
+  const counts = { tokens, outputTokens, milliseconds, costNano }
+  return {
+    kind: 'progress',
+    id,
+    progress: { atMs, provider, model, ...counts, isByok, isDrained, paid, note },
+  }
 }
 
 function settleOf(from: Unpacker): JournalRecord {
@@ -110,7 +126,10 @@ function callOf(from: Unpacker) {
     from.text(),
     from.text(),
   ]
-  const [model, flags] = [from.text(), from.byte()]
-  const paid = { organization: (flags & 1) !== 0, workspace: (flags & 2) !== 0, key: (flags & 4) !== 0 }
+  const [model, paid] = [from.text(), paidOf(from.byte())]
   return { day, atMs, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId, model, paid }
+}
+
+function paidOf(flags: number): PaidFrom {
+  return { organization: (flags & 1) !== 0, workspace: (flags & 2) !== 0, key: (flags & 4) !== 0 }
 }

@@ -1,4 +1,4 @@
-import type { Closing, ClosingReport, Lender } from '../ports/money/lending.ts'
+import type { Closing, ClosingReport, Lender, OpenTake } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
 import { journalHead, readJournal, removeJournal, type Batch } from './reader.ts'
 import { journalsIn, segmentFiles, type Holder } from './segments.ts'
@@ -17,6 +17,11 @@ export interface RecoveryOptions {
   /** The journal's row in the store; null when the store does not know the journal. */
   readonly stateOf: (id: string) => Promise<{ readonly isOpen: boolean; readonly applied: number } | null>
   readonly bootId: string
+  /**
+   * Keeps the records of calls whose answers streamed when the front died. Called before their money is
+   * booked, as often as the booking is tried: a record comes once. D28.
+   */
+  readonly keep?: (takes: readonly OpenTake[]) => Promise<void>
   /** Removes the front's other data: its journal is in the books. Repeated until it succeeds. */
   readonly clear?: (id: string) => Promise<void>
   /** Whether the process still writes. */
@@ -145,6 +150,7 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
       // seems open, and its unused part was taken once more: a single forfeit of the rest of the lease is no
       // more than was lent.
       const closing: Closing = { journalId: id, rest: last, open: isOpen && isWhole ? open : [], isComplete }
+      if (closing.open.length > 0) await options.keep?.(closing.open)
       const report = await lender.close(closing)
       return { ...report, entries: entries + report.entries, isWhole: isComplete }
     }

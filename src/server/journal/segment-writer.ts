@@ -44,7 +44,10 @@ export class SegmentWriter {
     const records = new RecordBuffer()
     writeHead(records, begin.head)
     const headBytes = records.length
-    for (const [id, take] of begin.open) records.take(id, take)
+    for (const [id, take] of begin.open) {
+      records.take(id, take)
+      if (take.progress !== undefined) records.progress(id, take.progress)
+    }
     const draft = path + DRAFT
     const file = disk.create(draft)
     try {

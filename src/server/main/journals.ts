@@ -4,6 +4,7 @@ import { journalsFolder } from '../journal/segments.ts'
 import type { Log } from '../ports/observe.ts'
 import { removeStagingOf } from '../storage/staging.ts'
 import { abandonWritesOf } from '../store/files/dead-fronts.ts'
+import { keepLostStreams } from '../store/inference/lost-streams.ts'
 import { journalState } from '../store/nodes/journals.ts'
 import { openLender } from '../store/money/lender.ts'
 import { openStore } from '../store/base/open.ts'
@@ -25,6 +26,7 @@ export function openNodeJournals({ databaseUrl, config, onCleared }: JournalsPla
     lender: openLender(store, log),
     stateOf: (id) => store.within(LOOK_MS_MAX, (sql) => journalState(sql, id)),
     bootId: bootId(),
+    keep: (takes) => keepLostStreams(store, takes, log),
     clear: async (id) => {
       await abandonWritesOf(store, id)
       await removeStagingOf(stagingFolderOf(config), id)

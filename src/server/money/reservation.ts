@@ -3,7 +3,7 @@ import { chargedNano } from '../../schemas/money/costs.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
 import type { Journal } from '../ports/money/journal.ts'
-import type { AccountKind, CallCost, Day, Hold, HoldInput } from '../ports/money/money.ts'
+import type { AccountKind, CallCost, CallProgress, Day, Hold, HoldInput } from '../ports/money/money.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
@@ -124,6 +124,27 @@ export class Reservation implements Hold {
     counts.open -= 1
     this.#isOpen = false
     this.#returnRest(NOTHING_PAID, 0)
+  }
+
+  progress({ isDrained, note, ...cost }: CallProgress): void {
+    // Before its take is written the journal has nothing that progress could be of.
+    if (!this.#isOpen || !this.#isWritten) return
+    const { journal, groupCommit, epochNow } = this.#context
+    const { facts, bound } = this.ask
+    journal.progress(this.#takeId, {
+      atMs: epochNow(),
+      provider: cost.provider,
+      model: cost.model ?? facts.model,
+      tokens: cost.tokens,
+      outputTokens: cost.outputTokens,
+      milliseconds: Math.round(cost.milliseconds),
+      costNano: chargedNano(cost, bound),
+      isByok: cost.isByok,
+      isDrained,
+      paid: this.#paidBy(cost),
+      note,
+    })
+    groupCommit.writeSoon()
   }
 
   settle(cost: CallCost): void {

@@ -45,8 +45,11 @@ interface PaidCall<R> {
   /** Id of the model, the first of several. */
   readonly model: string
   readonly bound: CostBound
-  /** Makes the call. A failure costs nothing. */
-  run(): Promise<Outcome<R>>
+  /**
+   * Makes the call. A failure costs nothing.
+   * @param hold is told how far a streamed answer has come, and nothing else. D28
+   */
+  run(hold: Pick<Hold, 'progress'>): Promise<Outcome<R>>
   /** Settles or releases the hold, and answers. */
   ended(result: R, hold: Hold): Outcome<Success>
 }
@@ -74,7 +77,7 @@ export async function paidCall<R>(
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
   try {
     // A client that left during the write of the reservation gets no call and pays nothing. C24.
-    const result = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await run()
+    const result = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await run(hold)
     if (result.ok) return ended(result.value, hold)
     hold.release()
     return result

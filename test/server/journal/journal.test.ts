@@ -4,7 +4,13 @@ import t from 'tap'
 import { LOCAL_DISK, type JournalDisk } from '../../../src/server/journal/disk.ts'
 import { segmentFiles } from '../../../src/server/journal/segments.ts'
 import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money/money-limits.ts'
-import { journalIn, someSettlement, someTake, wholeJournal } from '../../support/money/journal.ts'
+import {
+  journalIn,
+  someProgress,
+  someSettlement,
+  someTake,
+  wholeJournal,
+} from '../../support/money/journal.ts'
 import { keptLog } from '../../support/log.ts'
 import { openFolder } from '../../support/files/storage.ts'
 
@@ -262,3 +268,44 @@ t.test('records of many calls in one append are all there', async (t) => {
   t.ok(readFileSync(segmentFiles(folder, journal.id)[0]?.path ?? '').length < JOURNAL_SEGMENT_BYTES)
   t.ok(count < JOURNAL_ENTRIES_MAX)
 })
+
+t.test('a new segment begins with the last progress of the open takes', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder, { segmentBytes: 2_000 })
+  const open = journal.take(someTake('open'))
+  journal.write()
+  for (let count = 0; count < 20; count++) {
+    if (count < 8) journal.progress(open, someProgress(count))
+    journal.settle(journal.take(someTake(`s${count}`)), someSettlement(`s${count}`))
+    journal.write()
+  }
+  const progress = someProgress(7)
+  const to = journal.next(100)?.to ?? 0
+  t.same((await wholeJournal(folder, journal.id)).open, [someTake('open', 1_000, { progress })])
+  journal.applied(to)
+  t.equal(namesOf(folder, journal.id).length, 1)
+  const after = await wholeJournal(folder, journal.id, to)
+  t.same([after.open, after.isWhole], [[someTake('open', 1_000, { progress })], true])
+})
+
+t.test(
+  'a full disk drops progress, which is told anew; settlements behind it keep their place',
+  async (t) => {
+    const folder = await openFolder(t)
+    const room = { bytes: 1_000_000 }
+    const journal = journalIn(folder, { disk: fullDisk(room) })
+    const [open, ended] = [journal.take(someTake('open')), journal.take(someTake('ended'))]
+    journal.write()
+    room.bytes = 50
+    for (let count = 0; count < 1_000; count++) {
+      journal.progress(open, someProgress(count))
+      if (count === 500) journal.settle(ended, someSettlement('ended'))
+      if (journal.write()) t.fail('there is no room')
+    }
+    room.bytes = 100_000
+    t.ok(journal.write())
+    const { entries, open: left, isWhole, to } = await wholeJournal(folder, journal.id)
+    t.same([entries.length, left, isWhole], [1, [someTake('open')], true])
+    t.equal(journal.next(10)?.to, to)
+  },
+)

@@ -1,11 +1,13 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { FRAME_BYTES } from '../../../src/server/journal/record-buffer.ts'
+import { FRAME_BYTES, KIND } from '../../../src/server/journal/record-buffer.ts'
 import { recordAt } from '../../../src/server/journal/records.ts'
 import { readHead, segmentFiles } from '../../../src/server/journal/segments.ts'
 import {
   journalIn,
+  someProgress,
   someSettlement,
   someTake,
   wholeJournal,
@@ -13,12 +15,16 @@ import {
 } from '../../support/money/journal.ts'
 import { openFolder } from '../../support/files/storage.ts'
 
-/** One file: three calls of which one is settled, one released and one open, and what was given back. */
+/** One file: three calls of which one is settled, one released and one streams, and what was given back. */
 async function written(t: Parameters<typeof openFolder>[0]) {
   const folder = await openFolder(t)
   const journal = journalIn(folder)
   const [a, b] = [journal.take(someTake('call-a')), journal.take(someTake('call-b'))]
-  journal.take(someTake('call-c', 5_000))
+  const c = journal.take(someTake('call-c', 5_000))
+  // Progress is of takes that are written.
+  journal.write()
+  journal.progress(c, someProgress(11))
+  journal.progress(c, someProgress(12))
   journal.settle(a, someSettlement('call-a', 321, { model: 'größer/模型' }))
   journal.release(b)
   journal.giveBack({
@@ -52,9 +58,17 @@ function recordEnds(bytes: Buffer): readonly number[] {
   }
 }
 
+/** Takes as they stood before their last record. */
+const BEFORE = [
+  someTake('call-a'),
+  someTake('call-b'),
+  someTake('call-c', 5_000),
+  someTake('call-c', 5_000, { progress: someProgress(11) }),
+]
+
 /** Whether one journal says nothing that the other does not. */
 function isPartOf(part: WholeJournal, whole: WholeJournal): boolean {
-  const known = [...whole.entries, ...whole.open, someTake('call-a'), someTake('call-b')]
+  const known = [...whole.entries, ...whole.open, ...BEFORE]
   return [...part.entries, ...part.open].every((one) => known.some((other) => isDeepStrictEqual(one, other)))
 }
 
@@ -64,7 +78,7 @@ t.test('a journal is read as it was written: entries, and takes that nobody sett
     someSettlement('call-a', 321, { model: 'größer/模型' }),
     { kind: 'give_back', day: '2026-11-19', accountId: `k${'0f'.repeat(32)}`, amountNano: 2 ** 53 - 1 },
   ])
-  t.same(whole.open, [someTake('call-c', 5_000)])
+  t.same(whole.open, [someTake('call-c', 5_000, { progress: someProgress(12) })])
   t.ok(whole.isWhole)
   t.equal(whole.to, whole.end)
 })
@@ -77,7 +91,7 @@ t.test('a file cut at any byte holds the records before the cut, and counts as w
     const cut = await wholeJournal(folder, id)
     const records = ends.filter((end) => end <= length).length - 1
     const is = [cut.isWhole, isPartOf(cut, whole), cut.entries.length, cut.open.length]
-    const [entries, open] = [[0, 0, 0, 0, 1, 1, 2][records], [0, 1, 2, 3, 2, 1, 1][records]]
+    const [entries, open] = [[0, 0, 0, 0, 0, 0, 1, 1, 2][records], [0, 1, 2, 3, 3, 3, 2, 1, 1][records]]
     if (!isDeepStrictEqual(is, [true, true, entries, open])) wrong.push({ length, is })
   }
   t.same(wrong, [])
@@ -150,7 +164,7 @@ t.test('zeros behind the last record are no torn tail', async (t) => {
 t.test('entries behind an offset are those that end behind it', async (t) => {
   const { folder, id, bytes, ends } = await written(t)
   const head = ends[0] ?? 0
-  const behindFirst = await wholeJournal(folder, id, (ends[4] ?? 0) - head)
+  const behindFirst = await wholeJournal(folder, id, (ends[6] ?? 0) - head)
   t.same(
     behindFirst.entries.map(({ kind }) => kind),
     ['give_back'],
@@ -164,3 +178,34 @@ t.test('a file that ends before what is applied is not whole', async (t) => {
   const read = await wholeJournal(folder, id, bytes.length + 1)
   t.same([read.entries.length, read.isWhole], [0, false])
 })
+
+t.test('progress of a call that has ended, or that the journal does not know, opens no take', async (t) => {
+  const folder = await openFolder(t)
+  const journal = journalIn(folder)
+  const ended = journal.take(someTake('ended'))
+  journal.write()
+  journal.settle(ended, someSettlement('ended'))
+  journal.progress(ended, someProgress())
+  journal.write()
+  journal.progress(ended, someProgress())
+  journal.progress(99, someProgress())
+  journal.write()
+  const read = await wholeJournal(folder, journal.id)
+  t.same([read.entries.length, read.open, read.isWhole], [1, [], true])
+})
+
+t.test(
+  'a reader refuses a kind of record that it does not know, and all that would follow from it',
+  async (t) => {
+    const { folder, id, path, bytes, ends } = await written(t)
+    // As a reader of before D28 sees progress.
+    const unknown = Buffer.from(bytes)
+    const body = unknown.subarray((ends[3] ?? 0) + FRAME_BYTES, ends[4])
+    t.equal(body[0], KIND.progress)
+    body[0] = 200
+    unknown.writeUInt32LE(crc32(body), (ends[3] ?? 0) + 4)
+    writeFileSync(path, unknown)
+    const read = await wholeJournal(folder, id)
+    t.same([read.entries.length, read.isWhole], [2, false])
+  },
+)

@@ -6,87 +6,12 @@ import { openRecovery, recoverJournal, type RecoveryOptions } from '../../../src
 import { journalsFolder, segmentFiles } from '../../../src/server/journal/segments.ts'
 import { openNodeJournals } from '../../../src/server/main/journals.ts'
 import type { Lender } from '../../../src/server/ports/money/lending.ts'
-import type { AccountKind } from '../../../src/server/ports/money/money.ts'
-import { journalState } from '../../../src/server/store/nodes/journals.ts'
-import { openLender } from '../../../src/server/store/money/lender.ts'
-import type { Store } from '../../../src/server/store/base/open.ts'
-import { journalIn, TEST_BOOT } from '../../support/money/journal.ts'
-import { keptLog, SILENT } from '../../support/log.ts'
-import {
-  imbalances,
-  makeOwners,
-  openTake,
-  setLimit,
-  settlement,
-  type Owners,
-} from '../../support/money/money.ts'
-import { openTestStore, waitLong } from '../../support/stores/postgres.ts'
+import { journalIn } from '../../support/money/journal.ts'
+import { booksOf, BOUND, COST, deadFront, LENT } from '../../support/money/dead-front.ts'
+import { waitLong } from '../../support/stores/postgres.ts'
 import { openFolder } from '../../support/files/storage.ts'
 
 waitLong()
-
-const BOUND = 1_000
-const COST = 400
-const LENT = 10_000
-
-interface DeadFront {
-  readonly store: Store
-  readonly folder: string
-  readonly id: string
-  readonly owners: Owners
-  readonly options: Omit<RecoveryOptions, 'wait'>
-  readonly log: ReturnType<typeof keptLog>
-}
-
-/** A front that was lent money, settled two calls, left one open, and died. */
-async function deadFront(
-  t: Parameters<typeof openFolder>[0],
-  more: Partial<Parameters<typeof journalIn>[1]> = {},
-): Promise<DeadFront> {
-  const store = await openTestStore(t)
-  const folder = await openFolder(t)
-  const owners = await makeOwners(store)
-  for (const account of Object.values(owners.accounts)) await setLimit(store.sql, account, 'lifetime', LENT)
-  const lender = openLender(store, SILENT)
-  const journal = journalIn(folder, more)
-  const { id } = journal
-  const day = await lender.open({ id, node: 'a-node', bootId: TEST_BOOT })
-  const kinds: readonly AccountKind[] = ['organization', 'workspace', 'key']
-  const accounts = kinds.map((kind) => ({
-    accountId: owners.accounts[kind],
-    needNano: LENT,
-    leastNano: 1,
-    useNano: 0,
-  }))
-  await lender.lend({ journalId: id, sequence: 1, day, liveFronts: 1, accounts })
-  const takes = [1, 2, 3].map(() => journal.take(openTake(owners, day, BOUND)))
-  for (const take of takes.slice(1)) journal.settle(take, settlement(owners, day, COST))
-  journal.write()
-  journal.close()
-  const log = keptLog()
-  const stateOf = (of: string) => journalState(store.sql, of)
-  return {
-    store,
-    folder,
-    id,
-    owners,
-    log,
-    options: { folder, lender, stateOf, bootId: TEST_BOOT, isRunning: () => false, log },
-  }
-}
-
-/**
- * Sums of the ledger by kind, what the key's account counts and has lent, and whether all of the books
- * balance.
- */
-async function booksOf({ store: { sql }, owners }: DeadFront) {
-  const rows = await sql<{ kind: string; nano: string }[]>`
-    SELECT kind, sum(cost_nano - released_nano)::text AS nano FROM ledger GROUP BY kind ORDER BY kind`
-  const [account] = await sql<{ spent: string; lent: string }[]>`
-    SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${owners.accounts.key}`
-  const ledger = Object.fromEntries(rows.map(({ kind, nano }) => [kind, Number(nano)]))
-  return { ledger, spent: Number(account?.spent), lent: Number(account?.lent), wrong: await imbalances(sql) }
-}
 
 t.test(
   'what a dead front settled is spent, what it left open is forfeited, the rest returns, and its files go',

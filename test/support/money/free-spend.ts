@@ -1,12 +1,17 @@
-import type { CallCost, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
+import type { CallCost, CallProgress, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
 export const FREE_SPEND: Spend = {
-  hold: () => ({ ok: true, value: { written: () => true, settle() {}, release() {} } }),
+  hold: () => ({ ok: true, value: { written: () => true, progress() {}, settle() {}, release() {} } }),
 }
 
 /** What became of a hold. */
-export type Held = { readonly ask: HoldInput; end: 'open' | 'released' | CallCost }
+export type Held = {
+  readonly ask: HoldInput
+  /** What it was told while it was open. */
+  readonly progress: CallProgress[]
+  end: 'open' | 'released' | CallCost
+}
 
 /** The same, with what was asked and how it ended, in order. */
 export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
@@ -14,12 +19,13 @@ export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
   return {
     holds,
     hold(ask) {
-      const held: Held = { ask, end: 'open' }
+      const held: Held = { ask, progress: [], end: 'open' }
       holds.push(held)
       return {
         ok: true,
         value: {
           written: () => true,
+          progress: (progress) => void held.progress.push(progress),
           settle: (cost) => void (held.end = cost),
           release: () => void (held.end = 'released'),
         },

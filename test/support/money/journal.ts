@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openJournal, type JournalOptions } from '../../../src/server/journal/journal.ts'
 import { readJournal, type JournalEnd } from '../../../src/server/journal/reader.ts'
 import type { Journal, Settlement } from '../../../src/server/ports/money/journal.ts'
-import type { BookEntry, OpenTake } from '../../../src/server/ports/money/lending.ts'
+import type { BookEntry, OpenTake, TakeProgress } from '../../../src/server/ports/money/lending.ts'
 import { SILENT } from '../log.ts'
 
 export const TEST_BOOT = '7b0f2f1e-0000-4000-8000-000000000001'
@@ -36,6 +36,23 @@ export function someTake(requestId: string, bound = 1_000, more: Partial<OpenTak
     model: MODEL,
   }
   return { ...facts, amounts, paid: PAID, ...more }
+}
+
+export function someProgress(costNano = 300, more: Partial<TakeProgress> = {}): TakeProgress {
+  return {
+    atMs: 1_795_000_000_789,
+    provider: 'openai',
+    model: 'openai/gpt-5.2-mini',
+    tokens: 7,
+    outputTokens: 21,
+    milliseconds: 1_500,
+    costNano,
+    isByok: false,
+    isDrained: false,
+    paid: PAID,
+    note: '{"id":"gen_größer"}',
+    ...more,
+  }
 }
 
 export function someSettlement(

@@ -1,8 +1,15 @@
 import type { GiveBack, Journal, Settlement } from '../../../src/server/ports/money/journal.ts'
-import type { BookEntry, Closing, Flush, OpenTake } from '../../../src/server/ports/money/lending.ts'
+import type {
+  BookEntry,
+  Closing,
+  Flush,
+  OpenTake,
+  TakeProgress,
+} from '../../../src/server/ports/money/lending.ts'
 
 type Change =
   | { readonly kind: 'take'; readonly id: number; readonly take: OpenTake }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: TakeProgress }
   | { readonly kind: 'end'; readonly id: number; readonly entry: Settlement | null }
   | { readonly kind: 'back'; readonly entry: GiveBack }
 
@@ -31,6 +38,10 @@ export class ModelJournal implements Journal {
     return this.#nextId++
   }
 
+  progress(id: number, progress: TakeProgress): void {
+    this.#gathered.push({ kind: 'progress', id, progress })
+  }
+
   settle(id: number, entry: Settlement): void {
     this.#gathered.push({ kind: 'end', id, entry })
   }
@@ -46,19 +57,27 @@ export class ModelJournal implements Journal {
   write(): boolean {
     this.isBroken = this.isFull || this.isUnreadable
     if (this.isFull) {
-      this.#gathered = this.#gathered.filter(({ kind }) => kind !== 'take')
+      this.#gathered = this.#gathered.filter(({ kind }) => kind !== 'take' && kind !== 'progress')
       return false
     }
     if (this.#gathered.length > 0) this.writes += 1
     for (const change of this.#gathered) {
       this.#end += 1
-      if (change.kind === 'take') this.open.set(change.id, change.take)
-      else if (change.kind === 'end') this.open.delete(change.id)
-      if (change.kind !== 'take' && change.entry !== null)
-        this.#entries.push({ at: this.#end, entry: change.entry })
+      this.#count(change)
     }
     this.#gathered = []
     return true
+  }
+
+  #count(change: Change): void {
+    const take = 'id' in change ? this.open.get(change.id) : undefined
+    if (change.kind === 'take') this.open.set(change.id, change.take)
+    else if (change.kind === 'progress') {
+      if (take !== undefined) this.open.set(change.id, { ...take, progress: change.progress })
+    } else {
+      if (change.kind === 'end') this.open.delete(change.id)
+      if (change.entry !== null) this.#entries.push({ at: this.#end, entry: change.entry })
+    }
   }
 
   next(entriesMax: number): Flush | null {

@@ -22,6 +22,7 @@ export function recorder(
       holds.push({ ask, ends })
       const held: Outcome<Hold> = ok({
         written: () => true,
+        progress() {},
         settle: (cost) => void ends.push(cost),
         release: () => void ends.push('released'),
       })

@@ -10,6 +10,7 @@ import type {
   Inference,
   InferenceEnd,
   InferencePlan,
+  InferenceProgress,
   InferenceSink,
   ShownUsage,
 } from '../../ports/inference/inference.ts'
@@ -23,6 +24,7 @@ import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
 import { keepGeneration, type Delivery } from './keep-generation.ts'
+import { keepProgress } from './keep-progress.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
@@ -169,7 +171,7 @@ function answerWith(
       operation: form.operation,
       model: model.id,
       bound,
-      run: () => answer.run(planned.value),
+      run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
       ended(end, hold) {
         // Only a streamed answer reached its caller in part. D26.
         if (end.failure !== null && !body.isStream) {
@@ -196,7 +198,7 @@ function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: I
 interface Answer {
   /** Null: not streamed. */
   readonly delivery: Delivery | null
-  run(plan: InferencePlan): Promise<Outcome<InferenceEnd>>
+  run(plan: InferencePlan, progressed: (progress: InferenceProgress) => void): Promise<Outcome<InferenceEnd>>
   ended(end: InferenceEnd, charge: Charge): Outcome<Success>
 }
 
@@ -215,9 +217,9 @@ function streamed(call: TextCall, { head, body, form, streamHoldMs, unanswered }
   )
   return {
     delivery: sink.delivery,
-    async run(plan) {
+    async run(plan, progressed) {
       const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
-      const outcome = await plan.run(sink).finally(() => clearTimeout(hold))
+      const outcome = await plan.run(sink, progressed).finally(() => clearTimeout(hold))
       // Behind the head only the stream can tell. D15.
       if (!outcome.ok && sink.isOpen) {
         sink.breakOff(outcome.failure, told)
@@ -238,7 +240,7 @@ function whole(head: TextHead, form: TextForm): Answer {
   const sink = form.whole(head)
   return {
     delivery: null,
-    run: (plan) => plan.run(sink),
+    run: (plan, progressed) => plan.run(sink, progressed),
     ended(end, { nano, isCapped }) {
       const usage = form.usageOf(end, nano)
       const headers = { ...headersOf(head, end), ...usageHeader(end, isCapped) }

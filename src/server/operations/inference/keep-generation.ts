@@ -111,12 +111,12 @@ function sinceStart({ startedAt }: EndedCall['call'], at: number | null): number
 const WORD = /^[\w.:/+=-]+$/
 
 /** A text of the provider, unless it may be more than a name: prompts and answers are kept nowhere. D37. */
-function wordOf(text: string | null): string | null {
+export function wordOf(text: string | null): string | null {
   if (text === null || text.length > GENERATION_ID_CHARS_MAX || !WORD.test(text)) return null
   return text
 }
 
 /** Postgres has no character 0, and UTF-8 no half of a pair. */
-function storable(text: string): string {
+export function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed()
 }

@@ -46,6 +46,18 @@ export interface GenerationFacts {
   readonly sounds: number
 }
 
+/**
+ * What the journal keeps of a streamed call beside its money, for the record of a call whose front died. D28.
+ */
+export interface StreamNote extends Pick<
+  GenerationFacts,
+  'sessionId' | 'firstOutputMs' | 'stalledMs' | 'attempts' | 'dropped' | 'images' | 'sounds'
+> {
+  /** `gen_…` */
+  readonly id: string
+  readonly upstreamId: string | null
+}
+
 /** Whose record is looked for. */
 export interface GenerationSought {
   readonly organizationId: string

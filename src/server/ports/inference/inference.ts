@@ -135,11 +135,26 @@ export interface InferenceEnd extends AnsweredBy {
   readonly finishReason: string | null
 }
 
+/** How far a streamed answer has come, with two more seconds at its rate. D28. */
+export interface InferenceProgress extends AnsweredBy {
+  readonly usage: TokenUsage
+  /** Cost of the usage in whole nano-USD. C14. */
+  readonly costNano: number
+  /** Milliseconds of the attempt. */
+  readonly upstreamMs: number
+  /** The provider goes on when its connection ends, and charges for it. */
+  readonly isDrained: boolean
+  readonly upstreamId: string | null
+}
+
 /** A call whose endpoints are chosen, before anything is sent. */
 export interface InferencePlan {
   readonly bound: CostBound
-  /** Called once. A failure: no output was passed on. */
-  run(sink: InferenceSink): Promise<Outcome<InferenceEnd>>
+  /**
+   * Called once. A failure: no output was passed on.
+   * @param progressed called about once a second while an answer streams, and not behind its end
+   */
+  run(sink: InferenceSink, progressed: (progress: InferenceProgress) => void): Promise<Outcome<InferenceEnd>>
 }
 
 /** Answers by models that write. */

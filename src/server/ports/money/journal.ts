@@ -1,4 +1,4 @@
-import type { BookEntry, Flush, OpenTake } from './lending.ts'
+import type { BookEntry, Flush, OpenTake, TakeProgress } from './lending.ts'
 
 export type Settlement = Extract<BookEntry, { kind: 'settle' }>
 export type GiveBack = Extract<BookEntry, { kind: 'give_back' }>
@@ -17,6 +17,8 @@ export interface Journal {
   readonly isBroken: boolean
   /** @returns the id for `settle` and `release`, never the same twice */
   take(take: OpenTake): number
+  /** How far the answer of an open take has come; replaces what was told before. D28. */
+  progress(takeId: number, progress: TakeProgress): void
   settle(takeId: number, entry: Settlement): void
   /** The call cost nothing: all that it took is back in the balances. */
   release(takeId: number): void
@@ -25,7 +27,8 @@ export interface Journal {
    * Appends the gathered records, all or none. To be called before a byte leaves for a provider, and from
    * time to time: after a failure it tries again, also with nothing gathered.
    * @returns false when the disk refused: the takes gathered since the last `write` are void (their ids name
-   * nothing, and their money returns to the balances); all other records wait for the next write
+   * nothing, and their money returns to the balances), progress waits to be told anew; all other records wait
+   * for the next write
    */
   write(): boolean
   /**

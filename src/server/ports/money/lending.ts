@@ -99,11 +99,39 @@ export type BookEntry =
 /** Accounts from whose lease a call is paid. */
 export type PaidFrom = Readonly<Record<AccountKind, boolean>>
 
+/**
+ * How far the answer of an open take had come, by the last record of it: what it has cost, and what two more
+ * seconds would have cost. D28.
+ */
+export interface TakeProgress {
+  readonly atMs: number
+  readonly provider: string
+  /** Canonical id of the model that answers. */
+  readonly model: string
+  /** Tokens of the prompt. */
+  readonly tokens: number
+  /** Tokens of the answer. */
+  readonly outputTokens: number
+  /** Milliseconds since the call was sent. */
+  readonly milliseconds: number
+  /** Nano-USD, within the bound of the call. */
+  readonly costNano: number
+  readonly isByok: boolean
+  /** The provider goes on, and charges, when its connection ends: the rest of the bound may be spent. */
+  readonly isDrained: boolean
+  /** Accounts that pay the cost. */
+  readonly paid: PaidFrom
+  /** JSON for the record of the call; the books do not read it. */
+  readonly note: string
+}
+
 /** A take without a settlement. */
 export interface OpenTake extends BookedCall {
   /** Nano-USD taken of each account. */
   readonly amounts: Readonly<Record<AccountKind, number>>
   readonly paid: PaidFrom
+  /** Left out: it is unknown whether the call was answered. */
+  readonly progress?: TakeProgress
 }
 
 export interface JournalOwner {

@@ -43,6 +43,17 @@ export interface CallCost {
   readonly milliseconds?: number
 }
 
+/** How far a streamed answer has come. D28. */
+export interface CallProgress extends CallCost {
+  readonly tokens: number
+  readonly outputTokens: number
+  readonly milliseconds: number
+  /** As in `TakeProgress`. */
+  readonly isDrained: boolean
+  /** As in `TakeProgress`. */
+  readonly note: string
+}
+
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
@@ -50,6 +61,10 @@ export interface Hold {
    * may leave for a provider before. False: the disk refused, and nothing is held.
    */
   written(): boolean | Promise<boolean>
+  /**
+   * What is charged of the call when the front dies. Never throws; without effect when the call has ended.
+   */
+  progress(progress: CallProgress): void
   settle(cost: CallCost): void
   /** Returns all of the money: nothing was sent, or the call had no result. */
   release(): void

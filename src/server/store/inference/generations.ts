@@ -96,7 +96,7 @@ class StoredGenerations implements Generations {
   async #write(batch: readonly Generation[]): Promise<boolean> {
     const { store, log, count } = this.#options
     try {
-      await insert(store, batch)
+      await insertGenerations(store, batch)
       count('written', batch.length)
       return true
     } catch (cause) {
@@ -124,7 +124,8 @@ class StoredGenerations implements Generations {
   }
 }
 
-async function insert(store: Store, batch: readonly Generation[]): Promise<void> {
+/** A record that is there already stays as it is. */
+export async function insertGenerations(store: Store, batch: readonly Generation[]): Promise<void> {
   const rows = JSON.stringify(
     batch.map(({ id, createdMs, organizationId, workspaceId, upstreamId, facts }) => ({
       id,

@@ -84,12 +84,20 @@ export class Echo implements WritingProtocol {
     const { request, caller, call } = job
     const step = this.#isSlow ? request.choices : TURN_PARTS
     const delivered = { output: 0, reasoning: 0 }
+    const seen = {
+      get usage() {
+        return { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered }
+      },
+      isExact: true,
+      outputBytes: 0,
+      upstreamId: null,
+    }
     let [hasBegun, isWhole] = [false, false]
     while (!isWhole && !call.signal.aborted) {
       await this.#house.turns.next(caller.organizationId)
       const some = take(parts, step)
       isWhole = some.length < step
-      if (!hasBegun && some.length > 0) begin([])
+      if (!hasBegun && some.length > 0) begin([], seen)
       hasBegun ||= some.length > 0
       for (const { kind } of some) {
         if (kind === 'text' || kind === 'arguments') delivered.output++

@@ -11,6 +11,7 @@ import type {
   InferenceEnd,
   InferenceJob,
   InferencePlan,
+  InferenceProgress,
   InferenceSink,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
@@ -23,6 +24,7 @@ import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { speaks } from './dialects.ts'
+import { aheadOf, OpenStreams, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
@@ -56,6 +58,7 @@ class RoutingInference implements Inference {
   readonly #targets: TargetTable<WritingProtocol>
   readonly #attempts: Attempts<WritingProtocol>
   readonly #rates = new LearnedRates()
+  readonly #open: OpenStreams
   readonly #meters: Pick<Meters, 'upstream' | 'streams'>
   readonly #now: () => number
   readonly #jobs: ShortJobs
@@ -66,6 +69,7 @@ class RoutingInference implements Inference {
     this.streamHoldMs = streamHoldMs
     this.#targets = new TargetTable({ open: writerOpener(options), random })
     this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
+    this.#open = new OpenStreams(now)
     this.#meters = meters
     this.#now = now
   }
@@ -89,7 +93,7 @@ class RoutingInference implements Inference {
     const targets = choices.map(({ target }) => target)
     return ok({
       bound: textBoundOf(targets, boundInputOf(job.request)),
-      run: (sink) => this.#run(job, choices, sink),
+      run: (sink, progressed) => this.#run(job, choices, { sink, progressed }),
     })
   }
 
@@ -127,12 +131,13 @@ class RoutingInference implements Inference {
   async #run(
     job: InferenceJob,
     choices: readonly WritingChoice[],
-    sink: InferenceSink,
+    { sink, progressed }: Receivers,
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
     const metered = new MeteredStream(this.#meters.streams, this.#now)
     let begunAt: number | null = null
-    const outcome = await this.#attempts.run(job, choices, {
+    let close = (): void => undefined
+    const attempted = this.#attempts.run(job, choices, {
       attemptsMax: ATTEMPTS_MAX,
       timeoutMsOf: ({ text }, startedAt) =>
         request.isStream ? (text?.firstOutputMs ?? Infinity) : deadlineAt - startedAt,
@@ -141,19 +146,41 @@ class RoutingInference implements Inference {
           job,
           model: one.model,
           sink,
-          begin: (dropped) => {
+          begin: (dropped, seen) => {
             // A stream may last an hour, and nothing more is sent.
             request.source.release()
-            begunAt = this.#now()
+            const at = this.#now()
+            begunAt = at
             if (request.isStream) metered.committed(one)
-            sink.begin(answeredBy(one, [...request.dropped, ...dropped]))
+            const by = answeredBy(one, [...request.dropped, ...dropped])
+            if (request.isStream) {
+              const promptBytes = request.size.promptBytesMost
+              close = this.#open.add(() => progressed(this.#progress(one, seen, { by, at, promptBytes })))
+            }
+            sink.begin(by)
           },
           startedAt: one.startedAt,
         }),
       answered: (written, one) => this.#end(written, one, { job, begunAt }),
     })
+    const outcome = await attempted.finally(() => close())
     metered.ended(outcome)
     return outcome
+  }
+
+  #progress(one: WritingTry, seen: SeenStream, { by, at, promptBytes }: BegunAnswer): InferenceProgress {
+    const { endpoint } = one.target
+    const now = this.#now()
+    const usage = aheadOf(seen, { promptBytes, openMs: now - at }, this.#rates.of(endpoint))
+    const price = textPriceOf(endpoint)
+    return {
+      ...by,
+      usage,
+      costNano: price === null ? 0 : textCostNano(usage, price),
+      upstreamMs: now - one.startedAt,
+      isDrained: endpoint.text?.onLeave === 'drain',
+      upstreamId: seen.upstreamId,
+    }
   }
 
   /** @param begunAt first output of the answer; null: the answer came whole */
@@ -199,6 +226,18 @@ class RoutingInference implements Inference {
     const learned = this.#attempts.learn(failure, one, job, isOfCall(failure))
     return isOfCall(failure) ? learned : one.trail.ending(learned, one.target.endpoint.provider)
   }
+}
+
+interface Receivers {
+  readonly sink: InferenceSink
+  readonly progressed: (progress: InferenceProgress) => void
+}
+
+interface BegunAnswer {
+  readonly by: AnsweredBy
+  /** Milliseconds of the clock at the first output. */
+  readonly at: number
+  readonly promptBytes: number
 }
 
 /** The figures of one stream. D36. */

@@ -122,7 +122,7 @@ export class NativeProtocol implements WritingProtocol {
       body: outcome.value.body,
       stream,
       sink,
-      begin: () => begin(dropped),
+      begin: () => begin(dropped, stream),
       signal: call.signal,
       firstOutputMs: beginsBy - performance.now(),
       stallMs,

@@ -9,6 +9,7 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { SeenStream } from './open-streams.ts'
 
 /** One try of one endpoint. */
 export interface WritingAttempt {
@@ -19,8 +20,9 @@ export interface WritingAttempt {
   /**
    * Called once, before the first output is passed on.
    * @param dropped members of the request that the provider did not get. D6
+   * @param seen is read while the answer streams. D28
    */
-  begin(dropped: readonly string[]): void
+  begin(dropped: readonly string[], seen: SeenStream): void
   /** `performance.now()` of the attempt's start. */
   readonly startedAt: number
 }

@@ -41,6 +41,7 @@ async function runFront(): Promise<void> {
   for (let turn = 0; turn < order.turns; turn++) {
     await front.lend()
     front.takeSome()
+    front.progressSome()
     front.endSome()
     front.giveBack()
     if (turn % 3 === 2) await front.flush()

@@ -7,7 +7,7 @@ import { openJournal } from '../../../../src/server/journal/journal.ts'
 import type { Journal, Settlement } from '../../../../src/server/ports/money/journal.ts'
 import type { Lender, OpenTake } from '../../../../src/server/ports/money/lending.ts'
 import type { AccountKind } from '../../../../src/server/ports/money/money.ts'
-import { TEST_BOOT } from '../../../support/money/journal.ts'
+import { someProgress, TEST_BOOT } from '../../../support/money/journal.ts'
 import { SILENT } from '../../../support/log.ts'
 import type { Owners } from '../../../support/money/money.ts'
 import { Proof } from '../../proof.ts'
@@ -28,7 +28,7 @@ export interface Order {
 
 /** What a front is about to do with a call. */
 export type Step =
-  | { readonly what: 'take' | 'settle'; readonly id: string; readonly nano: number }
+  | { readonly what: 'take' | 'progress' | 'settle'; readonly id: string; readonly nano: number }
   | { readonly what: 'release'; readonly id: string }
 
 /** One line each, before the next step. */
@@ -45,6 +45,7 @@ const SEGMENT_BYTES = 6_000
 /** So few that some are read again. */
 const ENTRIES_IN_MEMORY = 6
 const BATCH = 4
+const PAID = { organization: true, workspace: true, key: true }
 const HOLDER = { pid: 1, startedAt: 'a test' }
 
 interface Held {
@@ -126,6 +127,17 @@ export class SmallFront {
     else for (const { bound } of taken) this.#balance += bound
   }
 
+  /** Answers that stream tell how far they have come. */
+  progressSome(): void {
+    for (const call of this.#held) {
+      if (this.#random.random(3) > 0) continue
+      const nano = this.#random.random(call.bound + 1)
+      tell({ what: 'progress', id: call.id, nano })
+      this.#journal.progress(call.takeId, someProgress(nano, { paid: PAID }))
+    }
+    this.#write()
+  }
+
   endSome(): void {
     // The oldest never ends: its take is carried from segment to segment.
     for (let count = this.#random.random(4); count > 0 && this.#held.length > 1; count--) {
@@ -192,7 +204,6 @@ export class SmallFront {
 
   #call(requestId: string) {
     const { organizationId, workspaceId, keyHash, keyAccountId } = this.#order.owners
-    const paid = { organization: true, workspace: true, key: true }
     const owner = { organizationId, workspaceId, keyHash, keyAccountId }
     return {
       day: this.#day,
@@ -201,7 +212,7 @@ export class SmallFront {
       operation: 'embeddings.create',
       ...owner,
       model: 'acme/m',
-      paid,
+      paid: PAID,
     }
   }
 }

@@ -1,10 +1,11 @@
 import type { Step, Told } from './small-front.ts'
 
 /** A row that the ledger may hold for a call; `none` is no row at all. */
-export type Allowed = 'none' | `usage ${number}` | `forfeit ${number}`
+export type Allowed = 'none' | `usage ${number}` | `estimated ${number}` | `forfeit ${number}`
 
 interface Call {
-  readonly bound: number
+  /** Of its last step. */
+  kind: Step['what']
   allowed: readonly Allowed[]
   /** When the step that is under way is on disk. */
   after: readonly Allowed[]
@@ -23,9 +24,10 @@ export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly
       for (const call of gathered) call.allowed = call.after
       gathered = []
     } else {
-      // What was taken in this turn never was; all else waits for the next append.
-      for (const call of gathered) if (isTake(call)) call.allowed = ['none']
-      gathered = gathered.filter((call) => !isTake(call))
+      // What was taken in this turn never was; progress is on disk when the next segment begins with it, or
+      // is not; all else waits for the next append.
+      for (const call of gathered) if (call.kind === 'take') call.allowed = ['none']
+      gathered = gathered.filter(({ kind }) => kind !== 'take' && kind !== 'progress')
     }
   }
   return new Map([...calls].map(([id, { allowed }]) => [id, allowed]))
@@ -34,7 +36,7 @@ export function allowedRows(told: readonly Told[]): ReadonlyMap<string, readonly
 function begun(one: Step, calls: Map<string, Call>): Call {
   if (one.what === 'take') {
     const call: Call = {
-      bound: one.nano,
+      kind: 'take',
       allowed: ['none', `forfeit ${one.nano}`],
       after: [`forfeit ${one.nano}`],
     }
@@ -43,11 +45,13 @@ function begun(one: Step, calls: Map<string, Call>): Call {
   }
   const call = calls.get(one.id)
   if (call === undefined) throw new Error(`${one.id} ended before it began`)
-  call.after = one.what === 'release' ? ['none'] : [`usage ${one.nano}`]
-  call.allowed = [...call.after, `forfeit ${call.bound}`]
+  call.kind = one.what
+  call.after = [rowOf(one)]
+  call.allowed = [...call.after, ...call.allowed]
   return call
 }
 
-function isTake({ after, bound }: Call): boolean {
-  return after[0] === `forfeit ${bound}`
+function rowOf(one: Step): Allowed {
+  if (one.what === 'release') return 'none'
+  return one.what === 'progress' ? `estimated ${one.nano}` : `usage ${one.nano}`
 }

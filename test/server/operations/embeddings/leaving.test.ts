@@ -146,6 +146,7 @@ t.test('a client that leaves while its take is written is not charged, and nothi
       const written = new Promise<boolean>((resolve) => void (wrote = resolve))
       return ok({
         written: () => written,
+        progress: () => undefined,
         settle: (cost) => void ends.push(cost),
         release: () => void ends.push('released'),
       })

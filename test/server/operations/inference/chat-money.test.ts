@@ -41,7 +41,12 @@ t.test('chat.create 402: money that is used up is told before anything is writte
 })
 
 t.test('chat.create 503: a journal that cannot be written begins no answer', async (t) => {
-  const hold = { written: () => false, settle: () => undefined, release: () => undefined }
+  const hold = {
+    written: () => false,
+    progress: () => undefined,
+    settle: () => undefined,
+    release: () => undefined,
+  }
   const { post } = await openChat(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
   t.equal((await post({ ...hello, stream: true })).status, 503)
 })

@@ -1,4 +1,5 @@
-import type { Closing, ClosingReport, OpenTake } from '../../../ports/money/lending.ts'
+import type { Closing, ClosingReport, OpenTake, TakeProgress } from '../../../ports/money/lending.ts'
+import type { Settlement } from '../../../ports/money/journal.ts'
 import type { Log } from '../../../ports/observe.ts'
 import { lockAccounts, type Account } from '../accounts.ts'
 import type { Transaction } from '../../base/open.ts'
@@ -36,7 +37,7 @@ export async function close(tx: Transaction, closing: Closing, log: Log): Promis
   const books = new Books()
   for (const entry of fresh) books.add(entry)
   const ending = new Ending(books, journal.now_ms)
-  for (const take of closing.open) ending.forfeit(take)
+  for (const take of closing.open) ending.take(take, closing.isComplete)
   const leases = await leasesOf(tx, journalId, null)
   const accounts = await lockAccounts(tx, [
     ...new Set([...books.accountIds, ...leases.map(({ accountId }) => accountId)]),
@@ -70,6 +71,19 @@ function freshOf(
   )
 }
 
+/** The settlement of a call whose front died while its answer streamed. */
+function estimateOf(take: OpenTake, progress: TakeProgress): Settlement {
+  const { day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId } = take
+  const { atMs, provider, model, tokens, milliseconds, costNano, isByok, paid } = progress
+  return {
+    kind: 'settle',
+    ...{ day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId },
+    ...{ atMs, provider, model, tokens, milliseconds, costNano, isByok, paid },
+    overrunNano: 0,
+    isEstimated: true,
+  }
+}
+
 /** The settlement of the money that a dead front held. */
 class Ending {
   forfeits = 0
@@ -83,8 +97,38 @@ class Ending {
     this.#nowMs = nowMs
   }
 
+  /** @param isExplained no later record of the journal can be lost */
+  take(take: OpenTake, isExplained: boolean): void {
+    const { progress } = take
+    if (progress === undefined) this.#forfeit(take)
+    else this.#progressed(take, progress, progress.isDrained || !isExplained)
+  }
+
+  /**
+   * Counts what a streamed answer had come to as usage. The rest of the bound goes back where the provider
+   * stopped with its connection, and is forfeited where it may have gone on. D28.
+   */
+  #progressed(take: OpenTake, progress: TakeProgress, mayBeSpent: boolean): void {
+    const { isByok, costNano } = progress
+    this.#books.add(estimateOf(take, progress))
+    const forfeited = { workspace: 0, key: 0 }
+    for (const { kind, accountId } of accountsOf(take)) {
+      const rest = Math.max(0, take.amounts[kind] - (progress.paid[kind] ? costNano : 0))
+      const entry = this.#books.entryOf(accountId, take.day)
+      if (take.paid[kind]) entry.fromLease += BigInt(rest)
+      // An account that does not count the workspace's own credentials counts none of such a call.
+      if (!mayBeSpent || kind === 'organization' || (isByok && !progress.paid[kind])) {
+        if (take.paid[kind]) this.returnedNano += BigInt(rest)
+        continue
+      }
+      forfeited[kind] = Math.max(0, take.amounts[kind] - costNano)
+      entry.spent += BigInt(forfeited[kind])
+    }
+    this.#forfeitedOf(take, forfeited)
+  }
+
   /** Counts the bound of a call whose cost is unknown, except for credit, which counts only real spend. */
-  forfeit(take: OpenTake): void {
+  #forfeit(take: OpenTake): void {
     for (const { kind, accountId } of accountsOf(take)) {
       const amount = BigInt(take.amounts[kind])
       const entry = this.#books.entryOf(accountId, take.day)
@@ -92,7 +136,10 @@ class Ending {
       if (kind !== 'organization') entry.spent += amount
       else if (take.paid[kind]) this.returnedNano += amount
     }
-    const { workspace, key } = take.amounts
+    this.#forfeitedOf(take, take.amounts)
+  }
+
+  #forfeitedOf(take: OpenTake, { workspace, key }: Pick<OpenTake['amounts'], 'workspace' | 'key'>): void {
     const [, ofWorkspace, ofKey] = accountsOf(take)
     // One row for the amount that both accounts count, and one for the rest that only one counts: own
     // credentials may count in one account alone.

@@ -1,0 +1,40 @@
+import type { InferenceProgress } from '../../ports/inference/inference.ts'
+import type { StreamNote } from '../../ports/inference/generations.ts'
+import type { Hold } from '../../ports/money/money.ts'
+import { wordOf, storable, type EndedCall } from './keep-generation.ts'
+
+type StreamedCall = Pick<EndedCall, 'call' | 'id' | 'media' | 'delivery'>
+
+/** Tells the journal what is charged, and recorded, of a stream whose front dies. D28. */
+export function keepProgress(
+  { call, id, media, delivery }: StreamedCall,
+  hold: Pick<Hold, 'progress'>,
+): (progress: InferenceProgress) => void {
+  return ({ usage, costNano, provider, model, isByok, isDrained, upstreamMs, ...more }) => {
+    const { sessionId } = call.notes
+    const firstAt = delivery?.firstOutputAt ?? null
+    const note: StreamNote = {
+      id,
+      upstreamId: wordOf(more.upstreamId),
+      sessionId: sessionId === undefined ? null : storable(sessionId),
+      firstOutputMs: firstAt === null ? null : Math.round(firstAt - call.startedAt),
+      stalledMs: Math.round(delivery?.stalledMs ?? 0),
+      attempts: more.attempts,
+      dropped: more.dropped,
+      images: media.image,
+      sounds: media.audio,
+    }
+    hold.progress({
+      costNano,
+      isByok,
+      isEstimated: true,
+      provider,
+      model,
+      tokens: usage.input + usage.cacheRead + usage.cacheWrite,
+      outputTokens: usage.output + usage.reasoning,
+      milliseconds: upstreamMs,
+      isDrained,
+      note: JSON.stringify(note),
+    })
+  }
+}

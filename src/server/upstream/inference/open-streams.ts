@@ -1,0 +1,84 @@
+import {
+  PROGRESS_AHEAD_MS,
+  PROGRESS_BEAT_MS,
+  PROGRESS_MS,
+  PROGRESS_RATE_MS_MIN,
+} from '../../../schemas/inference/stream-limits.ts'
+import type { TokenUsage } from '../../ports/inference/inference.ts'
+import { judgeTextUsage, type TextRates } from './text-usage.ts'
+
+/** What an answer has come to, read while it streams. */
+export interface SeenStream {
+  /** As the provider told it so far; null: it told none. */
+  readonly usage: TokenUsage | null
+  /** The figures are Sluice's own count. */
+  readonly isExact?: boolean
+  /** UTF-8 bytes of text, reasoning and arguments that were delivered. */
+  readonly outputBytes: number
+  /** The provider's own id of the answer; null: it told none. */
+  readonly upstreamId: string | null
+}
+
+interface OpenStream {
+  readonly tell: () => void
+  /** Milliseconds of the clock. */
+  dueAt: number
+}
+
+/**
+ * The streams of a front whose answers have begun. Each tells how far it has come soon after its beginning,
+ * and when a second has passed since it last told; those that are due tell in one turn of the loop. The
+ * events of a stream pass without a look at any clock. D28.
+ */
+export class OpenStreams {
+  readonly #open = new Set<OpenStream>()
+  readonly #now: () => number
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** @returns ends it */
+  add(tell: () => void): () => void {
+    const stream = { tell, dueAt: this.#now() + PROGRESS_RATE_MS_MIN }
+    this.#open.add(stream)
+    this.#timer ??= setInterval(() => this.beat(), PROGRESS_BEAT_MS).unref()
+    return () => {
+      this.#open.delete(stream)
+      if (this.#open.size > 0 || this.#timer === null) return
+      clearInterval(this.#timer)
+      this.#timer = null
+    }
+  }
+
+  /** Has the streams tell that are due. */
+  beat(): void {
+    const now = this.#now()
+    for (const stream of this.#open) {
+      if (now < stream.dueAt) continue
+      stream.dueAt = now + PROGRESS_MS
+      stream.tell()
+    }
+  }
+}
+
+/**
+ * What a stream has come to, and what two more seconds at its rate would add: a front that dies has told it a
+ * while ago. D28.
+ * @param openMs milliseconds since the first output
+ */
+export function aheadOf(
+  seen: SeenStream,
+  { promptBytes, openMs }: { readonly promptBytes: number; readonly openMs: number },
+  rates: TextRates,
+): TokenUsage {
+  const { usage: told, outputBytes } = seen
+  const now =
+    seen.isExact === true && told !== null
+      ? told
+      : judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
+  const written = now.output + now.reasoning
+  const ahead = Math.ceil((written * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))
+  return { ...now, output: now.output + ahead }
+}

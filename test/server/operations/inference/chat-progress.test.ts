@@ -1,0 +1,57 @@
+/** What a front tells its journal of the streams that are open. D28. */
+import t from 'tap'
+import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
+import { chatEvents } from '../../../support/inference/fake-chat.ts'
+import { streams, Steps } from '../../../support/inference/fake-stream.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+import { until } from '../../../support/wait.ts'
+
+const WORDS = ['One', ' two', ' three', ' four']
+
+t.test('an open stream tells what it would be charged; behind its end it tells nothing', async (t) => {
+  const spend = keptSpend()
+  const front = await openChatProvider(t, { spend, firstProvider: { on_leave: 'drain' } })
+  const steps = new Steps()
+  front.first.usually(streams((call) => chatEvents(call, { words: WORDS }), { steps }))
+  const messages = [{ role: 'user', content: 'x'.repeat(400) }]
+  const asked = front.post({ model: 'acme/chat', messages, stream: true, session_id: 'a session' })
+  await front.first.arrived(0)
+  steps.allow(3)
+  const response = await asked
+  await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
+  const [told] = spend.holds[0]?.progress ?? []
+  t.match(told, { provider: 'first', model: 'acme/chat', isByok: false, isEstimated: true, isDrained: true })
+  const { tokens = 0, outputTokens = 0, costNano } = told ?? {}
+  t.ok(tokens > 100 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
+  // A prompt's token costs a millionth of a USD, one of the answer twice as much.
+  t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
+  const note = JSON.parse(told?.note ?? '') as Record<string, unknown>
+  t.match(note, { id: /^gen_/, sessionId: 'a session', attempts: 1, dropped: [], images: 0 })
+  t.equal(note['id'], response.headers.get('x-generation-id'))
+  t.equal(typeof note['firstOutputMs'], 'number')
+  steps.allow(6)
+  await response.text()
+  t.type(spend.holds[0]?.end, 'object')
+  const count = spend.holds[0]?.progress.length
+  const another = front.post({ model: 'acme/chat', messages, stream: true })
+  await front.first.arrived(1)
+  steps.allow(3)
+  await until('another stream has told twice', () => (spend.holds[1]?.progress.length ?? 0) > 1)
+  t.equal(spend.holds[0]?.progress.length, count)
+  steps.allow(100)
+  await (await another).text()
+})
+
+t.test('the built-in model tells its own count, and a whole answer tells nothing', async (t) => {
+  const spend = keptSpend()
+  const { post } = await openChatProvider(t, { spend })
+  const messages = [{ role: 'user', content: 'word '.repeat(200) }]
+  const leaving = new AbortController()
+  const response = await post({ model: 'sluice/echo-1:slow', messages, stream: true }, {}, leaving.signal)
+  await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
+  t.match(spend.holds[0]?.progress[0], { provider: 'local', tokens: 200, costNano: 0 })
+  leaving.abort()
+  await response.text().catch(() => null)
+  await (await post({ model: 'sluice/echo-1', messages })).json()
+  t.same(spend.holds[1]?.progress, [])
+})
