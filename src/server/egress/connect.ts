@@ -1,12 +1,19 @@
 import type { LookupAddress } from 'node:dns'
-import { isIPv6, type LookupFunction } from 'node:net'
+import { isIPv6, type ConnectOpts, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
 import { UPSTREAM_CONNECT_MS } from '../../schemas/models/provider-limits.ts'
 import { canonical } from './addresses.ts'
+import { DIRECT_READ } from './undici-parser.ts'
 import { DestinationRefused, type Vetted } from './vetting.ts'
 
 export type Connect = buildConnector.connector
+
+/** undici hands what it does not know to `connect` of `net` and `tls`. */
+const CONNECTION: buildConnector.BuildOptions & Pick<ConnectOpts, 'onread'> = {
+  timeout: UPSTREAM_CONNECT_MS,
+  onread: DIRECT_READ,
+}
 
 /** Node's roots and the operator's, read once: reading them for each connection would take a millisecond. */
 export function trustOf(extraCa: readonly string[]): { readonly secureContext?: SecureContext } {
@@ -19,7 +26,7 @@ type Trust = ReturnType<typeof trustOf>
 
 /** Connects to any address, for the operator's origins. */
 export function trustedConnector(trust: Trust): Connect {
-  return buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...trust })
+  return buildConnector({ ...CONNECTION, ...trust })
 }
 
 /** Counts the sockets of vetted destinations. */
@@ -42,7 +49,7 @@ export function vettedConnector(trust: Trust, vet: () => Promise<Vetted>, places
     else if (first === undefined) answer(new Error('nothing was vetted'), '', 0)
     else answer(null, first.address, first.family)
   }
-  const connect = buildConnector({ timeout: UPSTREAM_CONNECT_MS, ...trust, lookup })
+  const connect = buildConnector({ ...CONNECTION, ...trust, lookup })
   return (options, connected) => {
     const refused = (cause: unknown): void =>
       connected(cause instanceof Error ? cause : new Error(String(cause)), null)
