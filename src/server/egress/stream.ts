@@ -8,6 +8,7 @@ import type { EgressExchange, EgressExchangeRequest } from '../ports/egress/egre
 import { flatHeaders, headerOf } from './answer-headers.ts'
 import type { Queued } from './attempt.ts'
 import { codeOf, failureOf } from './connection-failure.ts'
+import { MovingTimer } from '../structures/moving-timer.ts'
 
 /** The operations of its origin that a stream uses. */
 export interface StreamHome {
@@ -41,8 +42,13 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   readonly #aheadBytesMax: number
   /** Null once the answer has begun or failed. */
   #settle: Settle<EgressExchange> | null
-  /** The timeout of the request until the answer begins, then that of a waiting reader. */
+  /** The timeout of the request until the answer begins. */
   #timer: NodeJS.Timeout
+  /**
+   * The timeout of a waiting reader. While pieces are kept here the reader is slow, not the destination: then
+   * the reader's own deadline decides.
+   */
+  readonly #stall = new MovingTimer(() => this.#onSlow())
   readonly #pieces: Uint8Array[] = []
   /** What the read of the socket that runs now has brought. */
   #fresh: Uint8Array[] = []
@@ -80,7 +86,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     if (this.#end !== null) return Promise.resolve(this.#end)
     return new Promise((deliver) => {
       this.#reader = deliver
-      this.#timer.refresh()
+      this.#stall.start(this.request.stallMs)
     })
   }
 
@@ -114,7 +120,6 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.#settle = null
     clearTimeout(this.#timer)
     if (this.request.signalEnds !== 'response') this.#leaveSignal()
-    this.#timer = setTimeout(this.#onSlow, this.request.stallMs).unref()
     settle(ok({ status, isSuccess: status < 300, header, headers: flatHeaders(raw), body: this }))
     return true
   }
@@ -125,7 +130,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     if (this.#end !== null || chunk.length === 0) return true
     this.#missingBytes -= chunk.length
     // The read of the socket runs to its end before any microtask.
-    if (this.#fresh.push(chunk) === 1) queueMicrotask(this.#join)
+    if (this.#fresh.push(chunk) === 1) void READY.then(this.#join)
     this.#heldBytes += chunk.length
     this.#isPaused = this.#heldBytes >= this.#aheadBytesMax
     return !this.#isPaused
@@ -182,6 +187,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     const deliver = this.#reader
     if (deliver === null) return void this.#pieces.push(piece)
     this.#reader = null
+    this.#stall.stop()
     this.#taken(piece)
     deliver(ok(piece))
   }
@@ -213,12 +219,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     return setTimeout(this.#onLate, Math.min(ms, TIMER_MS_MAX)).unref()
   }
 
-  /**
-   * While pieces are kept here the reader is slow, not the destination: then the reader's own deadline
-   * decides.
-   */
-  readonly #onSlow = (): void => {
-    if (this.#settle !== null || this.#reader !== null) this.#stop(fail('upstream_slow'))
+  #onSlow(): void {
+    this.#stop(fail('upstream_slow'))
   }
 
   #goOn(): void {
@@ -241,6 +243,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.#settle = null
     this.#reader = null
     clearTimeout(this.#timer)
+    this.#stall.close()
     this.#leaveSignal()
     // An end without an answer is always a failure.
     if (!end.ok) settle?.(end)
@@ -252,5 +255,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 }
 
+/** Gives a microtask without the resource for tracing that each `queueMicrotask` makes. */
+const READY = Promise.resolve()
 const TIMER_MS_MAX = 2 ** 31 - 1
 const CUT = new Error('cut by the gate')

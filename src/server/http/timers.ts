@@ -6,6 +6,11 @@ const SLOTS = 512
 export interface Timer {
   /** A second call does nothing. */
   stop(): void
+  /**
+   * Puts the end of a running timer off to `ms` from now, which costs a reading of the clock; never to an
+   * instant before its present end. A timer that was stopped or has fired stays so.
+   */
+  putOff(ms: number): void
 }
 
 /**
@@ -38,13 +43,22 @@ export class Timers {
    */
   start(ms: number, fire: () => void, from = this.#now()): Timer {
     if (this.#clock === null) this.#wake()
-    // One step more than the quotient: the current step is partly over already.
-    const step = Math.floor((from - this.#epoch + ms) / TIMER_STEP_MS) + 1
-    const entry = new Entry(Math.max(step, this.#step + 1), fire, this)
-    const slot = this.#slots[entry.step % SLOTS]
-    if (slot !== undefined) entry.insertAfter(slot)
+    const entry = new Entry(this.stepAfter(ms, from), fire, this)
+    this.#place(entry)
     this.#count++
     return entry
+  }
+
+  /** The step that ends `ms` after an instant. */
+  stepAfter(ms: number, from = this.#now()): number {
+    // One step more than the quotient: the current step is partly over already.
+    const step = Math.floor((from - this.#epoch + ms) / TIMER_STEP_MS) + 1
+    return Math.max(step, this.#step + 1)
+  }
+
+  #place(entry: Entry): void {
+    const slot = this.#slots[entry.step % SLOTS]
+    if (slot !== undefined) entry.insertAfter(slot)
   }
 
   /** Called by an entry that left its slot. */
@@ -74,16 +88,26 @@ export class Timers {
     const head = this.#slots[index]
     const due: Entry[] = []
     for (let entry = head?.next; entry !== undefined && entry !== head; entry = entry.next) {
-      if (entry.step <= now) due.push(entry)
+      if (entry.step <= now || entry.step % SLOTS !== index) due.push(entry)
     }
-    // A timer that fires may stop another.
-    for (const entry of due) if (entry.isRunning) entry.fire()
+    for (const entry of due) {
+      // A timer that fires may stop another.
+      if (!entry.isRunning) continue
+      if (entry.step <= now) entry.fire()
+      else this.#move(entry)
+    }
+  }
+
+  /** A timer that was put off stays in the slot of its old end until that slot is visited. */
+  #move(entry: Entry): void {
+    entry.unlink()
+    this.#place(entry)
   }
 }
 
 /** A node of a ring whose head is the slot; a node that points at itself has left the ring. */
 class Entry implements Timer {
-  readonly step: number
+  step: number
   readonly #fire: (() => void) | null
   readonly #owner: Timers | null
   #previous: Entry = this
@@ -106,13 +130,22 @@ class Entry implements Timer {
     head.next = this
   }
 
-  stop(): void {
-    if (!this.isRunning) return
+  unlink(): void {
     this.#previous.next = this.next
     this.next.#previous = this.#previous
     this.#previous = this
     this.next = this
+  }
+
+  stop(): void {
+    if (!this.isRunning) return
+    this.unlink()
     this.#owner?.left()
+  }
+
+  putOff(ms: number): void {
+    if (!this.isRunning || this.#owner === null) return
+    this.step = Math.max(this.step, this.#owner.stepAfter(ms))
   }
 
   fire(): void {

@@ -12,7 +12,10 @@ export interface EventStream {
    * false.
    */
   room(): Promise<void>
-  /** Writes whole events; those of one read of the source belong into one write. */
+  /**
+   * Writes whole events; those of one read of the source belong into one write.
+   * @param events valid during the call only
+   */
   write(events: Uint8Array): void
   /** Ends a whole answer. Harmless once the stream is not open. */
   end(): void

@@ -77,6 +77,8 @@ export const WRITTEN: PostKind = {
   isLong: true,
 }
 
+const JSON_TYPE = 'application/json'
+
 /** The connection to one provider: its pool, its base path and the headers of every call. */
 export class ProviderLink {
   readonly provider: Provider
@@ -84,7 +86,9 @@ export class ProviderLink {
   readonly redacted: RedactedTexts
   readonly #origin: LinkOrigin
   readonly #basePath: string
-  readonly #headers: readonly string[]
+  /** Headers of a request whose answer is read whole, and of those whose answer is a stream. */
+  readonly #jsonHeaders: readonly string[]
+  readonly #eventHeaders: readonly string[]
 
   constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkDeps) {
     const base = new URL(provider.baseUrl)
@@ -92,7 +96,7 @@ export class ProviderLink {
     this.redacted = { credential: key ?? '', others: extra.secrets, host: base.hostname }
     this.#origin = origin
     this.#basePath = base.pathname.replace(/\/+$/, '')
-    this.#headers = [
+    const headers = [
       'accept-encoding',
       'identity',
       'user-agent',
@@ -100,6 +104,8 @@ export class ProviderLink {
       ...(key === null ? [] : credentialHeader(key)),
       ...extra.sent,
     ]
+    this.#jsonHeaders = ['content-type', JSON_TYPE, 'accept', JSON_TYPE, ...headers]
+    this.#eventHeaders = ['content-type', JSON_TYPE, 'accept', 'text/event-stream', ...headers]
   }
 
   /** Posts a request whose answer is read whole. */
@@ -112,7 +118,7 @@ export class ProviderLink {
     return this.#origin.call({
       method: 'POST',
       path: this.#basePath + path,
-      headers: this.#sent('application/json', attempt),
+      headers: sent(this.#jsonHeaders, attempt),
       body,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,
@@ -138,7 +144,7 @@ export class ProviderLink {
     const outcome = await this.#origin.exchange({
       method: 'POST',
       path: this.#basePath + path,
-      headers: this.#sent('text/event-stream', attempt),
+      headers: sent(this.#eventHeaders, attempt),
       body,
       bodyBytes: null,
       beginsBy: () => beginsBy,
@@ -154,12 +160,11 @@ export class ProviderLink {
     outcome.value.body.close()
     return fail('upstream_invalid')
   }
+}
 
-  /** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
-  #sent(accept: string, { hops = 0 }: Origin): readonly string[] {
-    const form = ['content-type', 'application/json', 'accept', accept]
-    return [...form, ...this.#headers, 'x-sluice-hops', String(hops + 1)]
-  }
+/** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
+function sent(headers: readonly string[], { hops = 0 }: Origin): readonly string[] {
+  return [...headers, 'x-sluice-hops', String(hops + 1)]
 }
 
 /** Types of answers that are no events, whatever bytes follow: a whole answer, or the page of a proxy. */

@@ -41,6 +41,23 @@ t.test('a stopped timer does not fire, also when another one of its step stops i
   t.equal(timers.count, 0)
 })
 
+t.test('a timer that is put off fires at its last end, and none is put forward', async (t) => {
+  const timers = fast()
+  const fired: string[] = []
+  const far = timers.start(2_000, () => fired.push('far'))
+  const near = timers.start(9_000, () => fired.push('near'))
+  timers.start(1_000, () => {
+    // Two rounds of the wheel.
+    far.putOff(60_000)
+    near.putOff(100)
+  })
+  for (const ms of [8_000, 10_000, 60_500]) timers.start(ms, () => fired.push(String(ms)))
+  await new Promise<void>((resolve) => timers.start(62_000, resolve))
+  t.same(fired, ['8000', 'near', '10000', '60500', 'far'])
+  far.putOff(1)
+  t.equal(timers.count, 0, 'a timer that has fired does not run again')
+})
+
 t.test('timers run again after a time without any', async (t) => {
   const timers = new Timers()
   await new Promise<void>((resolve) => timers.start(1, resolve))

@@ -26,6 +26,8 @@ type State = 'open' | 'ending' | 'breaking' | 'over'
 export class EventWriter implements EventStream {
   readonly #options: EventWriterOptions
   readonly #deadline: ReaderDeadline
+  /** What the cork writes. */
+  #next: Uint8Array | null = null
   /** Events that wait for the socket, in order. */
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
@@ -71,9 +73,8 @@ export class EventWriter implements EventStream {
 
   write(events: Uint8Array): void {
     if (!this.isOpen || events.length === 0) return
-    this.#timer?.stop()
     this.#send(events)
-    this.#awaitSilence()
+    this.#timer?.putOff(STREAM_SILENCE_MS)
   }
 
   end(): void {
@@ -119,22 +120,29 @@ export class EventWriter implements EventStream {
     // A chunk without bytes would be the last one.
     if (events.length === 0) return
     if (this.#isBlocked) {
-      this.#waiting.push(events)
+      // Only what waits outlives the call: the bytes are the source's.
+      this.#waiting.push(Uint8Array.from(events))
       this.#waitingBytes += events.length
       return
     }
-    const { res, head, wrote, unread } = this.#options
-    res.cork(() => {
-      if (!this.#hasBegun) head()
-      this.#hasBegun = true
-      this.#writtenBytes += events.length
-      if (!res.write(events)) this.#blockedBytes = events.length
-    })
+    const { res, wrote, unread } = this.#options
+    this.#next = events
+    res.cork(this.#writeNext)
     wrote()
     if (!this.#isBlocked) return
     this.#deadline.progress(this.#writtenBytes)
     this.#giveUnread()
     this.#giveUnread = unread(Math.max(STREAM_HELD_BYTES_MAX, events.length))
+  }
+
+  readonly #writeNext = (): void => {
+    const events = this.#next
+    this.#next = null
+    if (events === null) return
+    if (!this.#hasBegun) this.#options.head()
+    this.#hasBegun = true
+    this.#writtenBytes += events.length
+    if (!this.#options.res.write(events)) this.#blockedBytes = events.length
   }
 
   /** The library has no bytes left: what waited goes out in one write. */

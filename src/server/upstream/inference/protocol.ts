@@ -56,7 +56,10 @@ export interface WritingProtocol {
 
 /** What the bytes of one read gave. */
 export interface NativeRead {
-  /** Whole events in the caller's form, to be sent in one write; null: no event was completed. */
+  /**
+   * Whole events in the caller's form, to be sent in one write; null: no event was completed. Valid until the
+   * next read of any stream.
+   */
   readonly events: Uint8Array | null
   /**
    * Why nothing more is read: the provider's own error event, upstream_invalid, upstream_too_large. What came

@@ -12,6 +12,7 @@ import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceSink } from '../../ports/inference/inference.ts'
+import { MovingTimer } from '../../structures/moving-timer.ts'
 import type { NativeStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
 
@@ -50,6 +51,8 @@ export interface RelayInput {
   readonly drains: Drains
   /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. D19. */
   readonly room: Pick<AnswerRoom, 'bytes' | 'more' | 'give'>
+  /** Monotonic milliseconds; absent: those of the process. */
+  readonly now?: () => number
 }
 
 export interface Relayed {
@@ -73,27 +76,29 @@ export class Relay {
   #hasBegun = false
   #isLate = false
   #isDraining = false
-  #timer: NodeJS.Timeout | undefined
+  /** Ends the wait for the provider. */
+  readonly #timer: MovingTimer
   /** Ends a stream that goes on for ever. */
   #whole: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(input: RelayInput) {
     this.#input = input
+    this.#timer = new MovingTimer(this.#onLate, input.now)
   }
 
   async run(): Promise<Relayed> {
     const { signal, drains, body, stream, room } = this.#input
     signal.addEventListener('abort', this.#onLeave)
     if (signal.aborted) this.#onLeave()
-    this.#await(this.#input.firstOutputMs)
+    this.#timer.start(this.#input.firstOutputMs)
     this.#whole = setTimeout(this.#onOver, STREAM_MS_MAX)
     try {
       const failure = await this.#read()
       if (failure === null && !this.#hasBegun) this.#begin()
       return { failure, hasBegun: this.#hasBegun }
     } finally {
-      clearTimeout(this.#timer)
+      this.#timer.close()
       clearTimeout(this.#whole)
       signal.removeEventListener('abort', this.#onLeave)
       if (this.#isDraining) drains.end()
@@ -118,13 +123,15 @@ export class Relay {
       if (failure !== null) return failure
       if (stream.isDone) return stream.end()
       if (this.#heldBytes > STREAM_PREFACE_BYTES_MAX) return NO_OUTPUT
-      if (!(await this.#hasMemory())) return this.#endedAs({ name: 'busy' })
+      const memory = this.#hasMemory()
+      // Each event would wait a turn of the microtasks for nothing.
+      if (memory !== true && !(await memory)) return this.#endedAs({ name: 'busy' })
       // A caller who has left reads nothing, and the time of a drain goes on.
       if (hasRoom || this.#isDraining) continue
       // Time in which the caller does not read is not the provider's.
-      clearTimeout(this.#timer)
+      this.#timer.stop()
       await sink.room()
-      if (!this.#isDraining) this.#await(stallMs)
+      if (!this.#isDraining) this.#timer.start(stallMs)
     }
   }
 
@@ -156,12 +163,12 @@ export class Relay {
   /** @returns false: the client is behind */
   #pass(events: Uint8Array): boolean {
     if (!this.#input.stream.hasOutput) {
-      this.#held.push(events)
+      this.#held.push(Uint8Array.from(events))
       this.#heldBytes += events.length
       return true
     }
     if (!this.#hasBegun) this.#begin()
-    if (!this.#isDraining) this.#await(this.#input.stallMs)
+    if (!this.#isDraining) this.#timer.start(this.#input.stallMs)
     return this.#input.sink.pass(events)
   }
 
@@ -171,11 +178,6 @@ export class Relay {
     this.#heldBytes = 0
     begin()
     for (const events of this.#held.splice(0)) sink.pass(events)
-  }
-
-  #await(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#onLate, ms)
   }
 
   readonly #onLate = (): void => {
@@ -195,6 +197,6 @@ export class Relay {
     if (onLeave === 'cancel') return room.give()
     if (!drains.begin()) return this.#stop()
     this.#isDraining = true
-    this.#await(DRAIN_MS_MAX)
+    this.#timer.start(DRAIN_MS_MAX)
   }
 }

@@ -21,7 +21,7 @@ async function ours(body: Buffer, sizes: readonly number[]): Promise<Read | Fail
   const incoming = new UploadBody({
     declared: null,
     bytesMax: 1e9,
-    timers: { start: () => ({ stop: () => undefined }) },
+    timers: { start: () => ({ stop: () => undefined, putOff: () => undefined }) },
     socket,
   })
   const pieces: Buffer[] = []

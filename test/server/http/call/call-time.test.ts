@@ -18,7 +18,7 @@ function openTime() {
     start(ms: number, fire: () => void) {
       const timer: Armed = { ms, fire, isStopped: false }
       armed.push(timer)
-      return { stop: () => void (timer.isStopped = true) }
+      return { stop: () => void (timer.isStopped = true), putOff: () => undefined }
     },
     expire: () => void exchange.expiries++,
   }

@@ -25,7 +25,7 @@ function readAt(bytesPerBeat: number) {
   const timers = {
     start(_ms: number, fire: () => void) {
       beat = fire
-      return { stop: () => undefined }
+      return { stop: () => undefined, putOff: () => undefined }
     },
   }
   const parts = [Buffer.alloc(BODY_BYTES)]
@@ -92,7 +92,7 @@ function taken(
     resume: () => undefined,
     close: () => undefined,
   } as unknown as WireResponse
-  const timers = { start: () => ({ stop: () => undefined }) }
+  const timers = { start: () => ({ stop: () => undefined, putOff: () => undefined }) }
   const writer = new PartsWriter({
     res,
     parts,

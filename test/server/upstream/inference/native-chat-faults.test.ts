@@ -156,13 +156,11 @@ t.test('two streams that are read by turns do not mix', async (t) => {
     t.match(read(one, BEGUN), [/"id":"gen_01k0"/])
     t.match(read(two, BEGUN), [/"provider":"p \\"2\\""/])
   }
-  const first = one.read(streamOf([BEGUN])).events
-  read(two, BEGUN)
-  t.match(dataOf(first), [/"id":"gen_01k0"/])
   const large = streamOf([choice({ role: 'assistant', content: 'x'.repeat(100_000) })])
-  const [kept, later] = [one.read(large).events, two.read(large).events]
-  t.not(kept?.buffer, later?.buffer)
-  t.match(dataOf(kept)[0], /gen_01k0/)
+  for (let nth = 0; nth < 2; nth++) {
+    t.match(dataOf(one.read(large).events)[0], /gen_01k0/)
+    t.match(dataOf(two.read(large).events)[0], /gen_02/)
+  }
 })
 
 t.test('an event of many small values is refused before they take memory', async (t) => {

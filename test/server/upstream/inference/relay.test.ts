@@ -65,7 +65,7 @@ function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
 
 /** Timers stand still, and go on by `tick` alone. */
 function stopClock(t: Test): void {
-  mock.timers.enable({ apis: ['setTimeout'] })
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   t.teardown(() => mock.timers.reset())
 }
 
@@ -94,6 +94,7 @@ function open(more: Partial<RelayInput> = {}) {
     onLeave: 'cancel',
     drains: new Drains(),
     room: new AnswerBudget(2 ** 20).room(callerBy('o')),
+    now: () => Date.now(),
     ...more,
   })
   return {
@@ -118,6 +119,21 @@ t.test('what comes before the first output waits for it', async (t) => {
   t.same(passed, ['begin', 'r', 'o'])
   await body.feed('.')
   t.same(await run, { failure: null, hasBegun: true })
+})
+
+t.test('what waits for the first output is kept, although the next read uses its memory again', async (t) => {
+  stopClock(t)
+  const memory = Buffer.alloc(1)
+  const stream = streamOf()
+  const read = stream.read.bind(stream)
+  stream.read = (bytes) => {
+    memory.set(bytes)
+    return { ...read(bytes), events: memory }
+  }
+  const { body, passed, run } = open({ stream })
+  for (const text of ['r', 's', 'o', '.']) await body.feed(text)
+  t.same(await run, { failure: null, hasBegun: true })
+  t.same(passed, ['begin', 'r', 's', 'o', '.'])
 })
 
 t.test('comments put off neither the first output nor the next event', async (t) => {

@@ -48,13 +48,11 @@ export class EventBuffer implements SpliceSink {
     this.#length = 0
   }
 
-  /** Everything so far, in memory of its own; null: nothing. */
+  /** Everything so far, valid until the next bytes are gathered; null: nothing. */
   take(): Buffer | null {
-    const taken = this.#bytes.subarray(0, this.#length)
+    const taken = this.#length === 0 ? null : this.#bytes.subarray(0, this.#length)
     this.clear()
-    if (taken.length === 0) return null
-    if (this.#bytes.length === KEPT_BYTES) return Buffer.from(taken)
-    this.#bytes = Buffer.allocUnsafe(KEPT_BYTES)
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(KEPT_BYTES)
     return taken
   }
 
