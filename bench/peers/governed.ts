@@ -125,6 +125,7 @@ export class Governed {
       limitHeaders,
       corsHeaders: [],
       isScim: false,
+      isAnthropic: false,
     }
   }
 

@@ -7,6 +7,10 @@ import { ChatBody } from './inference/chat.ts'
 import { chatInputOf } from './inference/chat-input.ts'
 import { CHAT_KEPT_FORM } from './inference/chat-members.ts'
 import { INFERENCE_BODY_BYTES_MAX, INFERENCE_DEPTH_MAX } from './inference/inference-limits.ts'
+import { CountTokensBody, MessagesBody } from './inference/messages.ts'
+import { countInputOf, messagesInputOf } from './inference/messages-input.ts'
+import { COUNT_KEPT_FORM, MESSAGES_KEPT_FORM } from './inference/messages-members.ts'
+import type { Dialect } from './inference/text-request.ts'
 import type { KeptForm } from './kept-body.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
 import type { Outcome } from './failures.ts'
@@ -78,6 +82,20 @@ export const BODIES = {
     digest: chatInputOf,
     keeps: CHAT_KEPT_FORM,
   },
+  messages: {
+    schema: MessagesBody,
+    bytesMax: INFERENCE_BODY_BYTES_MAX,
+    depthMax: INFERENCE_DEPTH_MAX,
+    digest: messagesInputOf,
+    keeps: MESSAGES_KEPT_FORM,
+  },
+  count_tokens: {
+    schema: CountTokensBody,
+    bytesMax: INFERENCE_BODY_BYTES_MAX,
+    depthMax: INFERENCE_DEPTH_MAX,
+    digest: countInputOf,
+    keeps: COUNT_KEPT_FORM,
+  },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },
@@ -121,6 +139,22 @@ export const BODIES = {
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
+
+/** The body of calls of a dialect that let a model write. */
+export const DIALECT_BODIES = { chat: 'chat', messages: 'messages' } as const satisfies Partial<
+  Record<Dialect, BodyName>
+>
+
+/** What is kept of the bodies of a dialect. */
+export function keptFormOf(dialect: Dialect): KeptForm {
+  return BODIES[dialectBody(dialect)].keeps
+}
+
+/** @throws for a dialect that is not served */
+export function dialectBody(dialect: Dialect): 'chat' | 'messages' {
+  if (dialect === 'responses') throw new Error('bodies of responses are not read')
+  return DIALECT_BODIES[dialect]
+}
 
 /** A large member that stays text: UTF-8 JSON of a value that passed its schema. */
 export class BulkBytes {

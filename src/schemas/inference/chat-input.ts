@@ -3,6 +3,7 @@ import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { TextInput } from './text-request.ts'
+import { wordsOf } from './words.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
 const ROUTER_TOOL = 'openrouter:'
@@ -36,7 +37,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
     form: more.response_format?.type ?? 'text',
     sessionId: more.session_id ?? null,
-    promptWords: messages.reduce((sum, message) => sum + wordsOf(message), 0),
+    promptWords: messages.reduce((sum, message) => sum + wordsOf(textsOf(message)), 0),
     last: text.slice(0, ECHO_UNITS_MAX),
     isLastCut: text.length > ECHO_UNITS_MAX,
     size: chatSizeOf(chat, bytes),
@@ -47,10 +48,17 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   })
 }
 
+/** Members of a body that may be refused, in all dialects. */
+interface RefusedMembers {
+  readonly plugins?: readonly unknown[] | null
+  readonly tools?: readonly { readonly type?: string | null }[] | null
+  readonly stop_server_tools_when?: unknown
+}
+
 /** Members that would change the answer, and that Sluice does not serve. D9. */
-function refusedOf({ plugins, tools, stop_server_tools_when }: ChatBody): Outcome<never> | null {
+export function refusedOf({ plugins, tools, stop_server_tools_when }: RefusedMembers): Outcome<never> | null {
   if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
-  const tool = (tools ?? []).findIndex(({ type }) => type.startsWith(ROUTER_TOOL))
+  const tool = (tools ?? []).findIndex(({ type }) => type?.startsWith(ROUTER_TOOL) === true)
   if (tool >= 0) return notSupported(`/tools/${tool}/type`, 'a tool that you or the provider run')
   if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
   return null
@@ -60,40 +68,11 @@ function notSupported(path: string, expected: string): Outcome<never> {
   return fail('not_supported', { metadata: { issues: [{ path, message: 'is not offered', expected }] } })
 }
 
-function wordsOf(message: ChatMessage): number {
-  return textsOf(message).reduce((sum, text) => sum + countOf(text), 0)
-}
-
 function textsOf({ content }: ChatMessage): readonly string[] {
   if (typeof content === 'string') return [content]
   return (content ?? []).flatMap((part) =>
     'text' in part && typeof part.text === 'string' ? [part.text] : [],
   )
-}
-
-/**
- * Words by their beginnings: an expression that matches each word of 256 KiB would hold the loop for 13 ms.
- */
-function countOf(text: string): number {
-  let count = 0
-  let isBetween = true
-  for (let at = 0; at < text.length; at++) {
-    const isSpace = isSpaceAt(text, at)
-    if (isBetween && !isSpace) count++
-    isBetween = isSpace
-  }
-  return count
-}
-
-/** The last character of ASCII that is a space. */
-const SPACE = 0x20
-const LAST_ASCII = 0x7f
-
-/** Characters above ASCII are few enough for an expression. */
-function isSpaceAt(text: string, at: number): boolean {
-  const code = text.charCodeAt(at)
-  if (code <= SPACE) return code === SPACE || (code >= 0x09 && code <= 0x0d)
-  return code > LAST_ASCII && /\s/.test(text.charAt(at))
 }
 
 function toolOf({ tool_choice: choice }: Pick<ChatBody, 'tool_choice'>): string | null {

@@ -22,8 +22,8 @@ export interface ChatPreset {
 /**
  * Fields that a chat would refuse: those of another form are dropped, since such a preset is never refused.
  */
-const REFUSED = ['plugins', 'stop_server_tools_when'] as const
-const SHARED = Object.keys(KEPT).filter((name) => !(REFUSED as readonly string[]).includes(name))
+export const PRESET_REFUSED = ['plugins', 'stop_server_tools_when'] as const
+const SHARED = Object.keys(KEPT).filter((name) => !(PRESET_REFUSED as readonly string[]).includes(name))
 
 /** Fields of a form, by the name that each has in chat. */
 const NAMES: Readonly<Record<Source, ReadonlyMap<string, string>>> = {
@@ -117,7 +117,7 @@ export function mergedChat(body: KeptBody, preset: ChatPreset, model: string): U
   return joined(providerBody(body, edits))
 }
 
-function isMissing(body: KeptBody, name: string): boolean {
+export function isMissing(body: KeptBody, name: string): boolean {
   const member = body.last(name)
   return member === null || isNull(body, member)
 }
@@ -149,7 +149,7 @@ function toolsOf({ bytes }: KeptBody, { start, end }: MemberSpan): readonly unkn
 }
 
 /** One piece of memory of its own, which can be moved to another thread. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const piece of pieces) {

@@ -36,6 +36,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
     messages: messages.length,
     tools: tools?.length ?? 0,
     hasFormat: (response_format?.type ?? 'text') !== 'text',
+    hasServerTools: false,
     media,
     tokensMax: tokensMaxOf(chat),
   }

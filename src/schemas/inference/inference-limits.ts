@@ -32,6 +32,8 @@ export const INFERENCE_DEADLINE_MS = 600_000
  * client does not read. Decision.
  */
 export const ECHO_UNITS_MAX = 16_384
+/** Characters of a caller's header that is passed on to a provider. Decision. */
+export const PASSED_HEADER_CHARS_MAX = 2_048
 /** Characters of the name of a function. Decision. */
 export const FUNCTION_NAME_CHARS_MAX = 256
 /** Tokens that `sluice/echo-1` writes for one call, over all of its answers. Decision. */

@@ -21,17 +21,19 @@ export interface TextSize {
   readonly tools: number
   /** The answer has to have a form other than text. */
   readonly hasFormat: boolean
+  /** Tools that the provider runs: what they add to the input is not known. D9. */
+  readonly hasServerTools: boolean
   readonly media: MediaCounts
   /**
-   * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since providers
-   * differ in which of them they obey; null: the request says none.
+   * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since
+   * providers differ in which of them they obey; null: the request says none.
    */
   readonly tokensMax: number | null
 }
 
 /**
- * What is used of the body of a call that writes texts, in every dialect. A thread makes it of a large body, whose thousands of parts never reach
- * the loop.
+ * What is used of the body of a call that writes texts, in every dialect. A thread makes it of a large body,
+ * whose thousands of parts never reach the loop.
  */
 export interface TextInput {
   readonly dialect: Dialect

@@ -6,6 +6,8 @@ export interface TokenCounts {
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
+  /** Of `cacheWrite`, what a cache keeps for an hour; absent: none. */
+  readonly cacheWriteHour?: number
   readonly output: number
   readonly reasoning: number
 }
@@ -15,6 +17,7 @@ export interface TextPrice {
   readonly promptNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number
   readonly cacheWriteNanoPerMillion: number
+  readonly cacheWriteHourNanoPerMillion: number
   readonly completionNanoPerMillion: number
   readonly reasoningNanoPerMillion: number
   readonly requestNano: number
@@ -25,11 +28,13 @@ export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
 
 /** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
 export function textCostNano(usage: TokenCounts, price: TextPrice): number {
+  const { cacheWriteHour = 0 } = usage
   return pricedNano(
     [
       [usage.input, price.promptNanoPerMillion],
       [usage.cacheRead, price.cacheReadNanoPerMillion],
-      [usage.cacheWrite, price.cacheWriteNanoPerMillion],
+      [usage.cacheWrite - cacheWriteHour, price.cacheWriteNanoPerMillion],
+      [cacheWriteHour, price.cacheWriteHourNanoPerMillion],
       [usage.output, price.completionNanoPerMillion],
       [usage.reasoning, price.reasoningNanoPerMillion],
     ],

@@ -57,7 +57,8 @@ interface Offered {
 }
 
 /**
- * Null when the model writes no text. Missing cache prices are the prompt's, reasoning the completion's. D26.
+ * Null when the model writes no text. Missing cache prices are the prompt's, reasoning the
+ * completion's, and that of an hour in a cache is that of five minutes. D26.
  */
 export function endpointText(model: ModelEntry, offered: Offered): EndpointText | null {
   const { entry, provider, pricing } = offered
@@ -68,17 +69,19 @@ export function endpointText(model: ModelEntry, offered: Offered): EndpointText 
   const output = (usd: string | undefined): number => perMillion(usd, completion)
   const cacheRead = input(pricing.input_cache_read)
   const cacheWrite = input(pricing.input_cache_write)
+  const cacheWriteHour = perMillion(pricing.input_cache_write_1h, cacheWrite)
   const reasoning = output(pricing.internal_reasoning)
   const { image_token: picture, audio, input_audio_cache: audioCache } = pricing
-  const rarer = [pricing.input_cache_write_1h, picture, audio, audioCache].map(input)
+  const rarer = [picture, audio, audioCache].map(input)
   return {
     ...provider.text,
     speaks: speaksOf(entry, provider),
     completionNanoPerMillion: completion,
     cacheReadNanoPerMillion: cacheRead,
     cacheWriteNanoPerMillion: cacheWrite,
+    cacheWriteHourNanoPerMillion: cacheWriteHour,
     reasoningNanoPerMillion: reasoning,
-    inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite, ...rarer),
+    inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite, cacheWriteHour, ...rarer),
     outputNanoPerMillionMax: Math.max(completion, reasoning, output(pricing.audio_output)),
     maxCompletionTokens:
       known(entry.max_completion_tokens) ?? known(model.top_provider?.max_completion_tokens),

@@ -116,6 +116,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown> {
   }
   /** Errors have `reason` and `retryable` too; existing clients need these members. B2.4. */
   readonly tellsReason?: true
+  /** Errors have the form of Anthropic's, and every reply has the header `request-id`. D20. */
+  readonly isAnthropic?: true
   /** Errors have `type` and `param` too, which OpenAI's client shows. D20. */
   readonly tellsParam?: true
   /** Errors have the members `sluice_metadata` and `user_id`, null without a value. C1, §2.1. */
@@ -147,6 +149,8 @@ export interface OperationAccess {
    * credential.
    */
   readonly header?: 'x-sluice-key'
+  /** The key may also come as `x-api-key`, where `authorization` is missing. D2. */
+  readonly takesAnthropicKey?: true
   /** The operation answers 404 outside of the programme. */
   readonly isOfProgramme?: true
   /** The operation answers 403 on the operator's regional hostnames. */

@@ -31,9 +31,14 @@ export interface ShortJobTypes {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }
     out: BodyVerdict
   }
-  /** Puts the fields of a preset into the body of a chat that was read, and reads it again. D10. */
+  /** Puts the fields of a preset into the body of a call that was read, and reads it again. D10. */
   merge_chat: {
-    in: { readonly bytes: Uint8Array; readonly preset: ChatPreset; readonly model: string }
+    in: {
+      readonly dialect: Dialect
+      readonly bytes: Uint8Array
+      readonly preset: ChatPreset
+      readonly model: string
+    }
     out: BodyVerdict
   }
   /**

@@ -28,6 +28,8 @@ interface Origin {
   /** Gateways that the call has passed before this one. */
   readonly hops?: number
   readonly caller: Caller
+  /** Flat list of names and values of this call; each replaces the catalogue's header of the same name. */
+  readonly headers?: readonly string[] | undefined
   /** `sent` is called when the request has a connection: from then on the provider may work, and charge. */
   readonly call: { readonly signal: AbortSignal; sent?(isSent: boolean): void }
 }
@@ -163,8 +165,15 @@ export class ProviderLink {
 }
 
 /** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
-function sent(headers: readonly string[], { hops = 0 }: Origin): readonly string[] {
-  return [...headers, 'x-sluice-hops', String(hops + 1)]
+function sent(usual: readonly string[], { hops = 0, headers = [] }: Origin): readonly string[] {
+  const kept = headers.length === 0 ? usual : without(usual, headers)
+  return [...kept, ...headers, 'x-sluice-hops', String(hops + 1)]
+}
+
+/** The headers whose names are not among the others; both are flat lists. */
+function without(headers: readonly string[], others: readonly string[]): readonly string[] {
+  const names = new Set(others.filter((_, at) => at % 2 === 0))
+  return headers.filter((_, at) => !names.has((headers[at - (at % 2)] ?? '').toLowerCase()))
 }
 
 /** Types of answers that are no events, whatever bytes follow: a whole answer, or the page of a proxy. */

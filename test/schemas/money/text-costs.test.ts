@@ -10,11 +10,15 @@ import {
 } from '../../../src/schemas/money/text-costs.ts'
 
 const NONE = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-/** USD per million tokens: 3 fresh, 0.3 read, 3.75 written, 15 of text and of reasoning. */
+/**
+ * USD per million tokens: 3 fresh, 0.3 read, 3.75 written, 6 written for an hour, 15 of text and of
+ * reasoning.
+ */
 const PRICE: TextPrice = {
   promptNanoPerMillion: 3_000_000_000,
   cacheReadNanoPerMillion: 300_000_000,
   cacheWriteNanoPerMillion: 3_750_000_000,
+  cacheWriteHourNanoPerMillion: 6_000_000_000,
   completionNanoPerMillion: 15_000_000_000,
   reasoningNanoPerMillion: 15_000_000_000,
   requestNano: 0,
@@ -31,6 +35,7 @@ t.test('each bucket costs its own price', async (t) => {
     t.equal(textCostNano({ ...NONE, [bucket]: 2 }, PRICE), 2 * nano, bucket)
   }
   t.equal(textCostNano(NONE, { ...PRICE, requestNano: 7 }), 7)
+  t.equal(textCostNano({ ...NONE, cacheWrite: 5, cacheWriteHour: 2 }, PRICE), 3 * 3_750 + 2 * 6_000)
 })
 
 t.test('the buckets are rounded up together, not each', async (t) => {
@@ -38,6 +43,7 @@ t.test('the buckets are rounded up together, not each', async (t) => {
     promptNanoPerMillion: 1,
     cacheReadNanoPerMillion: 1,
     cacheWriteNanoPerMillion: 1,
+    cacheWriteHourNanoPerMillion: 1,
     completionNanoPerMillion: 1,
     reasoningNanoPerMillion: 1,
     requestNano: 0,
@@ -64,7 +70,8 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
   const sum =
     BigInt(usage.input) * BigInt(price.promptNanoPerMillion) +
     BigInt(usage.cacheRead) * BigInt(price.cacheReadNanoPerMillion) +
-    BigInt(usage.cacheWrite) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(usage.cacheWrite - (usage.cacheWriteHour ?? 0)) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(usage.cacheWriteHour ?? 0) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(usage.output) * BigInt(price.completionNanoPerMillion) +
     BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion)
   const nano = sum / 1_000_000n + (sum % 1_000_000n === 0n ? 0n : 1n) + BigInt(price.requestNano)
@@ -72,12 +79,17 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
 }
 
 const usagesOf = (figure: fc.Arbitrary<number>) =>
-  fc.record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure })
+  fc
+    .record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure })
+    .chain((usage) =>
+      fc.nat(Math.min(usage.cacheWrite, 2 ** 31 - 1)).map((cacheWriteHour) => ({ ...usage, cacheWriteHour })),
+    )
 const pricesOf = (figure: fc.Arbitrary<number>) =>
   fc.record({
     promptNanoPerMillion: figure,
     cacheReadNanoPerMillion: figure,
     cacheWriteNanoPerMillion: figure,
+    cacheWriteHourNanoPerMillion: figure,
     completionNanoPerMillion: figure,
     reasoningNanoPerMillion: figure,
     requestNano: figure,

@@ -74,6 +74,7 @@ t.test("missing cache prices are the prompt's, and reasoning the completion's", 
     completionNanoPerMillion: 15_000_000_000,
     cacheReadNanoPerMillion: 3_000_000_000,
     cacheWriteNanoPerMillion: 3_000_000_000,
+    cacheWriteHourNanoPerMillion: 3_000_000_000,
     reasoningNanoPerMillion: 15_000_000_000,
     inputNanoPerMillionMax: 3_000_000_000,
     outputNanoPerMillionMax: 15_000_000_000,
@@ -82,6 +83,7 @@ t.test("missing cache prices are the prompt's, and reasoning the completion's", 
   t.match(textOf(t, { pricing: { prompt: '0.000003', completion: '0.000015', ...cached } }), {
     cacheReadNanoPerMillion: 0,
     cacheWriteNanoPerMillion: 3_750_000_000,
+    cacheWriteHourNanoPerMillion: 3_750_000_000,
     reasoningNanoPerMillion: 20_000_000_000,
     inputNanoPerMillionMax: 3_750_000_000,
     outputNanoPerMillionMax: 20_000_000_000,
@@ -91,6 +93,7 @@ t.test("missing cache prices are the prompt's, and reasoning the completion's", 
 t.test('the dearest price of an input or output is that of whatever kind costs most', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002' }
   for (const [name, member] of [
+    ['input_cache_write_1h', 'cacheWriteHourNanoPerMillion'],
     ['input_cache_write_1h', 'inputNanoPerMillionMax'],
     ['audio', 'inputNanoPerMillionMax'],
     ['input_audio_cache', 'inputNanoPerMillionMax'],

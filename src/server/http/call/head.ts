@@ -191,15 +191,24 @@ const KEPT: ReadonlySet<string> = new Set<KeptName>([
 /** The credential for `authenticate`. A key in a header of its own may lack the scheme. */
 export function credentialOf({ access }: Pick<AnyOperation, 'access'>, head: RequestHead): string {
   const { authorization, sluiceKey } = head
-  if (access.header === undefined) return authorization === '' ? anthropicCredential(head) : authorization
+  if (access.header === undefined)
+    return authorization === '' ? anthropicCredential(access, head) : authorization
   return sluiceKey === '' || /^bearer /i.test(sluiceKey) ? sluiceKey : `Bearer ${sluiceKey}`
 }
 
-/** Applies to requests in Anthropic's shape alone: other requests' header is ignored. C37. */
-function anthropicCredential(head: Pick<RequestHead, 'anthropicKey' | 'kept'>): string {
+/**
+ * Applies to operations of Anthropic's form (D2), and of others to requests in Anthropic's shape alone: other
+ * requests' header is ignored. C37.
+ */
+function anthropicCredential(
+  { takesAnthropicKey }: Pick<AnyOperation['access'], 'takesAnthropicKey'>,
+  head: Pick<RequestHead, 'anthropicKey' | 'kept'>,
+): string {
   if (head.anthropicKey === '') return ''
   const isAnthropic =
-    head.kept('anthropic-version') !== undefined || head.kept('anthropic-beta') !== undefined
+    takesAnthropicKey === true ||
+    head.kept('anthropic-version') !== undefined ||
+    head.kept('anthropic-beta') !== undefined
   return isAnthropic ? `Bearer ${head.anthropicKey}` : ''
 }
 

@@ -20,7 +20,7 @@ import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
-import { isScimPath } from './route-table.ts'
+import { isMessagesPath, isScimPath } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 const NO_EVENT = new Uint8Array(0)
@@ -115,6 +115,10 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   get isScim(): boolean {
     return isScimPath(this.head.path)
+  }
+
+  get isAnthropic(): boolean {
+    return this.operation?.isAnthropic === true || isMessagesPath(this.head.path)
   }
 
   /** The answer is a failure, which may still wait until the idempotency key is released. */

@@ -36,9 +36,9 @@ export type Match =
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
 /** Paths of the wider API that clients may try, and those below them. C29. */
-const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
+const NOT_SERVED = ['/chat/completions', '/completions', '/responses']
 /** Paths that Sluice serves instead of NOT_SERVED. C29. */
-const SERVED_INSTEAD = `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
+const SERVED_INSTEAD = `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/messages, POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 
 /** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
 const UNDECODABLE = '\ufffd'
@@ -69,6 +69,16 @@ export function isScimPath(path: string): boolean {
     path.startsWith(SCIM_PREFIX) && (path.length === SCIM_PREFIX.length || path[SCIM_PREFIX.length] === '/')
   )
 }
+
+/** Whether answers at the path are for clients of Anthropic, with or without an operation. D20. */
+export function isMessagesPath(path: string): boolean {
+  return (
+    path.startsWith(MESSAGES_PATH) &&
+    (path.length === MESSAGES_PATH.length || path[MESSAGES_PATH.length] === '/')
+  )
+}
+
+const MESSAGES_PATH = `${API_PREFIX}/messages`
 
 export class RouteTable {
   readonly #root = new Node()

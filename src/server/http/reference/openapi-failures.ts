@@ -3,7 +3,7 @@ import { SCIM_CONTENT_TYPE } from '../../../schemas/scim/scim-errors.ts'
 import { isRateLimited, type AnyOperation } from '../../operations/define.ts'
 import { listedBy, statusLine } from '../reply/reply.ts'
 import { gatesOf } from './openapi-gates.ts'
-import { LIMIT_HEADERS } from './openapi-headers.ts'
+import { ANTHROPIC_HEADERS, LIMIT_HEADERS } from './openapi-headers.ts'
 import { reference, type Json } from './openapi-json.ts'
 import { isRepeatable } from './openapi-parameters.ts'
 
@@ -86,6 +86,7 @@ function failureOf(status: number, types: readonly FailureName[], operation: Any
     description: types.length === 0 ? phrase : `${phrase}: ${types.map((type) => `\`${type}\``).join(', ')}`,
     headers: {
       'x-request-id': { $ref: '#/components/headers/RequestId' },
+      ...(operation.isAnthropic === true && ANTHROPIC_HEADERS),
       ...(success.isRelayed === true && { 'x-sluice-error': { $ref: '#/components/headers/Error' } }),
       ...(types.some((name) => FAILURES[name].retry === 'no') && {
         'x-should-retry': { $ref: '#/components/headers/ShouldRetry' },
@@ -100,12 +101,18 @@ function failureOf(status: number, types: readonly FailureName[], operation: Any
   }
 }
 
-function errorContent({ area, tellsAccount, tellsParam }: AnyOperation): Json {
+function errorContent({ area, tellsAccount, tellsParam, isAnthropic }: AnyOperation): Json {
   if (area === 'scim') return { [SCIM_CONTENT_TYPE]: { schema: reference('ScimError') } }
   return {
     'application/json': {
       schema: reference(
-        tellsAccount === true ? 'AccountError' : tellsParam === true ? 'TypedError' : 'Error',
+        isAnthropic === true
+          ? 'MessageError'
+          : tellsAccount === true
+            ? 'AccountError'
+            : tellsParam === true
+              ? 'TypedError'
+              : 'Error',
       ),
     },
   }

@@ -31,6 +31,9 @@ export const COMMON_HEADERS: Json = {
   },
 }
 
+/** The header from which clients of Anthropic take the id. D20. */
+export const ANTHROPIC_HEADERS: Json = { 'request-id': { $ref: '#/components/headers/RequestId' } }
+
 export const LIST_HEADERS = {
   'content-encoding': '`gzip`, of a list of 64 KiB and more to a caller whose `accept-encoding` names it.',
   vary: '`accept-encoding`: a list may come compressed.',

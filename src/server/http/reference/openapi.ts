@@ -1,6 +1,7 @@
 import { API_PREFIX, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
 import { BODIES } from '../../../schemas/bodies.ts'
 import { AccountErrorEnvelope, ErrorEnvelope, TypedErrorEnvelope } from '../../../schemas/envelope.ts'
+import { MessageErrorEnvelope } from '../../../schemas/inference/message-errors.ts'
 import { IDEMPOTENCY_HEADERS } from '../../../schemas/idempotency.ts'
 import { SCIM_CONTENT_TYPE, ScimError } from '../../../schemas/scim/scim-errors.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
@@ -10,6 +11,7 @@ import { statusLine } from '../reply/reply.ts'
 import { failuresOf } from './openapi-failures.ts'
 import { gatesOf } from './openapi-gates.ts'
 import {
+  ANTHROPIC_HEADERS,
   COMMON_HEADERS,
   DOWNLOAD_HEADERS,
   LIMIT_HEADERS,
@@ -33,6 +35,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     Error: ErrorEnvelope,
     AccountError: AccountErrorEnvelope,
     TypedError: TypedErrorEnvelope,
+    MessageError: MessageErrorEnvelope,
     ...WEBHOOK_SCHEMAS,
   }
   if (operations.some(({ area }) => area === 'scim')) schemas['ScimError'] = ScimError
@@ -64,7 +67,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     webhooks: WEBHOOKS,
     components: {
       schemas,
-      securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER },
+      securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER, 'x-api-key': ANTHROPIC_KEY_HEADER },
       headers: COMMON_HEADERS,
     },
   }
@@ -77,6 +80,13 @@ const KEY_HEADER: Json = {
   in: 'header',
   name: 'x-sluice-key',
   description: 'The same, where `Authorization` is for somebody else.',
+}
+
+const ANTHROPIC_KEY_HEADER: Json = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'x-api-key',
+  description: 'The same, as clients of Anthropic send it; `Authorization` wins.',
 }
 
 /** Methods that are described without a request body. */
@@ -140,6 +150,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
       requestBody: { required: input.upload !== 'whole', content: UPLOADS[input.upload] },
     }),
     ...(operation.access.header !== undefined && { security: [{ [operation.access.header]: [] }] }),
+    ...(operation.access.takesAnthropicKey === true && { security: [{ bearer: [] }, { 'x-api-key': [] }] }),
     responses: {
       [success.status]: {
         description: statusLine(success.status).slice(4),
@@ -147,6 +158,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
           [success.isRelayed === true ? 'x-sluice-request-id' : 'x-request-id']: {
             $ref: '#/components/headers/RequestId',
           },
+          ...(operation.isAnthropic === true && ANTHROPIC_HEADERS),
           ...(isRateLimited(operation) && LIMIT_HEADERS),
           ...(success.content !== undefined && { ...WHOLE_HEADERS, ...DOWNLOAD_HEADERS }),
           ...remarksOf({

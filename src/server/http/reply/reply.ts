@@ -8,6 +8,7 @@ import {
   type Failure,
   type FailureRow,
 } from '../../../schemas/failures.ts'
+import { messageError } from '../../../schemas/inference/message-errors.ts'
 import { SCIM_CONTENT_TYPE, scimErrorOf } from '../../../schemas/scim/scim-errors.ts'
 import type { AnyOperation, Success } from '../../operations/define.ts'
 import type { CallNotes } from '../../ports/observe.ts'
@@ -25,6 +26,8 @@ export interface ReplyFacts {
   readonly corsHeaders: readonly string[]
   /** The path is below `/scim/v2`, where bodies and errors follow RFC 7644. C2. */
   readonly isScim: boolean
+  /** The path is that of an operation in Anthropic's form, or below it. D20. */
+  readonly isAnthropic: boolean
 }
 
 const JSON_TYPE = 'application/json'
@@ -97,16 +100,16 @@ export function replyOfFailure(failure: Failure, operation: AnyOperation | null,
   if (failure.name === 'method_not_allowed') headers.push('allow', String(failure.fields?.['allowed'] ?? ''))
   const body = facts.isScim
     ? scimErrorOf(failure.name, status, textOf(failure))
-    : envelopeOf(failure, operation, { status, requestId: facts.requestId })
+    : envelopeOf(failure, operation, { status, requestId: facts.requestId, isAnthropic: facts.isAnthropic })
   return { status, statusLine: statusLine(status), headers, body: JSON.stringify(body) }
 }
 
-type EnvelopeFacts = Pick<ReplyFacts, 'requestId'> & { readonly status: number }
+type EnvelopeFacts = Pick<ReplyFacts, 'requestId' | 'isAnthropic'> & { readonly status: number }
 
 function envelopeOf(
   failure: Failure,
   operation: AnyOperation | null,
-  { status, requestId }: EnvelopeFacts,
+  { status, requestId, isAnthropic }: EnvelopeFacts,
 ): object {
   const row: FailureRow = FAILURES[failure.name]
   const reason =
@@ -119,6 +122,7 @@ function envelopeOf(
     ...reason,
     ...failure.metadata,
   }
+  if (isAnthropic) return messageError({ status, message: textOf(failure), metadata, requestId })
   const shown =
     operation?.tellsParam === true
       ? { type: failure.name, param: failure.metadata?.issues?.[0]?.path ?? null }
@@ -154,6 +158,7 @@ const STATUS_LINES = new Map<number, string>()
 /** @param contentType null: the reply has no body, not even an omitted one */
 export function headersOf(contentType: string | null, facts: ReplyFacts, isTimed = true): string[] {
   const headers = ['x-request-id', facts.requestId]
+  if (facts.isAnthropic) headers.push('request-id', facts.requestId)
   if (contentType !== null) headers.push('content-type', contentType)
   if (isTimed) headers.push('server-timing', serverTiming(facts))
   if (facts.limitHeaders !== null) append(headers, facts.limitHeaders)

@@ -25,7 +25,6 @@ import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
 import { keepGeneration, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
-import { tellAffordable } from './tell-affordable.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
@@ -64,6 +63,8 @@ export interface TextStream extends InferenceSink {
   /** @param finalEvents what the provider's stream kept back for the usage */
   end(usage: ShownUsage, finalEvents: FinalEvents | null): void
   /** Tells the client that the answer is not whole. D21. */
+  /** Written while the source is silent, in place of the form's. D16. */
+  readonly silence?: Uint8Array
   breakOff(failure: Failure, told: { readonly statuses: readonly number[]; readonly requestId: string }): void
 }
 
@@ -84,8 +85,10 @@ export interface TextForm {
   whole(head: TextHead): WholeText
   /** @param nano the charged part of the cost */
   usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
-  /** Written while the source is silent. D16. */
+  /** Written while the source is silent, unless the stream has its own. D16. */
   readonly silence: Uint8Array
+  /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
+  passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
 }
 
 type TextCall = Call<undefined, undefined, TextRequest>
@@ -145,10 +148,13 @@ function answerWith(
     createdS: Math.floor(Date.now() / 1_000),
     model: model.id,
   }
+  const passed = form.passed?.(call)
+  if (passed?.ok === false) return passed
   const planned = ports.inference.plan({
     models: found.value,
     request: body,
     head,
+    ...(passed !== undefined && { passedHeaders: passed.value }),
     limits: call.key.money,
     caller: callerOf(call.key),
     requestId: call.requestId,
@@ -173,7 +179,6 @@ function answerWith(
       model: model.id,
       bound,
       run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
-      refused: (failure) => tellAffordable(failure, planned.value),
       ended(end, hold) {
         // Only a streamed answer reached its caller in part. D26.
         if (end.failure !== null && !body.isStream) {
@@ -193,10 +198,8 @@ function answerWith(
 
 function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
   const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
-  const text = { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead }
   const { provider, model, attempts, upstreamMs } = end
-  const figures = { costNano, promptTokens, text, isByok, isEstimated, isUnpriced }
-  return { ...figures, provider, model, attempts, upstreamMs }
+  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, model, attempts, upstreamMs }
 }
 
 interface Answer {
@@ -217,7 +220,7 @@ interface Streaming extends Pick<Inference, 'streamHoldMs'> {
 function streamed(call: TextCall, { head, body, form, streamHoldMs, unanswered }: Streaming): Answer {
   const told = { statuses: TEXT_STATUSES, requestId: call.requestId }
   const sink = form.stream(head, body, (by) =>
-    call.events({ headers: headersOf(head, by), silence: () => form.silence }),
+    call.events({ headers: headersOf(head, by), silence: () => sink.silence ?? form.silence }),
   )
   return {
     delivery: sink.delivery,

@@ -31,7 +31,7 @@ export function keepProgress(
       provider,
       model,
       tokens: usage.input + usage.cacheRead + usage.cacheWrite,
-      text: { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead },
+      outputTokens: usage.output + usage.reasoning,
       milliseconds: upstreamMs,
       isDrained,
       note: JSON.stringify(note),

@@ -27,6 +27,8 @@ export interface TokenUsage {
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
+  /** Of `cacheWrite`, the input that a cache keeps for an hour, which costs more; absent: none. */
+  readonly cacheWriteHour?: number
   /** Text and tool calls. */
   readonly output: number
   readonly reasoning: number
@@ -38,6 +40,8 @@ export interface InferenceJob {
   readonly request: TextRequest
   /** What the answer begins with, whatever endpoint gives it. */
   readonly head: { readonly id: string; readonly createdS: number }
+  /** Headers of the caller that go to the provider: a flat list of names in lower case and values. D4. */
+  readonly passedHeaders?: readonly string[]
   /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
   readonly limits: LimitFlags | null
   readonly caller: Caller
@@ -150,11 +154,6 @@ export interface InferenceProgress extends AnsweredBy {
 /** A call whose endpoints are chosen, before anything is sent. */
 export interface InferencePlan {
   readonly bound: CostBound
-  /**
-   * The most tokens of one answer for which the call costs at most so many nano-USD, by whichever endpoint; 0
-   * where the prompt alone may cost more. Null: fewer tokens make it no cheaper. D25.
-   */
-  affordableTokens(availableNano: number): number | null
   /**
    * Called once. A failure: no output was passed on.
    * @param progressed called about once a second while an answer streams, and not behind its end

@@ -131,6 +131,8 @@ export interface EndpointText extends ProviderText {
   readonly completionNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number
   readonly cacheWriteNanoPerMillion: number
+  /** Of input that a cache keeps for an hour. */
+  readonly cacheWriteHourNanoPerMillion: number
   readonly reasoningNanoPerMillion: number
   /** The dearest price of a token of the input: fresh, cached in whatever way, sound or picture. D25. */
   readonly inputNanoPerMillionMax: number

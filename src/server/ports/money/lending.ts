@@ -1,5 +1,4 @@
 import type { AccountKind, Day, Span } from './money.ts'
-import type { TextTokens } from './text-tokens.ts'
 
 /** One account that a front needs money of. Whole nano-USD. */
 export interface AccountNeed {
@@ -87,10 +86,7 @@ export type BookEntry =
   | (BookedCall & {
       readonly kind: 'settle'
       readonly provider: string
-      /** Tokens of the prompt. */
       readonly tokens: number
-      /** Left out: the model writes no text. */
-      readonly text?: TextTokens
       readonly milliseconds: number
       readonly costNano: number
       readonly overrunNano: number
@@ -114,7 +110,8 @@ export interface TakeProgress {
   readonly model: string
   /** Tokens of the prompt. */
   readonly tokens: number
-  readonly text: TextTokens
+  /** Tokens of the answer. */
+  readonly outputTokens: number
   /** Milliseconds since the call was sent. */
   readonly milliseconds: number
   /** Nano-USD, within the bound of the call. */

@@ -17,6 +17,8 @@ export interface TextBoundInput {
   readonly tools: number
   /** The request names a form of answer (`response_format`), whose schema the model reads. */
   readonly hasFormat: boolean
+  /** The provider runs tools, and their results become input. */
+  readonly hasServerTools: boolean
   /** Pictures, inline or by address. */
   readonly media: number
   /** A document, a sound or a video is there: no maximum of its tokens is known. */
@@ -98,6 +100,8 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 
 /** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
 function mostPromptTokens({ contextLength }: Endpoint, input: TextBoundInput): number | null {
+  // The whole input counts again at each of their steps.
+  if (input.hasServerTools) return null
   const context = known(contextLength)
   if (input.hasLongMedia) return context
   const tokens =

@@ -21,10 +21,10 @@ import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, textBoundOf } from './bounds.ts'
+import { textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { speaks } from './dialects.ts'
-import { OpenStreams, StreamRate } from './open-streams.ts'
+import { aheadOf, OpenStreams, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
@@ -91,10 +91,8 @@ class RoutingInference implements Inference {
     if (!chosen.ok) return chosen
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
-    const input = boundInputOf(job.request)
     return ok({
-      bound: textBoundOf(targets, input),
-      affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
+      bound: textBoundOf(targets, boundInputOf(job.request)),
       run: (sink, progressed) => this.#run(job, choices, { sink, progressed }),
     })
   }
@@ -157,10 +155,7 @@ class RoutingInference implements Inference {
             const by = answeredBy(one, [...request.dropped, ...dropped])
             if (request.isStream) {
               const promptBytes = request.size.promptBytesMost
-              const rate = new StreamRate(seen)
-              const told = (): InferenceProgress =>
-                this.#progress(one, { by, at, rate, promptBytes, upstreamId: seen.upstreamId })
-              close = this.#open.add(() => progressed(told()))
+              close = this.#open.add(() => progressed(this.#progress(one, seen, { by, at, promptBytes })))
             }
             sink.begin(by)
           },
@@ -173,10 +168,10 @@ class RoutingInference implements Inference {
     return outcome
   }
 
-  #progress(one: WritingTry, { by, at, rate, ...begun }: BegunAnswer): InferenceProgress {
+  #progress(one: WritingTry, seen: SeenStream, { by, at, promptBytes }: BegunAnswer): InferenceProgress {
     const { endpoint } = one.target
     const now = this.#now()
-    const usage = rate.ahead({ promptBytes: begun.promptBytes, openMs: now - at }, this.#rates.of(endpoint))
+    const usage = aheadOf(seen, { promptBytes, openMs: now - at }, this.#rates.of(endpoint))
     const price = textPriceOf(endpoint)
     return {
       ...by,
@@ -184,7 +179,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs: now - one.startedAt,
       isDrained: endpoint.text?.onLeave === 'drain',
-      upstreamId: begun.upstreamId,
+      upstreamId: seen.upstreamId,
     }
   }
 
@@ -242,9 +237,7 @@ interface BegunAnswer {
   readonly by: AnsweredBy
   /** Milliseconds of the clock at the first output. */
   readonly at: number
-  readonly rate: StreamRate
   readonly promptBytes: number
-  readonly upstreamId: string | null
 }
 
 /** The figures of one stream. D36. */

@@ -1,4 +1,4 @@
-import { BODIES } from '../../../schemas/bodies.ts'
+import { keptFormOf } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
@@ -18,20 +18,20 @@ export interface Merging {
  * of the merged ones, until these are released. D10.
  */
 export async function mergePreset(
-  { source }: Pick<TextRequest, 'source'>,
+  { source, dialect }: Pick<TextRequest, 'source' | 'dialect'>,
   { fields, model }: Merging,
   { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
 ): Promise<Outcome<CompleteText>> {
   const { bytes } = source
-  const job = { bytes, preset: fields, model }
+  const job = { dialect, bytes, preset: fields, model }
   const merged = await jobs.run('merge_chat', job, { ...by, transfer: movable(bytes) })
   if (!merged.ok) return merged
   const verdict = merged.value
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
-  if (verdict.source === undefined) throw new Error('the body of a chat is not kept')
+  if (verdict.source === undefined) throw new Error('the body of a call is not kept')
   // The thread made it of a body in this form.
   const digest = verdict.value as unknown as TextInput
-  const { names } = BODIES.chat.keeps
+  const { names } = keptFormOf(dialect)
   const released = (): void => source.release()
   return ok({
     ...digest,

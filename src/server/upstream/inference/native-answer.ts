@@ -3,12 +3,16 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { ShownUsage } from '../../ports/inference/inference.ts'
 import type { ShortJobTypes } from '../../ports/short-jobs.ts'
 import { readChatAnswer } from './chat/chat-answer.ts'
+import { readMessageAnswer } from './messages/message-answer.ts'
 import type { AnswerPieces, NativeAnswer, NativeHead, ReadAnswer } from './protocol.ts'
 
 type Job = ShortJobTypes['native_answer']
 type Reader = (body: Buffer, head: NativeHead) => ReadAnswer | null
 
-const READERS: Readonly<Partial<Record<Dialect, Reader>>> = { chat: readChatAnswer }
+const READERS: Readonly<Partial<Record<Dialect, Reader>>> = {
+  chat: readChatAnswer,
+  messages: readMessageAnswer,
+}
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces

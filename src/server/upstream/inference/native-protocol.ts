@@ -61,9 +61,10 @@ export class NativeProtocol implements WritingProtocol {
   async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
     const { dialect, source } = job.request
     const { path, request } = dialectOf(dialect)
-    const { body, dropped } = request(job, this.#endpoint, this.#text)
+    const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
     const { caller, call, hops, deadlineAt } = job
-    const outcome = await this.#link.post(path, body, { caller, call, hops, endsAt: deadlineAt }, WRITTEN)
+    const attempt = { caller, call, hops, headers, endsAt: deadlineAt }
+    const outcome = await this.#link.post(path, body, attempt, WRITTEN)
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
@@ -93,7 +94,7 @@ export class NativeProtocol implements WritingProtocol {
   async #stream({ job, model, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
     const { dialect, source } = job.request
     const { path, request, stream: open } = dialectOf(dialect)
-    const { body, dropped } = request(job, this.#endpoint, this.#text)
+    const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
@@ -105,6 +106,7 @@ export class NativeProtocol implements WritingProtocol {
       stallMs: Math.max(firstOutputMs, stallMs),
       caller,
       hops,
+      headers,
       isCutByLeaving: onLeave === 'cancel',
       call: { signal: call.signal, sent: (has) => (isSent = has) },
     })

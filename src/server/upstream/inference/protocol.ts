@@ -140,6 +140,8 @@ export interface NativeRequest {
   readonly body: readonly Uint8Array[]
   /** Members of the request that the provider does not get. D6. */
   readonly dropped: readonly string[]
+  /** Flat list of names and values, beside those of every call. */
+  readonly headers?: readonly string[]
 }
 
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */

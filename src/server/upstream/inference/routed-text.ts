@@ -8,12 +8,13 @@ import { textPriceOf } from './text-price.ts'
 
 /** What bounds the tokens of a chat. D25. */
 export function boundInputOf({ size, choices }: TextInput): TextBoundInput {
-  const { promptBytesMost, messages, tools, hasFormat, media, tokensMax } = size
+  const { promptBytesMost, messages, tools, hasFormat, hasServerTools, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
     messages,
     tools,
     hasFormat,
+    hasServerTools,
     media: media.image,
     hasLongMedia: media.audio + media.video + media.file > 0,
     tokensMax,

@@ -5,11 +5,12 @@ import type { Endpoint } from '../../ports/models/models.ts'
 export function textPriceOf({ text, promptNanoPerMillion, requestNano }: Endpoint): TextPrice | null {
   if (text === null) return null
   const { completionNanoPerMillion, reasoningNanoPerMillion } = text
-  const { cacheReadNanoPerMillion, cacheWriteNanoPerMillion } = text
+  const { cacheReadNanoPerMillion, cacheWriteNanoPerMillion, cacheWriteHourNanoPerMillion } = text
   return {
     promptNanoPerMillion,
     cacheReadNanoPerMillion,
     cacheWriteNanoPerMillion,
+    cacheWriteHourNanoPerMillion,
     completionNanoPerMillion,
     reasoningNanoPerMillion,
     requestNano,

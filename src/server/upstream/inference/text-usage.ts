@@ -96,15 +96,16 @@ export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: T
   return { usage, isEstimated: !seen.isWhole || input === null || output === null }
 }
 
-type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite'>
+type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteHour'>
 type OutputTokens = Pick<TokenUsage, 'output' | 'reasoning'>
 
-function credibleInput({ input, cacheRead, cacheWrite }: TokenUsage, seen: SeenText): InputTokens | null {
+function credibleInput(told: TokenUsage, seen: SeenText): InputTokens | null {
+  const { input, cacheRead, cacheWrite, cacheWriteHour } = told
   if (![input, cacheRead, cacheWrite].every(isCount)) return null
   // Nothing but its prompt makes a model write.
   return input + cacheRead + cacheWrite === 0 && seen.promptBytes > 0
     ? null
-    : { input, cacheRead, cacheWrite }
+    : { input, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? null : { cacheWriteHour }) }
 }
 
 function credibleOutput(

@@ -27,6 +27,7 @@ const TEXT: EndpointText = {
   completionNanoPerMillion: 2_000_000_000,
   cacheReadNanoPerMillion: 1_000_000_000,
   cacheWriteNanoPerMillion: 1_000_000_000,
+  cacheWriteHourNanoPerMillion: 1_000_000_000,
   reasoningNanoPerMillion: 2_000_000_000,
   inputNanoPerMillionMax: 1_000_000_000,
   outputNanoPerMillionMax: 2_000_000_000,
@@ -54,6 +55,7 @@ const ASKED: TextBoundInput = {
   messages: 0,
   tools: 0,
   hasFormat: false,
+  hasServerTools: false,
   media: 0,
   hasLongMedia: false,
   tokensMax: 10,
@@ -69,6 +71,12 @@ const tokensOf = (input: Partial<TextBoundInput>, contextLength: number | null =
   })
   return anyNano === null ? null : anyNano / 1_000
 }
+
+t.test('tools that the provider runs have no bound, unless input is free', async (t) => {
+  t.equal(tokensOf({ hasServerTools: true }, 1_000), null)
+  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 })
+  t.same(textBoundOf([free], { ...ASKED, hasServerTools: true }), textBoundOf([free], ASKED))
+})
 
 t.test('an input has a token for each byte, and what is added to messages, tools and forms', async (t) => {
   t.equal(tokensOf({}), 100)
@@ -157,6 +165,7 @@ const endpoints = fc
         completionNanoPerMillion: completion,
         cacheReadNanoPerMillion: read,
         cacheWriteNanoPerMillion: write,
+        cacheWriteHourNanoPerMillion: write,
         reasoningNanoPerMillion: reasoning,
         inputNanoPerMillionMax: Math.max(prompt, read, write),
         outputNanoPerMillionMax: Math.max(completion, reasoning),
@@ -170,6 +179,7 @@ const inputs = fc.record({
   messages: fc.nat(4_096),
   tools: fc.nat(1_024),
   hasFormat: fc.boolean(),
+  hasServerTools: fc.nat(7).map((nth) => nth === 0),
   media: fc.nat(3),
   hasLongMedia: fc.boolean(),
   tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),

@@ -12,6 +12,7 @@ const endpoint = (prompt: number, completion: number): Endpoint =>
       completionNanoPerMillion: completion * 1e6,
       cacheReadNanoPerMillion: 0,
       cacheWriteNanoPerMillion: 0,
+      cacheWriteHourNanoPerMillion: 0,
       reasoningNanoPerMillion: 0,
     },
   }) as unknown as Endpoint

@@ -5,7 +5,6 @@ import { lockAccounts, type Account } from '../accounts.ts'
 import type { Transaction } from '../../base/open.ts'
 import { accountsOf, Books, ledgerRow } from './books.ts'
 import { addLate } from './late.ts'
-import { NO_FIGURES } from './ledger-rows.ts'
 import { leasesOf, type Lease } from './leases.ts'
 import { post } from './post.ts'
 
@@ -75,11 +74,11 @@ function freshOf(
 /** The settlement of a call whose front died while its answer streamed. */
 function estimateOf(take: OpenTake, progress: TakeProgress): Settlement {
   const { day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId } = take
-  const { atMs, provider, model, tokens, text, milliseconds, costNano, isByok, paid } = progress
+  const { atMs, provider, model, tokens, milliseconds, costNano, isByok, paid } = progress
   return {
     kind: 'settle',
     ...{ day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId },
-    ...{ atMs, provider, model, tokens, text, milliseconds, costNano, isByok, paid },
+    ...{ atMs, provider, model, tokens, milliseconds, costNano, isByok, paid },
     overrunNano: 0,
     isEstimated: true,
   }
@@ -191,7 +190,8 @@ class Ending {
       operation: null,
       model: null,
       provider: null,
-      ...NO_FIGURES,
+      tokens: null,
+      milliseconds: null,
       cost_nano: String(left),
       is_byok: false,
     })

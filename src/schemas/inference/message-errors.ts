@@ -1,0 +1,45 @@
+import Type from 'typebox'
+import { ErrorEnvelope } from '../envelope.ts'
+import { FAILURES, type FailureName } from '../failures.ts'
+
+/** Types of Anthropic's errors, each with the failures of whose status it is. D20. */
+const NAMES = {
+  authentication_error: ['credentials_missing'],
+  billing_error: ['credit_exhausted'],
+  permission_error: ['scope_missing'],
+  not_found_error: ['model_unknown'],
+  request_too_large: ['body_too_large'],
+  rate_limit_error: ['rate_limited'],
+  timeout_error: ['upstream_slow'],
+  overloaded_error: ['busy', 'upstream_overloaded'],
+} as const satisfies Readonly<Record<string, readonly FailureName[]>>
+
+const TYPES: ReadonlyMap<number, string> = new Map(
+  Object.entries(NAMES).flatMap(([type, names]) =>
+    names.map((name) => [FAILURES[name].status[0], type] as const),
+  ),
+)
+const OURS_FROM: number = FAILURES.internal.status[0]
+
+export interface ToldError {
+  readonly status: number
+  readonly message: string
+  readonly metadata: object
+  readonly requestId: string
+}
+
+/** An error as clients of Anthropic read it, with the members of the usual envelope. D20. */
+export function messageError({ status, message, metadata, requestId }: ToldError): object {
+  const type = TYPES.get(status) ?? (status >= OURS_FROM ? 'api_error' : 'invalid_request_error')
+  return { type: 'error', error: { type, message, code: status, metadata }, request_id: requestId }
+}
+
+/** The shape of `messageError`. D20. */
+export const MessageErrorEnvelope = Type.Object({
+  type: Type.Literal('error'),
+  error: Type.Object({
+    ...ErrorEnvelope.properties.error.properties,
+    type: Type.String({ description: 'The type that Anthropic has for the status.' }),
+  }),
+  request_id: Type.String({ description: 'As in the header `request-id`.' }),
+})

@@ -1,0 +1,77 @@
+import { fail, ok, type Outcome } from '../failures.ts'
+import { mentionsPreset } from '../presets/preset-references.ts'
+import { refusedOf } from './chat-input.ts'
+import { ECHO_UNITS_MAX } from './inference-limits.ts'
+import type { Message, MessagesBody } from './messages.ts'
+import { messagesSizeOf } from './messages-size.ts'
+import type { TextInput } from './text-request.ts'
+import { wordsOf } from './words.ts'
+
+/**
+ * What is used of the body of POST /messages.
+ * @param body has passed the schema
+ * @param bytes of the whole body
+ * Failures: body_invalid (no `max_tokens`, which providers of messages require), not_supported, with the
+ * member as its issue. D9.
+ */
+export function messagesInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+  const message = body as unknown as MessagesBody
+  const { model, preset, max_tokens } = message
+  const mayLack = (preset ?? null) !== null || (model !== undefined && mentionsPreset(model))
+  if ((max_tokens ?? null) === null && !mayLack) return NO_MAX_TOKENS
+  return inputOf(message, bytes)
+}
+
+/** The same of POST /messages/count_tokens, which writes nothing. */
+export function countInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+  return inputOf(body as unknown as MessagesBody, bytes)
+}
+
+const NO_MAX_TOKENS = fail('body_invalid', {
+  metadata: { issues: [{ path: '/max_tokens', message: 'is missing', expected: 'integer of at least 1' }] },
+})
+
+function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
+  const refused = refusedOf(body)
+  if (refused !== null) return refused
+  const { messages, system, tools, tool_choice, thinking, output_config, output_format, ...more } = body
+  const tokensMax = more.max_tokens ?? null
+  const tool = toolOf(tool_choice)
+  const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
+  const text = last === undefined ? '' : textsOf(last).join('\n')
+  return ok({
+    dialect: 'messages',
+    model: more.model ?? null,
+    isStream: more.stream === true,
+    isUsageAlone: false,
+    choices: 1,
+    // A longer one is in no text that is repeated.
+    stops: (more.stop_sequences ?? []).filter(({ length }) => length <= ECHO_UNITS_MAX),
+    isReasoning: thinking?.type === 'enabled' || thinking?.type === 'adaptive',
+    tool,
+    hasTool: (tools ?? []).some((one) => 'name' in one && one.name === tool),
+    form: (output_config?.format ?? output_format)?.type ?? 'text',
+    sessionId: more.session_id ?? null,
+    promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),
+    last: text.slice(0, ECHO_UNITS_MAX),
+    isLastCut: text.length > ECHO_UNITS_MAX,
+    size: messagesSizeOf(body, { bytes, tokensMax }),
+    models: more.models ?? [],
+    provider: more.provider ?? null,
+    preset: more.preset ?? null,
+    dropped: (more.transforms ?? []).length > 0 ? ['transforms'] : [],
+  })
+}
+
+function countedWords(sum: number, message: Message): number {
+  return sum + wordsOf(textsOf(message))
+}
+
+function textsOf({ content }: Pick<Message, 'content'>): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return content.flatMap((block) => ('text' in block && typeof block.text === 'string' ? [block.text] : []))
+}
+
+function toolOf(choice: MessagesBody['tool_choice']): string | null {
+  return choice?.type === 'tool' && 'name' in choice && typeof choice.name === 'string' ? choice.name : null
+}

@@ -1,0 +1,62 @@
+import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
+import { MessageAnswer, MessageEvent } from '../../../schemas/inference/messages.ts'
+import { messagesPresetOf } from '../../../schemas/inference/messages-preset.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
+import { defineOperation } from '../define.ts'
+import { PAID_CALL_FAILURES } from '../paid-call.ts'
+import { ANSWER_HEADERS, answerText, TEXT_STATUSES, type TextForm } from './answer-text.ts'
+import { MESSAGES_SILENCE, MessageStream, messagesUsage, WholeMessage } from './message-answer.ts'
+import { anthropicHeaders } from './passed-headers.ts'
+
+interface Inputs {
+  readonly headers: readonly ['x-session-id', 'x-sluice-hops', 'anthropic-version', 'anthropic-beta']
+  readonly body: 'messages'
+}
+
+const OPERATION = 'messages.create'
+
+const MESSAGES: TextForm = {
+  operation: OPERATION,
+  presetOf: messagesPresetOf,
+  stream: (head, request, open) => new MessageStream(head, request, open),
+  whole: (head) => new WholeMessage(head),
+  usageOf: messagesUsage,
+  silence: MESSAGES_SILENCE,
+  passed: anthropicHeaders,
+}
+
+/**
+ * Lets a model write the next message of a conversation in Anthropic's form, streamed or whole. Source:
+ * D1–D4, D10, D11, D13, D15, D16, D19–D21.
+ */
+export const createMessage = defineOperation<Inputs, TextRequest>({
+  id: OPERATION,
+  method: 'post',
+  path: '/messages',
+  tag: 'inference',
+  summary: "Create a message in Anthropic's form",
+  description:
+    'With `stream: true` the answer comes as server-sent events, the usage and the cost in the last `message_delta`. ' +
+    'A stream that ends without `message_stop` is not whole: its last event, `error`, then tells why, ' +
+    'and the connection ends without the last chunk.',
+  access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
+  deadlineMs: INFERENCE_DEADLINE_MS,
+  // What was delivered is charged, also to a caller who left.
+  outlivesClient: true,
+  input: {
+    headers: ['x-session-id', 'x-sluice-hops', 'anthropic-version', 'anthropic-beta'],
+    body: 'messages',
+  },
+  success: { status: 200, body: MessageAnswer, events: MessageEvent, headers: ANSWER_HEADERS },
+  isAnthropic: true,
+  statuses: TEXT_STATUSES,
+  failures: [...PAID_CALL_FAILURES, 'not_supported'],
+  example: {
+    body: {
+      model: 'sluice/echo-1',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hello there' }],
+    },
+  },
+  run: (call, ports) => answerText(call, MESSAGES, ports),
+})

@@ -1,0 +1,36 @@
+import { CHAT_OURS } from '../../../../schemas/inference/chat-members.ts'
+import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
+import type { InferenceJob } from '../../../ports/inference/inference.ts'
+import type { Endpoint } from '../../../ports/models/models.ts'
+import type { NativeDialect, NativeRequest } from '../protocol.ts'
+import { NativeMessagesStream } from './native-messages-stream.ts'
+
+const VERSION = 'anthropic-version'
+/** For callers that name none. D4. */
+const VERSION_DEFAULT = '2023-06-01'
+
+/** Anthropic's `POST /messages`. */
+export const MESSAGES: NativeDialect = {
+  path: '/messages',
+  request: messagesRequest,
+  stream: (head, redacted) => new NativeMessagesStream(head, redacted),
+}
+
+const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))
+
+/**
+ * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
+ * tokens, so that none is added. D4, D25.
+ */
+export function messagesRequest(
+  { request, passedHeaders = [] }: Pick<InferenceJob, 'request' | 'passedHeaders'>,
+  { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
+): NativeRequest {
+  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
+  const version = passedHeaders.includes(VERSION) ? [] : [VERSION, VERSION_DEFAULT]
+  return {
+    body: providerBody(request.source, [model, ...OURS_CUT]),
+    dropped: [],
+    headers: [...version, ...passedHeaders],
+  }
+}

@@ -1,0 +1,61 @@
+import { ODD, ObjectWalk, type Members } from '../chat/object-walk.ts'
+import { writtenAnew } from '../written-anew.ts'
+
+/** Members that Sluice adds to a usage: those of the same names that a provider has are taken out. */
+const OURS = ['cost', 'is_byok', 'is_estimated'] as const
+
+/**
+ * The members of a usage as the provider told it, without its braces and without those that Sluice adds.
+ * @param usage one JSON object, without white space around it
+ * @returns null: it cannot be read
+ */
+export function toldMembers(usage: Buffer): readonly Uint8Array[] | null {
+  const read = membersOf(usage)
+  if (read !== null) return read
+  const written = writtenAnew(usage, (top) => {
+    for (const name of OURS) delete top[name]
+  })
+  return written === null ? null : membersOf(written)
+}
+
+/** Null: a name with an escape. */
+function membersOf(usage: Buffer): readonly Uint8Array[] | null {
+  const walk = new ObjectWalk()
+  walk.begin(usage)
+  if (walk.object(new OtherMembers(walk), 0, 0, 1) !== usage.length) return null
+  const pieces: Uint8Array[] = []
+  walk.splices.apply(1, usage.length - 1, {
+    bytes: (from, to) => pieces.push(usage.subarray(from, to)),
+    text: (text) => pieces.push(Buffer.from(text)),
+  })
+  return pieces
+}
+
+/** An object some of whose members are cut. */
+class OtherMembers implements Members {
+  readonly itemsMax = 0
+  readonly #walk: ObjectWalk
+
+  constructor(walk: ObjectWalk) {
+    this.#walk = walk
+  }
+
+  begin(): void {
+    return
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const end = json.value(at, depth)
+    const name = json.bytes.toString('latin1', key, key + length)
+    return end > 0 && (OURS as readonly string[]).includes(name) ? this.#walk.cut(end) : end
+  }
+
+  end(): string {
+    return ''
+  }
+
+  other(): number {
+    return ODD
+  }
+}

@@ -1,0 +1,272 @@
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { messageError } from '../../../../src/schemas/inference/message-errors.ts'
+import {
+  INFERENCE_BODY_BYTES_MAX,
+  INFERENCE_DEADLINE_MS,
+  PASSED_HEADER_CHARS_MAX,
+} from '../../../../src/schemas/inference/inference-limits.ts'
+import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
+import { createMessage } from '../../../../src/server/operations/inference/create-message.ts'
+import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
+import { openChat, STUCK, type ChatFrontOptions } from '../../../support/inference/chat-front.ts'
+import { messageDataOf } from '../../../support/inference/message-events.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
+import type { Teardown } from '../../../support/teardown.ts'
+
+const hello = {
+  model: 'sluice/echo-1',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello there, you' }],
+}
+const isAnswer = Compile(MessageAnswer)
+const isEvent = Compile(MessageEvent)
+const tool = (name: string): object => ({ name, input_schema: { type: 'object' } })
+
+interface Event {
+  readonly type: string
+  readonly index?: number
+  readonly delta?: Readonly<Record<string, unknown>>
+  readonly content_block?: { readonly type: string }
+  readonly usage?: unknown
+}
+
+type Post = (body: object, headers?: Readonly<Record<string, string>>) => Promise<Response>
+
+async function openMessages(t: Teardown, options: ChatFrontOptions = {}) {
+  const front = await openChat(t, options)
+  const post: Post = (body, headers = { authorization: AUTHORIZATION }) =>
+    fetch(`${front.url}/api/v1/messages?beta=true`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+  return { ...front, post }
+}
+
+const eventsOf = async (response: Response): Promise<readonly Event[]> =>
+  messageDataOf(Buffer.from(await response.text())).map((data) => JSON.parse(data) as Event)
+
+t.test(
+  'messages.create 200: a whole answer has the last text of the user, its usage and its id',
+  async (t) => {
+    const { post } = await openMessages(t)
+    const result = { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'ignored' }] }
+    const blocks = [
+      { type: 'text', text: 'Hello' },
+      { type: 'image', source: {} },
+      { type: 'text', text: 'you' },
+    ]
+    const messages = [
+      { role: 'user', content: 'First' },
+      { role: 'assistant', content: 'First' },
+      { role: 'user', content: blocks },
+      { role: 'user', content: [result] },
+    ]
+    const response = await post({ ...hello, messages, system: [{ type: 'text', text: 'Be brief.' }] })
+    t.equal(response.status, 200)
+    const answer = (await response.json()) as Record<string, unknown>
+    t.ok(isAnswer.Check(answer), JSON.stringify(answer))
+    t.match(answer, {
+      ...{ type: 'message', role: 'assistant', model: 'sluice/echo-1', stop_reason: 'end_turn' },
+      content: [{ type: 'text', text: 'Hello\nyou' }],
+      usage: { input_tokens: 6, output_tokens: 2, cost: 0, is_byok: false },
+    })
+    const id = response.headers.get('x-generation-id') ?? ''
+    t.equal(answer['id'], id.replace('gen_', 'msg_'))
+    t.equal(response.headers.get('request-id'), response.headers.get('x-request-id'))
+  },
+)
+
+t.test('a stream has its events in their order, byte for byte but for its id', async (t) => {
+  const { post } = await openMessages(t)
+  const content = [{ role: 'user', content: 'Hello there' }]
+  const response = await post({ ...hello, messages: content, stream: true })
+  t.equal(response.headers.get('content-type'), 'text/event-stream')
+  const text = await response.text()
+  const event = (type: string, members: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+  const delta = (said: string): string =>
+    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: said } })
+  const head = { id: 'msg_01k0', type: 'message', role: 'assistant', model: 'sluice/echo-1', content: [] }
+  const stopped = (reason: string | null): object => ({ stop_reason: reason, stop_sequence: null })
+  const input = { input_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+  const message = { ...head, ...stopped(null), usage: { ...input, output_tokens: 0 } }
+  const usage = { ...input, output_tokens: 2, cost: 0, is_byok: false }
+  t.equal(
+    text.replace(/msg_[0-9a-f]{32}/, 'msg_01k0'),
+    [
+      event('message_start', { message }),
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      ...[delta('Hello'), delta(' there'), event('content_block_stop', { index: 0 })],
+      event('message_delta', { delta: stopped('end_turn'), usage }),
+      event('message_stop', {}),
+    ].join(''),
+  )
+})
+
+t.test('streamed and whole answers say the same', async (t) => {
+  const { post } = await openMessages(t)
+  const cases: Readonly<Record<string, unknown>>[] = [
+    {},
+    { max_tokens: 2 },
+    { stop_sequences: ['you'] },
+    { thinking: { type: 'enabled', budget_tokens: 1_024 } },
+    { messages: [{ role: 'user', content: '' }] },
+    { messages: [{ role: 'user', content: '  ü 😀\n\n"quoted" \\ \u2028 end  ' }] },
+    { tools: [tool('look')], tool_choice: { type: 'tool', name: 'look' } },
+    { unknown_member: { a: 1 }, metadata: { user_id: 'u' }, temperature: 0, service_tier: 'auto' },
+  ]
+  for (const [nth, more] of cases.entries()) {
+    const whole = (await (await post({ ...hello, ...more })).json()) as {
+      readonly content: readonly Readonly<Record<string, unknown>>[]
+      readonly stop_reason: string
+      readonly usage: unknown
+    }
+    const events = await eventsOf(await post({ ...hello, ...more, stream: true }))
+    t.ok(isAnswer.Check(whole), `case ${nth}`)
+    for (const event of events) t.ok(isEvent.Check(event), event.type)
+    const last = events.at(-2)
+    t.same([last?.delta?.['stop_reason'], last?.usage], [whole.stop_reason, whole.usage], `case ${nth}`)
+    const begun = events.filter(({ type }) => type === 'content_block_start')
+    t.equal(begun.length, events.filter(({ type }) => type === 'content_block_stop').length)
+    t.same(
+      begun.map(({ content_block }) => content_block?.type),
+      whole.content.map(({ type }) => type),
+    )
+    for (const [index, block] of whole.content.entries()) {
+      const deltas = events.filter((event) => event.type === 'content_block_delta' && event.index === index)
+      const said = deltas.map(({ delta = {} }) => delta['text'] ?? delta['thinking'] ?? delta['partial_json'])
+      const text = block['text'] ?? block['thinking'] ?? JSON.stringify(block['input'])
+      t.equal(said.join(''), text, `case ${nth}`)
+    }
+  }
+})
+
+t.test("messages.create 400: errors have Anthropic's form", async (t) => {
+  const { post } = await openMessages(t)
+  const cases: readonly [Readonly<Record<string, unknown>>, string][] = [
+    [{ messages: [] }, '/messages'],
+    [{ max_tokens: undefined }, '/max_tokens'],
+    [{ max_tokens: null }, '/max_tokens'],
+    [{ max_tokens: 0 }, '/max_tokens'],
+    [{ stream: 'yes' }, '/stream'],
+    [{ system: 7 }, '/system'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0/role'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, '/messages/0/content/0/text'],
+    [{ tools: [{ name: 'x' }] }, '/tools/0'],
+    [{ plugins: [{ id: 'web' }] }, '/plugins'],
+    [{ tools: [{ type: 'openrouter:web_search' }] }, '/tools/0/type'],
+    [{ output_config: { format: { type: 'json_schema' } } }, '/response_format'],
+  ]
+  for (const [more, path] of cases) {
+    const response = await post({ ...hello, ...more })
+    t.equal(response.status, 400, path)
+    const body = (await response.json()) as {
+      readonly error: { readonly metadata: { readonly issues: readonly { readonly path: string }[] } }
+      readonly request_id: string
+    }
+    t.match(body, { type: 'error', error: { type: 'invalid_request_error', code: 400, message: String } })
+    t.equal(body.request_id, response.headers.get('request-id'))
+    t.ok(body.error.metadata.issues[0]?.path.startsWith(path), JSON.stringify(body.error.metadata.issues))
+  }
+})
+
+t.test('a key comes as `x-api-key` too, and `authorization` wins', async (t) => {
+  const { post, url } = await openMessages(t)
+  const key = AUTHORIZATION.replace('Bearer ', '')
+  t.equal((await post(hello, { 'x-api-key': key })).status, 200)
+  t.equal((await post(hello, { 'x-api-key': key, authorization: 'Bearer sk-slc-none' })).status, 401)
+  t.equal((await post(hello, { 'x-api-key': 'none', authorization: AUTHORIZATION })).status, 200)
+  const chat = { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' } }
+  const other = await fetch(`${url}/api/v1/chat/completions`, { ...chat, body: JSON.stringify(hello) })
+  t.equal(other.status, 401)
+})
+
+t.test('messages.create 403, 404, 413: every failure has the form, also before a body is read', async (t) => {
+  const { post, url } = await openMessages(t, { keys: { allowedModels: ['openai/*'] } })
+  const told = async (answer: Promise<Response>): Promise<readonly [number, string]> => {
+    const response = await answer
+    const body = (await response.json()) as { readonly error: { readonly type: string } }
+    t.match(body, { type: 'error', request_id: response.headers.get('request-id') })
+    return [response.status, body.error.type]
+  }
+  t.same(await told(post(hello)), [403, 'permission_error'])
+  t.same(await told(post(hello, { authorization: `Bearer ${MANAGEMENT_KEY}` })), [403, 'permission_error'])
+  t.same(await told(post(hello, {})), [401, 'authentication_error'])
+  t.same(await told(post({ ...hello, model: 'sluice/echo-2' })), [404, 'not_found_error'])
+  const large = { ...hello, system: 'x'.repeat(INFERENCE_BODY_BYTES_MAX) }
+  t.same(await told(post(large)), [413, 'request_too_large'])
+  for (const path of ['/nothing', '/batches/x']) {
+    const headers = { authorization: AUTHORIZATION }
+    t.same(await told(fetch(`${url}/api/v1/messages${path}`, { headers })), [404, 'not_found_error'])
+  }
+  t.equal((await told(fetch(`${url}/api/v1/messages`)))[0], 405)
+  t.notMatch(await (await fetch(`${url}/api/v1/messagesx`)).json(), { type: 'error' })
+})
+
+t.test('every status has its type', (t) => {
+  const typeOf = (status: number): unknown => {
+    const told = messageError({ status, message: 'm', metadata: {}, requestId: 'r' })
+    return (told as { readonly error: { readonly type: string } }).error.type
+  }
+  const types = {
+    ...{ 400: 'invalid_request_error', 422: 'invalid_request_error', 408: 'invalid_request_error' },
+    ...{ 402: 'billing_error', 429: 'rate_limit_error', 500: 'api_error', 502: 'api_error' },
+    ...{ 503: 'overloaded_error', 524: 'timeout_error', 529: 'overloaded_error' },
+  }
+  for (const [status, type] of Object.entries(types)) t.equal(typeOf(Number(status)), type)
+  t.end()
+})
+
+t.test('headers that would not be words alone are refused', async (t) => {
+  const { post } = await openMessages(t)
+  const authorization = AUTHORIZATION
+  for (const value of ['a b', 'a,', 'a;q=1', 'x'.repeat(PASSED_HEADER_CHARS_MAX + 1)]) {
+    const response = await post(hello, { authorization, 'anthropic-beta': value })
+    t.equal(response.status, 400, value)
+    t.match(await response.json(), { error: { metadata: { issues: [{ path: '/anthropic-beta' }] } } })
+  }
+  t.equal((await post(hello, { authorization, 'anthropic-beta': 'a-2025-01-01, b' })).status, 200)
+})
+
+t.test('messages.create 402: money that is used up is told', async (t) => {
+  const spend = {
+    ...keptSpend(),
+    hold: () => ({ ok: false, failure: { name: 'credit_exhausted' } }) as const,
+  }
+  const { post } = await openMessages(t, { spend })
+  const response = await post({ ...hello, stream: true })
+  t.match(await response.json(), { type: 'error', error: { type: 'billing_error', code: 402 } })
+  t.equal(response.status, 402)
+})
+
+t.test('messages.create 524: a model that begins no answer in time', async (t) => {
+  t.equal(createMessage.deadlineMs, INFERENCE_DEADLINE_MS)
+  const { post } = await openMessages(t, { deadlineMs: 1, inference: STUCK })
+  const response = await post({ ...hello, stream: true })
+  t.match(await response.json(), { error: { type: 'timeout_error', code: 524 } })
+  t.equal(response.status, 524)
+})
+
+t.test('a stream that breaks off says why in its last event, and is not ended. D21', async (t) => {
+  const { port, front } = await openMessages(t)
+  const content = Array.from({ length: 100 }, (_, nth) => `w${nth}`).join(' ')
+  const slow = { ...hello, model: 'sluice/echo-1:slow', stream: true, max_tokens: 200 }
+  const body = JSON.stringify({ ...slow, messages: [{ role: 'user', content }] })
+  const client = rawClient(port)
+  const headers = { authorization: AUTHORIZATION, 'content-length': String(body.length) }
+  client.send(requestText('POST /api/v1/messages', headers, body))
+  await client.until(/ w2"/)
+  void front.drain(0)
+  const text = await client.closed()
+  t.notMatch(text, /message_stop|\r\n0\r\n/)
+  const last: unknown = JSON.parse(/event: error\ndata: ([^\n]*)\n\n/.exec(text)?.[1] ?? '{}')
+  t.match(last, {
+    type: 'error',
+    error: { type: 'overloaded_error', code: 503, message: String, metadata: { error_type: 'draining' } },
+    request_id: String,
+  })
+  t.ok(isEvent.Check(last))
+})

@@ -1,0 +1,253 @@
+/**
+ * Messages that a provider answers which speaks messages: what it gets, what the caller gets, and what is
+ * paid.
+ */
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
+import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
+import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
+import {
+  answersMessages,
+  messageErrorEvent,
+  messageEvents,
+  refusesMessages,
+  strictMessages,
+} from '../../../support/inference/fake-messages.ts'
+import type { FakeReply } from '../../../support/inference/fake-provider.ts'
+import { Steps, streams } from '../../../support/inference/fake-stream.ts'
+import { eventsOf, openMessagesProvider, saidBy } from '../../../support/inference/messages-front.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+import { present } from '../../../support/must.ts'
+
+const hello = { model: 'acme/chat', max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] }
+const isAnswer = Compile(MessageAnswer)
+const isEvent = Compile(MessageEvent)
+const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
+const THINKING = { type: 'thinking', thinking: 'hm', signature: 'A\\/=' }
+
+t.test('a stream passes with the name of the model, its usage and cost last', async (t) => {
+  const spend = keptSpend()
+  const { send, first, rest } = await openMessagesProvider(t, { spend })
+  first.script(strictMessages(answersMessages({ blocks: [THINKING] })))
+  const response = await send({ ...hello, stream: true })
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('x-sluice-provider'), 'first')
+  const text = await response.text()
+  const events = eventsOf(text)
+  for (const event of events) t.ok(isEvent.Check(event), event.type)
+  t.notMatch(text, /ping/)
+  t.match(text, JSON.stringify(THINKING))
+  t.equal(saidBy(events), 'Hello there, you')
+  t.match(events[0], { type: 'message_start', message: { id: 'msg_fake0001', model: 'acme/chat' } })
+  t.match(events.at(-2), {
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 4, cost: COST, is_byok: false },
+  })
+  t.match(events.at(-1), { type: 'message_stop' })
+  t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false, provider: 'first' })
+  const [call] = first.calls
+  t.match(call?.headers, { 'x-api-key': PROVIDER_KEY, 'anthropic-version': '2023-06-01' })
+  t.equal(call?.headers['authorization'], undefined)
+  t.equal(call?.path, '/v1/messages')
+  t.same(bodyOf(present(call)), { ...hello, model: 'first-model', stream: true })
+  t.equal(await rest(), 0)
+})
+
+t.test('a whole answer passes with its usage and cost', async (t) => {
+  const spend = keptSpend()
+  const { send, rest } = await openMessagesProvider(t, { spend })
+  const response = await send(hello)
+  t.equal(response.status, 200)
+  const answer = (await response.json()) as Record<string, unknown>
+  t.ok(isAnswer.Check(answer), JSON.stringify(answer))
+  t.match(answer, {
+    ...{ id: 'msg_fake0001', model: 'acme/chat', stop_reason: 'end_turn' },
+    content: [{ type: 'text', text: 'Hello there, you' }],
+    usage: { input_tokens: PROMPT_TOKENS, output_tokens: 4, cost: COST, is_byok: false },
+  })
+  t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
+  t.equal(await rest(), 0)
+})
+
+t.test('the provider gets what the caller sent, but for what is for Sluice', async (t) => {
+  const { send, first } = await openMessagesProvider(t)
+  const cached = { type: 'text', text: 'é', cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const turns = [
+    { role: 'user', content: [cached] },
+    { role: 'assistant', content: [THINKING, { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', is_error: true, content: [] }] },
+  ]
+  const theirs = {
+    ...{ messages: turns, metadata: { user_id: 'u' }, context_management: { edits: [] }, top_k: 5 },
+    ...{ thinking: { type: 'enabled', budget_tokens: 1_024 }, service_tier: 'auto', max_tokens: 50 },
+  }
+  const ours = { provider: { order: ['first'] }, session_id: 's', transforms: ['x'], models: [], debug: {} }
+  const headers = {
+    'anthropic-version': '2026-10-21',
+    'anthropic-beta': 'a-1, b-2',
+    cookie: 'c',
+    'x-other': 'o',
+  }
+  const response = await send({ ...ours, model: 'acme/chat', ...theirs, route: 'fallback' }, headers)
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('x-sluice-dropped'), 'transforms')
+  const call = present(first.calls[0])
+  t.equal(call.body.toString(), JSON.stringify({ model: 'first-model', ...theirs }))
+  t.match(call.headers, { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-1, b-2' })
+  t.same([call.headers['cookie'], call.headers['x-other']], [undefined, undefined])
+})
+
+t.test('a header of the catalogue gives way to that of the call', async (t) => {
+  const firstProvider = { headers: { 'Anthropic-Version': '2020-01-01', 'x-more': 'm' } }
+  const { send, first } = await openMessagesProvider(t, { firstProvider })
+  t.equal((await send(hello)).status, 200)
+  const call = present(first.calls[0])
+  t.equal(call.bytes.toString('latin1').match(/anthropic-version/gi)?.length, 1)
+  t.match(call.headers, { 'anthropic-version': '2023-06-01', 'x-more': 'm' })
+})
+
+t.test('an endpoint that fails before its first output leaves no trace, another answers', async (t) => {
+  const { send, first, second, rest } = await openMessagesProvider(t)
+  const error = [...messageEvents({ words: [] }).slice(0, 2), messageErrorEvent()]
+  const refusals = [
+    refusesMessages(529, { type: 'overloaded_error' }),
+    (_: unknown, reply: FakeReply) => reply.rst(),
+  ]
+  const cuts = [answersMessages({}, { cutAt: 400, ending: 'fin' }), streams(error)]
+  for (const [stream, failures] of [
+    [true, [...refusals, ...cuts]],
+    [false, refusals],
+  ] as const) {
+    for (const failure of failures) {
+      first.script(failure)
+      const response = await send({ ...hello, stream })
+      t.equal(response.headers.get('x-sluice-provider'), 'second')
+      const text = await response.text()
+      t.match(text, /you/)
+      t.equal((text.match(/"role":"assistant"/g) ?? []).length, 1)
+    }
+  }
+  t.equal(second.calls[0]?.headers['authorization'], `Bearer ${PROVIDER_KEY}`)
+  t.equal(await rest(), 0)
+})
+
+t.test('a refusal of the request is told in the form of the caller, and tried nowhere else', async (t) => {
+  const { send, first, second } = await openMessagesProvider(t)
+  for (const stream of [true, false]) {
+    first.script(refusesMessages(400, { message: 'No such voice.' }))
+    const response = await send({ ...hello, stream })
+    t.equal(response.status, 400)
+    t.match(await response.json(), {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: /No such voice/,
+        metadata: { error_type: 'upstream_refused' },
+      },
+    })
+  }
+  t.equal(second.calls.length, 0)
+})
+
+t.test('a stream that breaks behind its first output says so, and is paid for what came. D21', async (t) => {
+  const spend = keptSpend()
+  const { send, first, second } = await openMessagesProvider(t, { spend })
+  const whole = messageEvents()
+  const at = whole.findIndex(({ data }) => data.includes(' there')) + 1
+  const broken = [
+    streams([...whole.slice(0, at), messageErrorEvent()]),
+    streams(whole.slice(0, at), { ending: 'fin' }),
+    streams(whole.slice(0, -1)),
+  ]
+  for (const answer of broken) {
+    first.script(answer)
+    const text = await readBroken(await send({ ...hello, stream: true }))
+    t.match(text, / there/)
+    t.notMatch(text, /message_stop/)
+    const last: unknown = JSON.parse(/event: error\ndata: ([^\n]*)\n\n$/.exec(text)?.[1] ?? '{}')
+    t.match(last, {
+      type: 'error',
+      error: { type: /_error$/, code: Number, metadata: { provider_name: 'First', request_id: String } },
+      request_id: String,
+    })
+  }
+  t.equal(second.calls.length, 0, 'nothing is tried again behind an output')
+  for (const { end } of spend.holds)
+    t.match(end, { isEstimated: true, provider: 'first', tokens: PROMPT_TOKENS })
+})
+
+async function readBroken(response: Response): Promise<string> {
+  const reader = present(response.body).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const read = await reader.read().catch(() => null)
+    if (read?.value === undefined) return text
+    text += decoder.decode(read.value, { stream: true })
+  }
+}
+
+t.test('a usage that is not credible is replaced by an estimate, which the caller is told', async (t) => {
+  const spend = keptSpend()
+  const { send, first } = await openMessagesProvider(t, { spend })
+  for (const usage of ['missing', 'zero', { input_tokens: -1, output_tokens: 1.5 }] as const) {
+    for (const stream of [true, false]) {
+      first.script(answersMessages({ usage }))
+      const response = await send({ ...hello, stream })
+      const text = await response.text()
+      const told = stream ? eventsOf(text).at(-2)?.usage : (JSON.parse(text) as { usage: object }).usage
+      t.match(told, { input_tokens: Number, output_tokens: Number, is_estimated: true, cost: Number })
+      t.match(spend.holds.at(-1)?.end, { isEstimated: true })
+    }
+  }
+})
+
+t.test('what a cache keeps for an hour has its own price', async (t) => {
+  const spend = keptSpend()
+  const pricing = {
+    ...{ prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' },
+    ...{ input_cache_write: '0.00000125', input_cache_write_1h: '0.000002' },
+  }
+  const { send, first } = await openMessagesProvider(t, { spend, firstFacts: { pricing } })
+  const cached = { cache_creation: { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 } }
+  const counts = { input_tokens: 3, cache_creation_input_tokens: 10, cache_read_input_tokens: 100 }
+  const usage = { ...counts, ...cached, output_tokens: 4 }
+  first.script(answersMessages({ usage }), answersMessages({ usage }))
+  await (await send(hello)).text()
+  await (await send({ ...hello, stream: true })).text()
+  const costNano = 3 * 1_000 + 6 * 1_250 + 4 * 2_000 + 100 * 100 + 4 * 2_000
+  for (const { end } of spend.holds) t.match(end, { costNano, tokens: 113 })
+})
+
+t.test('under a limit, tools that the provider runs have no bound', async (t) => {
+  const spend = keptSpend()
+  const { send } = await openMessagesProvider(t, { spend })
+  await (await send({ ...hello, tools: [{ type: 'bash_20250124', name: 'bash' }] })).text()
+  await (await send({ ...hello, tools: [{ type: 'web_search_20250305', name: 'w', max_uses: 1 }] })).text()
+  const [client, server] = spend.holds
+  t.type(client?.ask.bound.anyNano, 'number')
+  t.equal(server?.ask.bound.anyNano, null)
+})
+
+t.test('each event leaves before the next one comes', async (t) => {
+  const { send, first } = await openMessagesProvider(t)
+  const steps = new Steps()
+  first.script(answersMessages({}, { steps }))
+  const at = messageEvents().findIndex(({ data }) => data.includes('"Hello"')) + 1
+  steps.allow(at)
+  const response = await send({ ...hello, stream: true })
+  const reader = present(response.body).getReader()
+  let text = ''
+  const until = async (part: string): Promise<void> => {
+    while (!text.includes(part)) text += Buffer.from((await reader.read()).value ?? []).toString()
+  }
+  await until('"Hello"')
+  for (const word of [' there', '","', ' you']) {
+    steps.allow()
+    await until(word)
+  }
+  steps.allow(99)
+  await until('message_stop')
+  t.pass('the stream came to its end')
+})
