@@ -10,6 +10,9 @@ import { INFERENCE_BODY_BYTES_MAX, INFERENCE_DEPTH_MAX } from './inference/infer
 import { CountTokensBody, MessagesBody } from './inference/messages.ts'
 import { countInputOf, messagesInputOf } from './inference/messages-input.ts'
 import { COUNT_KEPT_FORM, MESSAGES_KEPT_FORM } from './inference/messages-members.ts'
+import { ResponsesBody } from './inference/responses.ts'
+import { responsesInputOf } from './inference/responses-input.ts'
+import { RESPONSES_KEPT_FORM } from './inference/responses-members.ts'
 import type { Dialect } from './inference/text-request.ts'
 import type { KeptForm } from './kept-body.ts'
 import { EmbeddingsBody, type InputKind } from './embeddings/embeddings.ts'
@@ -96,6 +99,13 @@ export const BODIES = {
     digest: countInputOf,
     keeps: COUNT_KEPT_FORM,
   },
+  responses: {
+    schema: ResponsesBody,
+    bytesMax: INFERENCE_BODY_BYTES_MAX,
+    depthMax: INFERENCE_DEPTH_MAX,
+    digest: responsesInputOf,
+    keeps: RESPONSES_KEPT_FORM,
+  },
   intern_create: { schema: CreateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   intern_update: { schema: UpdateInternBody, bytesMax: INTERN_BODY_BYTES_MAX },
   create_key: { schema: CreateKeyBody, bytesMax: JSON_BODY_BYTES_MAX },
@@ -140,20 +150,9 @@ export const BODIES = {
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 
-/** The body of calls of a dialect that let a model write. */
-export const DIALECT_BODIES = { chat: 'chat', messages: 'messages' } as const satisfies Partial<
-  Record<Dialect, BodyName>
->
-
 /** What is kept of the bodies of a dialect. */
 export function keptFormOf(dialect: Dialect): KeptForm {
-  return BODIES[dialectBody(dialect)].keeps
-}
-
-/** @throws for a dialect that is not served */
-export function dialectBody(dialect: Dialect): 'chat' | 'messages' {
-  if (dialect === 'responses') throw new Error('bodies of responses are not read')
-  return DIALECT_BODIES[dialect]
+  return BODIES[dialect].keeps
 }
 
 /** A large member that stays text: UTF-8 JSON of a value that passed its schema. */

@@ -54,9 +54,8 @@ export const FAILURES = {
     'caller', 'after_change', 'The limit of the key does not cover this call.'),
   budget_exceeded: row([403, 402],
     'caller', 'after_change', 'The {interval} budget of the workspace does not cover this call.'),
-  cost_unbounded: row(
-    [403, 402], 'caller', 'after_change', 'Nobody can tell what this call may cost at most, and {scope} has a limit.',
-  ),
+  cost_unbounded: row([403, 402],
+    'caller', 'after_change', 'Nobody can tell what this call may cost at most, and {scope} has a limit.'),
   budget_unknown: row([404], 'caller', 'after_change', 'The workspace has no budget on this interval.'),
   budgets_unordered: row([400],
     'caller', 'after_change', 'Budgets must strictly decrease: lifetime > monthly > weekly > daily.'),
@@ -81,6 +80,8 @@ export const FAILURES = {
   // Models and routing
   model_unknown: row([404], 'caller', 'after_change', 'There is no such model.'),
   model_unfit: row([400], 'caller', 'after_change', 'This model does not serve this operation.'),
+  stateless: row([400], 'caller', 'after_change',
+    'Under the operator\'s key no provider stores anything: send the items themselves, and set `store: false` in the client.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model takes such an input.'),
   endpoint_excluded: row([404],
     'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
@@ -88,9 +89,8 @@ export const FAILURES = {
     'caller', 'no', 'No provider of this model is set up on this installation.'),
   endpoint_unavailable: row([503],
     'ours', 'backoff', 'Every endpoint of this model is failing; try again later.', 'warn'),
-  hops_exceeded: row(
-    [502], 'ours', 'no', 'The call came through {hops} gateways: a provider or a private endpoint leads back to where it is called from.', 'warn',
-  ),
+  hops_exceeded: row([502], 'ours', 'no',
+    'The call came through {hops} gateways: a provider or a private endpoint leads back to where it is called from.', 'warn'),
   // Failures of providers (contract C23)
   upstream_failed: row([502], 'ours', 'backoff', 'The {party} failed.', 'warn'),
   upstream_invalid: row([502],

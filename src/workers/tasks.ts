@@ -12,7 +12,7 @@ import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
 import { embedLexical } from './embed-lexical.ts'
 import { encodeEmbeddings } from './encode-embeddings.ts'
-import { mergeChat } from './merge-chat.ts'
+import { mergePreset } from './merge-preset.ts'
 import { readBody } from './read-body.ts'
 import { copySecrets, openSecret, sealSecrets } from './seal-secrets.ts'
 import { takeAnswer } from './scan-answer.ts'
@@ -44,7 +44,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
     run: readBody,
     moves: movedOfBody,
   },
-  merge_chat: { run: mergeChat, moves: movedOfBody },
+  merge_preset: { run: mergePreset, moves: movedOfBody },
   slice_texts: {
     run: sliceTexts,
     moves: (sliced) =>

@@ -52,6 +52,15 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'D1–D3',
     uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 503: NO_PROVIDER, 529: NO_PROVIDER },
   },
+  'responses.create': {
+    method: 'post',
+    path: '/responses',
+    success: 200,
+    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
+    keys: ['inference', 'intern'],
+    source: 'D1–D3',
+    uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 529: NO_PROVIDER },
+  },
   'models.get': {
     method: 'get',
     path: '/model/{author}/{slug}',

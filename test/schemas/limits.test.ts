@@ -132,6 +132,7 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
 /** What goes beyond our own stores, or moves whole files. */
 const DEADLINES: Readonly<Record<string, number>> = {
   'chat.create': INFERENCE_DEADLINE_MS,
+  'responses.create': INFERENCE_DEADLINE_MS,
   'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
   'files.upload': fileLimits.UPLOAD_DEADLINE_MS,
   'containers.write_file': fileLimits.UPLOAD_DEADLINE_MS,

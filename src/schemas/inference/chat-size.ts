@@ -1,3 +1,4 @@
+import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -11,11 +12,6 @@ const MEDIA: ReadonlyMap<string, { readonly kind: Kind; readonly member: string 
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
-/** Characters in which the head of a `data:` URL ends. */
-const DATA_HEAD_CHARS_MAX = 256
-/** A file of another type may be text, whose bytes count as tokens. */
-const BASE64_HEAD = /^data:(?:(?:image|audio|video)\/[^,;]+|application\/pdf)(?:;[^,;]*)*;base64,/i
-
 /** @param bytes of the whole body */
 export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
   const { messages, tools, response_format } = chat
@@ -27,7 +23,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
       const found = MEDIA.get(part.type)
       if (found === undefined) continue
       media[found.kind]++
-      base64 += base64CharsOf(dataOf(part, found.member), found)
+      base64 += base64Chars(dataOf(part, found.member), found.member === 'data')
     }
   }
   return {
@@ -52,11 +48,4 @@ function dataOf(part: { readonly type: string }, member: string): string | null 
   if (typeof content === 'string') return content
   const data: unknown = typeof content === 'object' && content !== null ? Reflect.get(content, member) : null
   return typeof data === 'string' ? data : null
-}
-
-function base64CharsOf(data: string | null, { member }: { readonly member: string }): number {
-  if (data === null) return 0
-  const head = BASE64_HEAD.exec(data.slice(0, DATA_HEAD_CHARS_MAX))
-  if (head !== null) return data.length - head[0].length
-  return member === 'data' && !data.startsWith('data:') ? data.length : 0
 }

@@ -29,6 +29,8 @@ export interface TextSize {
    * providers differ in which of them they obey; null: the request says none.
    */
   readonly tokensMax: number | null
+  /** The input goes on from what a provider has stored, of which Sluice knows no tokens. D8. */
+  readonly hasStored?: boolean
 }
 
 /**
@@ -68,6 +70,11 @@ export interface TextInput {
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
   readonly dropped: readonly string[]
+  /**
+   * Responses alone: the path of the first member that needs what the provider has stored, or is to store.
+   * D8.
+   */
+  readonly statePath?: string
 }
 
 /** The body of such a call as its operation gets it. */

@@ -23,6 +23,7 @@ import { updateCaps } from './operator/update-caps.ts'
 import { addCredit } from './money/add-credit.ts'
 import { getCredits } from './money/get-credits.ts'
 import { createChat } from './inference/create-chat.ts'
+import { createResponse } from './inference/create-response.ts'
 import { createMessage } from './inference/create-message.ts'
 import { getGeneration } from './inference/get-generation.ts'
 import { getGenerationContent } from './inference/get-generation-content.ts'
@@ -125,6 +126,7 @@ import { updateWorkspace } from './workspaces/update-workspace.ts'
 /** Every operation of the API, in the order of the reference page. */
 export const OPERATIONS: readonly AnyOperation[] = [
   createChat,
+  createResponse,
   createMessage,
   getGeneration,
   getGenerationContent,

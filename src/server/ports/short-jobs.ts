@@ -2,7 +2,7 @@ import type { BodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
-import type { ChatPreset } from '../../schemas/inference/chat-preset.ts'
+import type { TextPreset } from '../../schemas/inference/text-preset.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
 import type { FinishReason, TokenUsage } from './inference/inference.ts'
@@ -32,11 +32,11 @@ export interface ShortJobTypes {
     out: BodyVerdict
   }
   /** Puts the fields of a preset into the body of a call that was read, and reads it again. D10. */
-  merge_chat: {
+  merge_preset: {
     in: {
       readonly dialect: Dialect
       readonly bytes: Uint8Array
-      readonly preset: ChatPreset
+      readonly preset: TextPreset
       readonly model: string
     }
     out: BodyVerdict

@@ -11,6 +11,7 @@ const CONTENT =
 /** What every operation but reads does to the log, by its id. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'chat.create': { unaudited: 'a call, which the ledger tells of' },
+  'responses.create': { unaudited: 'a call, which the ledger tells of' },
   'embeddings.create': { unaudited: 'a call, which the ledger tells of' },
   'video.create': { unaudited: CONTENT },
   'video.cancel': { unaudited: CONTENT },

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { chatPresetOf, mergedChat } from '../../../src/schemas/inference/chat-preset.ts'
+import { CHAT_PRESET, chatPresetOf } from '../../../src/schemas/inference/chat-preset.ts'
+import { mergedBody } from '../../../src/schemas/inference/text-preset.ts'
 import { BODIES } from '../../../src/schemas/bodies.ts'
 import {
   ChatTexts,
@@ -69,7 +70,9 @@ function oracle(body: Members, { config, systemPrompt }: ReturnType<typeof prese
 }
 
 const merged = (text: string, preset: Parameters<typeof chatPresetOf>[0]): string =>
-  Buffer.from(mergedChat(keptChat(text).body, chatPresetOf(preset), MODEL)).toString()
+  Buffer.from(
+    mergedBody(CHAT_PRESET, keptChat(text).body, { preset: chatPresetOf(preset), model: MODEL }),
+  ).toString()
 
 t.test('what results is the merge of the two, as JSON', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {

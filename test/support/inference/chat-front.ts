@@ -27,11 +27,13 @@ type KeptLog = ReturnType<typeof keptLog>
 const NEVER_MS = 2 ** 30
 
 export interface ChatFront extends TestFront {
-  /** Posts to /chat/completions. */
+  /** Posts to the path of the options. */
   post(body: object, headers?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response>
 }
 
 export interface ChatFrontOptions {
+  /** Below the prefix of the API; `/chat/completions` unless given. */
+  readonly path?: string
   readonly spend?: Spend
   /** Facts that every key has. */
   readonly keys?: Partial<KeyRecord>
@@ -71,7 +73,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
   return {
     ...front,
     post: (body, headers = {}, signal) =>
-      fetch(`${front.url}/api/v1/chat/completions`, {
+      fetch(`${front.url}/api/v1${options.path ?? '/chat/completions'}`, {
         method: 'POST',
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),

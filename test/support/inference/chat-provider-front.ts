@@ -37,6 +37,8 @@ export interface ChatProviderOptions extends Omit<ChatFrontOptions, 'inference' 
   /** The clock by which endpoints are measured. */
   readonly now?: () => number
   readonly streams?: StreamMeters
+  /** Members that both providers have beside the usual ones. */
+  readonly providers?: Members
   /** Members that the first provider has beside the usual ones. */
   readonly firstProvider?: Members
   /** Members that the first endpoint of both models has beside the usual ones. */
@@ -87,10 +89,13 @@ type Members = Readonly<Record<string, unknown>>
 const PRICING = { prompt: '0.000001', completion: '0.000002' }
 
 function catalogueDocument(first: string, second: string, options: ChatProviderOptions): unknown {
-  const { firstProvider, firstFacts, secondFacts } = options
+  const { providers, firstProvider, firstFacts, secondFacts } = options
   const endpoints = [endpoint('first', firstFacts), endpoint('second', secondFacts)]
   return {
-    providers: [provider('first', 'First', first, firstProvider), provider('second', 'Second', second)],
+    providers: [
+      provider('first', 'First', first, { ...providers, ...firstProvider }),
+      provider('second', 'Second', second, providers),
+    ],
     models: [
       model('acme/chat', endpoints),
       model('acme/one', endpoints.slice(0, 1)),

@@ -103,14 +103,24 @@ export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<Op
 export interface OpenRouterShapes {
   chunk(value: unknown): void
   answer(value: unknown): void
+  /** An event of responses; also throws at one that the client gives its user as unknown. */
+  event(value: unknown): void
+  response(value: unknown): void
 }
 
 export async function openRouterShapes(): Promise<OpenRouterShapes> {
   type Shapes = Readonly<Record<string, { parse(value: unknown): unknown }>>
   const chunks = (await load('@openrouter/sdk/models/chatstreamchunk.js')) as Shapes
   const answers = (await load('@openrouter/sdk/models/chatresult.js')) as Shapes
+  const events = (await load('@openrouter/sdk/models/streamevents.js')) as Shapes
+  const responses = (await load('@openrouter/sdk/models/openresponsesresult.js')) as Shapes
   return {
     chunk: (value) => chunks['ChatStreamChunk$inboundSchema']?.parse(value),
     answer: (value) => answers['ChatResult$inboundSchema']?.parse(value),
+    event(value) {
+      const read = events['StreamEvents$inboundSchema']?.parse(value) as { readonly isUnknown?: boolean }
+      if (read.isUnknown === true) throw new Error('the client does not know the event')
+    },
+    response: (value) => responses['OpenResponsesResult$inboundSchema']?.parse(value),
   }
 }

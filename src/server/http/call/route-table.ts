@@ -36,9 +36,11 @@ export type Match =
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
 /** Paths of the wider API that clients may try, and those below them. C29. */
-const NOT_SERVED = ['/chat/completions', '/completions', '/responses']
+const NOT_SERVED = ['/chat/completions', '/completions']
 /** Paths that Sluice serves instead of NOT_SERVED. C29. */
-const SERVED_INSTEAD = `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/messages, POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
+const SERVED_INSTEAD =
+  `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/responses, POST ${API_PREFIX}/messages, ` +
+  `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 
 /** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
 const UNDECODABLE = '\ufffd'

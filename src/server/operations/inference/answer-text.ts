@@ -1,5 +1,5 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
+import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
@@ -79,7 +79,7 @@ export interface TextForm {
   /** Id of the operation. */
   readonly operation: string
   /** What a call takes of a preset. D10. */
-  presetOf(content: PresetContent): ChatPreset
+  presetOf(content: PresetContent): TextPreset
   /** @param open begins the reply; called with the first output, or without an endpoint before it */
   stream(head: TextHead, request: TextRequest, open: (by: AnsweredBy | null) => EventStream): TextStream
   whole(head: TextHead): WholeText

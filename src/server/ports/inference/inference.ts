@@ -1,5 +1,5 @@
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
-import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
+import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
@@ -171,7 +171,7 @@ export interface Inference {
    */
   withPreset(
     request: TextRequest,
-    preset: { readonly fields: ChatPreset; readonly model: string },
+    preset: { readonly fields: TextPreset; readonly model: string },
     by: { readonly caller: Caller; readonly signal: AbortSignal },
   ): Promise<Outcome<CompleteText>>
   /**

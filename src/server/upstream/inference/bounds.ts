@@ -23,6 +23,8 @@ export interface TextBoundInput {
   readonly media: number
   /** A document, a sound or a video is there: no maximum of its tokens is known. */
   readonly hasLongMedia: boolean
+  /** The input goes on from what a provider has stored under a workspace's own key. D8. */
+  readonly hasStored: boolean
   /** Tokens of one answer that the request asks for; null: the request says none. */
   readonly tokensMax: number | null
   /** Answers to the call (`n`). */
@@ -99,11 +101,12 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 }
 
 /** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
-function mostPromptTokens({ contextLength }: Endpoint, input: TextBoundInput): number | null {
+function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundInput): number | null {
   // The whole input counts again at each of their steps.
   if (input.hasServerTools) return null
   const context = known(contextLength)
-  if (input.hasLongMedia) return context
+  // Under the operator's key nothing is stored.
+  if (input.hasLongMedia || (input.hasStored && ownWay !== undefined)) return context
   const tokens =
     input.promptBytes +
     (input.messages + input.tools) * TOKENS_ADDED_EACH_MAX +

@@ -69,7 +69,8 @@ export function nativeEdits(
 
 const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))
 
-function has(body: KeptBody, name: string): boolean {
+/** Whether the caller sent the member, with a value. */
+export function has(body: KeptBody, name: string): boolean {
   const member = body.last(name)
   return member !== null && !isNull(body, member)
 }
@@ -156,8 +157,8 @@ function smallValue({ bytes }: KeptBody, { start, end }: MemberSpan): object | n
   return typeof value === 'object' ? value : null
 }
 
-/** @param defaults as JSON. Null is the default of every member. */
-function isDefault(body: KeptBody, member: MemberSpan, defaults: readonly string[]): boolean {
+/** Whether a value changes nothing. @param defaults as JSON. Null is the default of every member. */
+export function isDefault(body: KeptBody, member: MemberSpan, defaults: readonly string[]): boolean {
   if (isNull(body, member)) return true
   const { start, end } = member
   if (end - start > DEFAULT_BYTES_MAX) return false

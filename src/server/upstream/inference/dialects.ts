@@ -4,10 +4,12 @@ import { CHAT } from './chat/chat-dialect.ts'
 import { isEcho } from './echo.ts'
 import { MESSAGES } from './messages/messages-dialect.ts'
 import type { NativeDialect } from './protocol.ts'
+import { RESPONSES } from './responses/responses-dialect.ts'
 
 /** The forms in which callers and providers speak alike. D5. */
 export const NATIVE_DIALECTS: Readonly<Partial<Record<Dialect, NativeDialect>>> = {
   chat: CHAT,
+  responses: RESPONSES,
   messages: MESSAGES,
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TextInput } from '../../../schemas/inference/text-request.ts'
+import type { Dialect, TextInput } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import {
   ECHO_CALLS_MAX,
@@ -118,11 +118,18 @@ interface Delivered {
   readonly reasoning: number
 }
 
+/** Where a request says the form of its answer. */
+const FORM_PATHS: Readonly<Record<Dialect, string>> = {
+  chat: '/response_format/type',
+  responses: '/text/format/type',
+  messages: '/output_config/format/type',
+}
+
 /** Failure: body_invalid, for an answer in a form that the model does not have. */
 function inputOf(request: TextInput): Outcome<ShortJobTypes['echo']['in']> {
-  const { form, tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
+  const { dialect, form, tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
   const { tokensMax } = size
-  if (form !== 'text') return refused('/response_format/type', 'is not a form of this model', 'text')
+  if (form !== 'text') return refused(FORM_PATHS[dialect], 'is not a form of this model', 'text')
   if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
   return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall: tool !== null, choices })

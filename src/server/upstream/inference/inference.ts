@@ -117,7 +117,9 @@ class RoutingInference implements Inference {
   #choose(model: CallableModel, { request, hops }: InferenceJob): Outcome<readonly WritingTarget[]> {
     const speaking = model.endpoints.filter((endpoint) => speaks(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
-    const routed = route({ ...model, endpoints: speaking }, new RoutedText(request), (endpoint) =>
+    const keeping = request.statePath === undefined ? speaking : speaking.filter(keepsState)
+    if (request.statePath !== undefined && keeping.length === 0) return stateless(request.statePath)
+    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request), (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed
@@ -286,6 +288,16 @@ function isOfCall({ name }: Failure): boolean {
 
 function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
+}
+
+/** What a provider stores is the workspace's own where the key is. D8. */
+function keepsState({ ownWay, provider }: Endpoint): boolean {
+  return ownWay !== undefined && provider.protocol !== 'local'
+}
+
+function stateless(path: string): Outcome<never> {
+  const issue = { path, message: 'needs an account of your own', expected: 'the items themselves in `input`' }
+  return fail('stateless', { metadata: { issues: [issue] } })
 }
 
 function spokenBy({ id, endpoints }: CallableModel, dialect: Dialect): string {

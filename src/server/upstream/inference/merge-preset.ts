@@ -1,7 +1,7 @@
 import { keptFormOf } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
-import type { ChatPreset } from '../../../schemas/inference/chat-preset.ts'
+import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
@@ -9,7 +9,7 @@ import { movable } from '../movable.ts'
 
 /** What a request is merged with. */
 export interface Merging {
-  readonly fields: ChatPreset
+  readonly fields: TextPreset
   readonly model: string
 }
 
@@ -18,27 +18,29 @@ export interface Merging {
  * of the merged ones, until these are released. D10.
  */
 export async function mergePreset(
-  { source, dialect }: Pick<TextRequest, 'source' | 'dialect'>,
+  { dialect, source }: Pick<TextRequest, 'dialect' | 'source'>,
   { fields, model }: Merging,
   { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
 ): Promise<Outcome<CompleteText>> {
   const { bytes } = source
   const job = { dialect, bytes, preset: fields, model }
-  const merged = await jobs.run('merge_chat', job, { ...by, transfer: movable(bytes) })
+  const merged = await jobs.run('merge_preset', job, { ...by, transfer: movable(bytes) })
   if (!merged.ok) return merged
   const verdict = merged.value
   if (!verdict.ok) return { ok: false, failure: { ...verdict.failure, detail: WITH_PRESET } }
   if (verdict.source === undefined) throw new Error('the body of a call is not kept')
   // The thread made it of a body in this form.
   const digest = verdict.value as unknown as TextInput
-  const { names } = keptFormOf(dialect)
   const released = (): void => source.release()
   return ok({
     ...digest,
     model,
     preset: null,
     dropped: [...digest.dropped, ...fields.dropped],
-    source: new KeptBody(verdict.source.bytes, verdict.source.places, { names, released }),
+    source: new KeptBody(verdict.source.bytes, verdict.source.places, {
+      names: keptFormOf(dialect).names,
+      released,
+    }),
   })
 }
 

@@ -1,10 +1,11 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
-import type { ShownUsage } from '../../ports/inference/inference.ts'
 import type { ShortJobTypes } from '../../ports/short-jobs.ts'
 import { readChatAnswer } from './chat/chat-answer.ts'
 import { readMessageAnswer } from './messages/message-answer.ts'
-import type { AnswerPieces, NativeAnswer, NativeHead, ReadAnswer } from './protocol.ts'
+import type { NativeAnswer, NativeHead, ReadAnswer } from './protocol.ts'
+import { readResponse } from './responses/response-answer.ts'
+import { bytesOf, usageBetween } from './shown-usage.ts'
 
 type Job = ShortJobTypes['native_answer']
 type Reader = (body: Buffer, head: NativeHead) => ReadAnswer | null
@@ -12,6 +13,7 @@ type Reader = (body: Buffer, head: NativeHead) => ReadAnswer | null
 const READERS: Readonly<Partial<Record<Dialect, Reader>>> = {
   chat: readChatAnswer,
   messages: readMessageAnswer,
+  responses: readResponse,
 }
 
 /**
@@ -22,7 +24,7 @@ export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHea
   const read = readAs(dialect, body, head)
   if (read === null) return fail('upstream_invalid')
   const { pieces, ...figures } = read
-  return ok({ ...figures, withUsage: (usage) => withUsage(pieces, usage) })
+  return ok({ ...figures, withUsage: (usage) => usageBetween(pieces, usage) })
 }
 
 /** The same on a worker thread, which gives the answer in one piece. */
@@ -51,29 +53,13 @@ export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
     after: [answer.subarray(afterAt)],
   }
   const figures = { usage, outputBytes, finishReason, upstreamId }
-  return ok({ ...figures, withUsage: (shown) => withUsage(pieces, shown) })
+  return ok({ ...figures, withUsage: (shown) => usageBetween(pieces, shown) })
 }
-
-/** An answer, or an event, with its usage. */
-export function withUsage(
-  { before, told, after }: AnswerPieces,
-  { whole, added }: ShownUsage,
-): readonly Uint8Array[] {
-  if (told === null || added === null) return [...before, Buffer.from(whole), ...after]
-  const comma = bytesOf(told) === 0 ? '' : ','
-  return [...before, OPEN, ...told, Buffer.from(`${comma}${added}}`), ...after]
-}
-
-const OPEN = Buffer.from('{')
 
 function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): ReadAnswer | null {
   const read = READERS[dialect]
   if (read === undefined) throw new Error(`answers of ${dialect} cannot be read`)
   return read(Buffer.from(body.buffer, body.byteOffset, body.length), head)
-}
-
-function bytesOf(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** One piece in memory of its own, which moves between threads. */

@@ -17,6 +17,7 @@ export function boundInputOf({ size, choices }: TextInput): TextBoundInput {
     hasServerTools,
     media: media.image,
     hasLongMedia: media.audio + media.video + media.file > 0,
+    hasStored: size.hasStored === true,
     tokensMax,
     choices,
   }
@@ -28,6 +29,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   logit_bias: 'logit_bias',
   logprobs: 'logprobs',
   max_completion_tokens: 'max_tokens',
+  max_output_tokens: 'max_tokens',
   max_tokens: 'max_tokens',
   min_p: 'min_p',
   presence_penalty: 'presence_penalty',

@@ -58,6 +58,7 @@ const ASKED: TextBoundInput = {
   hasServerTools: false,
   media: 0,
   hasLongMedia: false,
+  hasStored: false,
   tokensMax: 10,
   choices: 1,
 }
@@ -76,6 +77,14 @@ t.test('tools that the provider runs have no bound, unless input is free', async
   t.equal(tokensOf({ hasServerTools: true }, 1_000), null)
   const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 })
   t.same(textBoundOf([free], { ...ASKED, hasServerTools: true }), textBoundOf([free], ASKED))
+})
+
+t.test("stored input counts as the context where the key is the caller's own", async (t) => {
+  const stored = { ...ASKED, hasStored: true, tokensMax: 1 }
+  const prices = { inputNanoPerMillionMax: 1_000_000, outputNanoPerMillionMax: 0 }
+  t.same(textBoundOf([at(prices, { contextLength: 5_000 })], stored), both(100))
+  t.same(textBoundOf([at(prices, { contextLength: 5_000, ...OWN })], stored), { paidNano: 0, anyNano: 5_000 })
+  t.same(textBoundOf([at(prices, OWN)], stored), { paidNano: 0, anyNano: null })
 })
 
 t.test('an input has a token for each byte, and what is added to messages, tools and forms', async (t) => {
@@ -182,6 +191,7 @@ const inputs = fc.record({
   hasServerTools: fc.nat(7).map((nth) => nth === 0),
   media: fc.nat(3),
   hasLongMedia: fc.boolean(),
+  hasStored: fc.constant(false),
   tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
   choices: fc.integer({ min: 1, max: 8 }),
 })

@@ -6,7 +6,7 @@ import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { EventBuffer } from '../chat/event-buffer.ts'
 import { isAt } from '../json-reader.ts'
-import { withUsage } from '../native-answer.ts'
+import { usageBetween } from '../shown-usage.ts'
 import type { NativeHead, NativeRead, NativeStream } from '../protocol.ts'
 import { SseReader, type SseEvent } from '../sse-reader.ts'
 import { EventWalk, type KeptEvent } from './event-walk.ts'
@@ -188,7 +188,7 @@ export class NativeMessagesStream implements NativeStream {
     const isShown = held.isTold && usage !== null && this.#usage.isCredible(this.#hasOutput)
     const told = isShown ? toldMembers(held.json.subarray(usage.start, usage.end)) : null
     EVENTS.clear()
-    const put = withUsage({ before: [], told, after: [] }, shown)
+    const put = usageBetween({ before: [], told, after: [] }, shown)
     writeEvent('message_delta', withUsageOf(held, Buffer.concat(put)))
     if (this.#stop !== null) writeEvent('message_stop', this.#stop)
     return EVENTS.take() ?? Buffer.alloc(0)

@@ -1,0 +1,81 @@
+import { ok, type Outcome } from '../failures.ts'
+import { refusedOf } from './chat-input.ts'
+import { ECHO_UNITS_MAX } from './inference-limits.ts'
+import type { ResponsesBody, ResponsesItem } from './responses.ts'
+import { responsesSizeOf } from './responses-size.ts'
+import type { TextInput } from './text-request.ts'
+import { wordsOf } from './words.ts'
+
+/** Reasoning that a client names in place of sending it: it is left out where nothing is stored. D8. */
+export const REASONING_ID = 'rs_'
+
+/**
+ * @param body has passed the schema
+ * @param bytes of the whole body
+ * Failure: not_supported, with the member as its issue. D9.
+ */
+export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+  const asked = body as unknown as ResponsesBody
+  const refused = refusedOf(asked)
+  if (refused !== null) return refused
+  const { input, instructions, reasoning, tool_choice: choice } = asked
+  const items: readonly ResponsesItem[] =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
+  const last = items.findLast((item) => 'role' in item && item.role === 'user')
+  const text = last === undefined ? '' : textsOf(last).join('\n')
+  const effort = reasoning?.effort ?? 'none'
+  const tool =
+    typeof choice === 'object' && choice !== null && 'name' in choice && typeof choice.name === 'string'
+      ? choice.name
+      : null
+  const statePath = statePathOf(asked, items)
+  return ok({
+    dialect: 'responses',
+    model: asked.model ?? null,
+    isStream: asked.stream === true,
+    isUsageAlone: false,
+    choices: 1,
+    stops: [],
+    isReasoning: reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none'),
+    tool,
+    hasTool: (asked.tools ?? []).some((one) => 'name' in one && one.name === tool),
+    form: asked.text?.format?.type ?? 'text',
+    sessionId: asked.session_id ?? null,
+    promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
+    last: text.slice(0, ECHO_UNITS_MAX),
+    isLastCut: text.length > ECHO_UNITS_MAX,
+    size: responsesSizeOf(asked, bytes),
+    models: asked.models ?? [],
+    provider: asked.provider ?? null,
+    preset: asked.preset ?? null,
+    dropped: (asked.transforms ?? []).length > 0 ? ['transforms'] : [],
+    ...(statePath === null ? null : { statePath }),
+  })
+}
+
+/** Null: the call needs nothing stored, and stores nothing. */
+function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): string | null {
+  if (body.store === true) return '/store'
+  if (body.background === true) return '/background'
+  for (const name of ['conversation', 'previous_response_id', 'prompt'] as const)
+    if ((body[name] ?? null) !== null) return `/${name}`
+  const at = items.findIndex(
+    (item) => 'type' in item && item.type === 'item_reference' && !isReasoning(Reflect.get(item, 'id')),
+  )
+  return at < 0 ? null : `/input/${at}`
+}
+
+function isReasoning(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(REASONING_ID)
+}
+
+/** Texts of messages, and of what tools gave. */
+function textsOf(item: ResponsesItem): readonly string[] {
+  const content: unknown = 'content' in item ? item.content : 'output' in item ? item.output : null
+  if (typeof content === 'string') return [content]
+  if (!Array.isArray(content)) return []
+  return (content as readonly unknown[]).flatMap((part) => {
+    const text: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'text') : null
+    return typeof text === 'string' ? [text] : []
+  })
+}

@@ -1,0 +1,54 @@
+import type { KeptForm } from '../kept-body.ts'
+import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
+import { CHAT_OURS } from './chat-members.ts'
+import { ResponsesBody } from './responses.ts'
+import { STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
+
+/** Members that are for Sluice alone: no provider gets them. D4. */
+export const RESPONSES_OURS = CHAT_OURS
+
+/** Members that OpenAI's responses lack, with the values that change nothing. D4. */
+export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
+  ...STRICT_CUT,
+  presence_penalty: { defaults: ['0'] },
+  frequency_penalty: { defaults: ['0'] },
+  modalities: { defaults: ['["text"]'] },
+}
+
+/** Members of `reasoning` that OpenAI's lacks, likewise. */
+export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = {
+  max_tokens: { defaults: [] },
+  enabled: { defaults: ['true'] },
+  exclude: { defaults: ['false'] },
+}
+
+/** The members of an item that names what is stored, which has no others. D8. */
+export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
+
+const PART = { names: STRICT_CUT_INSIDE }
+
+/** What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. D4, D8, D10. */
+export const RESPONSES_KEPT_FORM: KeptForm = {
+  names: [
+    ...new Set([
+      ...Object.keys(ResponsesBody.properties),
+      ...Object.keys(RESPONSES_KEPT.properties),
+      ...RESPONSES_OURS,
+      ...Object.keys(RESPONSES_STRICT_CUT),
+      ...Object.keys(RESPONSES_REASONING_CUT),
+      ...STRICT_CUT_INSIDE,
+      ...REFERENCE_MEMBERS,
+    ]),
+  ],
+  marks: {
+    input: {
+      each: {
+        ...PART,
+        when: { member: 'type', names: { item_reference: REFERENCE_MEMBERS } },
+        members: { content: { each: PART } },
+      },
+    },
+    tools: { each: PART },
+    reasoning: { names: Object.keys(RESPONSES_REASONING_CUT) },
+  },
+}

@@ -1,0 +1,92 @@
+import { base64Chars } from './base64-chars.ts'
+import type { ResponsesBody, ResponsesItem, ResponsesTool } from './responses.ts'
+import type { MediaCounts, TextSize } from './text-request.ts'
+
+type Kind = keyof MediaCounts
+type Members = Readonly<Record<string, unknown>>
+
+/** The kind of a part or an item by its type, and the members that may have its data. */
+const MEDIA: ReadonlyMap<
+  string,
+  { readonly kind: Kind; readonly members: readonly string[]; readonly isBare?: true }
+> = new Map([
+  ['input_image', { kind: 'image', members: ['image_url'] }],
+  ['computer_screenshot', { kind: 'image', members: ['image_url'] }],
+  ['input_audio', { kind: 'audio', members: ['data'], isBare: true }],
+  ['input_video', { kind: 'video', members: ['video_url', 'data'] }],
+  ['input_file', { kind: 'file', members: ['file_data'] }],
+  ['image_generation_call', { kind: 'image', members: ['result'], isBare: true }],
+])
+
+/** Tools that the caller runs, or that are only parts of the input. All others are the provider's. D9. */
+const CALLER_TOOLS: ReadonlySet<string> = new Set([
+  'function',
+  'custom',
+  'local_shell',
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+  'namespace',
+  'tool_search',
+])
+
+/** What goes on from what a provider has stored. D8. */
+const REFERENCE = 'item_reference'
+
+/** @param bytes of the whole body */
+export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
+  const { input, instructions, tools, text, max_output_tokens } = body
+  const items = Array.isArray(input) ? input : []
+  const counted = new CountedMedia()
+  for (const item of items) counted.addItem(item)
+  return {
+    promptBytesMost: Math.max(0, bytes - counted.base64),
+    messages: (Array.isArray(input) ? items.length : 1) + (typeof instructions === 'string' ? 1 : 0),
+    tools: tools?.length ?? 0,
+    hasFormat: (text?.format?.type ?? 'text') !== 'text',
+    media: counted.media,
+    tokensMax: max_output_tokens ?? null,
+    hasServerTools: (tools ?? []).some(isOfServer),
+    hasStored:
+      [body.previous_response_id, body.conversation, body.prompt].some((one) => (one ?? null) !== null) ||
+      items.some((item) => 'type' in item && item.type === REFERENCE),
+  }
+}
+
+function isOfServer(tool: ResponsesTool): boolean {
+  if (tool.type === 'shell')
+    return Reflect.get(membersOf(Reflect.get(tool, 'environment')), 'type') !== 'local'
+  return !CALLER_TOOLS.has(tool.type)
+}
+
+/** Media of parts, of outputs of tools, and of items that are media themselves. */
+class CountedMedia {
+  readonly media = { image: 0, audio: 0, video: 0, file: 0 }
+  /** Characters; each has a byte, or more where it is escaped. */
+  base64 = 0
+
+  addItem(item: ResponsesItem): void {
+    this.#add(item)
+    const { content, output } = item as Members
+    for (const parts of [content, output]) {
+      if (Array.isArray(parts)) for (const part of parts as readonly unknown[]) this.#add(part)
+      else this.#add(parts)
+    }
+  }
+
+  #add(part: unknown): void {
+    const members = membersOf(part)
+    const found = MEDIA.get(String(members['type']))
+    if (found === undefined) return
+    this.media[found.kind]++
+    for (const name of found.members) {
+      // Sound and video lie in an object of the type's name.
+      const data = members[name] ?? membersOf(members[String(members['type'])])[name]
+      if (typeof data === 'string') this.base64 += base64Chars(data, found.isBare === true)
+    }
+  }
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? (value as Members) : {}
+}

@@ -1,0 +1,195 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+import { ProviderPreferences } from '../models/preferences.ts'
+import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
+import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX, MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
+
+/** Members that are not named here are passed on: providers have more than any list. D4. */
+const OPEN = { additionalProperties: true } as const
+const maybe = <T extends TSchema>(shape: T) => Type.Optional(Type.Union([shape, Type.Null()]))
+const Flag = maybe(Type.Boolean())
+const Figure = maybe(Type.Number())
+const Free = Type.Object({}, OPEN)
+const otherThan = (...types: readonly string[]) =>
+  Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, title: 'another type' })
+
+const TextPart = Type.Object({ type: Type.Enum(['input_text', 'output_text']), text: Type.String() }, OPEN)
+/** A part of a type without a description here is checked by its type alone. */
+const OtherPart = Type.Object({ type: otherThan('input_text', 'output_text') }, OPEN)
+const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, OtherPart]))])
+
+const Message = Type.Object(
+  {
+    type: Type.Optional(Type.Literal('message')),
+    role: Type.Enum(['user', 'system', 'assistant', 'developer']),
+    content: Type.Union([Content, Type.Null()]),
+  },
+  OPEN,
+)
+const FunctionName = Type.String({ minLength: 1, maxLength: FUNCTION_NAME_CHARS_MAX })
+const FunctionCall = Type.Object(
+  {
+    type: Type.Literal('function_call'),
+    call_id: Type.String(),
+    name: FunctionName,
+    arguments: Type.String(),
+  },
+  OPEN,
+)
+const FunctionOutput = Type.Object(
+  { type: Type.Literal('function_call_output'), call_id: Type.String(), output: Content },
+  OPEN,
+)
+/** It is left out as a whole where the provider has nothing stored, and so has no other members. D8. */
+const Reference = Type.Object(
+  { type: Type.Literal('item_reference'), id: Type.String({ minLength: 1 }) },
+  { additionalProperties: false },
+)
+const OtherItem = Type.Object(
+  { type: otherThan('message', 'function_call', 'function_call_output', 'item_reference') },
+  OPEN,
+)
+const Item = Type.Union([Message, FunctionCall, FunctionOutput, Reference, OtherItem])
+export type ResponsesItem = Static<typeof Item>
+
+const Tool = Type.Union([
+  Type.Object({ type: Type.Literal('function'), name: FunctionName }, OPEN),
+  Type.Object({ type: otherThan('function') }, OPEN),
+])
+export type ResponsesTool = Static<typeof Tool>
+
+const ToolChoice = Type.Union([
+  Type.Enum(['auto', 'none', 'required']),
+  Type.Object({ type: Type.Literal('function'), name: FunctionName }, OPEN),
+  Type.Object({ type: otherThan('function') }, OPEN),
+])
+
+/** Body of POST /responses. D4, D8, B1.2; S and O of the clients send these members. */
+export const ResponsesBody = Type.Object(
+  {
+    model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+      }),
+    ),
+    input: maybe(
+      Type.Union([Type.String(), Type.Array(Item, { maxItems: MESSAGES_MAX })], {
+        description: 'A text, or the conversation so far as items, the oldest first.',
+      }),
+    ),
+    instructions: maybe(Type.String({ description: 'What the model is told before the input.' })),
+    stream: maybe(
+      Type.Boolean({
+        description: 'True: the answer comes as server-sent events. `Accept` does not matter.',
+      }),
+    ),
+    max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
+    max_tool_calls: maybe(Type.Integer({ minimum: 1 })),
+    temperature: Figure,
+    top_p: Figure,
+    presence_penalty: Figure,
+    frequency_penalty: Figure,
+    tools: maybe(Type.Array(Tool, { maxItems: TOOLS_MAX })),
+    tool_choice: maybe(ToolChoice),
+    parallel_tool_calls: Flag,
+    text: maybe(Type.Object({ format: maybe(Type.Object({ type: Type.String() }, OPEN)) }, OPEN)),
+    reasoning: maybe(Type.Object({ effort: maybe(Type.String()), enabled: Flag, exclude: Flag }, OPEN)),
+    include: maybe(Type.Array(Type.String())),
+    truncation: maybe(Type.String()),
+    metadata: maybe(Free),
+    store: maybe(
+      Type.Boolean({
+        description: "Under the operator's key nothing is stored, and `true` is refused.",
+      }),
+    ),
+    background: maybe(
+      Type.Boolean({ description: "Under the operator's key `true` is refused: it stores the answer." }),
+    ),
+    previous_response_id: maybe(
+      Type.String({ description: "Needs the workspace's own provider key, under which it was stored." }),
+    ),
+    conversation: maybe(Type.Union([Type.String(), Free], { description: 'As `previous_response_id`.' })),
+    prompt: maybe(Type.Object({}, { ...OPEN, description: 'As `previous_response_id`.' })),
+    provider: maybe(ProviderPreferences),
+    models: maybe(
+      Type.Array(Type.String({ minLength: 1 }), {
+        maxItems: FALLBACK_MODELS_MAX,
+        description: 'Models that are tried in this order after `model`.',
+      }),
+    ),
+    preset: maybe(PresetName),
+    plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
+    transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
+    stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
+    session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
+    user: maybe(Type.String()),
+  },
+  OPEN,
+)
+export type ResponsesBody = Static<typeof ResponsesBody>
+
+const Count = Type.Integer({ minimum: 0 })
+
+/** Usage of an answer, with what it cost; a provider's has more members. D13, D24. */
+export const ResponsesUsage = Type.Object({
+  input_tokens: Count,
+  input_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Type.Optional(Count) }),
+  output_tokens: Count,
+  output_tokens_details: Type.Object({ reasoning_tokens: Count }),
+  total_tokens: Count,
+  cost: Type.Number({ description: 'USD.' }),
+  cost_details: Type.Object({
+    upstream_inference_cost: Type.Union([Type.Number(), Type.Null()]),
+    upstream_inference_input_cost: Type.Number(),
+    upstream_inference_output_cost: Type.Number(),
+  }),
+  is_byok: Type.Boolean(),
+  is_estimated: Type.Optional(
+    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
+  ),
+})
+
+const orNull = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const Seconds = Type.Integer({ description: 'Unix seconds.' })
+
+/** A response; a provider's has more members. D13, D14. */
+const Response = {
+  id: Type.String({ description: "The provider's own, or `resp_…`; `x-generation-id` has the call's." }),
+  object: Type.Literal('response'),
+  created_at: Seconds,
+  completed_at: orNull(Seconds),
+  status: Type.String({ description: '`completed`, `incomplete`, `in_progress`, `queued` or `failed`.' }),
+  error: orNull(Free),
+  incomplete_details: orNull(Free),
+  instructions: Type.Unknown(),
+  max_output_tokens: orNull(Count),
+  metadata: orNull(Free),
+  model: Type.String({ description: 'Canonical id of the model that answered.' }),
+  output: Type.Array(Type.Unknown(), { description: 'Messages, reasoning and calls of tools.' }),
+  parallel_tool_calls: Type.Boolean(),
+  presence_penalty: orNull(Type.Number()),
+  frequency_penalty: orNull(Type.Number()),
+  temperature: orNull(Type.Number()),
+  tool_choice: Type.Unknown(),
+  tools: Type.Array(Type.Unknown()),
+  top_p: orNull(Type.Number()),
+}
+
+/** Answer of POST /responses that is not streamed. D14. */
+export const ResponsesAnswer = Type.Object({ ...Response, usage: ResponsesUsage })
+
+/** The data of each event of a streamed answer; more members follow its type. D13. */
+export const ResponsesEvent = Type.Object(
+  {
+    type: Type.String({ description: 'Also in the `event:` line.' }),
+    sequence_number: Type.Optional(Count),
+    response: Type.Optional(
+      Type.Object(
+        { ...Response, usage: orNull(Type.Object({}, OPEN)) },
+        { ...OPEN, description: 'In `response.created`, `.queued`, `.in_progress` and the last event.' },
+      ),
+    ),
+  },
+  OPEN,
+)

@@ -1,0 +1,57 @@
+import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
+import { ResponsesAnswer, ResponsesEvent } from '../../../schemas/inference/responses.ts'
+import { responsesPresetOf } from '../../../schemas/inference/responses-preset.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
+import { defineOperation } from '../define.ts'
+import { PAID_CALL_FAILURES } from '../paid-call.ts'
+import { ANSWER_HEADERS, answerText, TEXT_STATUSES, type TextForm } from './answer-text.ts'
+import { RESPONSES_SILENCE, ResponsesStream, responsesUsage, ResponsesWhole } from './responses-answer.ts'
+
+interface Inputs {
+  readonly headers: readonly ['x-session-id', 'x-sluice-hops']
+  readonly body: 'responses'
+}
+
+const OPERATION = 'responses.create'
+
+const RESPONSES: TextForm = {
+  operation: OPERATION,
+  presetOf: responsesPresetOf,
+  stream: (head, _, open) => new ResponsesStream(head, open),
+  whole: (head) => new ResponsesWhole(head),
+  usageOf: responsesUsage,
+  silence: RESPONSES_SILENCE,
+}
+
+/**
+ * Lets a model write the next items of a conversation, streamed or whole. Source: D1–D4, D8, D10, D11, D13,
+ * D15, D16, D19, D21.
+ */
+export const createResponse = defineOperation<Inputs, TextRequest>({
+  id: OPERATION,
+  method: 'post',
+  path: '/responses',
+  tag: 'inference',
+  summary: 'Create a response',
+  description:
+    'With `stream: true` the answer comes as server-sent events, the usage and the cost in the last. ' +
+    'A stream that ends without `response.completed`, `.incomplete` or `.failed` is not whole: ' +
+    'its last event is `error`, and the connection ends without the last chunk. ' +
+    "Under the operator's key nothing is stored.",
+  access: { keys: ['inference', 'intern'], keyScopes: ['inference'] },
+  deadlineMs: INFERENCE_DEADLINE_MS,
+  // What was delivered is charged, also to a caller who left.
+  outlivesClient: true,
+  input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'responses' },
+  success: {
+    status: 200,
+    body: ResponsesAnswer,
+    events: ResponsesEvent,
+    headers: ANSWER_HEADERS,
+  },
+  tellsParam: true,
+  statuses: TEXT_STATUSES,
+  failures: [...PAID_CALL_FAILURES, 'not_supported', 'stateless'],
+  example: { body: { model: 'sluice/echo-1', input: 'Hello there' } },
+  run: (call, ports) => answerText(call, RESPONSES, ports),
+})

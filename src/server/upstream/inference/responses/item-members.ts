@@ -1,0 +1,81 @@
+import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
+import { OPEN_LIST, QUOTE } from '../../../../schemas/values/json-bytes.ts'
+import type { Members, ObjectWalk } from '../chat/object-walk.ts'
+import { isAt } from '../json-reader.ts'
+
+/** Members of items and parts whose texts a model wrote. */
+const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code']
+/** Members of items with parts of their own. */
+const PARTS: readonly string[] = ['content', 'summary']
+/** The last letters of the type of an item that calls a tool. */
+const CALL = '_call"'
+
+/** An item of `output`, or a part of such an item. Nothing of it is changed. */
+export class ItemMembers implements Members {
+  readonly itemsMax = JSON_VALUES_MAX
+  /** Bytes in UTF-8 of the texts of all items and parts so far. */
+  bytes = 0
+  /** Items so far, parts not among them. */
+  count = 0
+  /** One of them calls a tool. */
+  isCall = false
+  readonly #walk: ObjectWalk
+  /** Null: these are parts. */
+  readonly #parts: ItemMembers | null
+
+  constructor(walk: ObjectWalk, isPart = false) {
+    this.#walk = walk
+    this.#parts = isPart ? null : new ItemMembers(walk, true)
+  }
+
+  clear(): void {
+    this.bytes = 0
+    this.count = 0
+    this.isCall = false
+  }
+
+  begin(): void {
+    this.count++
+  }
+
+  member(key: number, length: number, at: number, depth: number): number {
+    const { json } = this.#walk
+    const { bytes } = json
+    if (bytes[at] === QUOTE) {
+      if (isNamed(TEXTS, bytes, key, length)) return this.#text(at)
+      const end = json.string(at)
+      if (length === 4 && isAt(bytes, key, 'type') && end > 0 && isAt(bytes, end - CALL.length, CALL))
+        this.isCall = true
+      return end
+    }
+    if (this.#parts !== null && bytes[at] === OPEN_LIST && isNamed(PARTS, bytes, key, length)) {
+      this.#parts.clear()
+      const end = this.#walk.list(this.#parts, at, depth)
+      this.bytes += this.#parts.bytes
+      return end
+    }
+    return json.value(at, depth)
+  }
+
+  end(): string {
+    return ''
+  }
+
+  other(at: number, depth: number): number {
+    return this.#walk.json.value(at, depth)
+  }
+
+  #text(at: number): number {
+    const { json } = this.#walk
+    const before = json.textBytes
+    const end = json.string(at)
+    this.bytes += json.textBytes - before
+    return end
+  }
+}
+
+/** Whether a key is one of these names. */
+export function isNamed(names: readonly string[], bytes: Buffer, key: number, length: number): boolean {
+  for (const name of names) if (name.length === length && isAt(bytes, key, name)) return true
+  return false
+}

@@ -1,0 +1,210 @@
+import type { Failure } from '../../../../schemas/failures.ts'
+import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
+import type { FinalEvents, TokenUsage } from '../../../ports/inference/inference.ts'
+import { failureOfEvent } from '../../provider-failure.ts'
+import type { RedactedTexts } from '../../reason.ts'
+import { EventBuffer } from '../chat/event-buffer.ts'
+import { isAt } from '../json-reader.ts'
+import type { NativeHead, NativeRead, NativeStream } from '../protocol.ts'
+import { usageBetween } from '../shown-usage.ts'
+import { SseReader, type SseEvent } from '../sse-reader.ts'
+import { ResponseWalk } from './response-walk.ts'
+import { toldUsageOf, type ToldUsage } from './told-usage.ts'
+
+const DONE = '[DONE]'
+const NOTHING: NativeRead = { events: null, failure: null }
+const INVALID: Failure = { name: 'upstream_invalid' }
+const UNFINISHED: Failure = { name: 'upstream_failed', detail: 'Its stream ended before the answer did.' }
+
+/** Events that have the whole response, and its status where it tells none. */
+const CONTAINERS: ReadonlyMap<string, string> = new Map([
+  ['response.created', 'in_progress'],
+  ['response.queued', 'queued'],
+  ['response.in_progress', 'in_progress'],
+  ['response.completed', 'completed'],
+  ['response.incomplete', 'incomplete'],
+  ['response.failed', 'failed'],
+])
+/** Those that end a stream. D22. */
+const FINAL: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+const FAILED = 'response.failed'
+const ITEM_DONE = 'response.output_item.done'
+const ERROR = 'error'
+/** Events that say nothing but that the stream lives; `openai` refuses to read them. */
+const PINGS: ReadonlySet<string> = new Set(['ping', 'keepalive'])
+
+/** Shared by all streams: a read leaves nothing in them. */
+const EVENTS = new EventBuffer()
+const BEFORE = new EventBuffer()
+const AFTER = new EventBuffer()
+
+interface Final {
+  /** The event up to the usage of its response. */
+  readonly before: Buffer
+  readonly after: Buffer
+  /** Null: the provider told none that is credible. */
+  readonly told: ToldUsage | null
+}
+
+/**
+ * The stream of a provider that speaks responses, for a caller that does. Events pass as their bytes came but
+ * for what D13 names; the last one, which has the usage, waits until its cost is known. An event that has to
+ * be parsed is parsed on the loop, up to STREAM_MENDED_BYTES_MAX.
+ */
+export class NativeResponsesStream implements NativeStream {
+  readonly #redacted: RedactedTexts
+  readonly #reader = new SseReader()
+  readonly #walk: ResponseWalk
+  #failure: Failure | null = null
+  #hasOutput = false
+  #deltaBytes = 0
+  #textBytes = 0
+  #itemBytes = 0
+  #passed = 0
+  #finishReason: string | null = null
+  #upstreamId: string | null = null
+  #final: Final | null = null
+
+  constructor(head: NativeHead, redacted: RedactedTexts) {
+    this.#redacted = redacted
+    this.#walk = new ResponseWalk(head, 'event')
+  }
+
+  get heldBytes(): number {
+    const final = this.#final
+    return this.#reader.heldBytes + (final === null ? 0 : final.before.length + final.after.length)
+  }
+
+  get hasOutput(): boolean {
+    return this.#hasOutput
+  }
+
+  /** The last event came: nothing behind it is read. */
+  get isDone(): boolean {
+    return this.#final !== null
+  }
+
+  /** As the provider told it in the last event; null: missing, or not credible. D24. */
+  get usage(): TokenUsage | null {
+    return this.#final?.told?.tokens ?? null
+  }
+
+  /**
+   * Bytes in UTF-8 of delivered text, reasoning and arguments of tools. The same text stands in its pieces,
+   * in an event of its own, in its item and in the last event; small servers leave some of them out. D26.
+   */
+  get outputBytes(): number {
+    return Math.max(this.#deltaBytes, this.#textBytes, this.#itemBytes)
+  }
+
+  /** The status of the response, or why it is not complete; null before the last event. */
+  get finishReason(): string | null {
+    return this.#finishReason
+  }
+
+  /** The provider's own id; null before it came. */
+  get upstreamId(): string | null {
+    return this.#upstreamId
+  }
+
+  /** The event that ends the stream, which has the usage. */
+  get finalEvents(): FinalEvents | null {
+    const final = this.#final
+    if (final === null) return null
+    const { before, after, told } = final
+    const pieces = { before: [before], told: told === null ? null : [told.members], after: [after] }
+    return { withUsage: (usage) => usageBetween(pieces, usage) }
+  }
+
+  /** @param bytes the next of the provider's body */
+  read(bytes: Uint8Array): NativeRead {
+    if (this.#failure !== null) return { events: null, failure: this.#failure }
+    if (this.isDone) return NOTHING
+    EVENTS.clear()
+    const { events, failure } = this.#reader.read(bytes)
+    for (const event of events) {
+      this.#failure = this.#take(event)
+      if (this.#failure !== null || this.isDone) break
+    }
+    // A stream that waits for its next event must not hold the memory of the last read.
+    this.#walk.release()
+    // Bytes behind the last event cannot fail a stream.
+    if (!this.isDone) this.#failure ??= failure
+    return { events: EVENTS.take(), failure: this.#failure }
+  }
+
+  /**
+   * The provider's body ended.
+   * @returns null: the stream was whole. D22
+   */
+  end(): Failure | null {
+    return this.#failure ?? (this.isDone ? null : UNFINISHED)
+  }
+
+  #take({ name, data, isOneLine }: SseEvent): Failure | null {
+    const start = endOfSpace(data, 0)
+    // Neither is an event of responses; some servers end with the mark of chat.
+    if (start === data.length || isDone(data, start)) return null
+    if (name === ERROR) return failureOfEvent(data, this.#redacted)
+    const walk = this.#walk
+    const { event } = walk
+    event.name = name
+    event.number = this.#passed
+    if (!walk.run(data, isOneLine)) return INVALID
+    const { type } = event
+    if (type === ERROR || (event.hasError && !type.startsWith('response.')))
+      return failureOfEvent(data, this.#redacted)
+    // What has no type means nothing to a client.
+    if (type === '' || PINGS.has(type)) return null
+    this.#upstreamId ??= walk.upstreamId
+    this.#count(type)
+    if (FINAL.has(type)) return this.#end(type)
+    EVENTS.source = walk.bytes
+    EVENTS.text(`event: ${type}\ndata: `)
+    walk.write(EVENTS, CONTAINERS.get(type) ?? 'in_progress')
+    EVENTS.lineEnds()
+    this.#passed++
+    return null
+  }
+
+  #count(type: string): void {
+    const { event, response } = this.#walk
+    this.#deltaBytes += event.deltaBytes
+    this.#textBytes += event.textBytes
+    const isItem = type === ITEM_DONE && event.item.count > 0
+    if (isItem) this.#itemBytes += event.item.bytes
+    if (FINAL.has(type)) this.#itemBytes = Math.max(this.#itemBytes, response.items.bytes)
+    const hasItems = FINAL.has(type) && response.items.count > 0
+    if (event.hasDelta || event.textBytes > 0 || event.item.isCall || isItem || hasItems)
+      this.#hasOutput = true
+  }
+
+  #end(type: string): Failure | null {
+    const walk = this.#walk
+    if (walk.event.isBare) return INVALID
+    // Before the first output another endpoint may answer. D22.
+    if (type === FAILED && !this.#hasOutput) return failureOfEvent(errorOf(walk.error), this.#redacted)
+    const status = CONTAINERS.get(type) ?? ''
+    BEFORE.source = walk.bytes
+    AFTER.source = walk.bytes
+    BEFORE.text(`event: ${type}\ndata: `)
+    walk.around(BEFORE, AFTER, status)
+    AFTER.lineEnds()
+    this.#final = {
+      before: BEFORE.take() ?? Buffer.alloc(0),
+      after: AFTER.take() ?? Buffer.alloc(0),
+      told: toldUsageOf(walk.usage, this.#hasOutput),
+    }
+    this.#finishReason = walk.incompleteReason ?? walk.status ?? status
+    return null
+  }
+}
+
+/** The error of a response as an event of its own. */
+function errorOf(error: Buffer | null): Buffer {
+  return Buffer.concat([Buffer.from('{"error":'), error ?? Buffer.from('null'), Buffer.from('}')])
+}
+
+function isDone(data: Buffer, start: number): boolean {
+  return isAt(data, start, DONE) && endOfSpace(data, start + DONE.length) === data.length
+}

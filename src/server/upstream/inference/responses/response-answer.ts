@@ -1,0 +1,44 @@
+import type { NativeHead, ReadAnswer } from '../protocol.ts'
+import type { SpliceSink } from '../chat/splices.ts'
+import { ResponseWalk } from './response-walk.ts'
+import { toldUsageOf } from './told-usage.ts'
+
+/**
+ * Reads a whole answer of a provider that speaks responses. D14.
+ * @returns null: no JSON object, an error, a response that failed, or no list of outputs
+ */
+export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | null {
+  const walk = new ResponseWalk(head, 'answer')
+  if (!walk.run(body, true)) return null
+  const { response, status } = walk
+  if (response.error !== null || status === 'failed' || !response.hasList) return null
+  const told = toldUsageOf(walk.usage, response.items.count > 0)
+  const before = new Pieces(walk.bytes)
+  const after = new Pieces(walk.bytes)
+  walk.around(before, after, 'completed')
+  return {
+    usage: told?.tokens ?? null,
+    outputBytes: response.items.bytes,
+    finishReason: walk.incompleteReason ?? status ?? 'completed',
+    upstreamId: walk.upstreamId,
+    pieces: { before: before.all, told: told === null ? null : [told.members], after: after.all },
+  }
+}
+
+/** Parts of some bytes, and texts between them. */
+class Pieces implements SpliceSink {
+  readonly all: Uint8Array[] = []
+  readonly #source: Buffer
+
+  constructor(source: Buffer) {
+    this.#source = source
+  }
+
+  bytes(from: number, to: number): void {
+    this.all.push(this.#source.subarray(from, to))
+  }
+
+  text(text: string): void {
+    if (text !== '') this.all.push(Buffer.from(text))
+  }
+}

@@ -1,0 +1,10 @@
+import type { NativeDialect } from '../protocol.ts'
+import { NativeResponsesStream } from './native-responses-stream.ts'
+import { responsesRequest } from './responses-request.ts'
+
+/** OpenAI's `POST /responses`. */
+export const RESPONSES: NativeDialect = {
+  path: '/responses',
+  request: responsesRequest,
+  stream: (head, redacted) => new NativeResponsesStream(head, redacted),
+}

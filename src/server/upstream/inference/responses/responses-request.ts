@@ -1,0 +1,128 @@
+import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
+import { REASONING_ID } from '../../../../schemas/inference/responses-input.ts'
+import {
+  REFERENCE_MEMBERS,
+  RESPONSES_OURS,
+  RESPONSES_REASONING_CUT,
+  RESPONSES_STRICT_CUT,
+} from '../../../../schemas/inference/responses-members.ts'
+import {
+  STRICT_CUT_INSIDE,
+  STRICT_CUT_INSIDE_DEFAULTS,
+} from '../../../../schemas/inference/strict-members.ts'
+import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
+import { isCounted } from '../../../../schemas/money/costs.ts'
+import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
+import type { InferenceJob } from '../../../ports/inference/inference.ts'
+import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
+import { mustSendMax } from '../bounds.ts'
+import { isDefault, type StrictChanges } from '../chat-edits.ts'
+import type { NativeRequest } from '../protocol.ts'
+
+const OURS_CUT: readonly BodyEdit[] = RESPONSES_OURS.map((name) => ({ kind: 'cut', name }))
+const INSIDE: ReadonlySet<string> = new Set(STRICT_CUT_INSIDE)
+
+/**
+ * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
+ * account serves many workspaces. D4, D8, D25.
+ */
+export function responsesRequest(
+  { request, limits }: Pick<InferenceJob, 'request' | 'limits'>,
+  endpoint: Endpoint,
+  { isStrict }: Pick<EndpointText, 'isStrict'>,
+): NativeRequest {
+  const { source, size } = request
+  const { upstreamModel, ownWay } = endpoint
+  const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
+  const tokens = mustSendMax(endpoint, size, isBounded)
+  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
+  const edits: BodyEdit[] = [model, ...OURS_CUT]
+  const dropped: string[] = []
+  if (tokens !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokens) })
+  if (ownWay === undefined) {
+    edits.push({ kind: 'set', name: 'store', json: 'false' })
+    const references = referenceEdits(source)
+    edits.push(...references)
+    if (references.length > 0) dropped.push('item_reference')
+  }
+  if (isStrict) {
+    const strict = strictEdits(source)
+    edits.push(...strict.edits)
+    dropped.push(...strict.dropped)
+  }
+  return { body: providerBody(source, edits), dropped }
+}
+
+/** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */
+function strictEdits(body: KeptBody): StrictChanges {
+  const edits: BodyEdit[] = []
+  const dropped = new Set<string>()
+  for (const [name, { defaults }] of Object.entries(RESPONSES_STRICT_CUT)) {
+    const member = body.last(name)
+    if (member === null) continue
+    edits.push({ kind: 'cut', name })
+    if (!isDefault(body, member, defaults)) dropped.add(name)
+  }
+  const reasoning = body.last('reasoning')
+  for (const mark of body.marks) {
+    const { name } = mark
+    const isInside = INSIDE.has(name)
+    const foreign = RESPONSES_REASONING_CUT[name]
+    if (!isInside && (foreign === undefined || !isWithin(mark, reasoning))) continue
+    edits.push({ kind: 'cut_mark', mark })
+    if (isDefault(body, mark, isInside ? STRICT_CUT_INSIDE_DEFAULTS : (foreign?.defaults ?? []))) continue
+    dropped.add(isInside ? name : `reasoning.${name}`)
+  }
+  return { edits, dropped: [...dropped] }
+}
+
+function isWithin({ keyStart }: MemberSpan, whole: MemberSpan | null): boolean {
+  return whole !== null && keyStart > whole.start && keyStart < whole.end
+}
+
+/** Cuts the items that name reasoning which the provider has not stored. D8. */
+function referenceEdits(body: KeptBody): readonly BodyEdit[] {
+  const edits: BodyEdit[] = []
+  let first: MemberSpan | null = null
+  let isReasoning = false
+  for (const mark of body.marks) {
+    if (!REFERENCE_MEMBERS.includes(mark.name)) continue
+    // Such an item has no other members: its first mark is its first member.
+    if (mark.comma === 0) first = mark
+    // Of several members of one name the last counts.
+    if (mark.name === 'id') isReasoning = isReasoningId(body, mark)
+    if (mark.next !== 0 || first === null) continue
+    if (isReasoning) edits.push({ kind: 'cut_mark', mark: itemAround(body, first, mark) })
+    first = null
+  }
+  return edits
+}
+
+function isReasoningId({ bytes }: KeptBody, { start, end }: MemberSpan): boolean {
+  const id: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString())
+  return typeof id === 'string' && id.startsWith(REASONING_ID)
+}
+
+/** The item of a list whose first and last members these are, as a member of an object is cut. */
+function itemAround({ bytes }: KeptBody, first: MemberSpan, last: MemberSpan): MemberSpan {
+  const start = spaceBefore(bytes, first.keyStart) - 1
+  const end = endOfSpace(bytes, last.end) + 1
+  const after = endOfSpace(bytes, end)
+  const before = spaceBefore(bytes, start) - 1
+  return {
+    name: 'item_reference',
+    keyStart: start,
+    start,
+    end,
+    next: bytes[after] === COMMA ? endOfSpace(bytes, after + 1) : 0,
+    comma: bytes[before] === COMMA ? before : 0,
+    inner: 0,
+  }
+}
+
+/** @returns the place where the white space before a place begins */
+function spaceBefore(bytes: Uint8Array, at: number): number {
+  let start = at
+  while (isSpace(bytes[start - 1])) start--
+  return start
+}

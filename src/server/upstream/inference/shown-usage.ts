@@ -1,0 +1,18 @@
+import type { ShownUsage } from '../../ports/inference/inference.ts'
+import type { AnswerPieces } from './protocol.ts'
+
+const OPEN = Buffer.from('{')
+
+/** An answer, or an event, with its usage. */
+export function usageBetween(
+  { before, told, after }: AnswerPieces,
+  { whole, added }: ShownUsage,
+): readonly Uint8Array[] {
+  if (told === null || added === null) return [...before, Buffer.from(whole), ...after]
+  const comma = bytesOf(told) === 0 ? '' : ','
+  return [...before, OPEN, ...told, Buffer.from(`${comma}${added}}`), ...after]
+}
+
+export function bytesOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
+}

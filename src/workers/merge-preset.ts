@@ -1,0 +1,33 @@
+import { keptFormOf } from '../schemas/bodies.ts'
+import { CHAT_PRESET } from '../schemas/inference/chat-preset.ts'
+import { MESSAGES_PRESET } from '../schemas/inference/messages-preset.ts'
+import { RESPONSES_PRESET } from '../schemas/inference/responses-preset.ts'
+import { mergedBody, type PresetForm } from '../schemas/inference/text-preset.ts'
+import type { Dialect } from '../schemas/inference/text-request.ts'
+import { KeptBody } from '../schemas/kept-body.ts'
+import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { readBody } from './read-body.ts'
+
+const FORMS: Readonly<Record<Dialect, PresetForm>> = {
+  chat: CHAT_PRESET,
+  responses: RESPONSES_PRESET,
+  messages: MESSAGES_PRESET,
+}
+
+/**
+ * The body of a call with what it lacks of a preset, read as if it had come so: the digest, the places and
+ * every check are those of the merged body, whatever the preset has in it. D10.
+ */
+export function mergePreset({
+  dialect,
+  bytes,
+  preset,
+  model,
+}: ShortJobTypes['merge_preset']['in']): BodyVerdict {
+  const read = readBody({ body: dialect, bytes })
+  if (!read.ok) return read
+  if (read.source === undefined) throw new Error('the body of a call is not kept')
+  const { names } = keptFormOf(dialect)
+  const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
+  return readBody({ body: dialect, bytes: mergedBody(FORMS[dialect], body, { preset, model }) })
+}

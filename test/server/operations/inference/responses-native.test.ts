@@ -1,0 +1,274 @@
+/** Calls of responses that a provider answers which speaks responses. */
+import t from 'tap'
+import { Compile } from 'typebox/compile'
+import { ResponsesAnswer, ResponsesEvent } from '../../../../src/schemas/inference/responses.ts'
+import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
+import { bodyOf, PROMPT_TOKENS, refusesChat } from '../../../support/inference/fake-chat.ts'
+import {
+  answersResponses,
+  responseEvents,
+  saysResponse,
+  tellsResponse,
+} from '../../../support/inference/fake-responses.ts'
+import { bodyOf as streamBytes } from '../../../support/inference/fake-stream.ts'
+import { named, RESPONSE, RESPONSES_ANSWERS, USAGE } from '../../../support/inference/responses-streams.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+import { present } from '../../../support/must.ts'
+import type { Teardown } from '../../../support/teardown.ts'
+
+const hello = { model: 'acme/chat', input: 'Hello there' }
+const isAnswer = Compile(ResponsesAnswer)
+const isEvent = Compile(ResponsesEvent)
+const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
+
+async function open(
+  t: Teardown,
+  options: Parameters<typeof openChatProvider>[1] = {},
+): Promise<ChatProviderFront> {
+  const front = await openChatProvider(t, {
+    path: '/responses',
+    providers: { speaks: ['responses'] },
+    ...options,
+  })
+  front.first.usually(answersResponses())
+  front.second.usually(answersResponses())
+  return front
+}
+
+interface Event {
+  readonly type: string
+  readonly sequence_number: number
+  readonly delta?: string
+  readonly response?: { readonly model: string; readonly usage: object | null }
+}
+
+function eventsOf(text: string): readonly Event[] {
+  return text
+    .split('\n\n')
+    .slice(0, -1)
+    .filter((event) => !event.startsWith(':'))
+    .map((event) => {
+      const [, name, data] = /^event: ([\w.]+)\ndata: ([^\n]+)$/.exec(event) ?? []
+      const read = JSON.parse(data ?? '') as Event
+      if (read.type !== name) throw new Error(`${name ?? 'no name'} is not ${read.type}`)
+      return read
+    })
+}
+
+const textOf = (events: readonly Event[]): string =>
+  events.map(({ type, delta = '' }) => (type === 'response.output_text.delta' ? delta : '')).join('')
+
+/** All that comes before the connection breaks. */
+async function readBroken(response: Response): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const piece of present(response.body))
+      text += decoder.decode(piece as Uint8Array, { stream: true })
+  } catch {
+    return text
+  }
+  throw new Error('the answer ended as if it were whole')
+}
+
+t.test('a stream passes with the canonical model, its usage and cost in the last event', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await open(t, { spend })
+  const response = await post({ ...hello, stream: true })
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('content-type'), 'text/event-stream')
+  t.match(response.headers.get('x-generation-id'), /^gen_/)
+  t.equal(response.headers.get('x-sluice-provider'), 'first')
+  const events = eventsOf(await response.text())
+  t.equal(textOf(events), 'Hello there, you')
+  for (const [nth, event] of events.entries()) {
+    t.equal(event.sequence_number, nth)
+    t.ok(isEvent.Check(event), event.type)
+    if (event.response !== undefined) t.match(event.response, { id: RESPONSE.id, model: 'acme/chat' })
+  }
+  const last = present(events.at(-1))
+  t.equal(last.type, 'response.completed')
+  t.match(last.response?.usage, { input_tokens: PROMPT_TOKENS, output_tokens: 4, cost: COST, is_byok: false })
+  t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false, provider: 'first' })
+  const call = present(first.calls[0])
+  t.equal(call.path, '/v1/responses')
+  t.same(bodyOf(call), { model: 'first-model', input: 'Hello there', stream: true, store: false })
+  t.equal(await rest(), 0)
+})
+
+t.test('a whole answer passes with its usage and cost', async (t) => {
+  const spend = keptSpend()
+  const { post, first, rest } = await open(t, { spend })
+  for (const body of [null, ...Object.values(RESPONSES_ANSWERS)]) {
+    if (body !== null) first.script(saysResponse(body))
+    const response = await post(hello)
+    t.equal(response.status, 200)
+    const answer = (await response.json()) as Record<string, unknown>
+    t.ok(isAnswer.Check(answer), JSON.stringify(answer))
+    t.match(answer, { model: 'acme/chat', object: 'response' })
+  }
+  t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
+  t.equal(await rest(), 0)
+})
+
+t.test('an answer above what the loop reads is read in a thread', async (t) => {
+  const { post, first, rest } = await open(t)
+  const text = 'é'.repeat(200_000)
+  const output = [{ type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text }] }]
+  first.script(saysResponse({ ...RESPONSE, status: 'completed', output, usage: USAGE }))
+  const answer = (await (await post(hello)).json()) as Record<string, unknown>
+  t.same(answer['output'], output)
+  t.match(answer, { model: 'acme/chat', usage: { input_tokens: 9, cost: COST } })
+  t.equal(await rest(), 0)
+})
+
+t.test('usage that is missing is estimated, and said to be', async (t) => {
+  const spend = keptSpend()
+  const { post, first } = await open(t, { spend })
+  for (const stream of [true, false]) {
+    first.script(answersResponses({ usage: 'missing' }))
+    const response = await post({ ...hello, stream })
+    const text = await response.text()
+    t.match(text, /"output_tokens":4,.*"is_byok":false,"is_estimated":true/)
+    if (!stream) t.equal(response.headers.get('x-sluice-usage'), 'estimated')
+  }
+  for (const { end } of spend.holds) t.match(end, { isEstimated: true })
+})
+
+t.test('an endpoint that fails before its first output leaves no trace, another answers', async (t) => {
+  const { post, first, rest } = await open(t)
+  const failed = { ...RESPONSE, status: 'failed', error: { code: 'server_error', message: 'Oh.' } }
+  const begun = responseEvents().slice(0, 2)
+  const failures = [
+    refusesChat(500),
+    answersResponses({}, { cutAt: 300, ending: 'fin' }),
+    answersResponses({ words: [] }, { cutAt: 2_000, ending: 'rst' }),
+    tellsResponse([...begun, ...named([{ type: 'response.failed', sequence_number: 2, response: failed }])]),
+    tellsResponse([
+      ...begun,
+      ...named([{ type: 'error', code: 'rate_limit_exceeded', message: 'x', param: null }]),
+    ]),
+  ]
+  for (const failure of failures) {
+    first.script(failure)
+    const response = await post({ ...hello, stream: true })
+    t.equal(response.headers.get('x-sluice-provider'), 'second')
+    const events = eventsOf(await response.text())
+    t.same(
+      events.map(({ sequence_number: number }) => number),
+      events.map((_, nth) => nth),
+    )
+    t.equal(events.filter(({ type }) => type === 'response.created').length, 1)
+    t.equal(events.at(-1)?.type, 'response.completed')
+  }
+  first.script(saysResponse(failed))
+  t.equal((await post(hello)).headers.get('x-sluice-provider'), 'second', 'also a whole one')
+  t.equal(await rest(), 0)
+})
+
+t.test('a refusal of the request is told, and tried nowhere else', async (t) => {
+  const { post, first, second } = await open(t)
+  for (const stream of [true, false]) {
+    first.script(refusesChat(400, { message: 'No such voice.' }))
+    const response = await post({ ...hello, stream })
+    t.equal(response.status, 400)
+    t.match(await response.json(), { error: { type: 'upstream_refused', message: /No such voice/ } })
+  }
+  t.equal(second.calls.length, 0)
+})
+
+t.test('a stream that breaks behind its first output says so, and is paid for what came. D21', async (t) => {
+  const spend = keptSpend()
+  const { post, first, second } = await open(t, { spend })
+  const whole = streamBytes(responseEvents())
+  const cutAt = whole.indexOf(' there')
+  for (const ending of ['fin', 'rst'] as const) {
+    first.script(answersResponses({}, { cutAt, ending }))
+    const events = eventsOf(await readBroken(await post({ ...hello, stream: true })))
+    t.equal(textOf(events), 'Hello')
+    t.same(events.at(-1), {
+      type: 'error',
+      sequence_number: events.length - 1,
+      code: 'upstream_failed',
+      message: (events.at(-1) as unknown as { message: string }).message,
+      param: null,
+    })
+  }
+  t.equal(second.calls.length, 0, 'nothing is tried again behind an output')
+  for (const { end } of spend.holds) t.match(end, { isEstimated: true, provider: 'first' })
+})
+
+t.test('a response that fails behind its first output is whole, and is paid', async (t) => {
+  const spend = keptSpend()
+  const { post, first } = await open(t, { spend })
+  const failed = {
+    ...RESPONSE,
+    status: 'failed',
+    error: { code: 'server_error', message: 'x' },
+    usage: USAGE,
+  }
+  const end = named([{ type: 'response.failed', sequence_number: 9, response: failed }])
+  first.script(tellsResponse([...responseEvents().slice(0, 6), ...end]))
+  const events = eventsOf(await (await post({ ...hello, stream: true })).text())
+  t.match(events.at(-1), { type: 'response.failed', sequence_number: 6, response: { usage: { cost: COST } } })
+  t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
+})
+
+t.test('a model whose endpoints speak another form is refused, with the forms that they speak', async (t) => {
+  const { post } = await open(t, { providers: { speaks: ['chat'] } })
+  const response = await post(hello)
+  t.equal(response.status, 400)
+  t.match(await response.json(), {
+    error: { type: 'model_unfit', message: /speak chat; .* needs responses/ },
+  })
+})
+
+t.test('400 stateless: what an account would store, or has stored', async (t) => {
+  const { post, first } = await open(t)
+  const cases: readonly (readonly [object, string])[] = [
+    [{ store: true }, '/store'],
+    [{ background: true }, '/background'],
+    [{ conversation: 'conv_1' }, '/conversation'],
+    [{ conversation: { id: 'conv_1' } }, '/conversation'],
+    [{ previous_response_id: 'resp_1' }, '/previous_response_id'],
+    [{ prompt: { id: 'pmpt_1' } }, '/prompt'],
+    [
+      {
+        input: [
+          { type: 'item_reference', id: 'rs_1' },
+          { type: 'item_reference', id: 'msg_1' },
+        ],
+      },
+      '/input/1',
+    ],
+  ]
+  for (const [more, path] of cases) {
+    const response = await post({ ...hello, ...more })
+    t.equal(response.status, 400)
+    t.match(await response.json(), {
+      error: { type: 'stateless', param: path, message: /store: false/, metadata: { issues: [{ path }] } },
+    })
+  }
+  t.equal(first.calls.length, 0)
+  const none = {
+    store: false,
+    background: false,
+    conversation: null,
+    previous_response_id: null,
+    prompt: null,
+  }
+  t.equal((await post({ ...hello, ...none })).status, 200)
+})
+
+t.test('references to reasoning that was not stored are left out, and named', async (t) => {
+  const { post, first } = await open(t)
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+  const reference = { type: 'item_reference', id: 'rs_1' }
+  const response = await post({
+    ...hello,
+    input: [{ role: 'user', content: 'x' }, reference, call, { ...reference, id: 'rs_2' }],
+  })
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('x-sluice-dropped'), 'item_reference')
+  t.same(bodyOf(present(first.calls[0]))['input'], [{ role: 'user', content: 'x' }, call])
+})
