@@ -42,7 +42,7 @@ export const PROGRESS_AHEAD_MS = 2_000
 export const PROGRESS_BEAT_MS = 250
 /**
  * Milliseconds behind the first output until a stream tells for the first time, and of which its rate is
- * made at least: the first event may carry many words. Decision.
+ * made at least: less is no rate. Decision.
  */
 export const PROGRESS_RATE_MS_MIN = 200
 /** Streams of one front that are read to their end although their callers have left. D27. */

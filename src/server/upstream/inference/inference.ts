@@ -24,7 +24,7 @@ import { TargetTable, type Target } from '../routing/targets.ts'
 import { textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { speaks } from './dialects.ts'
-import { aheadOf, OpenStreams, type SeenStream } from './open-streams.ts'
+import { OpenStreams, StreamRate } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
@@ -157,7 +157,10 @@ class RoutingInference implements Inference {
             const by = answeredBy(one, [...request.dropped, ...dropped])
             if (request.isStream) {
               const promptBytes = request.size.promptBytesMost
-              close = this.#open.add(() => progressed(this.#progress(one, seen, { by, at, promptBytes })))
+              const rate = new StreamRate(seen)
+              const told = (): InferenceProgress =>
+                this.#progress(one, { by, at, rate, promptBytes, upstreamId: seen.upstreamId })
+              close = this.#open.add(() => progressed(told()))
             }
             sink.begin(by)
           },
@@ -170,10 +173,10 @@ class RoutingInference implements Inference {
     return outcome
   }
 
-  #progress(one: WritingTry, seen: SeenStream, { by, at, promptBytes }: BegunAnswer): InferenceProgress {
+  #progress(one: WritingTry, { by, at, rate, ...begun }: BegunAnswer): InferenceProgress {
     const { endpoint } = one.target
     const now = this.#now()
-    const usage = aheadOf(seen, { promptBytes, openMs: now - at }, this.#rates.of(endpoint))
+    const usage = rate.ahead({ promptBytes: begun.promptBytes, openMs: now - at }, this.#rates.of(endpoint))
     const price = textPriceOf(endpoint)
     return {
       ...by,
@@ -181,7 +184,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs: now - one.startedAt,
       isDrained: endpoint.text?.onLeave === 'drain',
-      upstreamId: seen.upstreamId,
+      upstreamId: begun.upstreamId,
     }
   }
 
@@ -239,7 +242,9 @@ interface BegunAnswer {
   readonly by: AnsweredBy
   /** Milliseconds of the clock at the first output. */
   readonly at: number
+  readonly rate: StreamRate
   readonly promptBytes: number
+  readonly upstreamId: string | null
 }
 
 /** The figures of one stream. D36. */

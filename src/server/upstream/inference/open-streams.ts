@@ -65,20 +65,36 @@ export class OpenStreams {
 
 /**
  * What a stream has come to, and what two more seconds at its rate would add: a front that dies has told it a
- * while ago. D28.
- * @param openMs milliseconds since the first output
+ * while ago. The rate is of what followed the first output, which may be many words at once. D28.
  */
-export function aheadOf(
-  seen: SeenStream,
-  { promptBytes, openMs }: { readonly promptBytes: number; readonly openMs: number },
-  rates: TextRates,
-): TokenUsage {
-  const { usage: told, outputBytes } = seen
-  const now =
-    seen.isExact === true && told !== null
-      ? told
-      : judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
-  const written = now.output + now.reasoning
-  const ahead = Math.ceil((written * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))
-  return { ...now, output: now.output + ahead }
+export class StreamRate {
+  readonly #seen: SeenStream
+  readonly #first: number
+
+  /** At the first output. */
+  constructor(seen: SeenStream) {
+    this.#seen = seen
+    this.#first = sizeOf(seen)
+  }
+
+  /** @param openMs milliseconds since the first output */
+  ahead(
+    { promptBytes, openMs }: { readonly promptBytes: number; readonly openMs: number },
+    rates: TextRates,
+  ): TokenUsage {
+    const { usage: told, outputBytes, isExact = false } = this.#seen
+    const now =
+      isExact && told !== null
+        ? told
+        : judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
+    const size = sizeOf(this.#seen)
+    const later = size === 0 ? 0 : ((size - this.#first) / size) * (now.output + now.reasoning)
+    const ahead = Math.ceil((later * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))
+    return { ...now, output: now.output + ahead }
+  }
+}
+
+/** What grows with the answer: tokens where Sluice counts them, else bytes. */
+function sizeOf({ usage, outputBytes, isExact = false }: SeenStream): number {
+  return isExact && usage !== null ? usage.output + usage.reasoning : outputBytes
 }

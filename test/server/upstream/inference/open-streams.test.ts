@@ -5,7 +5,7 @@ import {
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../../src/schemas/inference/stream-limits.ts'
-import { aheadOf, OpenStreams } from '../../../../src/server/upstream/inference/open-streams.ts'
+import { OpenStreams, StreamRate } from '../../../../src/server/upstream/inference/open-streams.ts'
 import { TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
 
 t.test('a stream tells soon after its beginning, then each second, all due ones in one turn', (t) => {
@@ -49,29 +49,42 @@ t.test('a stream that tells by itself stops with the last', async (t) => {
   t.ok(performance.now() - startedAt >= PROGRESS_BEAT_MS - 1, 'at its first beat')
 })
 
-const NOTHING = { usage: null, outputBytes: 0, upstreamId: null }
+/** A stream that had so many bytes with its first output, and then grows. */
+function grown(first: number, bytes: number): StreamRate {
+  const seen = { usage: null, outputBytes: first, upstreamId: null }
+  const rate = new StreamRate(seen)
+  seen.outputBytes = bytes
+  return rate
+}
 
 t.test('the usage of a stream is what it delivered and two seconds more of its rate', (t) => {
   const rates = new TextRates()
-  const of = (outputBytes: number, openMs: number) =>
-    aheadOf({ ...NOTHING, outputBytes }, { promptBytes: 400, openMs }, rates)
+  const at = (openMs: number) => ({ promptBytes: 400, openMs })
   // A quarter of a token for each byte: 100 tokens in 10 s are 20 in two.
-  t.match(of(400, 10_000), { input: 100, output: 120, reasoning: 0 })
-  t.match(of(0, 10_000), { input: 100, output: 0 })
+  t.match(grown(0, 400).ahead(at(10_000), rates), { input: 100, output: 120, reasoning: 0 })
+  t.match(grown(0, 0).ahead(at(10_000), rates), { input: 100, output: 0 })
   // A first event of many words is no rate.
-  t.equal(of(400, 1).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
+  t.equal(grown(400, 400).ahead(at(300), rates).output, 100)
+  t.equal(grown(200, 400).ahead(at(10_000), rates).output, 110)
+  t.equal(grown(0, 400).ahead(at(1), rates).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
   t.end()
 })
 
 t.test('figures that the provider tells on the way count, and those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
-  const seen = { usage, outputBytes: 300, upstreamId: null }
   const at = { promptBytes: 400, openMs: 10_000 }
-  t.same(aheadOf(seen, at, new TextRates()), { ...usage, output: 80 })
-  const exact = { ...usage, output: 1, reasoning: 0 }
-  t.same(aheadOf({ ...seen, usage: exact, outputBytes: 9_999, isExact: true }, at, new TextRates()), {
-    ...exact,
-    output: 2,
-  })
+  const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null }
+  const rate = new StreamRate(seen)
+  Object.assign(seen, { usage, outputBytes: 300 })
+  t.same(rate.ahead(at, new TextRates()), { ...usage, output: 80 })
+  const counted = {
+    usage: { ...usage, output: 0, reasoning: 0 },
+    outputBytes: 0,
+    upstreamId: null,
+    isExact: true,
+  }
+  const exact = new StreamRate(counted)
+  counted.usage = { ...usage, output: 1, reasoning: 0 }
+  t.same(exact.ahead(at, new TextRates()), { ...usage, output: 2, reasoning: 0 })
   t.end()
 })
