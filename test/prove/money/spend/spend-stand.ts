@@ -38,6 +38,8 @@ export interface AccountState {
 export interface SpendStandInput {
   readonly fronts: number
   readonly settings?: Readonly<Record<string, string>>
+  /** In place of the one with the model that embeds. */
+  readonly catalogue?: object
 }
 
 /** Tokens of an input of so many bytes, as the provider counts them: less than its bound. */
@@ -46,7 +48,7 @@ const PRICE = '0.000001'
 
 export async function startSpendStand(
   proof: Proof,
-  { fronts, settings = {} }: SpendStandInput,
+  { fronts, settings = {}, catalogue }: SpendStandInput,
 ): Promise<SpendStand> {
   const provider = await startProvider()
   proof.after(() => provider.close())
@@ -61,6 +63,7 @@ export async function startSpendStand(
   const stand = await startStand({
     provider: provider.origin,
     price: PRICE,
+    ...(catalogue === undefined ? null : { catalogue }),
     settings: {
       SLUICE_FRONTS: String(fronts),
       DATABASE_URL: postgres.url,

@@ -1,0 +1,121 @@
+/** A provider that writes a word at a steady pace, to very many calls at once, until it is told to end. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Four bytes: a token by the measure of an endpoint that has taught nothing else. */
+export const WORD = ' abc'
+
+/** What the provider does for a call, as JSON in the call's last message. */
+export interface Asked {
+  readonly id: string
+  /** Words until the end of the answer; left out: until `endAll`. */
+  readonly words?: number
+  /** What it says of its tokens; left out: the truth. */
+  readonly usage?: 'missing' | 'zero' | 'negative' | 'huge'
+}
+
+/** One answer. */
+export interface PacedAnswer {
+  /** Tokens that were written, read by anybody or not. */
+  generated: number
+  /** `performance.now()` of the end of its connection, or of the answer; null: it goes on. */
+  endedAt: number | null
+  /** The provider ended it. */
+  isWhole: boolean
+}
+
+export interface PacedProvider {
+  readonly origin: string
+  readonly answers: ReadonlyMap<string, PacedAnswer>
+  /** Answers that go on. */
+  readonly open: number
+  /** Ends all answers that go on. */
+  endAll(): void
+  close(): Promise<void>
+}
+
+interface Open extends PacedAnswer {
+  readonly asked: Asked
+  readonly res: ServerResponse
+}
+
+/** @param wordMs milliseconds between two words of an answer */
+export async function startPacedProvider(wordMs: number): Promise<PacedProvider> {
+  const answers = new Map<string, PacedAnswer>()
+  const open = new Set<Open>()
+  const write = (one: Open): void => {
+    if (one.generated >= (one.asked.words ?? Infinity)) return end(one)
+    one.generated++
+    one.res.write(chunk({ content: WORD }))
+  }
+  const end = (one: Open): void => {
+    one.isWhole = true
+    open.delete(one)
+    one.endedAt = performance.now()
+    one.res.end(`${chunk({}, 'stop')}${usageOf(one)}data: [DONE]\n\n`)
+  }
+  const server = createServer((req, res) => {
+    void askedOf(req).then((asked) => {
+      const one: Open = { asked, res, generated: 0, endedAt: null, isWhole: false }
+      answers.set(asked.id, one)
+      open.add(one)
+      res.on('close', () => {
+        open.delete(one)
+        one.endedAt ??= performance.now()
+      })
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(chunk({ role: 'assistant', content: '' }))
+    })
+  }).listen(0, '127.0.0.1')
+  const timer = setInterval(() => {
+    for (const one of open) write(one)
+  }, wordMs)
+  await once(server, 'listening')
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers,
+    get open() {
+      return open.size
+    },
+    endAll() {
+      for (const one of [...open]) end(one)
+    },
+    close: () =>
+      new Promise((closed) => {
+        clearInterval(timer)
+        server.close(() => closed())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Tokens of every prompt, as the provider tells them. */
+export const PROMPT_TOKENS = 20
+
+async function askedOf(req: IncomingMessage): Promise<Asked> {
+  const pieces: Buffer[] = []
+  for await (const piece of req) pieces.push(piece as Buffer)
+  const { messages } = JSON.parse(Buffer.concat(pieces).toString()) as { messages: { content: string }[] }
+  return JSON.parse(messages.at(-1)?.content ?? '') as Asked
+}
+
+const HEAD = '{"id":"chatcmpl-paced","object":"chat.completion.chunk","created":1700000000,"model":"paced"'
+
+function chunk(delta: object, finish: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }]
+  return `data: ${HEAD},"choices":${JSON.stringify(choices)}}\n\n`
+}
+
+const LIES = { zero: 0, negative: -5, huge: 1_000_000_000 } as const
+
+function usageOf({ asked: { usage }, generated }: Open): string {
+  if (usage === 'missing') return ''
+  const completion = usage === undefined ? generated : LIES[usage]
+  const told = {
+    prompt_tokens: PROMPT_TOKENS,
+    completion_tokens: completion,
+    total_tokens: PROMPT_TOKENS + completion,
+  }
+  return `data: ${HEAD},"choices":[],"usage":${JSON.stringify(told)}}\n\n`
+}
