@@ -1,4 +1,5 @@
 import { API_PREFIX } from './api-prefix.ts'
+import type { FailureMetadata } from './failure-metadata.ts'
 
 /**
  * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
@@ -303,24 +304,6 @@ export interface PreviousError {
   readonly provider: string
   readonly code: string
   readonly status: number | null
-}
-
-/** The facts that a failure may give to the caller beside its text. Contract C13. */
-export interface FailureMetadata {
-  readonly issues?: readonly Issue[]
-  readonly provider_name?: string
-  readonly provider_code?: string
-  readonly previous_errors?: readonly PreviousError[]
-  readonly limit_source?: string
-  /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
-  readonly scope?: string
-  readonly limit?: number
-  /** Spend so far that counts against the limit, in the limit's unit. */
-  readonly spend?: number
-  /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
-  readonly interval?: string
-  readonly reset_at?: string
-  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Failure {

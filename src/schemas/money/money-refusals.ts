@@ -1,6 +1,7 @@
 import type { AccountKind } from './accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
-import { fail, type FailureMetadata, type FailureName, type Outcome } from '../failures.ts'
+import type { FailureMetadata } from '../failure-metadata.ts'
+import { fail, type FailureName, type Outcome } from '../failures.ts'
 import { usdOfNano, usdText } from './usd.ts'
 
 /** A finite limit that does not cover a call. Whole nano-USD. */
@@ -19,7 +20,7 @@ export interface RefusingLimit {
 
 /**
  * The refusal of a call by its first limit in this order: credit, the key's limit, then the broadest budget.
- * C14.
+ * C14. The field `availableNano` is what a call may cost to be covered.
  * @param refusing at least one
  */
 export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never> {
@@ -36,7 +37,8 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
     ...interval,
     ...(limit.resetsAtMs !== null && { reset_at: isoOf(limit.resetsAtMs) }),
   }
-  return fail(failure, { fields: { interval: limit.span }, detail: detailOf(shown), metadata })
+  const fields = { interval: limit.span, availableNano: availableIn(refusing) }
+  return fail(failure, { fields, detail: detailOf(shown), metadata })
 }
 
 /**
@@ -63,6 +65,12 @@ const KINDS: Readonly<Record<AccountKind, { readonly failure: FailureName; reado
     key: { failure: 'key_limit_exceeded', limitSource: 'key_limit' },
     workspace: { failure: 'budget_exceeded', limitSource: 'budget' },
   }
+
+/** Nano-USD that a call may cost at most to be covered by all of the limits. */
+function availableIn(refusing: readonly RefusingLimit[]): number {
+  const rests = refusing.map(({ limit }) => limit.restNano ?? limit.limitNano - limit.spentNano)
+  return Math.max(0, Math.min(...rests))
+}
 
 /** The limit of the lowest rank is reported. BUDGET_INTERVALS begins with the narrowest interval. */
 function rankOf({ kind, limit }: RefusingLimit): number {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
-import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
+import type { OpenTake, PaidFrom, TakeProgress, TextTokens } from '../ports/money/lending.ts'
 import { packed } from './packing.ts'
 
 /** Kinds of records: the first byte of their body. A number never changes its meaning. */
@@ -13,6 +13,7 @@ export const KIND = {
   sealed: 6,
   mark: 7,
   progress: 8,
+  settleText: 9,
 } as const
 
 /** The length, its check, and the CRC-32 of the body. */
@@ -87,7 +88,7 @@ export class RecordBuffer {
     this.#text(progress.provider)
     this.#text(progress.model)
     this.#number(progress.tokens)
-    this.#number(progress.outputTokens)
+    this.#textTokens(progress.text)
     this.#number(progress.milliseconds)
     this.#number(progress.costNano)
     this.#byte(flagsOf(progress.paid))
@@ -97,7 +98,8 @@ export class RecordBuffer {
   }
 
   settle(takeId: number, entry: Settlement): void {
-    this.#begin(KIND.settle)
+    const { text } = entry
+    this.#begin(text === undefined ? KIND.settle : KIND.settleText)
     this.#number(takeId)
     this.#call(entry)
     this.#text(entry.provider)
@@ -106,6 +108,7 @@ export class RecordBuffer {
     this.#number(entry.costNano)
     this.#number(entry.overrunNano)
     this.#byte((entry.isByok ? 1 : 0) | (entry.isEstimated ? 2 : 0))
+    if (text !== undefined) this.#textTokens(text)
     this.#end()
   }
 
@@ -160,7 +163,7 @@ export class RecordBuffer {
         this.bytes.copyWithin(kept, at, at + size)
         kept += size
       }
-      if (kind === KIND.settle || kind === KIND.giveBack) ends.push(kept)
+      if (kind === KIND.settle || kind === KIND.settleText || kind === KIND.giveBack) ends.push(kept)
       at += size
     }
     this.length = kept
@@ -175,6 +178,11 @@ export class RecordBuffer {
     this.#append(this.#ownerOf(call))
     this.#text(call.model)
     this.#byte(flagsOf(call.paid))
+  }
+
+  #textTokens({ outputTokens, cachedTokens }: TextTokens): void {
+    this.#number(outputTokens)
+    this.#number(cachedTokens)
   }
 
   #begin(kind: number): void {

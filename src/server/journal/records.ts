@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
-import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
+import type { OpenTake, PaidFrom, TakeProgress, TextTokens } from '../ports/money/lending.ts'
 import { Unpacker } from './packing.ts'
 import { FRAME_BYTES, KIND, LENGTH_MASK } from './record-buffer.ts'
 
@@ -58,7 +58,9 @@ function bodyOf(from: Unpacker): JournalRecord | null {
     case KIND.progress:
       return progressOf(from)
     case KIND.settle:
-      return settleOf(from)
+      return settleOf(from, false)
+    case KIND.settleText:
+      return settleOf(from, true)
     case KIND.release:
       return { kind: 'release', id: from.number() }
     case KIND.giveBack:
@@ -84,10 +86,10 @@ function takeOf(from: Unpacker): JournalRecord {
 
 function progressOf(from: Unpacker): JournalRecord {
   const [id, atMs, provider, model] = [from.number(), from.number(), from.text(), from.text()]
-  const [tokens, outputTokens, milliseconds] = [from.count(), from.count(), from.count()]
+  const [tokens, text, milliseconds] = [from.count(), textTokensOf(from), from.count()]
   const [costNano, paid, flags, note] = [from.count(), paidOf(from.byte()), from.byte(), from.text()]
   const [isByok, isDrained] = [(flags & 1) !== 0, (flags & 2) !== 0]
-  const counts = { tokens, outputTokens, milliseconds, costNano }
+  const counts = { tokens, text, milliseconds, costNano }
   return {
     kind: 'progress',
     id,
@@ -95,7 +97,7 @@ function progressOf(from: Unpacker): JournalRecord {
   }
 }
 
-function settleOf(from: Unpacker): JournalRecord {
+function settleOf(from: Unpacker, isText: boolean): JournalRecord {
   const id = from.number()
   const call = callOf(from)
   const [provider, tokens, milliseconds] = [from.text(), from.count(), from.count()]
@@ -114,6 +116,7 @@ function settleOf(from: Unpacker): JournalRecord {
       overrunNano,
       isByok,
       isEstimated,
+      ...(isText ? { text: textTokensOf(from) } : null),
     },
   }
 }
@@ -128,6 +131,10 @@ function callOf(from: Unpacker) {
   ]
   const [model, paid] = [from.text(), paidOf(from.byte())]
   return { day, atMs, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId, model, paid }
+}
+
+function textTokensOf(from: Unpacker): TextTokens {
+  return { outputTokens: from.count(), cachedTokens: from.count() }
 }
 
 function paidOf(flags: number): PaidFrom {

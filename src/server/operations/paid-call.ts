@@ -1,4 +1,4 @@
-import { fail, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import { fail, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { chargedNano } from '../../schemas/money/costs.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
@@ -50,6 +50,8 @@ interface PaidCall<R> {
    * @param hold is told how far a streamed answer has come, and nothing else. D28
    */
   run(hold: Pick<Hold, 'progress'>): Promise<Outcome<R>>
+  /** Adds to a refusal of the reservation what only this kind of call knows. */
+  refused?(failure: Failure): Failure
   /** Settles or releases the hold, and answers. */
   ended(result: R, hold: Hold): Outcome<Success>
 }
@@ -60,7 +62,7 @@ interface PaidCall<R> {
  */
 export async function paidCall<R>(
   call: Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded'>,
-  { operation, model, bound, run, ended }: PaidCall<R>,
+  { operation, model, bound, run, refused, ended }: PaidCall<R>,
   { spend }: Pick<Ports, 'spend'>,
 ): Promise<Outcome<Success>> {
   const pending = spend.hold({
@@ -71,7 +73,7 @@ export async function paidCall<R>(
     deadlineAt: call.deadlineAt,
   })
   const held = pending instanceof Promise ? await pending : pending
-  if (!held.ok) return held
+  if (!held.ok) return refused === undefined ? held : { ok: false, failure: refused(held.failure) }
   const hold = held.value
   const written = hold.written()
   if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
@@ -111,7 +113,7 @@ export function settle(
   spent: Spent,
   { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
 ): Charge {
-  const { costNano, provider, model, promptTokens, isByok, isEstimated, upstreamMs } = spent
+  const { costNano, provider, model, promptTokens, text, isByok, isEstimated, upstreamMs } = spent
   hold.settle({
     costNano,
     isByok,
@@ -119,6 +121,7 @@ export function settle(
     provider,
     ...(model === undefined ? null : { model }),
     tokens: promptTokens,
+    ...(text === undefined ? null : { text }),
     milliseconds: Math.round(upstreamMs),
   })
   const nano = chargedNano(spent, bound)

@@ -309,3 +309,28 @@ t.test(
     t.equal(journal.next(10)?.to, to)
   },
 )
+
+t.test('a settlement of a model that writes keeps its tokens, also when it is read again', async (t) => {
+  const folder = await openFolder(t)
+  const room = { bytes: 1_000_000 }
+  const journal = journalIn(folder, { disk: fullDisk(room), entriesMax: 1 })
+  const entries = [1, 2, 3].map((nth) =>
+    someSettlement(`call-${nth}`, 5, nth === 2 ? {} : { text: { outputTokens: nth, cachedTokens: 2 ** 40 } }),
+  )
+  const takes = entries.map(({ requestId }) => journal.take(someTake(requestId)))
+  journal.write()
+  // Behind takes that are dropped.
+  room.bytes = 10
+  journal.take(someTake('refused'))
+  entries.forEach((entry, at) => journal.settle(takes[at] ?? 0, entry))
+  t.notOk(journal.write())
+  room.bytes = 1_000_000
+  t.ok(journal.write())
+  t.same((await wholeJournal(folder, journal.id)).entries, entries)
+  const flushed: unknown[] = []
+  for (let flush = journal.next(1); flush !== null; flush = journal.next(1)) {
+    flushed.push(...flush.entries)
+    journal.applied(flush.to)
+  }
+  t.same(flushed, entries)
+})

@@ -16,21 +16,29 @@ waitLong()
 
 const TOLD = [
   { costNano: 10 },
-  { costNano: 300, provider: 'acme', model: 'acme/m', tokens: 7, outputTokens: 21 },
+  {
+    costNano: 300,
+    provider: 'acme',
+    model: 'acme/m',
+    tokens: 7,
+    text: { outputTokens: 21, cachedTokens: 2 },
+  },
 ]
 /** What the two settled calls and the last progress cost. */
 const SPENT = 2 * COST + 300
 
 /** Rows of the ledger that name the call. */
 function rowsOf({ store: { sql } }: DeadFront) {
-  return sql`SELECT kind, cost_nano::int AS nano, provider, tokens::int AS tokens FROM ledger
+  return sql`SELECT kind, cost_nano::int AS nano, provider, tokens::int AS tokens, output_tokens::int AS output, cached_tokens::int AS cached FROM ledger
     WHERE kind <> 'usage' AND request_id NOT IN (SELECT id::text FROM journals) ORDER BY kind`
 }
 
 t.test('a stream is charged what it had come to, and the rest of its bound returns', async (t) => {
   const front = await deadFront(t, { last: TOLD })
   await recoverJournal(front.id, front.options)
-  t.same(await rowsOf(front), [{ kind: 'estimated', nano: 300, provider: 'acme', tokens: 7 }])
+  t.same(await rowsOf(front), [
+    { kind: 'estimated', nano: 300, provider: 'acme', tokens: 7, output: 21, cached: 2 },
+  ])
   const { spent, lent, wrong } = await booksOf(front)
   t.same([spent, lent, wrong], [SPENT, 0, []])
   t.match(front.log.events.at(-1)?.fields, { forfeits: 0 })
@@ -103,7 +111,9 @@ t.test(
     t.equal(kept.length, 1)
     await recover()
     await recover()
-    t.same(await rowsOf(front), [{ kind: 'estimated', nano: 300, provider: 'acme', tokens: 7 }])
+    t.same(await rowsOf(front), [
+      { kind: 'estimated', nano: 300, provider: 'acme', tokens: 7, output: 21, cached: 2 },
+    ])
     const rows = await front.store.sql<{ id: string; upstream_id: string; facts: object }[]>`
     SELECT id, upstream_id, facts FROM generations`
     t.equal(rows.length, 1)
@@ -118,7 +128,7 @@ t.test(
         finishReason: 'error',
         isEstimated: true,
         chargedNano: 300,
-        usage: { input: 7, output: 21 },
+        usage: { input: 5, cacheRead: 2, output: 21 },
         sessionId: 'a session',
         attempts: 2,
         firstOutputMs: 120,

@@ -6,7 +6,7 @@ import { costOf, openMoney, usd } from '../../support/money/money-front.ts'
 const BOUND = 1_000
 
 function progressOf(costNano: number, more: Partial<CallProgress> = {}): CallProgress {
-  const figures = { tokens: 3, outputTokens: 4, milliseconds: 5.4 }
+  const figures = { tokens: 3, text: { outputTokens: 4, cachedTokens: 1 }, milliseconds: 5.4 }
   return { ...costOf(costNano), model: 'acme/m', ...figures, isDrained: false, note: '{}', ...more }
 }
 
@@ -21,7 +21,15 @@ t.test(
     held.value.progress(progressOf(300))
     t.same(inJournal(), [undefined], 'it is written at the end of the turn')
     await money.runFor(0)
-    t.match(inJournal(), [{ costNano: 300, model: 'acme/m', tokens: 3, outputTokens: 4, milliseconds: 5 }])
+    t.match(inJournal(), [
+      {
+        costNano: 300,
+        model: 'acme/m',
+        tokens: 3,
+        text: { outputTokens: 4, cachedTokens: 1 },
+        milliseconds: 5,
+      },
+    ])
     held.value.progress(progressOf(BOUND + 1, { isDrained: true }))
     await money.runFor(0)
     const paid = { organization: true, workspace: false, key: false }

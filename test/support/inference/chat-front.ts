@@ -128,6 +128,7 @@ export const STUCK: Inference = {
     ok: true,
     value: {
       bound: { paidNano: 0, anyNano: 0 },
+      affordableTokens: () => null,
       run: async () => {
         if (!call.signal.aborted) await once(call.signal, 'abort')
         return { ok: false, failure: endedBy(call.signal) }
@@ -178,6 +179,7 @@ export const BREAKING: Inference = {
     ok: true,
     value: {
       bound: { paidNano: 10, anyNano: 10 },
+      affordableTokens: () => null,
       run: (sink) => {
         const by = {
           model: 'sluice/echo-1',

@@ -44,7 +44,7 @@ export function someProgress(costNano = 300, more: Partial<TakeProgress> = {}): 
     provider: 'openai',
     model: 'openai/gpt-5.2-mini',
     tokens: 7,
-    outputTokens: 21,
+    text: { outputTokens: 21, cachedTokens: 2 },
     milliseconds: 1_500,
     costNano,
     isByok: false,

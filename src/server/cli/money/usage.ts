@@ -80,15 +80,18 @@ async function report({ store }: DatabaseHandle, options: Options): Promise<void
     options,
     value,
     table([
-      [HEADS[by], 'REQUESTS', 'TOKENS', 'USD', 'OWN KEYS USD', 'FORFEITED USD'],
+      [HEADS[by], 'REQUESTS', 'TOKENS', 'CACHED', 'OUTPUT TOKENS', 'USD', 'OWN KEYS USD', 'FORFEITED USD'],
       ...lines,
       [`${found.from} to ${found.to}`, ...cellsOf(total)],
     ]),
   )
 }
 
-function cellsOf({ requests, tokens, spentNano, byokNano, forfeitedNano }: ActivitySums): readonly string[] {
-  return [String(requests), String(tokens), usdText(spentNano), usdText(byokNano), usdText(forfeitedNano)]
+function cellsOf(sums: ActivitySums): readonly string[] {
+  const { requests, tokens, cachedTokens, outputTokens, spentNano, byokNano, forfeitedNano } = sums
+  const cached = tokens === 0n ? '' : `${(cachedTokens * 100n) / tokens} %`
+  const usd = [spentNano, byokNano, forfeitedNano].map(usdText)
+  return [String(requests), String(tokens), cached, String(outputTokens), ...usd]
 }
 
 function dayOf(text: string): string {

@@ -25,6 +25,7 @@ import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
 import { keepGeneration, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
+import { tellAffordable } from './tell-affordable.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
@@ -179,6 +180,7 @@ function answerWith(
       model: model.id,
       bound,
       run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
+      refused: (failure) => tellAffordable(failure, planned.value),
       ended(end, hold) {
         // Only a streamed answer reached its caller in part. D26.
         if (end.failure !== null && !body.isStream) {
@@ -198,8 +200,10 @@ function answerWith(
 
 function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
   const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
+  const text = { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead }
   const { provider, model, attempts, upstreamMs } = end
-  return { costNano, promptTokens, isByok, isEstimated, isUnpriced, provider, model, attempts, upstreamMs }
+  const figures = { costNano, promptTokens, text, isByok, isEstimated, isUnpriced }
+  return { ...figures, provider, model, attempts, upstreamMs }
 }
 
 interface Answer {

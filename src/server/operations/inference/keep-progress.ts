@@ -31,7 +31,7 @@ export function keepProgress(
       provider,
       model,
       tokens: usage.input + usage.cacheRead + usage.cacheWrite,
-      outputTokens: usage.output + usage.reasoning,
+      text: { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead },
       milliseconds: upstreamMs,
       isDrained,
       note: JSON.stringify(note),

@@ -9,6 +9,8 @@ export function activitySums(sums: ActivitySums): SumsWire {
   return {
     requests: Number(sums.requests),
     tokens: Number(sums.tokens),
+    output_tokens: Number(sums.outputTokens),
+    cached_tokens: Number(sums.cachedTokens),
     milliseconds: Number(sums.milliseconds),
     usage: usdOfNano(sums.spentNano),
     byok_usage: usdOfNano(sums.byokNano),

@@ -155,6 +155,11 @@ export interface InferenceProgress extends AnsweredBy {
 export interface InferencePlan {
   readonly bound: CostBound
   /**
+   * The most tokens of one answer for which the call costs at most so many nano-USD, by whichever endpoint; 0
+   * where the prompt alone may cost more. Null: fewer tokens make it no cheaper. D25.
+   */
+  affordableTokens(availableNano: number): number | null
+  /**
    * Called once. A failure: no output was passed on.
    * @param progressed called about once a second while an answer streams, and not behind its end
    */

@@ -11,7 +11,12 @@ export interface ActivityRow extends ActivitySums {
 
 export interface ActivitySums {
   readonly requests: bigint
+  /** Tokens of prompts. */
   readonly tokens: bigint
+  /** Tokens of answers, with reasoning. */
+  readonly outputTokens: bigint
+  /** Tokens of prompts that caches of providers had. */
+  readonly cachedTokens: bigint
   readonly milliseconds: bigint
   readonly spentNano: bigint
   /** Spent with credentials of workspaces. */

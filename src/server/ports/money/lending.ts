@@ -81,12 +81,23 @@ export interface BookedCall {
   readonly model: string
 }
 
+/** Tokens of a call to a model that writes, beside those of its prompt. */
+export interface TextTokens {
+  /** Tokens of the answer, with reasoning. */
+  readonly outputTokens: number
+  /** Tokens of the prompt that a cache of the provider had. */
+  readonly cachedTokens: number
+}
+
 /** One entry of a journal. Whole nano-USD. `paid`: accounts whose lease the entry was paid from. */
 export type BookEntry =
   | (BookedCall & {
       readonly kind: 'settle'
       readonly provider: string
+      /** Tokens of the prompt. */
       readonly tokens: number
+      /** Left out: the model writes no text. */
+      readonly text?: TextTokens
       readonly milliseconds: number
       readonly costNano: number
       readonly overrunNano: number
@@ -110,8 +121,7 @@ export interface TakeProgress {
   readonly model: string
   /** Tokens of the prompt. */
   readonly tokens: number
-  /** Tokens of the answer. */
-  readonly outputTokens: number
+  readonly text: TextTokens
   /** Milliseconds since the call was sent. */
   readonly milliseconds: number
   /** Nano-USD, within the bound of the call. */

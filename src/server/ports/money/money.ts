@@ -2,6 +2,7 @@ import type { AccountKind as OwnerKind } from '../../../schemas/money/accounts.t
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../../schemas/money/budgets.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
+import type { TextTokens } from './lending.ts'
 
 /** Windows in which a limit counts, the narrowest first: those of budgets. */
 export const SPANS = BUDGET_INTERVALS
@@ -39,14 +40,17 @@ export interface CallCost {
   readonly provider: string
   /** Id of the model that answered, where the call named several; that of the call's facts when omitted. */
   readonly model?: string
+  /** Tokens of the prompt. */
   readonly tokens?: number
+  /** Left out: the model writes no text. */
+  readonly text?: TextTokens
   readonly milliseconds?: number
 }
 
 /** How far a streamed answer has come. D28. */
 export interface CallProgress extends CallCost {
   readonly tokens: number
-  readonly outputTokens: number
+  readonly text: TextTokens
   readonly milliseconds: number
   /** As in `TakeProgress`. */
   readonly isDrained: boolean

@@ -37,7 +37,7 @@ function generationOf(take: OpenTake): Generation | null {
   const createdMs = note === null ? null : generationMsOf(note.id)
   if (progress === undefined || note === null || createdMs === null) return null
   const { id, upstreamId, ...known } = note
-  const { model, provider, tokens, outputTokens, costNano, isByok, milliseconds, atMs } = progress
+  const { model, provider, tokens, text, costNano, isByok, milliseconds, atMs } = progress
   return {
     id,
     createdMs,
@@ -52,7 +52,13 @@ function generationOf(take: OpenTake): Generation | null {
       isStreamed: true,
       isCancelled: false,
       finishReason: 'error',
-      usage: { input: tokens, cacheRead: 0, cacheWrite: 0, output: outputTokens, reasoning: 0 },
+      usage: {
+        input: tokens - text.cachedTokens,
+        cacheRead: text.cachedTokens,
+        cacheWrite: 0,
+        output: text.outputTokens,
+        reasoning: 0,
+      },
       isEstimated: true,
       chargedNano: costNano,
       isByok,

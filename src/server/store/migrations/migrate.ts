@@ -20,6 +20,7 @@ import { uploadFronts } from './018-upload-fronts.ts'
 import { containerFronts } from './019-container-fronts.ts'
 import { countedBytes } from './020-counted-bytes.ts'
 import { generations } from './021-generations.ts'
+import { textTokens } from './022-text-tokens.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql } from '../base/open.ts'
 
@@ -45,6 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
   containerFronts,
   countedBytes,
   generations,
+  textTokens,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

@@ -125,6 +125,7 @@ function nameOf(sql: Sql, by: ActivityGroup): ReturnType<Sql> {
 
 function sumsOf(sql: Sql): ReturnType<Sql> {
   return sql`COALESCE(sum(requests), 0)::text AS requests, COALESCE(sum(tokens), 0)::text AS tokens,
+    COALESCE(sum(output_tokens), 0)::text AS output_tokens, COALESCE(sum(cached_tokens), 0)::text AS cached_tokens,
     COALESCE(sum(milliseconds), 0)::text AS milliseconds, COALESCE(sum(spent_nano), 0) AS spent_nano,
     COALESCE(sum(byok_nano), 0) AS byok_nano, COALESCE(sum(forfeited_nano), 0) AS forfeited_nano`
 }
@@ -132,6 +133,8 @@ function sumsOf(sql: Sql): ReturnType<Sql> {
 interface SumColumns {
   readonly requests: string
   readonly tokens: string
+  readonly output_tokens: string
+  readonly cached_tokens: string
   readonly milliseconds: string
   readonly spent_nano: string
   readonly byok_nano: string
@@ -159,6 +162,8 @@ function sumsIn(row: SumColumns): ActivitySums {
   return {
     requests: BigInt(row.requests),
     tokens: BigInt(row.tokens),
+    outputTokens: BigInt(row.output_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
     milliseconds: BigInt(row.milliseconds),
     spentNano: BigInt(row.spent_nano),
     byokNano: BigInt(row.byok_nano),

@@ -4,6 +4,7 @@ import type { Day } from '../../ports/money/money.ts'
 import type { Log } from '../../ports/observe.ts'
 import { lockAccounts } from '../money/accounts.ts'
 import { Books, ledgerRow } from '../money/lending/books.ts'
+import { NO_FIGURES } from '../money/lending/ledger-rows.ts'
 import type { Lease } from '../money/lending/leases.ts'
 import { post } from '../money/lending/post.ts'
 import type { Transaction } from '../base/open.ts'
@@ -86,8 +87,7 @@ function book(books: Books, row: SettledRow, settling: Settling): void {
       if (row.cost_nano !== '0')
         books.ledger.push({
           ...ledgerRow(entryOf(row), 'overrun', row.cost_nano),
-          tokens: null,
-          milliseconds: null,
+          ...NO_FIGURES,
         })
       return
     case 'free':

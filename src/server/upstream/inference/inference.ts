@@ -21,7 +21,7 @@ import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { textBoundOf } from './bounds.ts'
+import { affordableOutputTokens, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { speaks } from './dialects.ts'
 import { OpenStreams, StreamRate } from './open-streams.ts'
@@ -91,8 +91,10 @@ class RoutingInference implements Inference {
     if (!chosen.ok) return chosen
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
+    const input = boundInputOf(job.request)
     return ok({
-      bound: textBoundOf(targets, boundInputOf(job.request)),
+      bound: textBoundOf(targets, input),
+      affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
       run: (sink, progressed) => this.#run(job, choices, { sink, progressed }),
     })
   }

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
+import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
+import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
+import { answersChat } from '../../../support/inference/fake-chat.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
@@ -50,3 +53,51 @@ t.test('chat.create 503: a journal that cannot be written begins no answer', asy
   const { post } = await openChat(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
   t.equal((await post({ ...hello, stream: true })).status, 503)
 })
+
+t.test('chat.create 403: a refusal says how many tokens of an answer there is money for', async (t) => {
+  const limits = [100, 30].map((restNano) => ({
+    kind: 'key' as const,
+    limit: {
+      span: 'daily' as const,
+      limitNano: 900_000,
+      spentNano: 0,
+      restNano: restNano * 10_000,
+      resetsAtMs: null,
+    },
+    boundNano: 1,
+  }))
+  const { post, first } = await openChatProvider(t, { spend: { hold: () => moneyRefused(limits) } })
+  const ask = async (more: object): Promise<unknown> => {
+    const response = await post({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }], ...more })
+    t.equal(response.status, 403)
+    const { error } = (await response.json()) as { error: { metadata: Record<string, unknown> } }
+    return error.metadata['affordable_output_tokens']
+  }
+  // 300,000 nano-USD less a thousand for each byte of the prompt and each of 8 more, at two thousand a token.
+  const bytes = JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }] }).length
+  t.equal(await ask({}), Math.floor((300 - bytes - 8) / 2))
+  t.equal(await ask({ n: 2 }), Math.floor((300 - bytes - ',"n":2'.length - 8) / 4))
+  t.equal(await ask({ user: 'x'.repeat(300) }), 0)
+  t.equal(first.calls.length, 0)
+})
+
+t.test(
+  'every paid call tells the tokens of its prompt, of its answer, and those that a cache had',
+  async (t) => {
+    const spend = keptSpend()
+    const { post, first } = await openChatProvider(t, { spend })
+    const usage = {
+      ...{ prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 },
+      prompt_tokens_details: { cached_tokens: 12 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    }
+    first.usually(answersChat({ usage }))
+    const messages = [{ role: 'user', content: 'Hi' }]
+    for (const stream of [true, false]) await (await post({ model: 'acme/chat', messages, stream })).text()
+    const expected = { tokens: 20, text: { outputTokens: 7, cachedTokens: 12 } }
+    t.match(
+      spend.holds.map(({ end }) => end),
+      [expected, expected],
+    )
+  },
+)

@@ -21,7 +21,8 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
   const [told] = spend.holds[0]?.progress ?? []
   t.match(told, { provider: 'first', model: 'acme/chat', isByok: false, isEstimated: true, isDrained: true })
-  const { tokens = 0, outputTokens = 0, costNano } = told ?? {}
+  const { tokens = 0, costNano, text } = told ?? {}
+  const { outputTokens = 0 } = text ?? {}
   t.ok(tokens > 100 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
   // A prompt's token costs a millionth of a USD, one of the answer twice as much.
   t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)

@@ -36,6 +36,8 @@ t.test('activity.list 200: a row for each day, workspace, key and model, newest 
     model: 'm/1',
     requests: 3,
     tokens: 30,
+    output_tokens: 12,
+    cached_tokens: 10,
     milliseconds: 5,
     usage: 1.000000001,
     byok_usage: 2e-9,
@@ -179,6 +181,8 @@ t.test('sums by day, key, workspace and model agree with their total', async (t)
     t.same(report.total, {
       requests: 12n,
       tokens: 120n,
+      outputTokens: 48n,
+      cachedTokens: 40n,
       milliseconds: 20n,
       spentNano: 4_000_000_004n,
       byokNano: 8n,
@@ -226,8 +230,9 @@ async function stand(t: Parameters<typeof openInternsFront>[0]): Promise<Interns
 async function insert(store: Store, { organizationId, workspace }: InternsFront, row: Row): Promise<void> {
   const { day = TODAY, workspaceId = workspace.id, key = KEY_A, model = 'm/1' } = row
   await store.sql`
-    INSERT INTO activity (organization_id, day, workspace_id, key_hash, model, requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
-    VALUES (${organizationId}, ${day}, ${workspaceId}, ${key}, ${model}, 3, 30, 5, 1000000001, 2, 500000000)`
+    INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,
+      requests, tokens, output_tokens, cached_tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
+    VALUES (${organizationId}, ${day}, ${workspaceId}, ${key}, ${model}, 3, 30, 12, 10, 5, 1000000001, 2, 500000000)`
 }
 
 function rowsOf(

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { accountsOf, Books, type Entry } from '../../../../src/server/store/money/lending/books.ts'
 import type { Settlement } from '../../../../src/server/ports/money/journal.ts'
+import type { TextTokens } from '../../../../src/server/ports/money/lending.ts'
 import { settlement } from '../../../support/money/money.ts'
 
 const DAYS = ['2026-03-01', '2026-03-02']
@@ -44,11 +45,12 @@ t.test(
         .filter(
           ({ keyHash, model, day }) => keyHash === row.key_hash && model === row.model && day === row.day,
         )
+      const sum = (name: keyof TextTokens) => own.reduce((all, { text }) => all + (text?.[name] ?? 0), 0)
       const nano = (isByok: boolean) =>
         own.filter((one) => one.isByok === isByok).reduce((sum, { costNano }) => sum + BigInt(costNano), 0n)
       t.same(
-        [row.requests, row.tokens, row.spent, row.byok],
-        [own.length, own.length * 3, nano(false), nano(true)],
+        [row.requests, row.tokens, row.output_tokens, row.cached_tokens, row.spent, row.byok],
+        [own.length, own.length * 3, sum('outputTokens'), sum('cachedTokens'), nano(false), nano(true)],
       )
     }
     t.equal(
@@ -86,6 +88,7 @@ function mixed(count: number): readonly { readonly settle: Settlement; readonly 
         isEstimated: at % 17 < 4,
         model: `m${at % 4}`,
         paid,
+        ...(at % 3 === 0 ? null : { text: { outputTokens: at, cachedTokens: at % 3 } }),
       }),
       isLate: at % 19 < 6,
     }

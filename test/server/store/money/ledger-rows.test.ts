@@ -19,7 +19,8 @@ t.test('rows of many keys and models in any order each keep what is theirs', asy
       atMs: Date.parse(`${DAY}T00:00:00Z`) + at,
     })
     const row = ledgerRow(settled, 'usage', at)
-    return { ...row, request_id: `r${at}`, tokens: at * 3, milliseconds: at * 5 }
+    const text = at % 3 === 0 ? {} : { output_tokens: at * 2, cached_tokens: at }
+    return { ...row, request_id: `r${at}`, tokens: at * 3, ...text, milliseconds: at * 5 }
   })
   await insert(store, rows)
   t.same(await read(store), rows.map(told).sort(byId))
@@ -40,6 +41,8 @@ t.test(
       model: null,
       provider: null,
       tokens: null,
+      output_tokens: null,
+      cached_tokens: null,
       milliseconds: null,
       account_id: 'w1',
     }
@@ -90,7 +93,7 @@ async function insert(store: Store, rows: readonly LedgerRow[]): Promise<void> {
 async function read(store: Store) {
   const rows = await store.sql`
     SELECT day::text, extract(epoch FROM at)::float8 * 1000 AS at_ms, request_id, kind, organization_id, workspace_id, key_hash, account_id,
-      operation, model, provider, tokens, milliseconds, cost_nano, is_byok FROM ledger`
+      operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok FROM ledger`
   return [...rows].map((row) => ({ ...row })).sort(byId as never)
 }
 
@@ -99,6 +102,8 @@ function told(row: LedgerRow) {
   return {
     ...row,
     tokens: text(row.tokens),
+    output_tokens: text(row.output_tokens),
+    cached_tokens: text(row.cached_tokens),
     milliseconds: text(row.milliseconds),
     cost_nano: text(row.cost_nano),
   }

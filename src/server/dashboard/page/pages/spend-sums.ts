@@ -19,7 +19,12 @@ const DAY_MS = 86_400_000
 
 export interface Sums {
   readonly requests: number
+  /** Tokens of prompts. */
   readonly tokens: number
+  /** Of them those that a provider's cache had. */
+  readonly cached: number
+  /** Tokens of answers. */
+  readonly output: number
   readonly usage: number
   readonly byok: number
   readonly forfeited: number
@@ -113,6 +118,8 @@ function added(rows: readonly ActivityRow[]): Sums {
   return {
     requests: sum((row) => row.requests),
     tokens: sum((row) => row.tokens),
+    cached: sum((row) => row.cached_tokens),
+    output: sum((row) => row.output_tokens),
     usage: sum((row) => row.usage),
     byok: sum((row) => row.byok_usage),
     forfeited: sum((row) => row.forfeited),

@@ -305,6 +305,18 @@ function Groups({ spend, by, workspaces }: GroupsProps): ComponentChild {
       sortBy: ({ requests }) => requests,
     },
     { title: 'Tokens', isNumber: true, cell: ({ tokens }) => count(tokens), sortBy: ({ tokens }) => tokens },
+    {
+      title: 'Cached',
+      isNumber: true,
+      cell: ({ cached, tokens }) => (tokens === 0 ? '' : share(cached / tokens)),
+      sortBy: ({ cached, tokens }) => (tokens === 0 ? 0 : cached / tokens),
+    },
+    {
+      title: 'Output tokens',
+      isNumber: true,
+      cell: ({ output }) => count(output),
+      sortBy: ({ output }) => output,
+    },
     { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
     {
       title: 'Forfeited',

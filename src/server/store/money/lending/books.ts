@@ -2,7 +2,7 @@ import type { Settlement } from '../../../ports/money/journal.ts'
 import type { BookEntry, OpenTake } from '../../../ports/money/lending.ts'
 import type { AccountKind, Day } from '../../../ports/money/money.ts'
 import { organizationAccount, workspaceAccount } from '../../../../schemas/money/accounts.ts'
-import { LedgerColumns, type LedgerKind, type LedgerRow } from './ledger-rows.ts'
+import { LedgerColumns, NO_FIGURES, type LedgerKind, type LedgerRow } from './ledger-rows.ts'
 
 /** Changes of one account on one day, nano-USD. */
 export interface Entry {
@@ -20,6 +20,8 @@ export interface ActivityRow {
   readonly model: string
   requests: number
   tokens: number
+  output_tokens: number
+  cached_tokens: number
   milliseconds: number
   spent: bigint
   byok: bigint
@@ -36,6 +38,8 @@ interface Group {
   readonly place: number
   requests: number
   tokens: number
+  outputTokens: number
+  cachedTokens: number
   milliseconds: number
   /** Part of their cost that a number still counts exactly. */
   nano: number
@@ -101,6 +105,8 @@ export class Books {
         model: modelText,
         requests: 0,
         tokens: 0,
+        output_tokens: 0,
+        cached_tokens: 0,
         milliseconds: 0,
         spent: 0n,
         byok: 0n,
@@ -113,18 +119,21 @@ export class Books {
 
   #settle(settle: Settlement, isLate: boolean): void {
     const group = this.#groupOf(settle, isLate)
-    const { costNano, overrunNano, tokens, milliseconds } = settle
+    const { costNano, overrunNano, tokens, text, milliseconds } = settle
     this.ledger.add(group.place, {
       at_ms: settle.atMs,
       request_id: plain(settle.requestId),
       tokens,
+      output_tokens: text?.outputTokens ?? null,
+      cached_tokens: text?.cachedTokens ?? null,
       milliseconds,
       cost_nano: costNano,
     })
-    if (overrunNano > 0)
-      this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), tokens: null, milliseconds: null })
+    if (overrunNano > 0) this.ledger.push({ ...ledgerRow(settle, 'overrun', overrunNano), ...NO_FIGURES })
     group.requests += 1
     group.tokens += tokens
+    group.outputTokens += text?.outputTokens ?? 0
+    group.cachedTokens += text?.cachedTokens ?? 0
     group.milliseconds += milliseconds
     if (group.nano + costNano > Number.MAX_SAFE_INTEGER) {
       group.moreNano += BigInt(group.nano)
@@ -146,6 +155,8 @@ export class Books {
       place,
       requests: 0,
       tokens: 0,
+      outputTokens: 0,
+      cachedTokens: 0,
       milliseconds: 0,
       nano: 0,
       moreNano: 0n,
@@ -161,7 +172,7 @@ export class Books {
     this.#groups.clear()
   }
 
-  #countGroup({ of, isLate, requests, tokens, milliseconds, nano, moreNano }: Group): void {
+  #countGroup({ of, isLate, requests, nano, moreNano, ...figures }: Group): void {
     const cost = moreNano + BigInt(nano)
     const what = of.isByok ? 'byok' : 'spent'
     for (const { kind, accountId } of accountsOf(of)) {
@@ -171,8 +182,10 @@ export class Books {
     }
     const activity = this.activityOf(of)
     activity.requests += requests
-    activity.tokens += tokens
-    activity.milliseconds += milliseconds
+    activity.tokens += figures.tokens
+    activity.output_tokens += figures.outputTokens
+    activity.cached_tokens += figures.cachedTokens
+    activity.milliseconds += figures.milliseconds
     activity[what] += cost
   }
 }
@@ -234,6 +247,8 @@ export function ledgerRow(
     model: plain(call.model),
     provider: settled === null ? null : plain(settled.provider),
     tokens: settled?.tokens ?? null,
+    output_tokens: settled?.text?.outputTokens ?? null,
+    cached_tokens: settled?.text?.cachedTokens ?? null,
     milliseconds: settled?.milliseconds ?? null,
     cost_nano: costNano,
     is_byok: settled?.isByok ?? false,

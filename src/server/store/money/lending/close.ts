@@ -5,6 +5,7 @@ import { lockAccounts, type Account } from '../accounts.ts'
 import type { Transaction } from '../../base/open.ts'
 import { accountsOf, Books, ledgerRow } from './books.ts'
 import { addLate } from './late.ts'
+import { NO_FIGURES } from './ledger-rows.ts'
 import { leasesOf, type Lease } from './leases.ts'
 import { post } from './post.ts'
 
@@ -74,11 +75,11 @@ function freshOf(
 /** The settlement of a call whose front died while its answer streamed. */
 function estimateOf(take: OpenTake, progress: TakeProgress): Settlement {
   const { day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId } = take
-  const { atMs, provider, model, tokens, milliseconds, costNano, isByok, paid } = progress
+  const { atMs, provider, model, tokens, text, milliseconds, costNano, isByok, paid } = progress
   return {
     kind: 'settle',
     ...{ day, requestId, operation, organizationId, workspaceId, keyHash, keyAccountId },
-    ...{ atMs, provider, model, tokens, milliseconds, costNano, isByok, paid },
+    ...{ atMs, provider, model, tokens, text, milliseconds, costNano, isByok, paid },
     overrunNano: 0,
     isEstimated: true,
   }
@@ -190,8 +191,7 @@ class Ending {
       operation: null,
       model: null,
       provider: null,
-      tokens: null,
-      milliseconds: null,
+      ...NO_FIGURES,
       cost_nano: String(left),
       is_byok: false,
     })

@@ -20,13 +20,23 @@ export interface LedgerRow {
   readonly model: string | null
   readonly provider: string | null
   readonly tokens: number | null
+  readonly output_tokens: number | null
+  readonly cached_tokens: number | null
   readonly milliseconds: number | null
   readonly cost_nano: number | string
   readonly is_byok: boolean
 }
 
+/** The figures of a row whose call told none. */
+export const NO_FIGURES = {
+  tokens: null,
+  output_tokens: null,
+  cached_tokens: null,
+  milliseconds: null,
+} as const
+
 /** Columns that calls of one key and model share: sent once for a batch. */
-export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'tokens' | 'milliseconds' | 'cost_nano'>
+export type LedgerCalls = Omit<LedgerRow, 'at_ms' | 'request_id' | 'cost_nano' | keyof typeof NO_FIGURES>
 
 /** Columns that differ in each row. */
 export type LedgerFigures = Omit<LedgerRow, keyof LedgerCalls>
@@ -41,6 +51,8 @@ export class LedgerColumns {
   readonly instants: number[] = []
   readonly requestIds: string[] = []
   readonly tokens: (number | null)[] = []
+  readonly outputTokens: (number | null)[] = []
+  readonly cachedTokens: (number | null)[] = []
   readonly milliseconds: (number | null)[] = []
   readonly costs: (number | string)[] = []
   readonly #placesByName = new Map<string, number>()
@@ -54,11 +66,14 @@ export class LedgerColumns {
   }
 
   /** @param place of the shared columns */
-  add(place: number, { at_ms, request_id, tokens, milliseconds, cost_nano }: LedgerFigures): void {
+  add(place: number, figures: LedgerFigures): void {
+    const { at_ms, request_id, milliseconds, cost_nano } = figures
     this.places.push(place)
     this.instants.push(at_ms)
     this.requestIds.push(request_id.includes(BETWEEN) ? request_id.replaceAll(BETWEEN, '\uFFFD') : request_id)
-    this.tokens.push(tokens)
+    this.tokens.push(figures.tokens)
+    this.outputTokens.push(figures.output_tokens)
+    this.cachedTokens.push(figures.cached_tokens)
     this.milliseconds.push(milliseconds)
     this.costs.push(cost_nano)
   }
@@ -112,16 +127,18 @@ export async function insertLedger(
   // An empty text between two commas is NULL; so is a value that is missing at the end of a column.
   await tx`
     INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider,
-      tokens, milliseconds, cost_nano, is_byok, journal_id)
+      tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok, journal_id)
     SELECT day, to_timestamp(at_ms / 1000), coalesce(request_id, ''), kind, organization_id, workspace_id, key_hash, account_id, operation, model,
-      provider, tokens, milliseconds, cost_nano, is_byok, ${journalId}::uuid
+      provider, tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok, ${journalId}::uuid
     FROM unnest(string_to_array(${rows.places.join(',')}, ',')::int[],
       string_to_array(${rows.instants.join(',')}, ',')::double precision[],
       string_to_array(${rows.idsText}, ${BETWEEN}),
       string_to_array(${rows.tokens.join(',')}, ',', '')::bigint[],
+      string_to_array(${rows.outputTokens.join(',')}, ',', '')::bigint[],
+      string_to_array(${rows.cachedTokens.join(',')}, ',', '')::bigint[],
       string_to_array(${rows.milliseconds.join(',')}, ',', '')::bigint[],
       string_to_array(${rows.costs.join(',')}, ',')::bigint[]
-    ) AS r(place, at_ms, request_id, tokens, milliseconds, cost_nano)
+    ) AS r(place, at_ms, request_id, tokens, output_tokens, cached_tokens, milliseconds, cost_nano)
     JOIN json_to_recordset(${JSON.stringify(rows.calls)}::text::json) AS x(place int, day date, kind text, organization_id uuid,
       workspace_id uuid, key_hash text, account_id text, operation text, model text, provider text, is_byok boolean) USING (place)`
 }

@@ -69,11 +69,14 @@ async function addActivity(tx: Transaction, rows: readonly ActivityRow[]): Promi
   const most = String(COUNTER_NANO_MAX)
   await tx`
     INSERT INTO activity (organization_id, day, workspace_id, key_hash, model,
-      requests, tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
+      requests, tokens, output_tokens, cached_tokens, milliseconds, spent_nano, byok_nano, forfeited_nano)
     SELECT * FROM json_to_recordset(${JSON.stringify(columns)}::text::json) AS x(organization_id uuid, day date, workspace_id uuid,
-      key_hash text, model text, requests bigint, tokens bigint, milliseconds bigint, spent bigint, byok bigint, forfeited bigint)
+      key_hash text, model text, requests bigint, tokens bigint,
+      output_tokens bigint, cached_tokens bigint, milliseconds bigint, spent bigint, byok bigint, forfeited bigint)
     ON CONFLICT (organization_id, day, workspace_id, key_hash, model) DO UPDATE SET
       requests = activity.requests + excluded.requests, tokens = activity.tokens + excluded.tokens,
+      output_tokens = activity.output_tokens + excluded.output_tokens,
+      cached_tokens = activity.cached_tokens + excluded.cached_tokens,
       milliseconds = activity.milliseconds + excluded.milliseconds,
       spent_nano = least(activity.spent_nano + excluded.spent_nano, ${most}::bigint),
       byok_nano = least(activity.byok_nano + excluded.byok_nano, ${most}::bigint),

@@ -19,9 +19,16 @@ const LENT = SPANS.map((span) => ({
   sum: `COALESCE(sum(c.lent_nano) FILTER (WHERE ${inWindow(span)}), 0)`,
 }))
 
-const ROLLED_UP = ['requests', 'tokens', 'milliseconds', 'spent_nano', 'byok_nano', 'forfeited_nano'].map(
-  (column) => ({ column }),
-)
+const ROLLED_UP = [
+  'requests',
+  'tokens',
+  'output_tokens',
+  'cached_tokens',
+  'milliseconds',
+  'spent_nano',
+  'byok_nano',
+  'forfeited_nano',
+].map((column) => ({ column }))
 
 const ACCOUNTS = `
   SELECT f.id AS subject, ${COMPARED}
@@ -51,6 +58,7 @@ const ACTIVITY = `
     COALESCE(e.model, f.model)) AS subject, ${COMPARED}
   FROM (
     SELECT organization_id, day, workspace_id, key_hash, model, sum(requests) AS requests, sum(tokens) AS tokens,
+      sum(output_tokens) AS output_tokens, sum(cached_tokens) AS cached_tokens,
       sum(milliseconds) AS milliseconds, ${capped('sum(paid)')} AS spent_nano, ${capped('sum(byok)')} AS byok_nano,
       ${capped('sum(forfeited)')} AS forfeited_nano
     FROM facts WHERE account_id IS NULL GROUP BY organization_id, day, workspace_id, key_hash, model) AS e

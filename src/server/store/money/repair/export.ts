@@ -24,6 +24,8 @@ export const EXPORT_COLUMNS = [
   'model',
   'provider',
   'tokens',
+  'output_tokens',
+  'cached_tokens',
   'milliseconds',
   'cost_nano_usd',
   'released_nano_usd',

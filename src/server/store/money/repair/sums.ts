@@ -32,6 +32,8 @@ export function factsOf(source: string): string {
     SELECT organization_id, workspace_id, key_hash, account_id, day, COALESCE(model, '') AS model, count(*) AS rows,
       count(*) FILTER (WHERE ${IS_USAGE}) AS requests,
       COALESCE(sum(tokens) FILTER (WHERE ${IS_USAGE}), 0) AS tokens,
+      COALESCE(sum(output_tokens) FILTER (WHERE ${IS_USAGE}), 0) AS output_tokens,
+      COALESCE(sum(cached_tokens) FILTER (WHERE ${IS_USAGE}), 0) AS cached_tokens,
       COALESCE(sum(milliseconds) FILTER (WHERE ${IS_USAGE}), 0) AS milliseconds,
       COALESCE(sum(cost_nano) FILTER (WHERE ${IS_USAGE} AND NOT is_byok), 0) AS paid,
       COALESCE(sum(cost_nano) FILTER (WHERE ${IS_USAGE} AND is_byok), 0) AS byok,

@@ -60,14 +60,17 @@ t.test('every column of activity is compared, both ways', async (t) => {
   const books = await openBooks(t)
   await filled(books)
   await books.store.sql`
-    UPDATE activity SET requests = 0, tokens = 0, milliseconds = 1, spent_nano = 0, byok_nano = 0, forfeited_nano = 0 WHERE day = '2026-03-18'`
+    UPDATE activity SET requests = 0, tokens = 0, output_tokens = 2, cached_tokens = 4, milliseconds = 1,
+      spent_nano = 0, byok_nano = 0, forfeited_nano = 0 WHERE day = '2026-03-18'`
   const { differences } = must(await checkLedger(books.store))
   t.same(
     differences.map(({ counter, expected, found }) => `${counter} ${expected} ${found}`),
     [
       'byok_nano 11 0',
+      'cached_tokens 0 4',
       'forfeited_nano 23 0',
       'milliseconds 0 1',
+      'output_tokens 0 2',
       'requests 3 0',
       'spent_nano 12 0',
       'tokens 3 0',

@@ -26,7 +26,7 @@ t.test('an export has a header line, and amounts as nano-USD and as USD', async 
   t.same(await exported(t, store), [
     EXPORT_COLUMNS.join(','),
     `2026-03-18,2026-03-18T01:02:03.456Z,usage,r,${organizationId},${workspaceId},${keyHash},,` +
-      `embeddings.create,m,p,1,0,1500000001,0,1.500000001,0.000000000,true,`,
+      `embeddings.create,m,p,1,,,0,1500000001,0,1.500000001,0.000000000,true,`,
   ])
 })
 
