@@ -1,5 +1,4 @@
 import { API_PREFIX } from './api-prefix.ts'
-import type { FailureMetadata } from './failure-metadata.ts'
 
 /**
  * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
@@ -306,6 +305,26 @@ export interface PreviousError {
   readonly status: number | null
 }
 
+/** The facts that a failure may give to the caller beside its text. Contract C13. */
+export interface FailureMetadata {
+  readonly issues?: readonly Issue[]
+  readonly provider_name?: string
+  readonly provider_code?: string
+  readonly previous_errors?: readonly PreviousError[]
+  readonly limit_source?: string
+  /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
+  readonly scope?: string
+  readonly limit?: number
+  /** Spend so far that counts against the limit, in the limit's unit. */
+  readonly spend?: number
+  /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
+  readonly interval?: string
+  readonly reset_at?: string
+  /** The most tokens of an answer that there is money for; refusals for want of money have it. D25. */
+  readonly affordable_output_tokens?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 export interface Failure {
   readonly name: FailureName
   /** Fills the `{places}` of the row's text. */
@@ -342,10 +361,7 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
   return row.fault === 'caller' ? 400 : 500
 }
 
-/**
- * The caller's text of a failure: the row's text with its places filled, its first issue, and the detail. The
- * text includes the issue because clients show the message and nothing else.
- */
+/** The caller's text of a failure: with its first issue, because clients show the message and nothing else. */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
   const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) =>

@@ -1,4 +1,5 @@
 import type { AccountKind, Day, Span } from './money.ts'
+import type { TextTokens } from './text-tokens.ts'
 
 /** One account that a front needs money of. Whole nano-USD. */
 export interface AccountNeed {
@@ -79,14 +80,6 @@ export interface BookedCall {
   readonly keyHash: string
   readonly keyAccountId: string
   readonly model: string
-}
-
-/** Tokens of a call to a model that writes, beside those of its prompt. */
-export interface TextTokens {
-  /** Tokens of the answer, with reasoning. */
-  readonly outputTokens: number
-  /** Tokens of the prompt that a cache of the provider had. */
-  readonly cachedTokens: number
 }
 
 /** One entry of a journal. Whole nano-USD. `paid`: accounts whose lease the entry was paid from. */

@@ -2,7 +2,7 @@ import type { AccountKind as OwnerKind } from '../../../schemas/money/accounts.t
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../../schemas/money/budgets.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
-import type { TextTokens } from './lending.ts'
+import type { TextTokens } from './text-tokens.ts'
 
 /** Windows in which a limit counts, the narrowest first: those of budgets. */
 export const SPANS = BUDGET_INTERVALS

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { accountsOf, Books, type Entry } from '../../../../src/server/store/money/lending/books.ts'
 import type { Settlement } from '../../../../src/server/ports/money/journal.ts'
-import type { TextTokens } from '../../../../src/server/ports/money/lending.ts'
+import type { TextTokens } from '../../../../src/server/ports/money/text-tokens.ts'
 import { settlement } from '../../../support/money/money.ts'
 
 const DAYS = ['2026-03-01', '2026-03-02']
