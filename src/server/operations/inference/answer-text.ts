@@ -182,14 +182,15 @@ function answerWith(
       run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
       refused: (failure) => tellAffordable(failure, planned.value),
       ended(end, hold) {
-        // Only a streamed answer reached its caller in part. D26.
-        if (end.failure !== null && !body.isStream) {
-          hold.release()
-          return { ok: false, failure: end.failure }
-        }
-        const charge = settle(call, spentOn(end), { bound, hold })
         const { failure } = end
         const { delivery } = answer
+        // Only a streamed answer reached its caller in part. D26.
+        if (failure !== null && !isStreamed) {
+          hold.release()
+          keepGeneration({ ...record, end, failure, chargedNano: 0, delivery }, ports)
+          return { ok: false, failure }
+        }
+        const charge = settle(call, spentOn(end), { bound, hold })
         keepGeneration({ ...record, end, failure, chargedNano: charge.nano, delivery }, ports)
         return answer.ended(end, charge)
       },

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
@@ -24,9 +25,27 @@ t.test(
   'what was delivered before a break is paid; a whole answer that broke reached nobody. D26',
   async (t) => {
     const spend = keptSpend()
-    const { post } = await openChat(t, { spend, inference: BREAKING })
+    const kept: Generation[] = []
+    const generations = {
+      keep: (one: Generation) => void kept.push(one),
+      find: () => Promise.reject(new Error()),
+    }
+    const { post } = await openChat(t, { spend, inference: BREAKING, generations })
     await t.rejects((await post({ ...hello, stream: true })).text())
     t.equal((await post(hello)).status, 503)
+    t.match(
+      kept.map(({ facts }) => facts),
+      [
+        { isStreamed: true, finishReason: 'error', chargedNano: 7 },
+        {
+          isStreamed: false,
+          isCancelled: false,
+          finishReason: 'error',
+          chargedNano: 0,
+          usage: { output: 1 },
+        },
+      ],
+    )
     t.match(
       spend.holds.map(({ end }) => (typeof end === 'string' ? end : end.costNano)),
       [7, 'released'],
