@@ -9,6 +9,8 @@ export interface PacedCall {
   status: number
   /** Resolves with the head of the answer, or at the end. */
   readonly begun: Promise<void>
+  /** `error_type` of a refusal; empty: there is none. */
+  refusal: string
   /** `gen_…`; empty until the head of the answer. */
   generationId: string
   /** Words that the caller has read. */
@@ -68,7 +70,18 @@ function callOf(id: string, req: ClientRequest): PacedCall {
   let isOver = (): void => undefined
   let hasBegun = (): void => undefined
   const call: PacedCall = {
-    ...{ id, status: 0, generationId: '', read: 0, gapMs: 0, end: 'open', leftAt: 0, localPort: 0, cost: 0 },
+    ...{
+      id,
+      status: 0,
+      refusal: '',
+      generationId: '',
+      read: 0,
+      gapMs: 0,
+      end: 'open',
+      leftAt: 0,
+      localPort: 0,
+      cost: 0,
+    },
     over: new Promise((resolve) => (isOver = resolve)),
     begun: new Promise((resolve) => (hasBegun = resolve)),
     leave() {
@@ -105,10 +118,12 @@ function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['
     call.gapMs = Math.max(call.gapMs, now - lastAt)
     lastAt = now
     const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
+    // The body of a refusal is one line without an end.
+    rest = call.status === 200 ? (lines.pop() ?? '') : ''
     for (const line of lines) {
       if (line.includes(`"content":"${WORD}"`)) call.read++
       else if (line === 'data: [DONE]') isDone = true
+      else if (line.includes('"error_type":')) call.refusal = /"error_type":"(\w+)"/.exec(line)?.[1] ?? ''
       else if (line.includes('"usage":{')) call.cost = costOf(line)
     }
   })

@@ -1,0 +1,105 @@
+/** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
+import { textCostNano, type TextPrice, type TokenCounts } from '../../../src/schemas/money/text-costs.ts'
+import { chatUsageOf } from '../../../src/server/upstream/inference/chat/chat-usage.ts'
+import type { Proof } from '../proof.ts'
+
+/** A dialect's way to tell tokens, and the product's reader of it. */
+interface Convention {
+  readonly name: string
+  tell(tokens: TokenCounts): object
+  read(json: Buffer): TokenCounts | null
+}
+
+const readChat = (json: Buffer): TokenCounts | null => chatUsageOf(json, false)
+
+/** OpenAI counts caches in the prompt, and reasoning in the completion. */
+function chatOf({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts): {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+} {
+  const [prompt, completion] = [input + cacheRead + cacheWrite, output + reasoning]
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+}
+
+export const CONVENTIONS: readonly Convention[] = [
+  {
+    name: 'chat',
+    tell: (tokens) => ({
+      ...chatOf(tokens),
+      prompt_tokens_details: { cached_tokens: tokens.cacheRead, cache_write_tokens: tokens.cacheWrite },
+      completion_tokens_details: { reasoning_tokens: tokens.reasoning },
+    }),
+    read: readChat,
+  },
+  {
+    // xAI and Google leave reasoning out of the completion: only the total has it.
+    name: 'chat, reasoning beside',
+    tell: (tokens) => ({
+      ...chatOf(tokens),
+      completion_tokens: tokens.output,
+      prompt_tokens_details: { cached_tokens: tokens.cacheRead, cache_write_tokens: tokens.cacheWrite },
+      completion_tokens_details: { reasoning_tokens: tokens.reasoning },
+    }),
+    read: readChat,
+  },
+  {
+    // DeepSeek.
+    name: 'chat, caches beside',
+    tell: (tokens) => ({
+      ...chatOf(tokens),
+      prompt_cache_hit_tokens: tokens.cacheRead,
+      cache_creation_input_tokens: tokens.cacheWrite,
+      reasoning_tokens: tokens.reasoning,
+    }),
+    read: readChat,
+  },
+]
+
+const TOKENS_PER_PRICE = 1_000_000n
+/** Nano-USD per million tokens: 1,000 USD. */
+const PRICE_MAX = 1_000_000_000_000
+const TOKENS_MAX = 2_000_000
+
+/** @param count usages of each convention */
+export function checkCosts(proof: Proof, count: number): void {
+  const random = (below: number): number => proof.random(Math.min(below, 2 ** 31))
+  // Small ones and none as often as large ones.
+  const tokens = (): number => random([1, 10, 10_000, TOKENS_MAX][random(4)] ?? 1)
+  const priceOf = (): number => random([1, 1_000, 1_000_000][random(3)] ?? 1) * random(PRICE_MAX / 1_000_000)
+  for (const { name, tell, read } of CONVENTIONS) {
+    const wrong: string[] = []
+    for (let nth = 0; nth < count; nth++) {
+      const truth = {
+        ...{ input: tokens(), cacheRead: tokens(), cacheWrite: tokens() },
+        ...{ output: tokens(), reasoning: tokens() },
+      }
+      const price: TextPrice = {
+        ...{ promptNanoPerMillion: priceOf(), cacheReadNanoPerMillion: priceOf() },
+        ...{ cacheWriteNanoPerMillion: priceOf(), completionNanoPerMillion: priceOf() },
+        ...{ reasoningNanoPerMillion: priceOf(), requestNano: random(1_000_000) },
+      }
+      const json = Buffer.from(JSON.stringify(tell(truth)))
+      const found = read(json)
+      const cost = found === null ? null : BigInt(textCostNano(found, price))
+      const expected = costOf(truth, price)
+      if (cost !== expected)
+        wrong.push(`${json.toString()} at ${JSON.stringify(price)}: ${cost}, not ${expected}`)
+    }
+    proof.check(
+      `${name}: cost is that of the oracle`,
+      wrong.length === 0,
+      `${count.toLocaleString('en')} usages, ${wrong.length} apart ${wrong[0] ?? ''}`,
+    )
+  }
+}
+
+function costOf(tokens: TokenCounts, price: TextPrice): bigint {
+  const sum =
+    BigInt(tokens.input) * BigInt(price.promptNanoPerMillion) +
+    BigInt(tokens.cacheRead) * BigInt(price.cacheReadNanoPerMillion) +
+    BigInt(tokens.cacheWrite) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(tokens.output) * BigInt(price.completionNanoPerMillion) +
+    BigInt(tokens.reasoning) * BigInt(price.reasoningNanoPerMillion)
+  return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE + BigInt(price.requestNano)
+}
