@@ -122,6 +122,8 @@ export class BalanceWaiters {
       if (!isRefused && now < waiter.until) continue
       const { all } = refusingOf(waiter.reservation, waiter.reservation.short())
       if (waiter.refusedAt !== null && all.length > 0) this.#refuse(waiter, all)
+      // Money came back meanwhile, in part to the front and in part to the authority: it is asked for.
+      else if (now < waiter.until) waiter.refusedAt = null
       else this.settle(waiter, fail('store_unavailable'))
     }
   }

@@ -107,7 +107,7 @@ function chunk(delta: object, finish: string | null = null): string {
   return `data: ${HEAD},"choices":${JSON.stringify(choices)}}\n\n`
 }
 
-const LIES = { zero: 0, negative: -5, huge: 1_000_000_000 } as const
+const LIES = { zero: 0, negative: -5, huge: 100_000 } as const
 
 function usageOf({ asked: { usage }, generated }: Open): string {
   if (usage === 'missing') return ''
