@@ -1,12 +1,19 @@
 /** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
 import { textCostNano, type TextPrice, type TokenCounts } from '../../../src/schemas/money/text-costs.ts'
 import { chatUsageOf } from '../../../src/server/upstream/inference/chat/chat-usage.ts'
+import { MessagesUsage } from '../../../src/server/upstream/inference/messages/messages-usage.ts'
+import { responsesUsageOf } from '../../../src/server/upstream/inference/responses/responses-usage.ts'
 import type { Proof } from '../proof.ts'
+
+/** Of the tokens that a cache has written, some are kept for an hour. */
+type Tokens = TokenCounts & { readonly cacheWriteHour: number }
 
 /** A dialect's way to tell tokens, and the product's reader of it. */
 interface Convention {
   readonly name: string
-  tell(tokens: TokenCounts): object
+  /** It tells what is kept for an hour; otherwise nothing is. */
+  readonly hasHour?: true
+  tell(tokens: Tokens): object
   read(json: Buffer): TokenCounts | null
 }
 
@@ -54,6 +61,37 @@ export const CONVENTIONS: readonly Convention[] = [
     }),
     read: readChat,
   },
+  {
+    // The prompt is there, since nothing else makes a model write.
+    name: 'responses',
+    tell: ({ input, cacheRead, cacheWrite, output, reasoning }) => ({
+      input_tokens: input + cacheRead + cacheWrite,
+      input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
+      output_tokens: output + reasoning,
+      output_tokens_details: { reasoning_tokens: reasoning },
+      total_tokens: input + cacheRead + cacheWrite + output + reasoning,
+    }),
+    read: (json) => responsesUsageOf(JSON.parse(json.toString()) as Readonly<Record<string, unknown>>, false),
+  },
+  {
+    // Anthropic leaves what caches had, and have written, out of the input.
+    name: 'messages',
+    hasHour: true,
+    tell: ({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }) => ({
+      ...{ input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite },
+      cache_creation: {
+        ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
+        ephemeral_1h_input_tokens: cacheWriteHour,
+      },
+      output_tokens: output + reasoning,
+      output_tokens_details: { thinking_tokens: reasoning },
+    }),
+    read(json) {
+      const usage = new MessagesUsage()
+      usage.told(json)
+      return usage.tokens
+    },
+  },
 ]
 
 const TOKENS_PER_PRICE = 1_000_000n
@@ -67,16 +105,19 @@ export function checkCosts(proof: Proof, count: number): void {
   // Small ones and none as often as large ones.
   const tokens = (): number => random([1, 10, 10_000, TOKENS_MAX][random(4)] ?? 1)
   const priceOf = (): number => random([1, 1_000, 1_000_000][random(3)] ?? 1) * random(PRICE_MAX / 1_000_000)
-  for (const { name, tell, read } of CONVENTIONS) {
+  for (const { name, hasHour = false, tell, read } of CONVENTIONS) {
     const wrong: string[] = []
     for (let nth = 0; nth < count; nth++) {
+      const cacheWrite = tokens()
+      const cacheWriteHour = hasHour ? random(cacheWrite + 1) : 0
       const truth = {
-        ...{ input: tokens(), cacheRead: tokens(), cacheWrite: tokens() },
+        ...{ input: 1 + tokens(), cacheRead: tokens(), cacheWrite, cacheWriteHour },
         ...{ output: tokens(), reasoning: tokens() },
       }
       const price: TextPrice = {
         ...{ promptNanoPerMillion: priceOf(), cacheReadNanoPerMillion: priceOf() },
-        ...{ cacheWriteNanoPerMillion: priceOf(), completionNanoPerMillion: priceOf() },
+        ...{ cacheWriteNanoPerMillion: priceOf(), cacheWriteHourNanoPerMillion: priceOf() },
+        completionNanoPerMillion: priceOf(),
         ...{ reasoningNanoPerMillion: priceOf(), requestNano: random(1_000_000) },
       }
       const json = Buffer.from(JSON.stringify(tell(truth)))
@@ -94,11 +135,12 @@ export function checkCosts(proof: Proof, count: number): void {
   }
 }
 
-function costOf(tokens: TokenCounts, price: TextPrice): bigint {
+function costOf(tokens: Tokens, price: TextPrice): bigint {
   const sum =
     BigInt(tokens.input) * BigInt(price.promptNanoPerMillion) +
     BigInt(tokens.cacheRead) * BigInt(price.cacheReadNanoPerMillion) +
-    BigInt(tokens.cacheWrite) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(tokens.cacheWrite - tokens.cacheWriteHour) * BigInt(price.cacheWriteNanoPerMillion) +
+    BigInt(tokens.cacheWriteHour) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(tokens.output) * BigInt(price.completionNanoPerMillion) +
     BigInt(tokens.reasoning) * BigInt(price.reasoningNanoPerMillion)
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE + BigInt(price.requestNano)
