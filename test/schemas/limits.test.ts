@@ -133,6 +133,7 @@ t.test('a catalogue gives an attempt no more time than its limit', async (t) => 
 const DEADLINES: Readonly<Record<string, number>> = {
   'chat.create': INFERENCE_DEADLINE_MS,
   'responses.create': INFERENCE_DEADLINE_MS,
+  'messages.create': INFERENCE_DEADLINE_MS,
   'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
   'files.upload': fileLimits.UPLOAD_DEADLINE_MS,
   'containers.write_file': fileLimits.UPLOAD_DEADLINE_MS,

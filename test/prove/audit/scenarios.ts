@@ -12,6 +12,7 @@ const CONTENT =
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'chat.create': { unaudited: 'a call, which the ledger tells of' },
   'responses.create': { unaudited: 'a call, which the ledger tells of' },
+  'messages.create': { unaudited: 'a call, which the ledger tells of' },
   'embeddings.create': { unaudited: 'a call, which the ledger tells of' },
   'video.create': { unaudited: CONTENT },
   'video.cancel': { unaudited: CONTENT },

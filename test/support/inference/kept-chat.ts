@@ -1,5 +1,5 @@
-import type { TextInput } from '../../../src/schemas/inference/text-request.ts'
-import { BODIES } from '../../../src/schemas/bodies.ts'
+import type { Dialect, TextInput } from '../../../src/schemas/inference/text-request.ts'
+import { keptFormOf } from '../../../src/schemas/bodies.ts'
 import { KeptBody } from '../../../src/schemas/kept-body.ts'
 import { readBody } from '../../../src/workers/read-body.ts'
 
@@ -8,20 +8,21 @@ export interface KeptChat {
   readonly body: KeptBody
 }
 
-/** Reads the body of a chat as a front does. Throws the failure of a body that is refused. */
+/** Reads the body of a call as a front does. Throws the failure of a body that is refused. */
 export function keptChat(
   text: string | Uint8Array,
   {
+    dialect = 'chat',
     isOnLoop = false,
     released = () => undefined,
-  }: { readonly isOnLoop?: boolean; readonly released?: () => void } = {},
+  }: { readonly dialect?: Dialect; readonly isOnLoop?: boolean; readonly released?: () => void } = {},
 ): KeptChat {
   const bytes = typeof text === 'string' ? Uint8Array.from(Buffer.from(text)) : text
-  const verdict = readBody({ body: 'chat', bytes, isOnLoop })
+  const verdict = readBody({ body: dialect, bytes, isOnLoop })
   if (!verdict.ok || verdict.source === undefined)
     throw new Error(`refused: ${JSON.stringify(verdict)} ${Buffer.from(bytes.subarray(0, 500)).toString()}`)
   const { places } = verdict.source
-  const { names } = BODIES.chat.keeps
+  const { names } = keptFormOf(dialect)
   return {
     digest: verdict.value as unknown as TextInput,
     body: new KeptBody(verdict.source.bytes, places, { names, released }),

@@ -36,7 +36,7 @@ export type Match =
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
 
 /** Paths of the wider API that clients may try, and those below them. C29. */
-const NOT_SERVED = ['/chat/completions', '/completions']
+const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
 /** Paths that Sluice serves instead of NOT_SERVED. C29. */
 const SERVED_INSTEAD =
   `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/responses, POST ${API_PREFIX}/messages, ` +

@@ -158,7 +158,7 @@ t.test("messages.create 400: errors have Anthropic's form", async (t) => {
     [{ tools: [{ name: 'x' }] }, '/tools/0'],
     [{ plugins: [{ id: 'web' }] }, '/plugins'],
     [{ tools: [{ type: 'openrouter:web_search' }] }, '/tools/0/type'],
-    [{ output_config: { format: { type: 'json_schema' } } }, '/response_format'],
+    [{ output_config: { format: { type: 'json_schema' } } }, '/output_config/format'],
   ]
   for (const [more, path] of cases) {
     const response = await post({ ...hello, ...more })

@@ -1,0 +1,87 @@
+/** What is read of the body of a call of responses. */
+import t from 'tap'
+import type { TextInput, TextSize } from '../../../src/schemas/inference/text-request.ts'
+import { keptChat } from '../../support/inference/kept-chat.ts'
+
+const digestOf = (body: object): TextInput =>
+  keptChat(JSON.stringify({ model: 'm', ...body }), { dialect: 'responses' }).digest
+const sizeOf = (body: object): TextSize => digestOf(body).size
+const bytesOf = (body: object): number => JSON.stringify({ model: 'm', ...body }).length
+const user = (...content: readonly object[]): object => ({ role: 'user', content })
+
+t.test('base64 of media is no text, wherever it stands', async (t) => {
+  const data = 'A'.repeat(1_000)
+  const png = `data:image/png;base64,${data}`
+  const cases: readonly (readonly [object, object])[] = [
+    [user({ type: 'input_image', image_url: png }), { image: 1 }],
+    [user({ type: 'input_audio', input_audio: { data, format: 'wav' } }), { audio: 1 }],
+    [user({ type: 'input_file', file_data: `data:application/pdf;base64,${data}` }), { file: 1 }],
+    [user({ type: 'input_video', video_url: `data:video/mp4;base64,${data}` }), { video: 1 }],
+    [
+      { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image', image_url: png }] },
+      { image: 1 },
+    ],
+    [
+      { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot', image_url: png } },
+      { image: 1 },
+    ],
+    [{ type: 'image_generation_call', id: 'ig', result: data }, { image: 1 }],
+  ]
+  for (const [item, media] of cases) {
+    const body = { input: [item] }
+    const size = sizeOf(body)
+    t.equal(size.promptBytesMost, bytesOf(body) - 1_000, JSON.stringify(media))
+    t.match(size.media, media)
+  }
+  const text = { input: [user({ type: 'input_file', file_data: `data:text/plain;base64,${data}` })] }
+  t.equal(sizeOf(text).promptBytesMost, bytesOf(text), 'a text file may be read as text')
+})
+
+t.test('items, tools and the form of the answer count', async (t) => {
+  t.match(sizeOf({ input: 'x', max_output_tokens: 9 }), {
+    messages: 1,
+    tools: 0,
+    hasFormat: false,
+    tokensMax: 9,
+  })
+  t.match(sizeOf({ input: [user(), user()], instructions: 'y' }), { messages: 3, tokensMax: null })
+  t.match(sizeOf({ input: 'x', text: { format: { type: 'json_schema' } } }), { hasFormat: true })
+  t.match(sizeOf({ input: 'x', text: { format: { type: 'text' } }, tools: [] }), { hasFormat: false })
+})
+
+t.test('tools that the provider runs are told from those of the caller', async (t) => {
+  const isServed = (...tools: readonly object[]): boolean => sizeOf({ input: 'x', tools }).hasServerTools
+  for (const type of ['custom', 'local_shell', 'apply_patch', 'computer_use_preview', 'namespace'])
+    t.notOk(isServed({ type: 'function', name: 'f' }, { type }), type)
+  t.notOk(isServed({ type: 'shell', environment: { type: 'local' } }))
+  for (const type of [
+    'web_search',
+    'file_search',
+    'code_interpreter',
+    'mcp',
+    'image_generation',
+    'shell',
+    'new',
+  ])
+    t.ok(isServed({ type: 'function', name: 'f' }, { type }), type)
+})
+
+t.test('what is stored is known by its path', async (t) => {
+  const path = (body: object): unknown => digestOf({ input: 'x', ...body }).statePath
+  t.equal(path({ store: false, background: null, previous_response_id: null }), undefined)
+  t.equal(path({ input: [{ type: 'item_reference', id: 'rs_1' }] }), undefined)
+  t.equal(path({ input: [user(), { type: 'item_reference', id: 'fc_1' }] }), '/input/1')
+  t.equal(path({ store: true, previous_response_id: 'resp_1' }), '/store')
+  t.ok(sizeOf({ input: 'x', previous_response_id: 'resp_1' }).hasStored)
+  t.ok(sizeOf({ input: [{ type: 'item_reference', id: 'rs_1' }] }).hasStored)
+  t.notOk(sizeOf({ input: 'x', store: true }).hasStored)
+})
+
+t.test('the last text of the user, and the words of all texts', async (t) => {
+  const input = [user({ type: 'input_text', text: 'a b' }), { role: 'assistant', content: 'c' }]
+  t.match(digestOf({ input, instructions: 'd e f' }), { last: 'a b', promptWords: 6, dialect: 'responses' })
+  t.match(digestOf({ input: 'x', transforms: ['y'], reasoning: { effort: 'low' } }), {
+    dropped: ['transforms'],
+    isReasoning: true,
+  })
+})
