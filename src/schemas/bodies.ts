@@ -150,9 +150,11 @@ export const BODIES = {
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES
 
-/** What is kept of the bodies of a dialect. */
-export function keptFormOf(dialect: Dialect): KeptForm {
-  return BODIES[dialect].keeps
+/** Bodies of calls for models that write: a dialect's have its name. */
+export type TextBodyName = Dialect | 'count_tokens'
+
+export function keptFormOf(name: TextBodyName): KeptForm {
+  return BODIES[name].keeps
 }
 
 /** A large member that stays text: UTF-8 JSON of a value that passed its schema. */

@@ -1,17 +1,17 @@
-import { keptFormOf } from '../schemas/bodies.ts'
+import { keptFormOf, type TextBodyName } from '../schemas/bodies.ts'
 import { CHAT_PRESET } from '../schemas/inference/chat-preset.ts'
 import { MESSAGES_PRESET } from '../schemas/inference/messages-preset.ts'
 import { RESPONSES_PRESET } from '../schemas/inference/responses-preset.ts'
 import { mergedBody, type PresetForm } from '../schemas/inference/text-preset.ts'
-import type { Dialect } from '../schemas/inference/text-request.ts'
 import { KeptBody } from '../schemas/kept-body.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { readBody } from './read-body.ts'
 
-const FORMS: Readonly<Record<Dialect, PresetForm>> = {
+const FORMS: Readonly<Record<TextBodyName, PresetForm>> = {
   chat: CHAT_PRESET,
   responses: RESPONSES_PRESET,
   messages: MESSAGES_PRESET,
+  count_tokens: MESSAGES_PRESET,
 }
 
 /**
@@ -19,15 +19,15 @@ const FORMS: Readonly<Record<Dialect, PresetForm>> = {
  * every check are those of the merged body, whatever the preset has in it. D10.
  */
 export function mergePreset({
-  dialect,
+  body: name,
   bytes,
   preset,
   model,
 }: ShortJobTypes['merge_preset']['in']): BodyVerdict {
-  const read = readBody({ body: dialect, bytes })
+  const read = readBody({ body: name, bytes })
   if (!read.ok) return read
   if (read.source === undefined) throw new Error('the body of a call is not kept')
-  const { names } = keptFormOf(dialect)
+  const { names } = keptFormOf(name)
   const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
-  return readBody({ body: dialect, bytes: mergedBody(FORMS[dialect], body, { preset, model }) })
+  return readBody({ body: name, bytes: mergedBody(FORMS[name], body, { preset, model }) })
 }

@@ -18,6 +18,7 @@ const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]
 const NO_BODY = 'it takes no body that could be slow'
 const NO_UPSTREAM = 'nothing upstream'
 const NO_PROVIDER = 'the built-in model asks no provider'
+const NOT_PASSED_ON = "a provider's 422 is told as 400"
 const NO_MISSING_ROW = 'a list is never missing'
 /** Of B2.4's head. */
 const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
@@ -50,7 +51,16 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
     keys: ['inference', 'intern'],
     source: 'D1–D3',
-    uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 503: NO_PROVIDER, 529: NO_PROVIDER },
+    uncaused: { 422: NOT_PASSED_ON },
+  },
+  'messages.count_tokens': {
+    method: 'post',
+    path: '/messages/count_tokens',
+    success: 200,
+    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
+    keys: ['inference', 'intern'],
+    source: 'D1–D3',
+    uncaused: { 402: 'a count costs nothing', 422: NOT_PASSED_ON },
   },
   'responses.create': {
     method: 'post',

@@ -32,6 +32,10 @@ export const INFERENCE_DEADLINE_MS = 600_000
  * client does not read. Decision.
  */
 export const ECHO_UNITS_MAX = 16_384
+/** Milliseconds that a provider's count of tokens may take. Decision. */
+export const COUNT_DEADLINE_MS = 60_000
+/** Bytes of a provider's count of tokens, which is one figure and few members beside it. Decision. */
+export const COUNT_BYTES_MAX = 65_536
 /** Characters of a caller's header that is passed on to a provider. Decision. */
 export const PASSED_HEADER_CHARS_MAX = 2_048
 /** Characters of the name of a function. Decision. */

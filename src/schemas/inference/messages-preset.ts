@@ -3,7 +3,7 @@ import { MESSAGES_KEPT } from '../presets/preset-messages.ts'
 import { SHARED_FIELDS } from './chat-preset.ts'
 import { functionOf } from './preset-tools.ts'
 import { isNull } from './provider-body.ts'
-import { namesOf, textPresetOf, valueOf, type PresetForm, type TextPreset } from './text-preset.ts'
+import { jsonOf, namesOf, textPresetOf, valueOf, type PresetForm, type TextPreset } from './text-preset.ts'
 
 /** The words of OpenAI's two forms for a choice of tools. */
 const CHOICES: ReadonlyMap<unknown, string> = new Map([
@@ -43,10 +43,9 @@ export const MESSAGES_PRESET: PresetForm = {
     const own = valueOf(body, system)
     if (Array.isArray(own))
       return [{ kind: 'insert', at: system.start + 1, text: own.length === 0 ? block : `${block},` }]
-    return [
-      { kind: 'insert', at: system.start, text: `[${block},{"type":"text","text":` },
-      { kind: 'insert', at: system.end, text: '}]' },
-    ]
+    // A value that comes last ends where members are added: no text can be put in there.
+    const json = `[${block},{"type":"text","text":${jsonOf(body, system)}}]`
+    return [{ kind: 'set', name: 'system', json }]
   },
 }
 

@@ -148,8 +148,13 @@ function toolEdits(body: KeptBody, { tools }: TextPreset): readonly BodyEdit[] {
 }
 
 /** The value of a member, parsed. */
-export function valueOf({ bytes }: KeptBody, { start, end }: MemberSpan): unknown {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString())
+export function valueOf(body: KeptBody, member: MemberSpan): unknown {
+  return JSON.parse(jsonOf(body, member))
+}
+
+/** The value of a member, as the body writes it. */
+export function jsonOf({ bytes }: KeptBody, { start, end }: MemberSpan): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString()
 }
 
 /** One piece of memory of its own, which can be moved to another thread. */

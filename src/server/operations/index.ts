@@ -24,6 +24,7 @@ import { addCredit } from './money/add-credit.ts'
 import { getCredits } from './money/get-credits.ts'
 import { createChat } from './inference/create-chat.ts'
 import { createResponse } from './inference/create-response.ts'
+import { countTokens } from './inference/count-tokens.ts'
 import { createMessage } from './inference/create-message.ts'
 import { getGeneration } from './inference/get-generation.ts'
 import { getGenerationContent } from './inference/get-generation-content.ts'
@@ -128,6 +129,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   createChat,
   createResponse,
   createMessage,
+  countTokens,
   getGeneration,
   getGenerationContent,
   createEmbeddings,

@@ -1,4 +1,4 @@
-import type { BodyName } from '../../schemas/bodies.ts'
+import type { BodyName, TextBodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
@@ -34,7 +34,7 @@ export interface ShortJobTypes {
   /** Puts the fields of a preset into the body of a call that was read, and reads it again. D10. */
   merge_preset: {
     in: {
-      readonly dialect: Dialect
+      readonly body: TextBodyName
       readonly bytes: Uint8Array
       readonly preset: TextPreset
       readonly model: string

@@ -124,6 +124,7 @@ const NO_PRESET: Inference['withPreset'] = () => Promise.resolve({ ok: false, fa
 export const STUCK: Inference = {
   streamHoldMs: NEVER_MS,
   withPreset: NO_PRESET,
+  count: () => Promise.resolve({ ok: false, failure: { name: 'count_unavailable' } }),
   plan: ({ call }) => ({
     ok: true,
     value: {
@@ -175,6 +176,7 @@ const UNTOLD = { upstreamId: null, finishReason: null }
 export const BREAKING: Inference = {
   streamHoldMs: NEVER_MS,
   withPreset: NO_PRESET,
+  count: () => Promise.resolve({ ok: false, failure: { name: 'count_unavailable' } }),
   plan: () => ({
     ok: true,
     value: {

@@ -166,6 +166,17 @@ export interface InferencePlan {
   run(sink: InferenceSink, progressed: (progress: InferenceProgress) => void): Promise<Outcome<InferenceEnd>>
 }
 
+/** Who uses a preset. */
+export interface PresetBy {
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  /** The body is that of a prompt whose tokens are counted. */
+  readonly isCount?: true
+}
+
+/** A prompt whose tokens are counted; the first model counts. D5. */
+export type CountJob = Omit<InferenceJob, 'head' | 'limits'>
+
 /** Answers by models that write. */
 export interface Inference {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
@@ -177,8 +188,13 @@ export interface Inference {
   withPreset(
     request: TextRequest,
     preset: { readonly fields: TextPreset; readonly model: string },
-    by: { readonly caller: Caller; readonly signal: AbortSignal },
+    by: PresetBy,
   ): Promise<Outcome<CompleteText>>
+  /**
+   * The provider's count of the tokens of a prompt, as JSON. Nothing of it changes how endpoints are chosen.
+   * Failures: count_unavailable, those of `plan` and of providers.
+   */
+  count(job: CountJob): Promise<Outcome<Uint8Array>>
   /**
    * Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, and those of a request
    * that the model cannot answer.

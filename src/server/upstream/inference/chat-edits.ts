@@ -10,17 +10,16 @@ import {
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
-import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
-import type { NativeRequest } from './protocol.ts'
+import type { NativeJob, NativeRequest } from './protocol.ts'
 
 /** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
 const OPENAI = 'openai'
 
 /** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
 export function chatRequest(
-  { request, limits }: Pick<InferenceJob, 'request' | 'limits'>,
+  { request, limits = null }: NativeJob,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {

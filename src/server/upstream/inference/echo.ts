@@ -8,7 +8,7 @@ import {
   ECHO_TURN_BATCHES_MAX,
 } from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type { WrittenPart } from '../../ports/inference/inference.ts'
+import type { CountJob, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
@@ -57,6 +57,12 @@ export class Echo implements WritingProtocol {
     return end === null
       ? Promise.resolve(fail('busy', { retryAfterS: 1 }))
       : this.#answer(attempt).finally(end)
+  }
+
+  /** A token is a word. D35. */
+  count({ request }: CountJob): Promise<Outcome<Uint8Array>> {
+    const json = JSON.stringify({ input_tokens: request.promptWords })
+    return Promise.resolve(ok(new TextEncoder().encode(json)))
   }
 
   async #answer(attempt: WritingAttempt): Promise<Outcome<Written>> {

@@ -4,15 +4,16 @@ import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
-import type { Caller } from '../../../schemas/values/callers.ts'
 import type {
   AnsweredBy,
   Inference,
   InferenceEnd,
+  CountJob,
   InferenceJob,
   InferencePlan,
   InferenceProgress,
   InferenceSink,
+  PresetBy,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters, StreamMeters } from '../../ports/observe.ts'
@@ -81,9 +82,24 @@ class RoutingInference implements Inference {
   withPreset(
     request: TextRequest,
     preset: Merging,
-    by: { readonly caller: Caller; readonly signal: AbortSignal },
+    by: PresetBy,
   ): Promise<Outcome<CompleteText>> {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
+  }
+
+  /** Health stays as it is: a provider that counts no tokens may write well. D5. */
+  async count(job: CountJob): Promise<Outcome<Uint8Array>> {
+    const [model] = job.models
+    const chosen = model === undefined ? fail('model_unknown') : this.#choose(model, job)
+    if (!chosen.ok) return chosen
+    let last: Outcome<never> = fail('count_unavailable')
+    for (const { protocol } of chosen.value.slice(0, ATTEMPTS_MAX)) {
+      const counted = await protocol.count(job)
+      if (counted.ok) return counted
+      last = counted
+      if (isOfCall(counted.failure) || counted.failure.name === 'upstream_refused') return counted
+    }
+    return last
   }
 
   plan(job: InferenceJob): Outcome<InferencePlan> {
@@ -116,7 +132,7 @@ class RoutingInference implements Inference {
   }
 
   /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
-  #choose(model: CallableModel, { request, hops }: InferenceJob): Outcome<readonly WritingTarget[]> {
+  #choose(model: CallableModel, { request, hops }: CountJob): Outcome<readonly WritingTarget[]> {
     const speaking = model.endpoints.filter((endpoint) => speaks(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
     const keeping = request.statePath === undefined ? speaking : speaking.filter(keepsState)

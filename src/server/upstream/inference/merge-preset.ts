@@ -1,9 +1,9 @@
-import { keptFormOf } from '../../../schemas/bodies.ts'
+import { keptFormOf, type TextBodyName } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
-import type { Caller } from '../../../schemas/values/callers.ts'
+import type { PresetBy } from '../../ports/inference/inference.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { movable } from '../movable.ts'
 
@@ -20,10 +20,11 @@ export interface Merging {
 export async function mergePreset(
   { dialect, source }: Pick<TextRequest, 'dialect' | 'source'>,
   { fields, model }: Merging,
-  { jobs, ...by }: { readonly jobs: ShortJobs; readonly caller: Caller; readonly signal: AbortSignal },
+  { jobs, isCount, ...by }: PresetBy & { readonly jobs: ShortJobs },
 ): Promise<Outcome<CompleteText>> {
   const { bytes } = source
-  const job = { dialect, bytes, preset: fields, model }
+  const body: TextBodyName = isCount === true ? 'count_tokens' : dialect
+  const job = { body, bytes, preset: fields, model }
   const merged = await jobs.run('merge_preset', job, { ...by, transfer: movable(bytes) })
   if (!merged.ok) return merged
   const verdict = merged.value
@@ -38,7 +39,7 @@ export async function mergePreset(
     preset: null,
     dropped: [...digest.dropped, ...fields.dropped],
     source: new KeptBody(verdict.source.bytes, verdict.source.places, {
-      names: keptFormOf(dialect).names,
+      names: keptFormOf(body).names,
       released,
     }),
   })

@@ -1,16 +1,17 @@
-import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
-import type { InferenceJob } from '../../ports/inference/inference.ts'
+import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
-import { WRITTEN, type ProviderLink } from '../link.ts'
+import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
 import type { NativeDialect, NativeHead, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
+import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { unquoted } from './unquoted.ts'
 import { readAnswer } from './whole-answer.ts'
 
@@ -56,6 +57,23 @@ export class NativeProtocol implements WritingProtocol {
 
   write(attempt: WritingAttempt): Promise<Outcome<Written>> {
     return attempt.job.request.isStream ? this.#stream(attempt) : this.#whole(attempt)
+  }
+
+  async count({ request, passedHeaders, caller, call, hops, deadlineAt }: CountJob): Promise<Outcome<Uint8Array>> {
+    const { dialect, source } = request
+    const { countPath, request: requestOf } = dialectOf(dialect)
+    if (countPath === undefined) return fail('count_unavailable')
+    const job = passedHeaders === undefined ? { request } : { request, passedHeaders }
+    const { body, headers } = requestOf(job, this.#endpoint, this.#text)
+    const attempt = { caller, call, hops, headers, endsAt: deadlineAt }
+    const outcome = await this.#link.post(countPath, body, attempt, COUNTED)
+    if (!outcome.ok) return outcome
+    const answer = outcome.value
+    const json = Uint8Array.from(answer.body)
+    answer.release()
+    if (NOT_COUNTED.includes(answer.status)) return fail('count_unavailable')
+    if (!answer.isSuccess) return { ok: false, failure: unquoted(failureOf(answer, this.#link), source.bytes) }
+    return isTokenCount(json) ? ok(json) : fail('upstream_invalid')
   }
 
   async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
@@ -141,6 +159,22 @@ export class NativeProtocol implements WritingProtocol {
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {
     return { ...head, model: model.id, provider: this.#endpoint.provider.slug }
+  }
+}
+
+/** A count has no effect, and may be asked for again. */
+const COUNTED: PostKind = { answerBytesMax: COUNT_BYTES_MAX, mayRepeat: true, isLong: false }
+/** Statuses of a server that has no such path. */
+const NOT_COUNTED: readonly number[] = [404, 405, 501]
+
+function isTokenCount(json: Uint8Array): boolean {
+  try {
+    const count: unknown = JSON.parse(Buffer.from(json).toString())
+    const tokens: unknown =
+      typeof count === 'object' && count !== null ? Reflect.get(count, 'input_tokens') : null
+    return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0
+  } catch {
+    return false
   }
 }
 

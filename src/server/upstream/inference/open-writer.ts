@@ -73,5 +73,10 @@ function openOwn(
       const written = credential.under({ caller, requestId }, (protocol) => protocol.write(attempt))
       return isOwnKey ? written.then((outcome) => ofOwnKey(outcome, way.secretName)) : written
     },
+    count(job) {
+      const { caller, requestId } = job
+      const counted = credential.under({ caller, requestId }, (protocol) => protocol.count(job))
+      return isOwnKey ? counted.then((outcome) => ofOwnKey(outcome, way.secretName)) : counted
+    },
   }
 }

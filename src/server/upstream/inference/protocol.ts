@@ -1,5 +1,6 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type {
+  CountJob,
   FinalEvents,
   InferenceJob,
   InferenceSink,
@@ -52,6 +53,8 @@ export interface Written {
 export interface WritingProtocol {
   /** A failure: nothing was passed on, and another endpoint may be tried. */
   write(attempt: WritingAttempt): Promise<Outcome<Written>>
+  /** The tokens of a prompt, as JSON of the caller's dialect. Failure: also count_unavailable. D5. */
+  count(job: CountJob): Promise<Outcome<Uint8Array>>
 }
 
 /** What the bytes of one read gave. */
@@ -144,11 +147,16 @@ export interface NativeRequest {
   readonly headers?: readonly string[]
 }
 
+/** What the caller's body is changed by. */
+export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders'> & Partial<Pick<InferenceJob, 'limits'>>
+
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
 export interface NativeDialect {
   /** Below the provider's base address. */
   readonly path: string
+  /** Of the call that counts the tokens of a prompt; absent: the form has none. */
+  readonly countPath?: string
   /** The caller's body with the changes of D4. */
-  request(job: InferenceJob, endpoint: Endpoint, text: EndpointText): NativeRequest
+  request(job: NativeJob, endpoint: Endpoint, text: EndpointText): NativeRequest
   stream(head: NativeHead, redacted: RedactedTexts): NativeStream
 }

@@ -223,7 +223,7 @@ t.test(
 
 t.test('paths of inference that is not served say what is', async (t) => {
   const { url } = await openFront(t, [operation()])
-  for (const path of ['/chat/completions', '/responses', '/completions', '/messages', '/responses/abc']) {
+  for (const path of ['/chat/completions', '/responses', '/completions', '/responses/abc']) {
     const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', body: '{}' })
     const { error } = (await answer.json()) as { error: { message: string; metadata: object } }
     t.match([answer.status, error.metadata, error.message], [404, { error_type: 'not_served' }, /embeddings/])

@@ -1,8 +1,7 @@
 import { CHAT_OURS } from '../../../../schemas/inference/chat-members.ts'
 import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
-import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
-import type { NativeDialect, NativeRequest } from '../protocol.ts'
+import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
 
 const VERSION = 'anthropic-version'
@@ -12,6 +11,7 @@ const VERSION_DEFAULT = '2023-06-01'
 /** Anthropic's `POST /messages`. */
 export const MESSAGES: NativeDialect = {
   path: '/messages',
+  countPath: '/messages/count_tokens',
   request: messagesRequest,
   stream: (head, redacted) => new NativeMessagesStream(head, redacted),
 }
@@ -23,7 +23,7 @@ const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', na
  * tokens, so that none is added. D4, D25.
  */
 export function messagesRequest(
-  { request, passedHeaders = [] }: Pick<InferenceJob, 'request' | 'passedHeaders'>,
+  { request, passedHeaders = [] }: NativeJob,
   { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
   const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }

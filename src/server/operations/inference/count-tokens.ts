@@ -1,0 +1,112 @@
+import { messagesPresetOf } from '../../../schemas/inference/messages-preset.ts'
+import { COUNT_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
+import { TokenCount } from '../../../schemas/inference/messages.ts'
+import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import { callerOf } from '../../../schemas/values/callers.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { isComplete, PRESET_USE_FAILURES, usedPreset } from '../apply-preset.ts'
+import { modelsOf } from '../callable-model.ts'
+import { defineOperation, type Call, type Success } from '../define.ts'
+import { hopsOf } from '../hops.ts'
+import { TEXT_STATUSES } from './answer-text.ts'
+import { callableModels } from './callable-models.ts'
+import { anthropicHeaders } from './passed-headers.ts'
+
+interface Inputs {
+  readonly headers: readonly ['x-sluice-hops', 'anthropic-version', 'anthropic-beta']
+  readonly body: 'count_tokens'
+}
+
+type CountCall = Call<undefined, undefined, TextRequest>
+
+/** Counts the tokens of a prompt, as the provider counts them. Free. Source: D1–D3, D5, D20. */
+export const countTokens = defineOperation<Inputs, TextRequest>({
+  id: 'messages.count_tokens',
+  method: 'post',
+  path: '/messages/count_tokens',
+  tag: 'inference',
+  summary: 'Count the tokens of a message',
+  description:
+    "The provider's own count, which costs nothing. A model whose provider counts none is 404 `count_unavailable`: " +
+    'Sluice makes no number up, and clients then count by themselves.',
+  access: { keys: ['inference', 'intern'], keyScopes: ['inference'], takesAnthropicKey: true },
+  deadlineMs: COUNT_DEADLINE_MS,
+  outlivesClient: false,
+  input: { headers: ['x-sluice-hops', 'anthropic-version', 'anthropic-beta'], body: 'count_tokens' },
+  success: { status: 200, body: TokenCount },
+  isAnthropic: true,
+  statuses: TEXT_STATUSES,
+  failures: [
+    ...PRESET_USE_FAILURES,
+    'body_invalid',
+    'header_invalid',
+    'not_supported',
+    'model_unknown',
+    'model_not_allowed',
+    'scope_missing',
+    'model_unfit',
+    'count_unavailable',
+    'endpoint_excluded',
+    'endpoint_unconfigured',
+    'endpoint_unavailable',
+    'hops_exceeded',
+    'upstream_failed',
+    'upstream_invalid',
+    'upstream_too_large',
+    'upstream_credential',
+    'upstream_own_key',
+    'provider_key_unfit',
+    'upstream_overloaded',
+    'upstream_slow',
+    'upstream_refused',
+    'credential_unavailable',
+    'deadline_exceeded',
+    'busy',
+    'store_unavailable',
+    'draining',
+    'client_gone',
+  ],
+  example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
+  async run(call, ports) {
+    const body = await completeBody(call, ports)
+    return body.ok ? count(call, body.value, ports) : body
+  },
+})
+
+async function completeBody(call: CountCall, ports: Ports): Promise<Outcome<CompleteText>> {
+  const { body, key, signal } = call
+  if (isCompleteText(body)) return { ok: true, value: body }
+  const used = await usedPreset(call, ports)
+  if (!used.ok) return used
+  const { model, content } = used.value
+  const preset = { fields: messagesPresetOf(content), model }
+  return ports.inference.withPreset(body, preset, { caller: callerOf(key), signal, isCount: true })
+}
+
+function isCompleteText(body: TextRequest): body is CompleteText {
+  return isComplete(body)
+}
+
+async function count(call: CountCall, body: CompleteText, ports: Ports): Promise<Outcome<Success>> {
+  const known = await modelsOf(call.key, ports)
+  if (!known.ok) return known
+  const found = callableModels({ key: call.key, body }, known.value, ports)
+  if (!found.ok) return found
+  const passed = anthropicHeaders(call)
+  if (!passed.ok) return passed
+  const [model] = found.value
+  call.notes.model = model.id
+  const counted = await ports.inference.count({
+    models: found.value,
+    request: body,
+    passedHeaders: passed.value,
+    caller: callerOf(call.key),
+    requestId: call.requestId,
+    hops: hopsOf(call),
+    deadlineAt: call.deadlineAt,
+    call,
+  })
+  if (!counted.ok) return counted
+  return { ok: true, value: { kind: 'bytes', parts: [counted.value], contentType: 'application/json' } }
+}
