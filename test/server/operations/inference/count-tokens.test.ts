@@ -1,5 +1,6 @@
 import t from 'tap'
-import { COUNT_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { COUNT_BYTES_MAX, COUNT_DEADLINE_MS } from '../../../../src/schemas/inference/inference-limits.ts'
+import { countTokens } from '../../../../src/server/operations/inference/count-tokens.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { answersChat, PROMPT_TOKENS, silentChat } from '../../../support/inference/fake-chat.ts'
@@ -94,6 +95,7 @@ t.test('messages.count_tokens 503, 524: a store that is away, and a provider tha
   const away = await openMessagesProvider(t, { presetConfigs: { find } })
   const refused = await away.send({ ...hello, model: '@preset/x' }, {}, BELOW)
   t.equal(refused.status, 503)
+  t.equal(countTokens.deadlineMs, COUNT_DEADLINE_MS)
   const { send, first, second } = await openMessagesProvider(t, { deadlineMs: 100 })
   for (const provider of [first, second]) provider.usually(silentChat)
   const late = await send(hello, {}, BELOW)
