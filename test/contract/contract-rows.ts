@@ -2,6 +2,7 @@ import { ADMIN_ROWS } from './admin-rows.ts'
 import type { ContractRow } from './contract-row.ts'
 import { AUDIT_ROWS } from './audit-rows.ts'
 import { GENERATION_ROWS } from './generation-rows.ts'
+import { INFERENCE_ROWS } from './inference-rows.ts'
 import { MONEY_ROWS } from './money-rows.ts'
 import { KEY_ROWS } from './key-rows.ts'
 import { MAPPING_ROWS } from './mapping-rows.ts'
@@ -17,8 +18,6 @@ const EVERY_KEY = ['inference', 'management', 'intern'] as const
 const INTERN_ROW = [400, 403, 404, 408, 429, 500, 502, 503, 504]
 const NO_BODY = 'it takes no body that could be slow'
 const NO_UPSTREAM = 'nothing upstream'
-const NO_PROVIDER = 'the built-in model asks no provider'
-const NOT_PASSED_ON = "a provider's 422 is told as 400"
 const NO_MISSING_ROW = 'a list is never missing'
 /** Of B2.4's head. */
 const VAULT_STATUSES = [400, 403, 404, 408, 429, 500, 502, 503, 504] as const
@@ -34,42 +33,6 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
     keys: ['inference', 'intern'],
     source: '§4.3, §7 embeddings',
     uncaused: {},
-  },
-  'chat.create': {
-    method: 'post',
-    path: '/chat/completions',
-    success: 200,
-    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
-    keys: ['inference', 'intern'],
-    source: 'D1–D3',
-    uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 529: NO_PROVIDER },
-  },
-  'messages.create': {
-    method: 'post',
-    path: '/messages',
-    success: 200,
-    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
-    keys: ['inference', 'intern'],
-    source: 'D1–D3',
-    uncaused: { 422: NOT_PASSED_ON },
-  },
-  'messages.count_tokens': {
-    method: 'post',
-    path: '/messages/count_tokens',
-    success: 200,
-    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
-    keys: ['inference', 'intern'],
-    source: 'D1–D3',
-    uncaused: { 402: 'a count costs nothing', 422: NOT_PASSED_ON },
-  },
-  'responses.create': {
-    method: 'post',
-    path: '/responses',
-    success: 200,
-    statuses: [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529],
-    keys: ['inference', 'intern'],
-    source: 'D1–D3',
-    uncaused: { 422: NO_PROVIDER, 502: NO_PROVIDER, 529: NO_PROVIDER },
   },
   'models.get': {
     method: 'get',
@@ -394,6 +357,7 @@ export const CONTRACT_ROWS: Readonly<Record<string, ContractRow>> = {
   ...PRESET_ROWS,
   ...PRIVATE_ENDPOINT_ROWS,
   ...GENERATION_ROWS,
+  ...INFERENCE_ROWS,
   ...MONEY_ROWS,
   ...AUDIT_ROWS,
   ...ADMIN_ROWS,
