@@ -1,7 +1,7 @@
 /** The ways in which a provider dies in its stream, as data: where, how, and what the caller has to get. */
 import type { FakeAnswer, FakeProvider } from '../../support/inference/fake-provider.ts'
 import { bodyOf, streams, type FakeEnding } from '../../support/inference/fake-stream.ts'
-import type { ProvedDialect } from './dialects.ts'
+import type { ProvedDialect } from './proved-dialect.ts'
 
 /** How a provider dies. `in order`: as HTTP ends a response, which proves nothing. */
 export const ENDINGS = ['FIN', 'RST', 'stall', 'in order'] as const
@@ -59,7 +59,7 @@ export function deathsOf(dialect: ProvedDialect, words: readonly string[]): read
         ending,
         isHeadEarly: false,
         // Behind the last word an end in order is the end of the answer. D22.
-        fate: ending === 'in order' && heard === words.length ? 'whole' : fate,
+        fate: ending === 'in order' && heard === words.length && dialect.endsInOrder ? 'whole' : fate,
         text: words.slice(0, heard).join(''),
         meets: (provider) => provider.usually(streams(events, { cutAt, ending: FAKE_ENDINGS[ending] })),
       })),

@@ -6,7 +6,7 @@ import type { FakeAnswer, FakeCall } from '../../support/inference/fake-provider
 import { streams, type FakeEnding } from '../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../support/inference/sse-reference.ts'
 import type { Proof } from '../proof.ts'
-import type { ProvedDialect } from './dialects.ts'
+import type { ProvedDialect } from './proved-dialect.ts'
 import { Faults, together } from './faults.ts'
 import { bodyIn, framed, FRAMINGS, type Framing } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'

@@ -1,7 +1,7 @@
 /** A provider that sends an event only when the caller has the one before: whatever waits, waits for ever. */
 import { Steps, streams } from '../../support/inference/fake-stream.ts'
 import { median, type Proof } from '../proof.ts'
-import type { ProvedDialect } from './dialects.ts'
+import type { ProvedDialect } from './proved-dialect.ts'
 import { Faults, together } from './faults.ts'
 import { framed, FRAMINGS, type Framing } from './framings.ts'
 import { openStand, type StreamStand } from './stream-stand.ts'

@@ -4,9 +4,9 @@ import { STREAM_HOLD_MS_DEFAULT, STREAM_SILENCE_MS } from '../../../src/schemas/
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../src/schemas/models/provider-limits.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import type { FakeAnswer, FakeReply } from '../../support/inference/fake-provider.ts'
-import { bodyOf, type FakeEvent } from '../../support/inference/fake-stream.ts'
+import { bodyOf, streams, type FakeEvent } from '../../support/inference/fake-stream.ts'
 import type { Proof } from '../proof.ts'
-import type { ProvedDialect } from './dialects.ts'
+import type { ProvedDialect } from './proved-dialect.ts'
 import { openStand, type ReadStream, type StreamStand } from './stream-stand.ts'
 
 /** Times as fast: in the short form every clock of the product and of the provider. */
@@ -83,7 +83,8 @@ async function lives(proof: Proof, dialect: ProvedDialect, silence: Silence): Pr
   const clock = new Gaps()
   const read = await stand.call(dialect, { onBytes: clock.onBytes })
   const isWhole = isWholeOf(dialect, read)
-  const parts = read.text.split(/(?=^data: .*One)/m)
+  const firstAt = read.text.search(/^data: .*One/m)
+  const parts = firstAt === -1 ? [] : [read.text.slice(0, firstAt), read.text.slice(firstAt)]
   const counts = parts.map((part) => dialect.hear(part).silences)
   const about = `${dialect.name}, ${name}`
   proof.check(
@@ -135,6 +136,7 @@ async function isLate(
   const late = pausing([events.slice(0, firstOutput), events.slice(firstOutput)], pause)
   const stalled = pausing([events.slice(0, firstOutput + 1), events.slice(firstOutput + 1)], pause)
   stand.first.script(late, stalled)
+  stand.second.usually(streams(events))
   const before = stand.call(dialect)
   await stand.first.arrived(0)
   const [fallen, told] = await Promise.all([before, stand.call(dialect)])

@@ -1,4 +1,5 @@
 /** A front with two fake providers that is opened and closed within a proof, and callers of its streams. */
+import { DIALECTS as DIALECT_NAMES } from '../../../src/schemas/inference/text-request.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
 import { AUTHORIZATION, OTHER_KEY } from '../../support/front.ts'
 import {
@@ -8,7 +9,7 @@ import {
 } from '../../support/inference/chat-provider-front.ts'
 import { keptSpend } from '../../support/money/free-spend.ts'
 import type { Teardown } from '../../support/teardown.ts'
-import type { ProvedDialect } from './dialects.ts'
+import type { ProvedDialect } from './proved-dialect.ts'
 
 /** Of two callers, whose failures count together. */
 export const CALLERS = [AUTHORIZATION, `Bearer ${OTHER_KEY}`] as const
@@ -41,12 +42,15 @@ export interface ReadStream {
 const HANGING_MS = 240_000
 export const HUNG: ReadStream = { status: 0, headers: new Headers(), text: '', isComplete: false }
 
+/** Both providers speak every form natively. */
+const providers = { speaks: DIALECT_NAMES }
+
 export async function openStand(options: ChatProviderOptions = {}): Promise<StreamStand> {
   const closers: (() => Promise<void> | void)[] = []
   const scope: Teardown = { teardown: (done) => void closers.push(done) }
   const spend = keptSpend()
   // A clock that stands still would not keep the connection of a slow stream either.
-  const front = await openChatProvider(scope, { spend, timers: new Timers(), ...options })
+  const front = await openChatProvider(scope, { spend, timers: new Timers(), providers, ...options })
   return {
     ...front,
     spend,

@@ -37,19 +37,34 @@ type Part =
 
 type Settings = Readonly<Record<string, unknown>>
 interface Provider {
+  responses?(model: string): object
   chat?(model: string): object
   chatModel?(model: string): object
 }
 
-/** @returns one client for each provider package */
-export async function vercel(baseURL: string, apiKey: string): Promise<readonly ChatClient[]> {
-  const ai = (await load('ai')) as Ai
-  const made = async (name: string, maker: string, more: Settings = {}): Promise<Provider> => {
+type Made = (name: string, maker: string, more?: Settings) => Promise<Provider>
+
+function makerOf(baseURL: string, apiKey: string): Made {
+  return async (name, maker, more = {}) => {
     const makers = (await load(name)) as Readonly<Record<string, (settings: Settings) => Provider>>
     const make = makers[maker]
     if (make === undefined) throw new Error(`${name} has no ${maker}`)
     return make({ baseURL, apiKey, ...more })
   }
+}
+
+/** The one provider package that speaks responses. */
+export async function vercelResponses(baseURL: string, apiKey: string): Promise<ChatClient> {
+  const ai = (await load('ai')) as Ai
+  const { responses } = await makerOf(baseURL, apiKey)('@ai-sdk/openai', 'createOpenAI')
+  const facts = { readsReasoning: true, effortAt: 'openai', more: { reasoningSummary: 'auto' } }
+  return clientOf(ai, '@ai-sdk/openai, responses', facts, { ...(responses && { chat: responses }) })
+}
+
+/** @returns one client of chat for each provider package */
+export async function vercel(baseURL: string, apiKey: string): Promise<readonly ChatClient[]> {
+  const ai = (await load('ai')) as Ai
+  const made = makerOf(baseURL, apiKey)
   const openai = await made('@ai-sdk/openai', 'createOpenAI')
   const settings = { name: 'sluice', supportsStructuredOutputs: true }
   const compatible = await made('@ai-sdk/openai-compatible', 'createOpenAICompatible', settings)
@@ -66,6 +81,8 @@ interface Facts {
   readonly readsReasoning: boolean
   /** Name of the provider's own options. */
   readonly effortAt: string
+  /** Options beside the effort. */
+  readonly more?: Settings
 }
 
 function clientOf(ai: Ai, name: string, facts: Facts, provider: Provider): ChatClient {
@@ -112,7 +129,7 @@ async function streams(ai: Ai, options: object, seen: Collected): Promise<void> 
   }
 }
 
-function optionsOf(ai: Ai, ask: Ask, { effortAt }: Facts): Settings {
+function optionsOf(ai: Ai, ask: Ask, { effortAt, more = {} }: Facts): Settings {
   const { prompt, image, hasTool, mustCall, look, schema, effort, signal } = ask
   const content = [{ type: 'text', text: prompt }, ...(image === undefined ? [] : [{ type: 'image', image }])]
   const tool = {
@@ -120,7 +137,8 @@ function optionsOf(ai: Ai, ask: Ask, { effortAt }: Facts): Settings {
     inputSchema: ai.jsonSchema(LOOK.parameters),
     ...(look !== undefined && { execute: ({ city }: { city: string }) => look(city) }),
   }
-  const byProvider = effortAt === 'openrouter' ? { reasoning: { effort } } : { reasoningEffort: effort }
+  const byProvider =
+    effortAt === 'openrouter' ? { reasoning: { effort } } : { reasoningEffort: effort, ...more }
   return {
     messages: [{ role: 'user', content }],
     ...(hasTool === true && { tools: { [LOOK.name]: ai.tool(tool) } }),

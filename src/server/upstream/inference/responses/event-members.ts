@@ -15,7 +15,7 @@ const PICTURE: readonly string[] = ['partial_image_b64']
 
 /** Bytes of an event's type with its quotes; no provider has half as many. */
 const TYPE_BYTES_MAX = 128
-const TYPE_FORM = /^[\w.:-]+$/
+const TYPE_FORM = /^\w[\w.-]*$/
 
 /** The outermost object of an event of a stream of responses. */
 export class EventMembers implements Members {
