@@ -10,6 +10,7 @@ import type { NativeHead } from '../protocol.ts'
 import { TopMembers, type TopState } from './top-members.ts'
 
 const DATA = 'data: '
+const LINE_ENDS = Buffer.from('\n\n')
 const NO_BYTES = Buffer.alloc(0)
 /** Bytes of an event before its choices that are compared with the next event's. */
 const KNOWN_BYTES_MAX = 4 * 1_024
@@ -23,12 +24,33 @@ interface Known {
   readonly state: TopState
 }
 
+/** An event whose text alone may differ from that of the next ones. */
+interface Repeated {
+  /** The provider's bytes up to the text, with its opening quote. */
+  readonly before: Buffer
+  /** The provider's bytes from the closing quote on. */
+  readonly after: Buffer
+  /** What is passed on before the text, and behind it with the end of the event. */
+  readonly put: Buffer
+  readonly putAfter: Buffer
+  readonly choices: ReadChoice[]
+  readonly state: TopState
+  /** Bytes of output beside the text. */
+  readonly otherBytes: number
+}
+
+/** Bytes around the text of an event that may be repeated. */
+const REPEATED_BYTES_MAX = 1_024
+/** Times that a stream's events are looked at for what they repeat; some differ in more than their text. */
+const LOOKS_MAX = 4
+
 /**
  * Walks over an event of a chat stream, or over a whole answer, as the provider wrote it: finds what Sluice
  * replaces, adds and takes out, and what it counts. All other bytes stay as they came. Clients that validate
  * refuse null in many members: those are taken out, and missing members are added. D13, D14.
  *
  * The events of one stream begin alike: what stands before the choices is walked over once, then compared.
+ * Most of them differ in one text alone: then all around the text is compared, and the text is read.
  */
 export class ChatWalk {
   readonly output = new Output()
@@ -39,6 +61,10 @@ export class ChatWalk {
   readonly #choices: ChoiceMembers
   readonly #top: TopMembers
   #known: Known | null = null
+  #repeated: Repeated | null = null
+  #looks = 0
+  /** The bytes are `#repeated` with another text. */
+  #isRepeated = false
   /** The bytes begin as those before them did. */
   #isKnown = false
   #start = 0
@@ -90,9 +116,16 @@ export class ChatWalk {
   /** Writes the event that was walked over. */
   write(out: EventBuffer): void {
     out.source = this.bytes
+    if (this.#isRepeated && this.#repeated !== null) {
+      const { before, after, put, putAfter } = this.#repeated
+      out.whole(put)
+      out.bytes(before.length, this.bytes.length - after.length)
+      return out.whole(putAfter)
+    }
     if (this.#isKnown && this.#known !== null) {
       out.whole(this.#known.to)
       this.#walk.splices.apply(this.#known.from.length, this.#end, out)
+      if (this.#looks < LOOKS_MAX) this.#look(this.#known)
     } else {
       out.text(DATA)
       this.#walk.splices.apply(this.#start, this.#end, out)
@@ -117,6 +150,8 @@ export class ChatWalk {
     this.#walk.begin(bytes)
     this.#choices.clear()
     this.output.clear()
+    this.#isRepeated = this.#repeated !== null && this.#isAgain(this.#repeated)
+    if (this.#isRepeated) return bytes.length
     const end = this.#endOf(bytes)
     if (end < 0) return end
     if (endOfSpace(bytes, end) !== bytes.length) return WRONG
@@ -135,20 +170,63 @@ export class ChatWalk {
     return bytes[this.#start] === OPEN_OBJECT ? this.#walk.object(this.#top, this.#start, 0, 1) : ODD
   }
 
+  #isAgain({ before, after, choices, state, otherBytes }: Repeated): boolean {
+    const { bytes, output } = this
+    const close = bytes.length - after.length
+    if (close < before.length || !isAt(bytes, 0, before) || !isAt(bytes, close, after)) return false
+    const { json } = this.#walk
+    if (json.string(before.length - 1) !== close + 1) return false
+    this.#top.restore(state)
+    this.#choices.choices = choices
+    output.add(otherBytes + json.textBytes)
+    return true
+  }
+
+  /** Keeps what stands around the text of the event, when nothing else in it differs from event to event. */
+  #look({ from, to, state }: Known): void {
+    this.#looks++
+    const { bytes } = this
+    const { textAt, textEnd, textBytes } = this.#choices.delta
+    const [choice, other] = this.choices
+    const isPlain = other === undefined && choice?.finish === null && this.usage === null && !this.hasError
+    if (!isPlain || textAt === -1 || bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX) return
+    this.#repeated = {
+      before: Buffer.from(bytes.subarray(0, textAt + 1)),
+      after: Buffer.from(bytes.subarray(textEnd - 1)),
+      put: Buffer.concat([to, ...this.#spliced(from.length, textAt + 1)]),
+      putAfter: Buffer.concat([...this.#spliced(textEnd - 1, this.#end), LINE_ENDS]),
+      choices: this.#choices.choices,
+      state,
+      otherBytes: this.output.bytes - textBytes,
+    }
+  }
+
+  #spliced(start: number, end: number): readonly Buffer[] {
+    const pieces: Buffer[] = []
+    this.#walk.splices.apply(start, end, {
+      bytes: (from, to) => pieces.push(this.bytes.subarray(from, to)),
+      text: (text) => pieces.push(Buffer.from(text)),
+    })
+    return pieces
+  }
+
   /** Keeps the begin of the event for the next ones; not with figures in it, which differ in each. */
   #know(): void {
     const { choicesAt, usage, state } = this.#top
     const { bytes } = this
     if (choicesAt === -1 || choicesAt > KNOWN_BYTES_MAX || (usage !== null && usage.start < choicesAt)) return
-    const to: Buffer[] = [Buffer.from(DATA)]
-    this.#walk.splices.apply(this.#start, choicesAt, {
-      bytes: (start, end) => to.push(bytes.subarray(start, end)),
-      text: (text) => to.push(Buffer.from(text)),
-    })
-    this.#known = { from: Buffer.from(bytes.subarray(0, choicesAt)), to: Buffer.concat(to), state }
+    const to = Buffer.concat([Buffer.from(DATA), ...this.#spliced(this.#start, choicesAt)])
+    this.#known = { from: Buffer.from(bytes.subarray(0, choicesAt)), to, state }
   }
 }
 
 function isBegin(bytes: Buffer, begin: Buffer): boolean {
-  return bytes.length > begin.length && bytes.compare(begin, 0, begin.length, 0, begin.length) === 0
+  return bytes.length > begin.length && isAt(bytes, 0, begin)
+}
+
+/** A loop: a call of `compare` takes longer for so few bytes. The place must leave room for all of them. */
+function isAt(bytes: Buffer, at: number, part: Buffer): boolean {
+  const { length } = part
+  for (let nth = 0; nth < length; nth++) if (bytes[at + nth] !== part[nth]) return false
+  return true
 }

@@ -34,7 +34,8 @@ export class ChoiceMembers implements Members {
   /** A choice has no delta, or no message. */
   isOdd = false
   readonly #walk: ObjectWalk
-  readonly #delta: DeltaMembers
+  /** Of the choice that was read last. */
+  readonly delta: DeltaMembers
   readonly #deltaName: 'delta' | 'message'
   #seen = 0
   #index = 0
@@ -42,7 +43,7 @@ export class ChoiceMembers implements Members {
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
     this.#walk = walk
-    this.#delta = new DeltaMembers(walk, form, output)
+    this.delta = new DeltaMembers(walk, form, output)
     this.#deltaName = form === 'event' ? 'delta' : 'message'
   }
 
@@ -63,7 +64,7 @@ export class ChoiceMembers implements Members {
     const { bytes } = json
     if (length === this.#deltaName.length && isAt(bytes, key, this.#deltaName)) {
       if (bytes[at] !== OPEN_OBJECT || !this.#isFirst(DELTA)) return ODD
-      return this.#walk.object(this.#delta, at, 0, depth)
+      return this.#walk.object(this.delta, at, 0, depth)
     }
     const end = json.value(at, depth)
     if (end < 0) return end
@@ -86,7 +87,7 @@ export class ChoiceMembers implements Members {
     const finish = this.#finish
     const seen = this.#seen
     if ((seen & DELTA) === 0) this.isOdd = true
-    this.choices.push({ index: this.#index, hasRole: this.#delta.hasRole, finish })
+    this.choices.push({ index: this.#index, hasRole: this.delta.hasRole, finish })
     if ((seen & (INDEX | FINISH)) === (INDEX | FINISH) && (finish === null || (seen & NATIVE) !== 0))
       return ''
     if ((seen & INDEX) !== 0 && finish === null) return NO_FINISH

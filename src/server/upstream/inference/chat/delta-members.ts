@@ -42,6 +42,12 @@ export class DeltaMembers implements Members {
   readonly itemsMax = 0
   /** The role of the assistant was there. */
   hasRole = false
+  /** The opening quote of `content`, when that is a text; -1: it is none, or there is none. */
+  textAt = -1
+  /** The end of that text, behind its quote. */
+  textEnd = -1
+  /** Its bytes in UTF-8, decoded. */
+  textBytes = 0
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #output: Output
@@ -65,6 +71,7 @@ export class DeltaMembers implements Members {
 
   begin(): void {
     this.hasRole = false
+    this.textAt = -1
     this.#seen = 0
     this.#reasoningBytes = 0
     this.#content = null
@@ -133,7 +140,13 @@ export class DeltaMembers implements Members {
     if (!this.#isFirst(member)) return ODD
     const before = this.#parts.bytes
     const end = this.#parts.text(at, depth)
-    this.#output.add(this.#parts.bytes - before)
+    const bytes = this.#parts.bytes - before
+    this.#output.add(bytes)
+    if (member === CONTENT && this.#walk.json.bytes[at] === QUOTE) {
+      this.textAt = at
+      this.textEnd = end
+      this.textBytes = bytes
+    }
     return end
   }
 
