@@ -47,53 +47,36 @@ export interface MemberSpan {
  * Figures of a span in a `SpanList`: the index of its name, and the members of `MemberSpan` in their order.
  */
 const SPAN_FIGURES = 7
-/** Spans for which a list has room at first: more than most bodies have. */
-const SPANS_FIRST = 32
-
 /** Spans as numbers, which move between threads without a copy. */
 export class SpanList {
-  #figures = new Uint32Array(SPANS_FIRST * SPAN_FIGURES)
-  #count = 0
+  /** A list of JavaScript, since memory of its own would cost more than all else of a small body. */
+  readonly #figures: number[] = []
 
   get count(): number {
-    return this.#count
+    return this.#figures.length / SPAN_FIGURES
   }
 
   /** @param index of the name in the list of the form */
   add(index: number, { keyStart, start, end, next, comma, inner }: Omit<MemberSpan, 'name'>): void {
-    const at = this.#count++ * SPAN_FIGURES
-    if (at === this.#figures.length) this.#grow()
-    const figures = this.#figures
-    figures[at] = index
-    figures[at + 1] = keyStart
-    figures[at + 2] = start
-    figures[at + 3] = end
-    figures[at + 4] = next
-    figures[at + 5] = comma
-    figures[at + 6] = inner
+    this.#figures.push(index, keyStart, start, end, next, comma, inner)
   }
 
   /**
    * Keeps the first `count` spans, and those of the others that `isKept` accepts by the index of their name.
    */
   keep(count: number, isKept: (index: number) => boolean): void {
-    const length = this.#count
-    this.#count = count
-    for (let nth = count; nth < length; nth++) {
-      const at = nth * SPAN_FIGURES
-      if (!isKept(this.#figures[at] ?? 0)) continue
-      this.#figures.copyWithin(this.#count++ * SPAN_FIGURES, at, at + SPAN_FIGURES)
+    const figures = this.#figures
+    let kept = count * SPAN_FIGURES
+    for (let at = kept; at < figures.length; at += SPAN_FIGURES) {
+      if (!isKept(figures[at] ?? 0)) continue
+      figures.copyWithin(kept, at, at + SPAN_FIGURES)
+      kept += SPAN_FIGURES
     }
+    figures.length = kept
   }
 
   packed(): Uint32Array {
-    return this.#figures.slice(0, this.#count * SPAN_FIGURES)
-  }
-
-  #grow(): void {
-    const grown = new Uint32Array(2 * this.#figures.length)
-    grown.set(this.#figures)
-    this.#figures = grown
+    return new Uint32Array(this.#figures)
   }
 }
 

@@ -41,6 +41,8 @@ const NONE: ReadonlySet<number> = new Set()
 /** More than a body can have: skipped values take no memory. */
 const UNCOUNTED = 2 ** 30
 
+type Place = { -readonly [figure in Exclude<keyof MemberSpan, 'name'>]: number }
+
 /** A member of the outermost object. */
 export interface Member extends json.Span {
   readonly name: string
@@ -107,6 +109,8 @@ class BodyScanner {
   #isParsed = false
   /** The byte that the scan has reached. */
   #at = 0
+  /** The member that is kept next: an object for each would be half of what a small body costs. */
+  readonly #place: Place = { keyStart: 0, start: 0, end: 0, next: 0, comma: 0, inner: 0 }
 
   constructor(bytes: Uint8Array, input: ScanInput) {
     this.#json = jsonBytes(bytes)
@@ -197,9 +201,7 @@ class BodyScanner {
       if (level > 1 && --this.#room < 0) return TOO_MANY
       const planned = plan === null ? null : plannedAt(plan, bytes, at + 1)
       const end =
-        level === 1
-          ? this.#top({ start: at, end: keyEnd }, start)
-          : this.#value(start, level + 1, planned?.within ?? null)
+        level === 1 ? this.#top(at, keyEnd, start) : this.#value(start, level + 1, planned?.within ?? null)
       if (end < 0) return end
       const after = endOfSpace(bytes, end)
       const isLast = bytes[after] === CLOSE_OBJECT
@@ -207,7 +209,13 @@ class BodyScanner {
       const next = isLast ? 0 : endOfSpace(bytes, after + 1)
       const index = level === 1 ? this.#topIndex : (planned?.index ?? NO_NAME)
       if (index !== NO_NAME) {
-        const fault = this.#keep(index, level === 1, { keyStart: at, start, end, next, comma })
+        const place = this.#place
+        place.keyStart = at
+        place.start = start
+        place.end = end
+        place.next = next
+        place.comma = comma
+        const fault = this.#keep(index, level === 1)
         if (fault < 0) return fault
       }
       const deciding = planned?.deciding ?? null
@@ -221,13 +229,17 @@ class BodyScanner {
     }
   }
 
-  /** @returns a fault, or 0 */
-  #keep(index: number, isTop: boolean, place: Omit<MemberSpan, 'name' | 'inner'>): number {
+  /**
+   * Keeps `#place`.
+   * @returns a fault, or 0
+   */
+  #keep(index: number, isTop: boolean): number {
+    const place = this.#place
     const list = isTop ? this.#members : this.#marks
     if (list.count >= (isTop ? KEPT_MEMBERS_MAX : KEPT_MARKS_MAX))
       return isTop ? TOO_MANY_MEMBERS : TOO_MANY_MARKS
-    const inner = this.#bytes[place.start] === OPEN_OBJECT ? endOfSpace(this.#bytes, place.start + 1) : 0
-    list.add(index, { ...place, inner })
+    place.inner = this.#bytes[place.start] === OPEN_OBJECT ? endOfSpace(this.#bytes, place.start + 1) : 0
+    list.add(index, place)
     return 0
   }
 
@@ -245,19 +257,22 @@ class BodyScanner {
 
   /**
    * A member of the outermost object.
-   * @param key with its quotes
+   * @param keyStart the opening quote of its key
+   * @param keyEnd behind the closing quote
    */
-  #top(key: json.Span, start: number): number {
+  #top(keyStart: number, keyEnd: number, start: number): number {
     this.#count++
     const keeps = this.#keeps
-    const index = keeps === null ? NO_NAME : keeps.indexAt(this.#bytes, key.start + 1)
+    const index = keeps === null ? NO_NAME : keeps.indexAt(this.#bytes, keyStart + 1)
     this.#topIndex = index
-    const known = keeps === null ? this.#nameAt(key.start + 1) : (keeps.parsed[index] ?? null)
+    const known = keeps === null ? this.#nameAt(keyStart + 1) : (keeps.parsed[index] ?? null)
     if (known === null) {
       // Parsers that ignore case would read it in place of the member that was checked and priced.
-      if (index === NO_NAME && keeps?.isNearAt(this.#bytes, key) === true) return OTHER_CASE
+      const isUnkept = index === NO_NAME && keeps !== null
+      if (isUnkept && keeps.isNearAt(this.#bytes, { start: keyStart, end: keyEnd })) return OTHER_CASE
       const end = this.#skip(start)
-      if (end >= 0 && this.#others.size < this.#input.othersMax) this.#other(key, { start, end })
+      if (end >= 0 && this.#others.size < this.#input.othersMax)
+        this.#other({ start: keyStart, end: keyEnd }, { start, end })
       return end
     }
     const before = this.#known.get(known)

@@ -69,8 +69,10 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   if (form.digest !== undefined) {
     const digested = form.digest(value, bytes.length)
     if (!digested.ok) return digested
-    const verdict = { ok: true, value: { ...digested.value }, bulk: null } as const
-    return read.places === null ? verdict : withBytes(verdict, { bytes, places: read.places })
+    const digest = digested.value as Record<string, unknown>
+    return read.places === null
+      ? { ok: true, value: digest, bulk: null }
+      : withBytes(digest, { bytes, places: read.places })
   }
   return isWhole || form.bulk === undefined ? { ok: true, value, bulk: null } : withBulk(form.bulk, read)
 }
@@ -188,9 +190,9 @@ function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
 type Taken = Extract<BodyVerdict, { ok: true }>
 
 /** The digest of a large body must be small: it is cloned on its way to the loop, the bytes are moved. */
-function withBytes(verdict: Taken, source: NonNullable<Taken['source']>): BodyVerdict {
-  const isOk = source.bytes.length <= INLINE_JSON_BYTES_MAX || isSmall(verdict.value)
-  return isOk ? { ...verdict, source } : tooLarge('messages and tools')
+function withBytes(value: Taken['value'], source: NonNullable<Taken['source']>): BodyVerdict {
+  const isOk = source.bytes.length <= INLINE_JSON_BYTES_MAX || isSmall(value)
+  return isOk ? { ok: true, value, bulk: null, source } : tooLarge('messages and tools')
 }
 
 function isSmall(value: Record<string, unknown>): boolean {

@@ -107,6 +107,8 @@ export interface Charge {
   readonly isCapped: boolean
 }
 
+type Settled = { -readonly [figure in keyof CallCost]: CallCost[figure] }
+
 /** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
 export function settle(
   { notes }: Pick<Call, 'notes'>,
@@ -114,16 +116,18 @@ export function settle(
   { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
 ): Charge {
   const { costNano, provider, model, promptTokens, text, isByok, isEstimated, upstreamMs } = spent
-  hold.settle({
+  const tokens = promptTokens
+  const cost: Settled = {
     costNano,
     isByok,
     isEstimated,
     provider,
-    ...(model === undefined ? null : { model }),
-    tokens: promptTokens,
-    ...(text === undefined ? null : { text }),
+    tokens,
     milliseconds: Math.round(upstreamMs),
-  })
+  }
+  if (model !== undefined) cost.model = model
+  if (text !== undefined) cost.text = text
+  hold.settle(cost)
   const nano = chargedNano(spent, bound)
   notes.provider = provider
   if (model !== undefined) notes.model = model

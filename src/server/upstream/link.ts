@@ -126,7 +126,9 @@ export class ProviderLink {
       call: attempt.call,
       caller: attempt.caller,
       mayCutSent: false,
-      ...kind,
+      answerBytesMax: kind.answerBytesMax,
+      mayRepeat: kind.mayRepeat,
+      isLong: kind.isLong,
     })
   }
 

@@ -144,11 +144,7 @@ function answerWith(
   if (!found.ok) return found
   const [model] = found.value
   call.notes.model = model.id
-  const head: TextHead = {
-    id: nextCallId('gen_'),
-    createdS: Math.floor(Date.now() / 1_000),
-    model: model.id,
-  }
+  const head = headOf(model.id)
   const passed = form.passed?.(call)
   if (passed?.ok === false) return passed
   const planned = ports.inference.plan({
@@ -165,10 +161,20 @@ function answerWith(
   })
   if (!planned.ok) return planned
   const { bound } = planned.value
-  const { isStream: isStreamed, size } = body
-  const record = { call, id: head.id, model: model.id, isStreamed, media: size.media }
+  const { id } = head
+  const { isStream: isStreamed } = body
+  const { media } = body.size
+  const record = { call, id, model: model.id, isStreamed, media }
   const unanswered = (failure: Failure, delivery: Delivery): void =>
     keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
+  const keep = (end: InferenceEnd, chargedNano: number): void => {
+    const { failure } = end
+    const { delivery } = answer
+    keepGeneration(
+      { call, id, model: model.id, isStreamed, media, end, failure, chargedNano, delivery },
+      ports,
+    )
+  }
   const { streamHoldMs } = ports.inference
   const answer = isStreamed
     ? streamed(call, { head, body, form, streamHoldMs, unanswered })
@@ -183,15 +189,14 @@ function answerWith(
       refused: (failure) => tellAffordable(failure, planned.value),
       ended(end, hold) {
         const { failure } = end
-        const { delivery } = answer
         // Only a streamed answer reached its caller in part. D26.
         if (failure !== null && !isStreamed) {
           hold.release()
-          keepGeneration({ ...record, end, failure, chargedNano: 0, delivery }, ports)
+          keep(end, 0)
           return { ok: false, failure }
         }
         const charge = settle(call, spentOn(end), { bound, hold })
-        keepGeneration({ ...record, end, failure, chargedNano: charge.nano, delivery }, ports)
+        keep(end, charge.nano)
         return answer.ended(end, charge)
       },
     },
@@ -199,12 +204,25 @@ function answerWith(
   )
 }
 
-function spentOn({ usage, costNano, isByok, isEstimated, isUnpriced, ...end }: InferenceEnd): Spent {
-  const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite
-  const text = { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead }
-  const { provider, model, attempts, upstreamMs } = end
-  const figures = { costNano, promptTokens, text, isByok, isEstimated, isUnpriced }
-  return { ...figures, provider, model, attempts, upstreamMs }
+function headOf(model: string): TextHead {
+  return { id: nextCallId('gen_'), createdS: Math.floor(Date.now() / 1_000), model }
+}
+
+/** Written out, as the other objects of each call: a spread or a rest costs calls of the runtime. */
+function spentOn(end: InferenceEnd): Spent {
+  const { usage } = end
+  return {
+    costNano: end.costNano,
+    promptTokens: usage.input + usage.cacheRead + usage.cacheWrite,
+    text: { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead },
+    isByok: end.isByok,
+    isEstimated: end.isEstimated,
+    isUnpriced: end.isUnpriced,
+    provider: end.provider,
+    model: end.model,
+    attempts: end.attempts,
+    upstreamMs: end.upstreamMs,
+  }
 }
 
 interface Answer {
@@ -255,7 +273,7 @@ function whole(head: TextHead, form: TextForm): Answer {
     run: (plan, progressed) => plan.run(sink, progressed),
     ended(end, { nano, isCapped }) {
       const usage = form.usageOf(end, nano)
-      const headers = { ...headersOf(head, end), ...usageHeader(end, isCapped) }
+      const headers = headersOf(head, end, usageWord(end, isCapped))
       const { answer } = end
       if (answer === null) return ok({ kind: 'json', value: sink.answer(usage), headers })
       const parts = answer.withUsage(usage)
@@ -264,21 +282,28 @@ function whole(head: TextHead, form: TextForm): Answer {
   }
 }
 
-type Headers = Readonly<Record<string, string>>
-
-/** @param by null: no endpoint has answered so far */
-function headersOf({ id }: TextHead, by: AnsweredBy | null): Headers {
+/**
+ * @param by null: no endpoint has answered so far
+ * @param usage what there is to say of the usage; null: nothing
+ */
+function headersOf(
+  { id }: TextHead,
+  by: AnsweredBy | null,
+  usage: string | null = null,
+): Readonly<Record<string, string>> {
   if (by === null) return { 'x-generation-id': id }
-  return {
+  const headers: Record<string, string> = {
     'x-generation-id': id,
     'x-sluice-provider': by.provider,
     'x-sluice-attempts': String(by.attempts),
-    ...(by.dropped.length === 0 ? null : { 'x-sluice-dropped': by.dropped.join(',') }),
-    ...(by.isUnpriced ? { 'x-sluice-unpriced': 'true' } : null),
   }
+  if (by.dropped.length > 0) headers['x-sluice-dropped'] = by.dropped.join(',')
+  if (by.isUnpriced) headers['x-sluice-unpriced'] = 'true'
+  if (usage !== null) headers['x-sluice-usage'] = usage
+  return headers
 }
 
-function usageHeader({ isEstimated }: InferenceEnd, isCapped: boolean): Headers | null {
-  if (isEstimated) return { 'x-sluice-usage': 'estimated' }
-  return isCapped ? { 'x-sluice-usage': 'capped' } : null
+function usageWord({ isEstimated }: InferenceEnd, isCapped: boolean): string | null {
+  if (isEstimated) return 'estimated'
+  return isCapped ? 'capped' : null
 }

@@ -230,8 +230,14 @@ class RoutingInference implements Inference {
       this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
     }
     const price = textPriceOf(endpoint)
+    const by = answeredBy(one, droppedOf(job, dropped))
     return {
-      ...answeredBy(one, [...job.request.dropped, ...dropped]),
+      model: by.model,
+      provider: by.provider,
+      isByok: by.isByok,
+      isUnpriced: by.isUnpriced,
+      attempts: by.attempts,
+      dropped: by.dropped,
       failure: failure === null ? null : this.#broken(failure, one, job),
       usage,
       isEstimated,
@@ -290,6 +296,10 @@ class MeteredStream {
     const isEstimated = outcome.ok && outcome.value.isEstimated
     this.#meters.ended(this.#provider, failure?.name ?? null, isEstimated)
   }
+}
+
+function droppedOf({ request }: InferenceJob, dropped: readonly string[]): readonly string[] {
+  return dropped.length === 0 ? request.dropped : [...request.dropped, ...dropped]
 }
 
 function answeredBy({ model, target, trail }: WritingTry, dropped: readonly string[]): AnsweredBy {

@@ -23,8 +23,14 @@ const READERS: Readonly<Partial<Record<Dialect, Reader>>> = {
 export function nativeAnswer(dialect: Dialect, body: Uint8Array, head: NativeHead): Outcome<NativeAnswer> {
   const read = readAs(dialect, body, head)
   if (read === null) return fail('upstream_invalid')
-  const { pieces, ...figures } = read
-  return ok({ ...figures, withUsage: (usage) => usageBetween(pieces, usage) })
+  const { pieces, usage, outputBytes, finishReason, upstreamId } = read
+  return ok({
+    usage,
+    outputBytes,
+    finishReason,
+    upstreamId,
+    withUsage: (shown) => usageBetween(pieces, shown),
+  })
 }
 
 /** The same on a worker thread, which gives the answer in one piece. */

@@ -158,7 +158,8 @@ export class NativeProtocol implements WritingProtocol {
   }
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {
-    return { ...head, model: model.id, provider: this.#endpoint.provider.slug }
+    const { id, createdS } = head
+    return { id, createdS, model: model.id, provider: this.#endpoint.provider.slug }
   }
 }
 
