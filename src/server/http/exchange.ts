@@ -149,12 +149,9 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#host.readEnd.after(() => this.#guard(() => void (this.isOver || act())))
   }
 
-  /**
-   * @param isHeld the call costs money whether the client leaves or not; false: the client's leave matters
-   * again
-   */
-  hold(isHeld: boolean): void {
-    this.#reading.hold(isHeld)
+  /** When the connection is read while the call has no answer. */
+  get reading(): Pick<SocketReading, 'hold' | 'watch'> {
+    return this.#reading
   }
 
   resumeBody(): void {

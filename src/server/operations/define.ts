@@ -223,6 +223,11 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
    */
   sent(isSent: boolean): void
   /**
+   * Has the client's leave noticed at once, also before the answer. A client that sends its next request
+   * before the answer is cut.
+   */
+  watch(): void
+  /**
    * Begins a reply of events with status 200: for an operation that then returns `streamed`. Called at most
    * once; the head leaves with the first event. The signal still ends when the client leaves or the node
    * stops.

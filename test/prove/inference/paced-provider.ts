@@ -11,6 +11,8 @@ export interface Asked {
   readonly id: string
   /** Words until the end of the answer; left out: until `endAll`. */
   readonly words?: number
+  /** Words behind which it is silent, and does not end; left out: never. */
+  readonly silentAt?: number
   /** What it says of its tokens; left out: the truth. */
   readonly usage?: 'missing' | 'zero' | 'negative' | 'huge'
 }
@@ -19,6 +21,8 @@ export interface Asked {
 export interface PacedAnswer {
   /** Tokens that were written, read by anybody or not. */
   generated: number
+  /** `performance.now()` of the request. */
+  readonly beganAt: number
   /** `performance.now()` of the end of its connection, or of the answer; null: it goes on. */
   endedAt: number | null
   /** The provider ended it. */
@@ -40,46 +44,61 @@ interface Open extends PacedAnswer {
   readonly res: ServerResponse
 }
 
+/** Thousands of words at once would keep callers waiting who are in this process too. */
+const SLOTS = 5
+
 /** @param wordMs milliseconds between two words of an answer */
 export async function startPacedProvider(wordMs: number): Promise<PacedProvider> {
   const answers = new Map<string, PacedAnswer>()
-  const open = new Set<Open>()
+  /** Those that go on; each writes in its own part of the time of a word. */
+  const slots = Array.from({ length: SLOTS }, () => new Set<Open>())
+  const forget = (one: Open): void => slots.forEach((slot) => slot.delete(one))
   const write = (one: Open): void => {
-    if (one.generated >= (one.asked.words ?? Infinity)) return end(one)
+    const { words = Infinity, silentAt = Infinity } = one.asked
+    if (one.generated >= words) return end(one)
+    if (one.generated >= silentAt) return
     one.generated++
     one.res.write(chunk({ content: WORD }))
   }
   const end = (one: Open): void => {
     one.isWhole = true
-    open.delete(one)
+    forget(one)
     one.endedAt = performance.now()
     one.res.end(`${chunk({}, 'stop')}${usageOf(one)}data: [DONE]\n\n`)
   }
   const server = createServer((req, res) => {
     void askedOf(req).then((asked) => {
-      const one: Open = { asked, res, generated: 0, endedAt: null, isWhole: false }
+      const one: Open = {
+        asked,
+        res,
+        generated: 0,
+        beganAt: performance.now(),
+        endedAt: null,
+        isWhole: false,
+      }
       answers.set(asked.id, one)
-      open.add(one)
+      slots[answers.size % SLOTS]?.add(one)
       res.on('close', () => {
-        open.delete(one)
+        forget(one)
         one.endedAt ??= performance.now()
       })
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(chunk({ role: 'assistant', content: '' }))
     })
   }).listen(0, '127.0.0.1')
+  let turn = 0
   const timer = setInterval(() => {
-    for (const one of open) write(one)
-  }, wordMs)
+    for (const one of slots[turn++ % SLOTS] ?? []) write(one)
+  }, wordMs / SLOTS)
   await once(server, 'listening')
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answers,
     get open() {
-      return open.size
+      return slots.reduce((sum, { size }) => sum + size, 0)
     },
     endAll() {
-      for (const one of [...open]) end(one)
+      for (const slot of slots) for (const one of [...slot]) end(one)
     },
     close: () =>
       new Promise((closed) => {

@@ -4,6 +4,8 @@ import type { Proof } from '../proof.ts'
 import { startPacedProvider, type PacedProvider } from './paced-provider.ts'
 
 export const PACED_MODEL = 'acme/paced'
+/** The same, by a provider that is read to its end when its caller leaves. */
+export const DRAINED_MODEL = 'acme/drained'
 /** Nano-USD of a token of the prompt, and of the answer. */
 export const PROMPT_NANO = 1_000
 export const COMPLETION_NANO = 2_000
@@ -21,33 +23,39 @@ export interface PacedStand extends SpendStand {
 export interface PacedStandInput {
   readonly fronts: number
   readonly wordMs: number
-  /** Members that the provider has beside the usual ones. */
-  readonly facts?: object
 }
 
 export async function startPacedStand(
   proof: Proof,
-  { fronts, wordMs, facts = {} }: PacedStandInput,
+  { fronts, wordMs }: PacedStandInput,
 ): Promise<PacedStand> {
   const provider = await startPacedProvider(wordMs)
   proof.after(() => provider.close())
   const stand = await startSpendStand(proof, {
     fronts,
     settings: { SLUICE_STREAMS: STREAMS },
-    catalogue: catalogue(provider.origin, facts),
+    catalogue: catalogue(provider.origin),
   })
   return { ...stand, provider, wordMs }
 }
 
-function catalogue(origin: string, facts: object): object {
+function catalogue(origin: string): object {
   const pricing = { prompt: usdOf(PROMPT_NANO), completion: usdOf(COMPLETION_NANO) }
-  const endpoint = { provider: 'paced', upstream_model: 'paced', pricing }
   const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
+  const provider = { protocol: 'openai', base_url: `${origin}/v1` }
+  const models = [
+    [PACED_MODEL, 'paced'],
+    [DRAINED_MODEL, 'drained'],
+  ] as const
   return {
-    providers: [{ slug: 'paced', name: 'Paced', protocol: 'openai', base_url: `${origin}/v1`, ...facts }],
-    models: [
-      { id: PACED_MODEL, name: 'Paced', architecture, context_length: 1_000_000, endpoints: [endpoint] },
+    providers: [
+      { slug: 'paced', name: 'Paced', ...provider },
+      { slug: 'drained', name: 'Drained', ...provider, on_leave: 'drain' },
     ],
+    models: models.map(([id, slug]) => {
+      const endpoints = [{ provider: slug, upstream_model: slug, pricing }]
+      return { id, name: slug, architecture, context_length: 1_000_000, endpoints }
+    }),
   }
 }
 

@@ -21,6 +21,8 @@ export class SocketReading {
   #unread: Timer | null = null
   /** The call in progress costs money: the connection is not read before the answer. */
   #isHeld = false
+  /** The call in progress ends with its client at once. */
+  #isWatched = false
 
   constructor(res: WireResponse, exchange: ReadExchange) {
     this.#res = res
@@ -55,11 +57,11 @@ export class SocketReading {
   /**
    * The library cuts a connection when a request arrives while another one has no answer. So the connection
    * is not read meanwhile, and further requests wait in the kernel. The front then does not notice that the
-   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only. C24. Called
-   * after the read: a request pipelined in the same read cannot be held back.
+   * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only, and a watched
+   * call not at all. C24. Called after the read: a request pipelined in the same read cannot be held back.
    */
   holdNext(): void {
-    if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused) return
+    if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused || this.#isWatched) return
     this.pause()
     if (!this.#isHeld) this.#unread = this.#exchange.start(UNREAD_MS, () => this.#readNext())
   }
@@ -75,6 +77,15 @@ export class SocketReading {
     if (this.#isPaused) this.resume()
     else this.beat()
     this.#unread = this.#exchange.start(REPLY_BEAT_MS, () => this.#readNext())
+  }
+
+  /**
+   * Reads the connection from now on, so that the front notices at once that the client leaves. A further
+   * request before the answer cuts the connection.
+   */
+  watch(): void {
+    this.#isWatched = true
+    this.#readNext()
   }
 
   /**

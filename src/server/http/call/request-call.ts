@@ -131,7 +131,11 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   sent(isSent: boolean): void {
-    if (this.operation?.outlivesClient === true) this.exchange.hold(isSent)
+    if (this.operation?.outlivesClient === true) this.exchange.reading.hold(isSent)
+  }
+
+  watch(): void {
+    this.exchange.reading.watch()
   }
 
   /** Milliseconds since the last lap, or since the call began. */

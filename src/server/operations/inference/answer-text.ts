@@ -248,6 +248,8 @@ function streamed(call: TextCall, { head, body, form, streamHoldMs, unanswered }
   return {
     delivery: sink.delivery,
     async run(plan, progressed) {
+      // A provider that is silent must not write on for a caller who has left. D27.
+      call.watch()
       const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
       const outcome = await plan.run(sink, progressed).finally(() => clearTimeout(hold))
       // Behind the head only the stream can tell. D15.
