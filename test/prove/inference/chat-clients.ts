@@ -1,4 +1,4 @@
-/** Every client of chat that npm has, against a provider and against the built-in model. */
+/** Every client of chat and of responses that npm has, against a provider and against the built-in model. */
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { answersChat } from '../../support/inference/fake-chat.ts'
 import { startFakeProvider } from '../../support/inference/fake-provider.ts'
@@ -6,29 +6,44 @@ import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import type { Program, Proof } from '../proof.ts'
 import type { ChatClient } from './clients/client.ts'
 import { openAi } from './clients/openai.ts'
+import { openAiResponses } from './clients/openai-responses.ts'
 import { openRouter } from './clients/openrouter.ts'
-import { vercel } from './clients/vercel.ts'
-import { BUILT_IN, DIALECTS, NATIVE, type Scenario } from './scenarios.ts'
+import { openRouterResponses } from './clients/openrouter-responses.ts'
+import { vercel, vercelResponses } from './clients/vercel.ts'
+import { RESPONSES_BUILT_IN, RESPONSES_NATIVE, RESPONSES_PROVIDERS } from './responses-scenarios.ts'
+import { BUILT_IN, DIALECTS, NATIVE } from './scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds that a scenario takes at most: a client that waits for ever fails its cell alone. */
 const CELL_MS = 30_000
+const LENIENT = 'prove/lenient'
+const STRICT = 'prove/strict'
+const ECHO = 'sluice/echo-1'
+/** Both providers speak both forms. */
+const SPEAKS = ['chat', 'responses']
 
 export const program: Program = {
-  text: 'Every chat client of npm: answers, streams, tools, pictures, reasoning, errors and leaving, 0 failures',
+  text: 'Every client of chat and responses of npm: answers, streams, tools, pictures, reasoning, errors and leaving, 0 failures',
   async run(proof) {
     const provider = await startFakeProvider(answersChat())
     proof.after(() => provider.close())
     const stand = await startStand({ catalogue: catalogueOf(provider.origin) })
     proof.after(() => stand.stop())
-    const clients = await clientsOf(stand)
-    const groups: readonly (readonly [string, string, Readonly<Record<string, Scenario>>])[] = [
-      ['lenient provider', 'prove/lenient', { ...NATIVE, ...DIALECTS }],
-      ['strict provider', 'prove/strict', NATIVE],
-      ['sluice/echo-1', 'sluice/echo-1', BUILT_IN],
-    ]
+    const [chat, responses] = await Promise.all([clientsOf(stand), responsesClientsOf(stand)])
     const rounds = proof.isShort ? ROUNDS.short : ROUNDS.full
-    for (const [group, model, scenarios] of groups)
+    for (const { group, model, clients, scenarios } of [
+      { group: 'lenient provider', model: LENIENT, clients: chat, scenarios: { ...NATIVE, ...DIALECTS } },
+      { group: 'strict provider', model: STRICT, clients: chat, scenarios: NATIVE },
+      { group: ECHO, model: ECHO, clients: chat, scenarios: BUILT_IN },
+      {
+        group: 'responses, lenient provider',
+        model: LENIENT,
+        clients: responses,
+        scenarios: { ...RESPONSES_NATIVE, ...RESPONSES_PROVIDERS },
+      },
+      { group: 'responses, strict provider', model: STRICT, clients: responses, scenarios: RESPONSES_NATIVE },
+      { group: `responses, ${ECHO}`, model: ECHO, clients: responses, scenarios: RESPONSES_BUILT_IN },
+    ])
       for (const [name, scenario] of Object.entries(scenarios)) {
         const cells = new Cells(clients)
         for (let round = 0; round < rounds; round++)
@@ -43,6 +58,12 @@ async function clientsOf({ port, keys }: Stand): Promise<readonly ChatClient[]> 
   const base = `http://127.0.0.1:${port}${API_PREFIX}`
   const key = keys.inference_key
   return [openAi(base, key), await openRouter(base, key), ...(await vercel(base, key))]
+}
+
+async function responsesClientsOf({ port, keys }: Stand): Promise<readonly ChatClient[]> {
+  const base = `http://127.0.0.1:${port}${API_PREFIX}`
+  const key = keys.inference_key
+  return [openAiResponses(base, key), await openRouterResponses(base, key), await vercelResponses(base, key)]
 }
 
 /** A row of the table. */
@@ -88,8 +109,8 @@ function silent(proof: Proof, stand: Stand): void {
 function catalogueOf(origin: string): object {
   return {
     providers: [
-      { slug: 'lenient', protocol: 'openai', base_url: `${origin}/v1`, strict: false },
-      { slug: 'strict', protocol: 'openai', base_url: `${origin}/v1`, strict: true },
+      { slug: 'lenient', protocol: 'openai', base_url: `${origin}/v1`, strict: false, speaks: SPEAKS },
+      { slug: 'strict', protocol: 'openai', base_url: `${origin}/v1`, strict: true, speaks: SPEAKS },
     ],
     models: ['lenient', 'strict'].map((slug) => ({
       id: `prove/${slug}`,

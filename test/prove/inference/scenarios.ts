@@ -26,9 +26,9 @@ export type Scenario = (world: World) => Promise<void>
 const WORDS = 'Hello there, you'
 const TOKENS = PROMPT_TOKENS + 4
 /** A picture of 1 × 1. */
-const IMAGE =
+export const IMAGE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const CITY = {
+export const CITY = {
   type: 'object',
   properties: { city: { type: 'string' } },
   required: ['city'],

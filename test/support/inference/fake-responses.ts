@@ -1,7 +1,8 @@
 /** Answers of the fake provider as OpenAI's responses gives them. */
-import { bodyOf, PROMPT_TOKENS } from './fake-chat.ts'
+import { bodyOf, PROMPT_TOKENS, refusesChat } from './fake-chat.ts'
 import type { FakeAnswer, FakeCall } from './fake-provider.ts'
 import { streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
+import { RESPONSES_MEMBERS } from './openai-members.ts'
 import { messageStream, RESPONSE } from './responses-streams.ts'
 
 export interface ResponseWords {
@@ -17,6 +18,16 @@ export function answersResponses(what: ResponseWords = {}, plan: StreamPlan = {}
   const asStream = streams(() => responseEvents(what), plan)
   return (call, reply) =>
     bodyOf(call)['stream'] === true ? asStream(call, reply) : wholeOf(what)(call, reply)
+}
+
+/** Refuses what OpenAI refuses: members that its published request lacks. */
+export function strictResponses(honest: FakeAnswer): FakeAnswer {
+  return (call, reply) => {
+    const param = Object.keys(bodyOf(call)).find((name) => !RESPONSES_MEMBERS.has(name))
+    if (param === undefined) return honest(call, reply)
+    const message = `Unknown parameter: '${param}'.`
+    return refusesChat(400, { message, param, code: 'unknown_parameter' })(call, reply)
+  }
 }
 
 /** The events of a stream, each word with the token that it is. */

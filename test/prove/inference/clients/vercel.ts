@@ -57,7 +57,8 @@ function makerOf(baseURL: string, apiKey: string): Made {
 export async function vercelResponses(baseURL: string, apiKey: string): Promise<ChatClient> {
   const ai = (await load('ai')) as Ai
   const { responses } = await makerOf(baseURL, apiKey)('@ai-sdk/openai', 'createOpenAI')
-  const facts = { readsReasoning: true, effortAt: 'openai', more: { reasoningSummary: 'auto' } }
+  // It asks for an effort only where it knows the model.
+  const facts = { readsReasoning: true, effortAt: 'openai', more: { reasoningSummary: 'auto', forceReasoning: true } }
   return clientOf(ai, '@ai-sdk/openai, responses', facts, { ...(responses && { chat: responses }) })
 }
 
