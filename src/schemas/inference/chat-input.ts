@@ -1,6 +1,7 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
+import { conversationOf } from './conversation.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
@@ -21,6 +22,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const effort = reasoning?.effort ?? more.reasoning_effort ?? 'none'
   const tool = toolOf(more)
   const last = messages.findLast(({ role }) => role === 'user')
+  const first = messages.find(({ role }) => role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
     dialect: 'chat',
@@ -37,6 +39,10 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
     form: more.response_format?.type ?? 'text',
     sessionId: more.session_id ?? null,
+    conversation: conversationOf(more.prompt_cache_key, {
+      system: messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? textsOf(messages[0]) : [],
+      user: first === undefined ? [] : textsOf(first),
+    }),
     promptWords: messages.reduce((sum, message) => sum + wordsOf(textsOf(message)), 0),
     last: text.slice(0, ECHO_UNITS_MAX),
     isLastCut: text.length > ECHO_UNITS_MAX,

@@ -105,6 +105,9 @@ export const ChatBody = Type.Object(
     plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
     transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
     stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
+    prompt_cache_key: Type.Optional(
+      Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
+    ),
     session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
     user: maybe(Type.String()),
   },

@@ -23,6 +23,10 @@ export const QUOTED_CHARS_MIN = 24
  * provider's message is not told. Decision.
  */
 export const SEARCHED_BYTES_MAX = MIB
+/** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
+export const AFFINITY_TEXT_UNITS_MAX = 256
+/** Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision. */
+export const AFFINITY_TEXTS_MAX = 4
 /** Texts at which an answer stops (`stop`). D4. */
 export const STOPS_MAX = 16
 /** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */

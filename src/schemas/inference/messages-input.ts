@@ -1,6 +1,7 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
 import { refusedOf } from './chat-input.ts'
+import { conversationOf } from './conversation.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { Message, MessagesBody } from './messages.ts'
 import { messagesSizeOf } from './messages-size.ts'
@@ -38,6 +39,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const tokensMax = more.max_tokens ?? null
   const tool = toolOf(tool_choice)
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
+  const first = messages.find(({ role }) => role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
     dialect: 'messages',
@@ -52,6 +54,10 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     hasTool: (tools ?? []).some((one) => 'name' in one && one.name === tool),
     form: (output_config?.format ?? output_format)?.type ?? 'text',
     sessionId: more.session_id ?? null,
+    conversation: conversationOf(more.metadata?.user_id, {
+      system: textsOf({ content: system ?? [] }),
+      user: first === undefined ? [] : textsOf(first),
+    }),
     promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),
     last: text.slice(0, ECHO_UNITS_MAX),
     isLastCut: text.length > ECHO_UNITS_MAX,

@@ -1,5 +1,6 @@
 import { ok, type Outcome } from '../failures.ts'
 import { refusedOf } from './chat-input.ts'
+import { conversationOf } from './conversation.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
@@ -22,6 +23,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
   const items: readonly ResponsesItem[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
   const last = items.findLast((item) => 'role' in item && item.role === 'user')
+  const first = items.find((item) => 'role' in item && item.role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
   const effort = reasoning?.effort ?? 'none'
   const tool =
@@ -41,6 +43,10 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     hasTool: (asked.tools ?? []).some((one) => 'name' in one && one.name === tool),
     form: asked.text?.format?.type ?? 'text',
     sessionId: asked.session_id ?? null,
+    conversation: conversationOf(asked.prompt_cache_key, {
+      system: [instructions ?? ''],
+      user: first === undefined ? [] : textsOf(first),
+    }),
     promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
     last: text.slice(0, ECHO_UNITS_MAX),
     isLastCut: text.length > ECHO_UNITS_MAX,

@@ -1,5 +1,6 @@
 import type { KeptBody } from '../kept-body.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
+import type { Conversation } from './conversation.ts'
 
 /** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
@@ -56,6 +57,7 @@ export interface TextInput {
   /** Type of `response_format`. */
   readonly form: string
   readonly sessionId: string | null
+  readonly conversation: Conversation
   /** Words of all texts. */
   readonly promptWords: number
   /** The last text of the user, its first ECHO_UNITS_MAX units. */

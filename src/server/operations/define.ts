@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { API_PREFIX, SCIM_PREFIX } from '../../schemas/api-prefix.ts'
+import type { CONVERSATION_HEADERS } from '../../schemas/inference/conversation.ts'
 import type { KeyKind } from '../../schemas/keys/api-keys.ts'
 import type { BodyName } from '../../schemas/bodies.ts'
 import { FAILURES, type FailureName, type Outcome } from '../../schemas/failures.ts'
@@ -18,6 +19,7 @@ import type { TagName } from './tags.ts'
 /** Headers that an operation may declare as inputs, in lower case. */
 export type HeaderName =
   | 'x-session-id'
+  | (typeof CONVERSATION_HEADERS)[number]
   | 'range'
   | 'if-range'
   | 'if-match'

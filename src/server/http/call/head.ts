@@ -1,4 +1,5 @@
 import type { Failure } from '../../../schemas/failures.ts'
+import { CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
 import { HEADERS_BYTES_MAX, REQUEST_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation, HeaderName } from '../../operations/define.ts'
 import type { WireRequest } from '../reply/wire.ts'
@@ -169,6 +170,7 @@ type KeptName =
   | 'access-control-request-method'
   | 'access-control-request-headers'
 const KEPT: ReadonlySet<string> = new Set<KeptName>([
+  ...CONVERSATION_HEADERS,
   'x-session-id',
   'x-sluice-hops',
   'idempotency-key',

@@ -71,6 +71,11 @@ const HEADER_SHAPES: Readonly<Record<string, Json>> = {
     type: 'string',
     description: 'How many gateways the call came through; written by Sluice.',
   },
+  'x-claude-code-session-id': {
+    type: 'string',
+    description: 'Sent by Claude Code; turns with the same one go to the same endpoint.',
+  },
+  'session-id': { type: 'string', description: 'Sent by Codex, alike.' },
   'x-session-id': {
     type: 'string',
     maxLength: SESSION_ID_CHARS_MAX,

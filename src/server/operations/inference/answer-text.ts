@@ -1,5 +1,6 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
+import { CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
@@ -29,6 +30,9 @@ import { tellAffordable } from './tell-affordable.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
+
+/** Headers of a caller that every operation reads which writes texts. */
+export const TEXT_HEADERS = ['x-session-id', 'x-sluice-hops', ...CONVERSATION_HEADERS] as const
 
 /** Headers of every answer, each where it is known when the head leaves. D32. */
 export const ANSWER_HEADERS = {
@@ -121,6 +125,12 @@ async function answerWithPreset(call: TextCall, form: TextForm, ports: Ports): P
   return merged.ok ? answer(call, { body: merged.value, form, ports }) : merged
 }
 
+/** The conversation as a coding agent names it. */
+function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
+  for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
+  return null
+}
+
 interface AnswerParts {
   readonly body: CompleteText
   readonly form: TextForm
@@ -154,6 +164,7 @@ function answerWith(
     ...(passed !== undefined && { passedHeaders: passed.value }),
     limits: call.key.money,
     caller: callerOf(call.key),
+    session: call.notes.sessionId ?? agentSession(call),
     requestId: call.requestId,
     hops: hopsOf(call),
     deadlineAt: call.deadlineAt,

@@ -102,6 +102,7 @@ async function count(call: CountCall, body: CompleteText, ports: Ports): Promise
     request: body,
     passedHeaders: passed.value,
     caller: callerOf(call.key),
+    session: null,
     requestId: call.requestId,
     hops: hopsOf(call),
     deadlineAt: call.deadlineAt,

@@ -4,11 +4,11 @@ import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limi
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { ANSWER_HEADERS, answerText, TEXT_STATUSES, type TextForm } from './answer-text.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole } from './chat-answer.ts'
 
 interface Inputs {
-  readonly headers: readonly ['x-session-id', 'x-sluice-hops']
+  readonly headers: typeof TEXT_HEADERS
   readonly body: 'chat'
 }
 
@@ -41,7 +41,7 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   deadlineMs: INFERENCE_DEADLINE_MS,
   // What was delivered is charged, also to a caller who left.
   outlivesClient: true,
-  input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'chat' },
+  input: { headers: TEXT_HEADERS, body: 'chat' },
   success: {
     status: 200,
     body: ChatAnswer,

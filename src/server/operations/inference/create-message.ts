@@ -4,12 +4,12 @@ import { messagesPresetOf } from '../../../schemas/inference/messages-preset.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { ANSWER_HEADERS, answerText, TEXT_STATUSES, type TextForm } from './answer-text.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { MESSAGES_SILENCE, MessageStream, messagesUsage, WholeMessage } from './message-answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 
 interface Inputs {
-  readonly headers: readonly ['x-session-id', 'x-sluice-hops', 'anthropic-version', 'anthropic-beta']
+  readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']
   readonly body: 'messages'
 }
 
@@ -44,7 +44,7 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   // What was delivered is charged, also to a caller who left.
   outlivesClient: true,
   input: {
-    headers: ['x-session-id', 'x-sluice-hops', 'anthropic-version', 'anthropic-beta'],
+    headers: [...TEXT_HEADERS, 'anthropic-version', 'anthropic-beta'],
     body: 'messages',
   },
   success: { status: 200, body: MessageAnswer, events: MessageEvent, headers: ANSWER_HEADERS },

@@ -4,11 +4,11 @@ import { responsesPresetOf } from '../../../schemas/inference/responses-preset.t
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
-import { ANSWER_HEADERS, answerText, TEXT_STATUSES, type TextForm } from './answer-text.ts'
+import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { RESPONSES_SILENCE, ResponsesStream, responsesUsage, ResponsesWhole } from './responses-answer.ts'
 
 interface Inputs {
-  readonly headers: readonly ['x-session-id', 'x-sluice-hops']
+  readonly headers: typeof TEXT_HEADERS
   readonly body: 'responses'
 }
 
@@ -42,7 +42,7 @@ export const createResponse = defineOperation<Inputs, TextRequest>({
   deadlineMs: INFERENCE_DEADLINE_MS,
   // What was delivered is charged, also to a caller who left.
   outlivesClient: true,
-  input: { headers: ['x-session-id', 'x-sluice-hops'], body: 'responses' },
+  input: { headers: TEXT_HEADERS, body: 'responses' },
   success: {
     status: 200,
     body: ResponsesAnswer,

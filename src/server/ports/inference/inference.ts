@@ -45,6 +45,8 @@ export interface InferenceJob {
   /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
   readonly limits: LimitFlags | null
   readonly caller: Caller
+  /** The caller's own name of the conversation; null: the call has none. D4. */
+  readonly session: string | null
   /** Id of the request for the audit log, where an endpoint's credential has to be released. */
   readonly requestId: string
   /** Number of gateways that the call has passed. */

@@ -132,12 +132,13 @@ class RoutingInference implements Inference {
   }
 
   /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
-  #choose(model: CallableModel, { request, hops }: CountJob): Outcome<readonly WritingTarget[]> {
+  #choose(model: CallableModel, job: CountJob): Outcome<readonly WritingTarget[]> {
+    const { request, hops } = job
     const speaking = model.endpoints.filter((endpoint) => speaks(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
     const keeping = request.statePath === undefined ? speaking : speaking.filter(keepsState)
     if (request.statePath !== undefined && keeping.length === 0) return stateless(request.statePath)
-    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request), (endpoint) =>
+    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job), (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed

@@ -1,7 +1,8 @@
 import type { TextInput, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
-import type { Endpoint } from '../../ports/models/models.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { RoutedCall } from '../routing/route.ts'
 import type { TextBoundInput } from './bounds.ts'
 import { textPriceOf } from './text-price.ts'
@@ -47,12 +48,30 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   top_p: 'top_p',
 }
 
-/** A chat as preferences see it. */
+interface ConversedBy {
+  readonly caller: Pick<Caller, 'key'>
+  /** The caller's own name of the conversation, in a header or as `session_id`; null: the call has none. */
+  readonly session: string | null
+}
+
+/** A call as preferences see it. */
 export class RoutedText implements RoutedCall {
   readonly #request: TextRequest
+  readonly #by: ConversedBy
 
-  constructor(request: TextRequest) {
+  constructor(request: TextRequest, by: ConversedBy) {
     this.#request = request
+    this.#by = by
+  }
+
+  /**
+   * The session, else the name in the body, else the texts that the conversation begins with. Names are those
+   * of one key: two callers who chose the same one share no conversation. D4.
+   */
+  conversationAt({ id }: CallableModel): string {
+    const { session, caller } = this.#by
+    const { name, prefix } = this.#request.conversation
+    return [caller.key, id, session ?? name ?? prefix].join('\0')
   }
 
   get preferences(): RoutedCall['preferences'] {

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import { inOrderOfConversation } from './affinity.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
 interface Measured {
@@ -19,6 +20,8 @@ export interface RoutedCall {
   parameters(): readonly string[]
   /** Estimated cost in nano-USD at an endpoint that has a price. */
   costAt(endpoint: Endpoint): number
+  /** What is the same for all turns of the call's conversation; left out: it has none. D4. */
+  conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
   hasMedia(kind: 'image' | 'audio'): boolean
 }
@@ -38,11 +41,29 @@ export function route(
   const inputs = foldedOf(preferences ?? {})
   const fitting: Fitting = { call, isFree: model.isUnpriced }
   const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, fitting))
-  const sorted = preferFast(sortBy(sortOf(inputs, model), fit, { call, measured }), inputs, measured)
+  const sort = sortOf(inputs, model)
+  const sorted = preferFast(
+    sortBy(sort, spread(fit, { model, call, sort }), { call, measured }),
+    inputs,
+    measured,
+  )
   const chosen = inOrder(sorted, inputs)
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
   const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, fitting).join(', ')}.`
   return fail('endpoint_excluded', { detail: excluded + unknownNames(model.endpoints, preferences ?? {}) })
+}
+
+/** Conversations share the endpoints where no sort is asked for; an order puts its own names first. */
+function spread(
+  endpoints: readonly Endpoint[],
+  {
+    model,
+    call,
+    sort,
+  }: { readonly model: CallableModel; readonly call: RoutedCall; readonly sort: Sort | null },
+): readonly Endpoint[] {
+  if (sort !== null || call.conversationAt === undefined || endpoints.length < 2) return endpoints
+  return inOrderOfConversation(endpoints, call.conversationAt(model))
 }
 
 /** Names of providers that a message lists at most, for the model's own and for the unknown ones each. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import { OUTPUT_TOKENS_USUAL } from '../../../../src/schemas/inference/token-limits.ts'
-import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
+import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { RoutedText } from '../../../../src/server/upstream/inference/routed-text.ts'
 
 const endpoint = (prompt: number, completion: number): Endpoint =>
@@ -18,7 +18,10 @@ const endpoint = (prompt: number, completion: number): Endpoint =>
   }) as unknown as Endpoint
 
 const asked = (promptBytesMost: number, tokensMax: number | null, choices = 1): RoutedText =>
-  new RoutedText({ choices, size: { promptBytesMost, tokensMax } } as unknown as TextRequest)
+  new RoutedText({ choices, size: { promptBytesMost, tokensMax } } as unknown as TextRequest, {
+    caller: { key: 'k' },
+    session: null,
+  })
 
 t.test('the cost of a call is that of its prompt and of an answer of usual length', async (t) => {
   t.equal(asked(400, null).costAt(endpoint(1, 2)), 100 + 2 * OUTPUT_TOKENS_USUAL)
@@ -33,3 +36,21 @@ t.test('a long prompt and a short answer prefer another endpoint than a short pr
   const short = asked(4, null)
   t.ok(short.costAt(writes) < short.costAt(reads))
 })
+
+t.test(
+  'a conversation is that of its session, else of its name, else of its texts, of one key',
+  async (t) => {
+    const at = (session: string | null, name: string | null, key = 'k', id = 'm'): string =>
+      new RoutedText({ conversation: { name, prefix: 7 } } as unknown as TextRequest, {
+        caller: { key },
+        session,
+      }).conversationAt({ id } as CallableModel)
+    t.equal(at('s', 'n'), at('s', 'other'))
+    t.equal(at(null, 'n'), at(null, 'n'))
+    t.equal(
+      new Set([at('s', 'n'), at(null, 'n'), at(null, null), at('s', 'n', 'k2'), at('s', 'n', 'k', 'm2')])
+        .size,
+      5,
+    )
+  },
+)

@@ -1,0 +1,51 @@
+import { AFFINITY_TEXT_UNITS_MAX, AFFINITY_TEXTS_MAX } from './inference-limits.ts'
+
+/** What tells the conversation of a call from others, in the body of the call. D4. */
+export interface Conversation {
+  /** The caller's own name of the conversation or of its user (`prompt_cache_key`, `metadata.user_id`). */
+  readonly name: string | null
+  /** Hash of the texts that every turn of the conversation begins with. */
+  readonly prefix: number
+}
+
+/**
+ * Headers by which coding agents name a conversation, in the order in which they count. D4.
+ * `x-claude-code-session-id`: Claude Code, by its gateway protocol reference of 2026. `session-id`: Codex CLI
+ * 0.149 and later; the `session_id` of older ones never arrives, since the front end takes no underscore in
+ * the name of a header.
+ */
+export const CONVERSATION_HEADERS = ['x-claude-code-session-id', 'session-id'] as const
+
+/**
+ * @param name of any type: Sluice does not check it, and uses a text alone
+ * @param system texts of the system
+ * @param user texts of the first turn of the user
+ */
+export function conversationOf(
+  name: unknown,
+  { system, user }: { readonly system: readonly string[]; readonly user: readonly string[] },
+): Conversation {
+  let prefix = HASH_BEGIN
+  for (const text of system.slice(0, AFFINITY_TEXTS_MAX)) prefix = hashedEnds(prefix, text)
+  prefix = hashed(prefix, '\0')
+  for (const text of user.slice(0, AFFINITY_TEXTS_MAX)) prefix = hashedEnds(prefix, text)
+  return { name: typeof name === 'string' && name !== '' ? name : null, prefix }
+}
+
+/** A long text counts by its length and its ends. */
+function hashedEnds(hash: number, text: string): number {
+  const { length } = text
+  if (length <= 2 * AFFINITY_TEXT_UNITS_MAX) return hashed(hash, text)
+  const ends = hashed(hashed(hash, text, AFFINITY_TEXT_UNITS_MAX), text.slice(-AFFINITY_TEXT_UNITS_MAX))
+  return Math.imul(ends ^ length, HASH_PRIME)
+}
+
+/** FNV-1a of 32 bits, over UTF-16 units. */
+export const HASH_BEGIN = 0x811c9dc5
+const HASH_PRIME = 0x01000193
+
+/** @param most units of the text that count */
+export function hashed(hash: number, text: string, most = text.length): number {
+  for (let at = 0; at < most; at++) hash = Math.imul(hash ^ text.charCodeAt(at), HASH_PRIME)
+  return hash
+}

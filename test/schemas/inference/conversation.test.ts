@@ -1,0 +1,78 @@
+/** By what a conversation is known again. D4. */
+import t from 'tap'
+import {
+  AFFINITY_TEXT_UNITS_MAX,
+  AFFINITY_TEXTS_MAX,
+} from '../../../src/schemas/inference/inference-limits.ts'
+import { conversationOf, type Conversation } from '../../../src/schemas/inference/conversation.ts'
+import { chatInputOf } from '../../../src/schemas/inference/chat-input.ts'
+import { messagesInputOf } from '../../../src/schemas/inference/messages-input.ts'
+import { responsesInputOf } from '../../../src/schemas/inference/responses-input.ts'
+import type { TextInput } from '../../../src/schemas/inference/text-request.ts'
+import type { Outcome } from '../../../src/schemas/failures.ts'
+import { must } from '../../support/must.ts'
+
+type Turns = readonly { readonly role: string; readonly content: string }[]
+type Read = (body: Readonly<Record<string, unknown>>, bytes: number) => Outcome<TextInput>
+
+const FORMS: Readonly<Record<string, (system: string, turns: Turns, name: string | null) => Conversation>> = {
+  chat: (system, turns, name) =>
+    read(chatInputOf, { messages: [{ role: 'system', content: system }, ...turns], prompt_cache_key: name }),
+  responses: (system, turns, name) =>
+    read(responsesInputOf, { instructions: system, input: turns, prompt_cache_key: name }),
+  messages: (system, turns, name) =>
+    read(messagesInputOf, {
+      system,
+      messages: turns,
+      max_tokens: 1,
+      ...(name === null ? null : { metadata: { user_id: name } }),
+    }),
+}
+
+function read(input: Read, body: object): Conversation {
+  return must(input({ model: 'maker/model-1', ...body }, 100)).conversation
+}
+
+const FIRST = { role: 'user', content: 'What is a sluice?' }
+const NEXT = [FIRST, { role: 'assistant', content: 'A gate.' }, { role: 'user', content: 'For what?' }]
+
+for (const [form, of] of Object.entries(FORMS))
+  t.test(`${form}: every turn of a conversation begins alike, and another one does not`, async (t) => {
+    const one = of('Be brief.', [FIRST], null)
+    t.same(of('Be brief.', NEXT, null), one)
+    t.not(of('Be long.', [FIRST], null).prefix, one.prefix)
+    t.not(of('Be brief.', [{ role: 'user', content: 'What is a weir?' }], null).prefix, one.prefix)
+    t.same(of('Be brief.', NEXT, 'mine'), { ...one, name: 'mine' })
+  })
+
+t.test('a long text counts by its length and its ends', async (t) => {
+  const of = (text: string): number => conversationOf(null, { system: [text], user: [] }).prefix
+  const text = 'x'.repeat(100_000)
+  t.equal(of(text), of('x'.repeat(100_000)))
+  t.not(of(text), of(`${text}x`))
+  t.not(of(text), of(`y${text.slice(1)}`))
+  t.not(of(text), of(`${text.slice(1)}y`))
+  const within = AFFINITY_TEXT_UNITS_MAX
+  t.not(of(text), of(`${text.slice(0, within - 1)}y${text.slice(within)}`))
+  t.equal(of(text), of(`${text.slice(0, within)}y${text.slice(within + 1)}`), 'its middle does not count')
+})
+
+t.test('of many texts the first count', async (t) => {
+  const of = (texts: readonly string[]): number => conversationOf(null, { system: texts, user: [] }).prefix
+  const texts = Array.from({ length: AFFINITY_TEXTS_MAX }, (_, nth) => String(nth))
+  t.equal(of([...texts, 'more']), of(texts))
+  t.not(of(texts.slice(1)), of(texts))
+})
+
+t.test('a name that is no text, or none, is not used', async (t) => {
+  for (const name of [null, undefined, '', 7, {}])
+    t.equal(conversationOf(name, { system: [], user: [] }).name, null)
+})
+
+t.test('texts of the system are not taken for those of the user', async (t) => {
+  const [system, user] = [
+    conversationOf(null, { system: ['a'], user: [] }),
+    conversationOf(null, { system: [], user: ['a'] }),
+  ]
+  t.not(system.prefix, user.prefix)
+})
