@@ -40,6 +40,8 @@ export const PROGRESS_MS = 1_000
 export const PROGRESS_AHEAD_MS = 2_000
 /** Milliseconds between two looks which streams have to tell. Decision. */
 export const PROGRESS_BEAT_MS = 250
+/** Streams that tell at one such look, in about 3 ms. Decision. */
+export const PROGRESS_BEAT_STREAMS_MAX = 512
 /**
  * Milliseconds behind the first output until a stream tells for the first time, and of which its rate is
  * made at least: less is no rate. Decision.

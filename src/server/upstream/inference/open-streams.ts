@@ -1,6 +1,7 @@
 import {
   PROGRESS_AHEAD_MS,
   PROGRESS_BEAT_MS,
+  PROGRESS_BEAT_STREAMS_MAX,
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../schemas/inference/stream-limits.ts'
@@ -55,8 +56,11 @@ export class OpenStreams {
   /** Has the streams tell that are due. */
   beat(): void {
     const now = this.#now()
+    let told = 0
     for (const stream of this.#open) {
       if (now < stream.dueAt) continue
+      // Others wait for the next beat, and are apart from these from then on.
+      if (told++ >= PROGRESS_BEAT_STREAMS_MAX) return
       stream.dueAt = now + PROGRESS_MS
       stream.tell()
     }

@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   PROGRESS_AHEAD_MS,
   PROGRESS_BEAT_MS,
+  PROGRESS_BEAT_STREAMS_MAX,
   PROGRESS_MS,
   PROGRESS_RATE_MS_MIN,
 } from '../../../../src/schemas/inference/stream-limits.ts'
@@ -30,6 +31,25 @@ t.test('a stream tells soon after its beginning, then each second, all due ones 
   t.same(at(10 * PROGRESS_MS), ['b'])
   endB()
   t.same(at(20 * PROGRESS_MS), [])
+  t.end()
+})
+
+t.test('very many streams that began together tell in several turns, each once', (t) => {
+  let now = 0
+  const told = new Map<number, number>()
+  const streams = new OpenStreams(() => now)
+  const count = 2 * PROGRESS_BEAT_STREAMS_MAX + 1
+  const ends = Array.from({ length: count }, (_, nth) =>
+    streams.add(() => told.set(nth, (told.get(nth) ?? 0) + 1)),
+  )
+  now = PROGRESS_RATE_MS_MIN
+  for (const expected of [PROGRESS_BEAT_STREAMS_MAX, 2 * PROGRESS_BEAT_STREAMS_MAX, count, count]) {
+    streams.beat()
+    t.equal(told.size, expected)
+    now += PROGRESS_BEAT_MS
+  }
+  t.ok([...told.values()].every((times) => times === 1))
+  for (const end of ends) end()
   t.end()
 })
 
