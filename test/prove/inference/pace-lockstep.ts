@@ -59,7 +59,7 @@ async function oneStream(
 ): Promise<string | null> {
   const words = Array.from({ length: count }, (_, nth) => ` w${nth}é`)
   const events = framed(dialect.streamOf(words), framing)
-  const { firstOutput, finish } = dialect.placesOf(words)
+  const { firstOutput, finish, held = finish + 1 } = dialect.placesOf(words)
   const steps = new Steps()
   stand.first.script(streams(events, { ...framing.plan, steps }))
   let had = 0
@@ -81,7 +81,7 @@ async function oneStream(
       if (had < allowed) return
       delays.push(performance.now() - allowedAt)
       // Behind the last word the caller gets the end in another form than the provider's.
-      allow(had > finish ? events.length + 1 : had + 1)
+      allow(had >= held ? events.length + 1 : had + 1)
     },
   })
   const heard = dialect.hear(read.text)

@@ -24,6 +24,8 @@ export interface EventPlaces {
   readonly finish: number
   readonly usage: number
   readonly terminator: number
+  /** The first event that the caller gets with the end; absent: the one behind `finish`. */
+  readonly held?: number
 }
 
 export interface ProvedDialect {

@@ -78,6 +78,13 @@ export async function vercel(baseURL: string, apiKey: string): Promise<readonly 
   ]
 }
 
+/** Anthropic's package of it, which calls messages. */
+export async function vercelAnthropic(baseURL: string, apiKey: string): Promise<ChatClient> {
+  const ai = (await load('ai')) as Ai
+  const provider = await makerOf(baseURL, apiKey)('@ai-sdk/anthropic', 'createAnthropic')
+  return clientOf(ai, '@ai-sdk/anthropic', { readsReasoning: true, effortAt: 'anthropic' }, provider)
+}
+
 interface Facts {
   readonly readsReasoning: boolean
   /** Name of the provider's own options. */
@@ -90,7 +97,7 @@ function clientOf(ai: Ai, name: string, facts: Facts, provider: Provider): ChatC
   return {
     name,
     readsReasoning: facts.readsReasoning,
-    replaysReasoning: facts.effortAt === 'openrouter',
+    replaysReasoning: facts.effortAt in EFFORTS,
     async ask(ask): Promise<Seen> {
       const seen = new Collected(ask)
       const model = provider.chat?.(ask.model) ?? provider.chatModel?.(ask.model)
@@ -130,6 +137,12 @@ async function streams(ai: Ai, options: object, seen: Collected): Promise<void> 
   }
 }
 
+/** How a provider package takes an effort, where not as `reasoningEffort`. */
+const EFFORTS: Readonly<Record<string, (effort: Ask['effort']) => object>> = {
+  openrouter: (effort) => ({ reasoning: { effort } }),
+  anthropic: () => ({ thinking: { type: 'enabled', budgetTokens: 1_024 } }),
+}
+
 function optionsOf(ai: Ai, ask: Ask, { effortAt, more = {} }: Facts): Settings {
   const { prompt, image, hasTool, mustCall, look, schema, effort, signal } = ask
   const content = [{ type: 'text', text: prompt }, ...(image === undefined ? [] : [{ type: 'image', image }])]
@@ -138,8 +151,7 @@ function optionsOf(ai: Ai, ask: Ask, { effortAt, more = {} }: Facts): Settings {
     inputSchema: ai.jsonSchema(LOOK.parameters),
     ...(look !== undefined && { execute: ({ city }: { city: string }) => look(city) }),
   }
-  const byProvider =
-    effortAt === 'openrouter' ? { reasoning: { effort } } : { reasoningEffort: effort, ...more }
+  const byProvider = EFFORTS[effortAt]?.(effort) ?? { reasoningEffort: effort, ...more }
   return {
     messages: [{ role: 'user', content }],
     ...(hasTool === true && { tools: { [LOOK.name]: ai.tool(tool) } }),

@@ -12,7 +12,7 @@ import { MessageMembers } from './message-members.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 /** Characters of the name of an event; no protocol has half as many. */
-const NAME = /^[\w.:-]{1,64}$/
+const NAME = /^\w[\w.]{0,63}$/
 
 /**
  * Walks over an event of a messages stream as the provider wrote it: finds what Sluice replaces in the first
