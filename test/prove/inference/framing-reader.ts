@@ -9,7 +9,7 @@ import { Faults } from './faults.ts'
 import { bodyIn, FRAMINGS } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
 
-const MUTATED = { full: 1_000_000, short: 8_000 }
+const MUTATED = { full: 1_000_000, short: 3_000 }
 /** Recorded streams that are cut at every byte in the short form. */
 const SHORT_STREAMS = 1
 /** Cuts of such a stream. */
