@@ -198,7 +198,9 @@ function takenOf(verdict: Verdict, { form: { form }, body }: JsonInput): Record<
   if (source === undefined || form.keeps === undefined) return bodyOf(verdict, form.bulk)
   const { names } = form.keeps
   const released = (): void => body?.release()
-  return { ...value, source: new KeptBody(source.bytes, source.places, { names, released }) }
+  const taken: Record<string, unknown> = value
+  taken['source'] = new KeptBody(source.bytes, source.places, { names, released })
+  return taken
 }
 
 /** @param bulk name of the member that may have stayed bytes */

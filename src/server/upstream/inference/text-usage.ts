@@ -89,11 +89,25 @@ export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: T
     rates.prompt.learn(input.input + input.cacheRead + input.cacheWrite, seen.promptBytes)
     rates.output.learn(output.output + output.reasoning, seen.outputBytes)
   }
+  const isEstimated = !seen.isWhole || input === null || output === null
+  return { usage: usageOf(input, output, { seen, rates }), isEstimated }
+}
+
+/** Written out: usage is read all over a call, and objects of one shape are read quickest. */
+function usageOf(
+  input: InputTokens | null,
+  output: OutputTokens | null,
+  { seen, rates }: { readonly seen: SeenText; readonly rates: TextRates },
+): TokenUsage {
   const usage = {
-    ...(input ?? { input: rates.prompt.estimate(seen.promptBytes), cacheRead: 0, cacheWrite: 0 }),
-    ...(output ?? { output: rates.output.estimate(seen.outputBytes), reasoning: 0 }),
+    input: input === null ? rates.prompt.estimate(seen.promptBytes) : input.input,
+    cacheRead: input === null ? 0 : input.cacheRead,
+    cacheWrite: input === null ? 0 : input.cacheWrite,
+    output: output === null ? rates.output.estimate(seen.outputBytes) : output.output,
+    reasoning: output === null ? 0 : output.reasoning,
   }
-  return { usage, isEstimated: !seen.isWhole || input === null || output === null }
+  const hour = input?.cacheWriteHour
+  return hour === undefined ? usage : { ...usage, cacheWriteHour: hour }
 }
 
 type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteHour'>
@@ -101,11 +115,11 @@ type OutputTokens = Pick<TokenUsage, 'output' | 'reasoning'>
 
 function credibleInput(told: TokenUsage, seen: SeenText): InputTokens | null {
   const { input, cacheRead, cacheWrite, cacheWriteHour } = told
-  if (![input, cacheRead, cacheWrite].every(isCount)) return null
+  if (!isCount(input) || !isCount(cacheRead) || !isCount(cacheWrite)) return null
   // Nothing but its prompt makes a model write.
-  return input + cacheRead + cacheWrite === 0 && seen.promptBytes > 0
-    ? null
-    : { input, cacheRead, cacheWrite, ...(cacheWriteHour === undefined ? null : { cacheWriteHour }) }
+  if (input + cacheRead + cacheWrite === 0 && seen.promptBytes > 0) return null
+  const tokens = { input, cacheRead, cacheWrite }
+  return cacheWriteHour === undefined ? tokens : { ...tokens, cacheWriteHour }
 }
 
 function credibleOutput(
@@ -113,7 +127,7 @@ function credibleOutput(
   { outputBytes, isWhole }: SeenText,
   rates: TextRates,
 ): OutputTokens | null {
-  if (![output, reasoning].every(isCount)) return null
+  if (!isCount(output) || !isCount(reasoning)) return null
   const tokens = output + reasoning
   if (tokens === 0 && outputBytes > 0) return null
   const isStale = !isWhole && tokens < rates.output.estimate(outputBytes) * STALE_SHARE

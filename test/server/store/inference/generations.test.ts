@@ -10,6 +10,7 @@ import type { Generation, Generations } from '../../../../src/server/ports/infer
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { openGenerations } from '../../../../src/server/store/inference/generations.ts'
 import {
+  FACTS,
   generation,
   generationAt,
   ORGANIZATION,
@@ -133,17 +134,18 @@ t.test('a day without a partition gets one, and a record that was written twice 
 
 t.test('a record that the store never takes is told, and holds back none beside it', async (t) => {
   const { keep, find, counts, log, close } = await open(t)
-  const kept = [generation(), generation()]
+  const kept = [generation(), generation({ facts: { ...FACTS, sessionId: 'a\n"b' } })]
   keep(present(kept[0]))
   keep(generation({ workspaceId: 'no uuid' }))
   keep(generation({ upstreamId: 'a\0b' }))
+  keep(generation({ upstreamId: 'a\nb' }))
   keep(present(kept[1]))
   await close()
-  for (const { id } of kept) t.ok((await find(sought(id))).ok)
-  t.same(counts, { written: 2, lost: 2 })
-  t.equal(log.events.filter(({ event }) => event === 'generations.refused').length, 2)
+  for (const one of kept) t.same(must(await find(sought(one.id))), one)
+  t.same(counts, { written: 2, lost: 3 })
+  t.equal(log.events.filter(({ event }) => event === 'generations.refused').length, 3)
   keep(generation())
-  t.equal(counts.lost, 3, 'a closed one takes nothing')
+  t.equal(counts.lost, 4, 'a closed one takes nothing')
 })
 
 t.test(
