@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
+import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
 import type { StreamMeters } from '../../../src/server/ports/observe.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
@@ -11,6 +12,8 @@ import type { Inference } from '../../../src/server/ports/inference/inference.ts
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
+import { ok } from '../../../src/schemas/failures.ts'
+import { Secret } from '../../../src/schemas/vault/secret.ts'
 import { endedBy } from '../../../src/schemas/values/call-ended.ts'
 import { createInference, type InferenceOptions } from '../../../src/server/upstream/inference/inference.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from '../front.ts'
@@ -49,14 +52,19 @@ export interface ChatFrontOptions {
   /** Receives the records of calls. */
   readonly generations?: Generations
   readonly presetConfigs?: Ports['presetConfigs']
+  /** Every endpoint is under this key, which is the workspace's own. */
+  readonly ownKey?: string
 }
 
 export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Promise<ChatFront> {
   const catalogue = JSON.parse(readFileSync(`${ROOT}catalog.json`, 'utf8')) as Record<string, unknown>
   const { log = keptLog(), extra } = options
+  const models = catalogueOf(t, catalogue, { extra })
+  const { ownKey } = options
   const ports = {
     ...NO_FILES,
-    models: catalogueOf(t, catalogue, { extra }),
+    models,
+    ...(ownKey === undefined ? null : { privateModels: { of: () => underKey(models, ownKey) } }),
     inference: options.inference ?? builtIn(t, log),
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
@@ -79,6 +87,23 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
         body: JSON.stringify(body),
         ...(signal === undefined ? null : { signal }),
       }),
+  }
+}
+
+/** The models of a workspace with a key of its own for every provider. */
+function underKey(models: ModelCatalogue, key: string): Pick<ModelCatalogue, 'resolve'> {
+  const secret = new Secret(key)
+  const ownWay = {
+    destination: null,
+    secretName: 'KEY',
+    released: secret,
+    release: () => Promise.resolve(ok(secret)),
+  }
+  return {
+    resolve(name) {
+      const model = models.resolve(name)
+      return model && { ...model, endpoints: model.endpoints.map((one) => ({ ...one, ownWay })) }
+    },
   }
 }
 

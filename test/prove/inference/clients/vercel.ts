@@ -58,7 +58,11 @@ export async function vercelResponses(baseURL: string, apiKey: string): Promise<
   const ai = (await load('ai')) as Ai
   const { responses } = await makerOf(baseURL, apiKey)('@ai-sdk/openai', 'createOpenAI')
   // It asks for an effort only where it knows the model.
-  const facts = { readsReasoning: true, effortAt: 'openai', more: { reasoningSummary: 'auto', forceReasoning: true } }
+  const facts = {
+    readsReasoning: true,
+    effortAt: 'openai',
+    more: { reasoningSummary: 'auto', forceReasoning: true },
+  }
   return clientOf(ai, '@ai-sdk/openai, responses', facts, { ...(responses && { chat: responses }) })
 }
 

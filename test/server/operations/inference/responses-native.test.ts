@@ -260,6 +260,24 @@ t.test('400 stateless: what an account would store, or has stored', async (t) =>
   t.equal((await post({ ...hello, ...none })).status, 200)
 })
 
+t.test("under the workspace's own key state passes as it came", async (t) => {
+  const { post, first } = await open(t, { ownKey: 'own-provider-key-1' })
+  const state = {
+    ...{ store: true, background: false, previous_response_id: 'resp_1', conversation: null },
+    input: [
+      { type: 'item_reference', id: 'rs_1' },
+      { type: 'item_reference', id: 'msg_1' },
+    ],
+  }
+  const response = await post({ ...hello, ...state })
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('x-sluice-dropped'), null)
+  t.match(await response.json(), { usage: { is_byok: true } })
+  const call = present(first.calls[0])
+  t.equal(call.headers['authorization'], 'Bearer own-provider-key-1')
+  t.same(bodyOf(call), { model: 'first-model', ...state })
+})
+
 t.test('references to reasoning that was not stored are left out, and named', async (t) => {
   const { post, first } = await open(t)
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
