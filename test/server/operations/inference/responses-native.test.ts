@@ -96,6 +96,55 @@ t.test('a stream passes with the canonical model, its usage and cost in the last
   t.equal(await rest(), 0)
 })
 
+t.test('what Codex sends arrives byte for byte, but for the model', async (t) => {
+  const { post, first } = await open(t)
+  const message = (role: string, type: string, text: string): object => ({
+    type: 'message',
+    role,
+    content: [{ type, text }],
+  })
+  const asked = {
+    model: 'acme/chat',
+    instructions: 'You are a coding agent. "é"\n',
+    input: [
+      message('developer', 'input_text', '<permissions>'),
+      message('user', 'input_text', 'Fix it.'),
+      { type: 'reasoning', summary: [], content: null, encrypted_content: 'gAAAA+/=' },
+      {
+        type: 'local_shell_call',
+        call_id: 'c1',
+        status: 'completed',
+        action: { type: 'exec', command: ['ls'] },
+      },
+      { type: 'local_shell_call_output', call_id: 'c1', output: '{"output":"a"}' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'apply_patch', input: '*** Begin Patch' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: 'ok' },
+      { type: 'function_call', name: 'mcp__x', namespace: 'mcp', arguments: '{}', call_id: 'c3' },
+      { type: 'function_call_output', call_id: 'c3', output: [{ type: 'input_text', text: 'ok' }] },
+      message('assistant', 'output_text', 'Done.'),
+    ],
+    tools: [
+      { type: 'function', name: 'shell', description: '', strict: false, parameters: { type: 'object' } },
+      { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'x' } },
+      { type: 'namespace', name: 'mcp', tools: [{ type: 'function', name: 'mcp__x' }] },
+      { type: 'web_search', external_web_access: false },
+    ],
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    reasoning: { effort: 'medium', summary: 'auto' },
+    store: false,
+    stream: true,
+    include: ['reasoning.encrypted_content'],
+    prompt_cache_key: '0199b4c1',
+    text: { verbosity: 'low' },
+    client_metadata: { originator: 'codex' },
+  }
+  const response = await post(asked)
+  t.equal(textOf(eventsOf(await response.text())), 'Hello there, you')
+  t.equal(present(first.calls[0]).body.toString(), JSON.stringify({ ...asked, model: 'first-model' }))
+  t.equal(response.headers.get('x-sluice-dropped'), null)
+})
+
 t.test('a whole answer passes with its usage and cost', async (t) => {
   const spend = keptSpend()
   const { post, first, rest } = await open(t, { spend })
