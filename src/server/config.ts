@@ -65,6 +65,8 @@ export interface Config {
   readonly streams: number
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
   readonly streamHoldMs: number
+  /** Milliseconds that calls in flight have when the front ends. D34. */
+  readonly drainMs: number
 }
 
 /** The configuration cannot be used; carries all problems at once. Exit code 2. */
@@ -270,6 +272,7 @@ function configOf(values: Settings): Config {
     videoClipDays: values.SLUICE_VIDEO_CLIP_DAYS,
     streams: values.SLUICE_STREAMS,
     streamHoldMs: values.SLUICE_STREAM_HOLD_MS,
+    drainMs: values.SLUICE_DRAIN_MS,
   })
 }
 

@@ -93,8 +93,10 @@ export const HEADERS_BYTES_MAX = 16 * KIB
 export const FRONTS_MAX = 256
 /** Threads for long sessions of one node, in all its processes. Decision. */
 export const WORKERS_MAX = 1_024
-/** Milliseconds that a drain waits for calls in flight. Design §2. */
+/** Milliseconds that a drain waits for calls in flight, unless SLUICE_DRAIN_MS says otherwise. Design §2. */
 export const DRAIN_MS = 30_000
+/** Most milliseconds that SLUICE_DRAIN_MS allows. Decision. */
+export const NODE_DRAIN_MS_MAX = 600_000
 /** Milliseconds that a replaced front stays for idle keep-alive connections. Design §2. */
 export const REPLACED_FRONT_MS = 12_000
 /** Milliseconds that a replaced front finishes its calls, which may be streams. D34. */

@@ -1,6 +1,6 @@
 import { CAP_MAX, CAPS_DEFAULT } from './caps.ts'
 import Type, { type Static } from 'typebox'
-import { FRONTS_MAX, WORKERS_MAX } from '../limits/limits.ts'
+import { DRAIN_MS, FRONTS_MAX, NODE_DRAIN_MS_MAX, WORKERS_MAX } from '../limits/limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { GENERATION_DAYS_DEFAULT } from '../inference/generation-limits.ts'
 import { STREAM_HOLD_MS_DEFAULT, STREAM_HOLD_MS_MAX } from '../inference/stream-limits.ts'
@@ -116,6 +116,7 @@ export const Settings = Type.Object({
     STREAM_HOLD_MS_MAX,
     STREAM_HOLD_MS_DEFAULT,
   ),
+  SLUICE_DRAIN_MS: count(`milliseconds from 0 to ${NODE_DRAIN_MS_MAX}`, 0, NODE_DRAIN_MS_MAX, DRAIN_MS),
   SLUICE_STREAMS: count(
     `a number from 1 to ${UPSTREAM_LONG_CALLS_MAX}`,
     1,

@@ -1,9 +1,4 @@
-import {
-  BROADCAST_POST_MS_MAX,
-  DRAIN_MS,
-  REPLACED_CALLS_MS,
-  REPLACED_FRONT_MS,
-} from '../../schemas/limits/limits.ts'
+import { BROADCAST_POST_MS_MAX, REPLACED_CALLS_MS, REPLACED_FRONT_MS } from '../../schemas/limits/limits.ts'
 import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools, type Pools } from '../../workers/pool.ts'
@@ -103,7 +98,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
-    drainFront(http, isReplaced)
+    drainFront(http, isReplaced, config)
       // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
       // front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
@@ -112,7 +107,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   let isDraining = false
   channel.onDrain((isReplaced) => {
     // A replaced front whose node ends, or is replaced again, has less time. D34.
-    if (isDraining) void http.drain(DRAIN_MS)
+    if (isDraining) void http.drain(config.drainMs)
     else void drain(isReplaced)
     isDraining = true
   })
@@ -207,10 +202,14 @@ function watchFront(
  * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then until
  * its streams are over. Design §2, D34.
  */
-async function drainFront(http: HttpFront, isReplaced: boolean): Promise<void> {
+async function drainFront(
+  http: HttpFront,
+  isReplaced: boolean,
+  { drainMs }: Pick<Config, 'drainMs'>,
+): Promise<void> {
   http.stopAccepting()
   if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
-  await http.drain(isReplaced ? REPLACED_CALLS_MS : DRAIN_MS)
+  await http.drain(isReplaced ? REPLACED_CALLS_MS : drainMs)
 }
 
 /** Closes the parts; a part that hangs is left to the end of the process. */

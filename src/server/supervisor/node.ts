@@ -155,7 +155,8 @@ class NodeRun {
     this.#isDraining = true
     this.#admin?.drain()
     this.#reloader?.end()
-    await this.#fleet.drain('front', DRAIN_MS + DRAIN_SLACK_MS)
+    const { drainMs } = (this.#reloader?.current ?? this.#first).config
+    await this.#fleet.drain('front', drainMs + DRAIN_SLACK_MS)
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
     // The journals need the embedded Postgres. The next start finishes the rest.
     await this.#journals?.settled(JOURNALS_MS_MAX)

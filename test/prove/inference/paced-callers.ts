@@ -9,18 +9,22 @@ export interface PacedCall {
   status: number
   /** Resolves with the head of the answer, or at the end. */
   readonly begun: Promise<void>
-  /** `error_type` of a refusal; empty: there is none. */
+  /** `error_type` of a refusal, or of the event that ends a stream; empty: there is none. */
   refusal: string
   /** `gen_…`; empty until the head of the answer. */
   generationId: string
   /** Words that the caller has read. */
   read: number
+  /** Events that told of a failure. D21. */
+  failures: number
   /** Milliseconds of the longest time between two reads. */
   gapMs: number
   /** `open` until the end. `whole`: with `[DONE]`; `broken`: without; `left`: the caller went. */
   end: 'open' | 'whole' | 'broken' | 'left'
   /** `performance.now()` when the caller left. */
   leftAt: number
+  /** `performance.now()` of the end, however it came; 0: it goes on. */
+  endedAt: number
   /** Of its connection, at the caller; 0: there is none. */
   localPort: number
   /** USD by the last event. */
@@ -74,11 +78,13 @@ function callOf(id: string, req: ClientRequest): PacedCall {
       id,
       status: 0,
       refusal: '',
+      failures: 0,
       generationId: '',
       read: 0,
       gapMs: 0,
       end: 'open',
       leftAt: 0,
+      endedAt: 0,
       localPort: 0,
       cost: 0,
     },
@@ -92,7 +98,10 @@ function callOf(id: string, req: ClientRequest): PacedCall {
     },
   }
   const ended = (how: PacedCall['end']): void => {
-    if (call.end === 'open') call.end = how
+    if (call.end === 'open') {
+      call.end = how
+      call.endedAt = performance.now()
+    }
     hasBegun()
     isOver()
   }
@@ -123,8 +132,10 @@ function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['
     for (const line of lines) {
       if (line.includes(`"content":"${WORD}"`)) call.read++
       else if (line === 'data: [DONE]') isDone = true
-      else if (line.includes('"error_type":')) call.refusal = /"error_type":"(\w+)"/.exec(line)?.[1] ?? ''
-      else if (line.includes('"usage":{')) call.cost = costOf(line)
+      else if (line.includes('"error_type":')) {
+        call.refusal = /"error_type":"(\w+)"/.exec(line)?.[1] ?? ''
+        call.failures++
+      } else if (line.includes('"usage":{')) call.cost = costOf(line)
     }
   })
   res.on('error', () => ended('broken'))

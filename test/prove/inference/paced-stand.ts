@@ -23,17 +23,19 @@ export interface PacedStand extends SpendStand {
 export interface PacedStandInput {
   readonly fronts: number
   readonly wordMs: number
+  /** Of the node, beside its usual ones. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export async function startPacedStand(
   proof: Proof,
-  { fronts, wordMs }: PacedStandInput,
+  { fronts, wordMs, settings = {} }: PacedStandInput,
 ): Promise<PacedStand> {
   const provider = await startPacedProvider(wordMs)
   proof.after(() => provider.close())
   const stand = await startSpendStand(proof, {
     fronts,
-    settings: { SLUICE_STREAMS: STREAMS },
+    settings: { SLUICE_STREAMS: STREAMS, ...settings },
     catalogue: catalogue(provider.origin),
   })
   return { ...stand, provider, wordMs }
