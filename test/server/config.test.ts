@@ -4,7 +4,6 @@ import t from 'tap'
 import { EPOCH_OVERDUE_MS, KEY_GRACE_MS_MIN } from '../../src/schemas/keys/key-limits.ts'
 import { masked } from '../../src/schemas/values/masked.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from '../../src/schemas/operator/retention-limits.ts'
-import { DRAIN_MS, NODE_DRAIN_MS_MAX } from '../../src/schemas/limits/limits.ts'
 import { VIDEO_CLIP_DAYS_MAX, VIDEO_JOB_HOURS_MAX } from '../../src/schemas/videos/video-limits.ts'
 import { asCalled, programName } from '../../src/server/config/program-name.ts'
 import { childEnvironment, readFrom, type Generation } from '../../src/server/config.ts'
@@ -374,13 +373,6 @@ t.test('video jobs and their clips end by settings that have a most', async (t) 
       .sort(),
     ['SLUICE_VIDEO_CLIP_DAYS', 'SLUICE_VIDEO_JOB_HOURS'],
   )
-})
-
-t.test('calls under way have the time of a setting when a node ends', async (t) => {
-  t.match(good({}).config, { drainMs: DRAIN_MS })
-  t.match(good({ SLUICE_DRAIN_MS: '0' }).config, { drainMs: 0 })
-  const beyond = { SLUICE_DRAIN_MS: String(NODE_DRAIN_MS_MAX + 1) }
-  t.match(problemsOf(beyond), [{ name: 'SLUICE_DRAIN_MS' }])
 })
 
 t.test('the program is named as whoever started it can type it again', async (t) => {

@@ -1,4 +1,4 @@
-/** A node that ends, and fronts that are replaced, let streams go on as long as they may, and tell the others. */
+/** A node that ends, and fronts that are replaced, let streams go on as long as they may, and tell the rest. */
 import { isGone } from '../../support/nodes/node.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
