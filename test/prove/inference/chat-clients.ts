@@ -1,15 +1,17 @@
-/** Every client of chat and of responses that npm has, against a provider and against the built-in model. */
+/** Every client of chat, responses and messages that npm has, against a provider and against the built-in model. */
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { answersChat } from '../../support/inference/fake-chat.ts'
 import { startFakeProvider } from '../../support/inference/fake-provider.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import type { Program, Proof } from '../proof.ts'
 import type { ChatClient } from './clients/client.ts'
+import { anthropic } from './clients/anthropic.ts'
 import { openAi } from './clients/openai.ts'
 import { openAiResponses } from './clients/openai-responses.ts'
 import { openRouter } from './clients/openrouter.ts'
 import { openRouterResponses } from './clients/openrouter-responses.ts'
-import { vercel, vercelResponses } from './clients/vercel.ts'
+import { vercel, vercelAnthropic, vercelResponses } from './clients/vercel.ts'
+import { MESSAGES_BUILT_IN, MESSAGES_NATIVE } from './messages-scenarios.ts'
 import { RESPONSES_BUILT_IN, RESPONSES_NATIVE, RESPONSES_PROVIDERS } from './responses-scenarios.ts'
 import { BUILT_IN, DIALECTS, NATIVE } from './scenarios.ts'
 
@@ -18,18 +20,23 @@ const ROUNDS = { full: 10, short: 1 }
 const CELL_MS = 30_000
 const LENIENT = 'prove/lenient'
 const STRICT = 'prove/strict'
+const CLAUDE = 'prove/claude'
 const ECHO = 'sluice/echo-1'
-/** Both providers speak both forms. */
+/** The providers of OpenAI's protocol speak both of its forms. */
 const SPEAKS = ['chat', 'responses']
 
 export const program: Program = {
-  text: 'Every client of chat and responses of npm: answers, streams, tools, pictures, reasoning, errors and leaving, 0 failures',
+  text: 'Every client of chat, responses and messages of npm: answers, streams, tools, pictures, reasoning, errors and leaving, 0 failures',
   async run(proof) {
     const provider = await startFakeProvider(answersChat())
     proof.after(() => provider.close())
     const stand = await startStand({ catalogue: catalogueOf(provider.origin) })
     proof.after(() => stand.stop())
-    const [chat, responses] = await Promise.all([clientsOf(stand), responsesClientsOf(stand)])
+    const [chat, responses, messages] = await Promise.all([
+      clientsOf(stand),
+      responsesClientsOf(stand),
+      messagesClientsOf(stand),
+    ])
     const rounds = proof.isShort ? ROUNDS.short : ROUNDS.full
     for (const { group, model, clients, scenarios } of [
       { group: 'lenient provider', model: LENIENT, clients: chat, scenarios: { ...NATIVE, ...DIALECTS } },
@@ -43,6 +50,8 @@ export const program: Program = {
       },
       { group: 'responses, strict provider', model: STRICT, clients: responses, scenarios: RESPONSES_NATIVE },
       { group: `responses, ${ECHO}`, model: ECHO, clients: responses, scenarios: RESPONSES_BUILT_IN },
+      { group: 'messages, strict provider', model: CLAUDE, clients: messages, scenarios: MESSAGES_NATIVE },
+      { group: `messages, ${ECHO}`, model: ECHO, clients: messages, scenarios: MESSAGES_BUILT_IN },
     ])
       for (const [name, scenario] of Object.entries(scenarios)) {
         const cells = new Cells(clients)
@@ -64,6 +73,12 @@ async function responsesClientsOf({ port, keys }: Stand): Promise<readonly ChatC
   const base = `http://127.0.0.1:${port}${API_PREFIX}`
   const key = keys.inference_key
   return [openAiResponses(base, key), await openRouterResponses(base, key), await vercelResponses(base, key)]
+}
+
+async function messagesClientsOf({ port, keys }: Stand): Promise<readonly ChatClient[]> {
+  const base = `http://127.0.0.1:${port}${API_PREFIX}`
+  const key = keys.inference_key
+  return [await anthropic(base, key), await vercelAnthropic(base, key)]
 }
 
 /** A row of the table. */
@@ -111,8 +126,9 @@ function catalogueOf(origin: string): object {
     providers: [
       { slug: 'lenient', protocol: 'openai', base_url: `${origin}/v1`, strict: false, speaks: SPEAKS },
       { slug: 'strict', protocol: 'openai', base_url: `${origin}/v1`, strict: true, speaks: SPEAKS },
+      { slug: 'claude', protocol: 'anthropic', base_url: `${origin}/v1` },
     ],
-    models: ['lenient', 'strict'].map((slug) => ({
+    models: ['lenient', 'strict', 'claude'].map((slug) => ({
       id: `prove/${slug}`,
       name: slug,
       architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] },
