@@ -15,6 +15,8 @@ const WORD_MS = 5
 const CYCLE_DAYS = 56
 const DAY_MS = 86_400_000
 const LOOK_MS = 25
+/** The answer to a call that has no answer about its money in a second. */
+const LATE = 'store_unavailable'
 /** Milliseconds in which all that is lent comes back. */
 const RETURNED_MS_MAX = 30_000
 
@@ -49,7 +51,7 @@ async function race({ proof, stand, size, key, hash, nth }: Round): Promise<void
   const turn = turnOf(nth)
   const name = `round ${nth + 1}, ${turn.name}`
   await tighten({ bench: stand, hash, turn, restUsd: size.restUsd })
-  const watch = watchLimits(stand)
+  const watch = watchLimits(stand, turn.day)
   const calls = await spendStreams({
     port: stand.stand.port,
     model: PACED_MODEL,
@@ -69,12 +71,15 @@ async function race({ proof, stand, size, key, hash, nth }: Round): Promise<void
     above.length === 0,
     `${samples} samples; ${above.slice(0, 3).join(', ')}`,
   )
-  const others = calls.filter(({ status }) => ![0, 200, turn.name === 'credit' ? 402 : 403].includes(status))
+  const expected = [0, 200, turn.name === 'credit' ? 402 : 403]
+  const others = calls.filter(({ status, refusal }) => !expected.includes(status) && refusal !== LATE)
   proof.check(
     `${name}: callers are admitted or refused, and no stream breaks`,
     admitted.length > 0 && others.length === 0 && admitted.every(({ end }) => end !== 'broken'),
     `${admitted.length} admitted (${ends.join(', ')}) of ${calls.length}; others: ${others.map(({ status, refusal }) => `${status} ${refusal}`).join(' ')}`,
   )
+  const late = calls.filter(({ refusal }) => refusal === LATE).length
+  proof.checkTimed(`${name}: each call has an answer about its money in time`, late === 0, `${late} late`)
   const wrong = calls.flatMap((call) => wrongOf(call, rows.get(call.id) ?? []) ?? [])
   proof.check(
     `${name}: each call has one settled row, with the cost that its caller was told`,
@@ -92,12 +97,15 @@ function turnOf(nth: number): Turn {
   return { ...turn, day }
 }
 
-function watchLimits(stand: PacedStand): { end(): Promise<{ samples: number; above: readonly string[] }> } {
+function watchLimits(
+  stand: PacedStand,
+  day: string,
+): { end(): Promise<{ samples: number; above: readonly string[] }> } {
   const above: string[] = []
   let [samples, isEnded] = [0, false]
   const look = async (): Promise<void> => {
     for (; !isEnded; samples++) {
-      above.push(...(await overspent(stand)))
+      above.push(...(await overspent(stand, day)))
       await pause(LOOK_MS)
     }
   }

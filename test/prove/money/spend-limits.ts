@@ -63,7 +63,7 @@ async function take({ proof, bench, key, hash, turn }: Part): Promise<void> {
     spenders.refusals.every((answer) => answer.status === status),
     tally(spenders.statuses),
   )
-  const above = await overspent(bench)
+  const above = await overspent(bench, turn.day)
   proof.check(
     `${turn.name}: nothing is exceeded`,
     above.length === 0,

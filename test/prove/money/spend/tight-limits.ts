@@ -136,10 +136,16 @@ async function spentUsd(
   return row
 }
 
-export async function overspent({ store }: SpendStand): Promise<readonly string[]> {
+/** Limits that are exceeded. An account keeps the windows of an older day until it is lent something. */
+export async function overspent({ store }: SpendStand, day: string): Promise<readonly string[]> {
   const rows = await store.sql<{ id: string; span: string }[]>`
     SELECT a.id, l.span FROM accounts a JOIN account_limits l ON l.account_id = a.id
-    WHERE l.limit_nano < CASE l.span WHEN 'daily' THEN a.daily_spent_nano + a.daily_lent_nano WHEN 'weekly' THEN a.weekly_spent_nano + a.weekly_lent_nano
-      WHEN 'monthly' THEN a.monthly_spent_nano + a.monthly_lent_nano ELSE a.lifetime_spent_nano + a.lifetime_lent_nano END`
+    WHERE l.limit_nano < CASE l.span
+      WHEN 'daily' THEN CASE WHEN a.day = ${day}::date THEN a.daily_spent_nano + a.daily_lent_nano ELSE 0 END
+      WHEN 'weekly' THEN CASE WHEN date_trunc('week', a.day) = date_trunc('week', ${day}::date)
+        THEN a.weekly_spent_nano + a.weekly_lent_nano ELSE 0 END
+      WHEN 'monthly' THEN CASE WHEN date_trunc('month', a.day) = date_trunc('month', ${day}::date)
+        THEN a.monthly_spent_nano + a.monthly_lent_nano ELSE 0 END
+      ELSE a.lifetime_spent_nano + a.lifetime_lent_nano END`
   return rows.map(({ id, span }) => `${span} of ${id}`)
 }
