@@ -146,10 +146,9 @@ async function hand(id: string, { isOpen, applied }: Known, options: RecoveryOpt
     if (step.done === true) {
       const { open, isWhole } = step.value
       const isComplete = isWhole && head?.bootId === bootId
-      // In a closed journal every open take is forfeited already. When a settlement may be missing, its take
-      // seems open, and its unused part was taken once more: a single forfeit of the rest of the lease is no
-      // more than was lent.
-      const closing: Closing = { journalId: id, rest: last, open: isOpen && isWhole ? open : [], isComplete }
+      // When a settlement may be missing, its take seems open, and its unused part was taken once more: a
+      // single forfeit of the rest of the lease is no more than was lent.
+      const closing: Closing = { journalId: id, rest: last, open: isWhole ? open : [], isComplete }
       if (closing.open.length > 0) await options.keep?.(closing.open)
       const report = await lender.close(closing)
       return { ...report, entries: entries + report.entries, isWhole: isComplete }

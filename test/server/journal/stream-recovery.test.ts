@@ -55,6 +55,23 @@ t.test('where the provider goes on alone, the rest of the bound is forfeited', a
   t.same(credit, { spent: SPENT }, 'but not of credit')
 })
 
+t.test('a stream of a journal that was closed without its file turns forfeit into usage, once', async (t) => {
+  const front = await deadFront(t, { last: TOLD })
+  const { lender } = front.options
+  await lender.close({ journalId: front.id, rest: null, open: [], isComplete: false })
+  const file = await openFolder(t)
+  cpSync(front.folder, file, { recursive: true })
+  for (const folder of [front.folder, file]) {
+    await recoverJournal(front.id, { ...front.options, folder })
+    t.same(await rowsOf(front), [
+      { kind: 'estimated', nano: 300, provider: 'acme', tokens: 7, output: 21, cached: 2 },
+    ])
+    const { ledger, spent, lent, wrong } = await booksOf(front)
+    t.equal(ledger['forfeit'], 2 * (LENT - SPENT))
+    t.same([spent, lent, wrong], [LENT, 0, []])
+  }
+})
+
 t.test('after a crash of the machine later records may be lost: nothing of the bound returns', async (t) => {
   const front = await deadFront(t, { last: TOLD })
   await recoverJournal(front.id, { ...front.options, bootId: 'another' })

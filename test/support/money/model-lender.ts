@@ -113,7 +113,7 @@ export class ModelLender {
     const journal = this.#journalOf(journalId)
     const before = this.forfeitedNano
     if (!journal.isClosed && rest !== null) this.flush({ journalId, ...rest })
-    for (const take of open) {
+    for (const take of journal.isClosed ? [] : open) {
       for (const [kind, accountId] of accountsOf(take)) {
         if (!take.paid[kind]) continue
         add(this.spent, `${accountId}|${take.day}`, take.amounts[kind])

@@ -160,6 +160,7 @@ export interface Closing {
   readonly journalId: string
   /** Entries after the applied offset; null when the file cannot be read. */
   readonly rest: Pick<Flush, 'from' | 'to' | 'entries'> | null
+  /** In a journal that was closed before, every open take is forfeited already; streams become usage. */
   readonly open: readonly OpenTake[]
   /**
    * False after a crash of the machine, or when a part cannot be read: money without an entry is forfeited

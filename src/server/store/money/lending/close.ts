@@ -28,9 +28,11 @@ export async function close(tx: Transaction, closing: Closing, log: Log): Promis
   const to = Math.max(rest?.to ?? 0, Number(journal?.applied ?? 0))
   if (journal === undefined) return NOTHING
   if (journal.state === 'closed') {
-    if (fresh.length > 0) await addLate(tx, { journalId, entries: fresh, log })
+    const isNew = rest !== null && rest.to !== Number(journal.applied)
+    const late = isNew ? [...fresh, ...closing.open.flatMap(streamOf)] : []
+    if (late.length > 0) await addLate(tx, { journalId, entries: late, log })
     await tx`UPDATE journals SET applied = ${to} WHERE id = ${journalId}`
-    return { ...NOTHING, entries: fresh.length }
+    return { ...NOTHING, entries: late.length }
   }
   // Nothing is lent to the journal from here on; a lend under way is over.
   await tx`DELETE FROM refills WHERE journal_id = ${journalId}`
@@ -70,6 +72,11 @@ function freshOf(
   throw new Error(
     `the books of ${journalId} stand at ${journal.applied}, and its rest leads from ${rest.from} to ${rest.to}`,
   )
+}
+
+/** Its settlement, of a take of a stream. */
+function streamOf(take: OpenTake): readonly Settlement[] {
+  return take.progress === undefined ? [] : [estimateOf(take, take.progress)]
 }
 
 /** The settlement of a call whose front died while its answer streamed. */
