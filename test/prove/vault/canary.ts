@@ -152,7 +152,8 @@ async function floodOf({ call, marker }: CanaryStand): Promise<void> {
   await Promise.all(puts)
 }
 
-async function scanAll(stand: CanaryStand): Promise<Scanned> {
+/** Looks at everything that the node has told or kept. */
+export async function scanAll(stand: CanaryStand): Promise<Scanned> {
   const { node, settings, marker, sink, replies, outputs } = stand
   const scan = new Scan(marker.needles)
   for (const [nth, text] of [...outputs, node.output()].entries()) scan.text(`output ${nth}`, text)

@@ -42,7 +42,12 @@ interface CallMore {
   readonly text?: string
 }
 
-export async function startCanaryStand(proof: Proof, marker: Marker): Promise<CanaryStand> {
+/** @param more settings beside the stand's own */
+export async function startCanaryStand(
+  proof: Proof,
+  marker: Marker,
+  more: Settings = {},
+): Promise<CanaryStand> {
   const home = { teardown: (close: () => Promise<void> | void) => proof.after(async () => close()) }
   const sink = await startSink(proof)
   const target = await startTarget(proof)
@@ -53,6 +58,7 @@ export async function startCanaryStand(proof: Proof, marker: Marker): Promise<Ca
     SLUICE_BROADCAST: sink.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     SLUICE_EGRESS_ALLOW: `http:127.0.0.0/8:${target.port},http:[::1/128]:${target.port}`,
+    ...more,
   }
   const stand: CanaryStand = {
     marker,
