@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
+import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
@@ -247,6 +248,20 @@ t.test('under a limit, tools that the provider runs have no bound', async (t) =>
   const [client, server] = spend.holds
   t.type(client?.ask.bound.anyNano, 'number')
   t.equal(server?.ask.bound.anyNano, null)
+})
+
+t.test('large bodies and answers pass through a thread as small ones do', async (t) => {
+  const { send, first, rest } = await openMessagesProvider(t)
+  const long = 'é "x" '.repeat(INLINE_JSON_BYTES_MAX / 6)
+  const body = { ...hello, model: 'acme/one', system: [{ type: 'text', text: long, cache_control: { type: 'ephemeral' } }] }
+  first.script(strictMessages(answersMessages({ words: [long, long] })))
+  const response = await send({ ...body, session_id: 's' })
+  t.match(await response.json(), {
+    ...{ model: 'acme/one', content: [{ text: long + long }] },
+    usage: { input_tokens: PROMPT_TOKENS, output_tokens: 2, is_byok: false },
+  })
+  t.equal(present(first.calls[0]).body.toString(), JSON.stringify({ ...body, model: 'first-model' }))
+  t.equal(await rest(), 0)
 })
 
 t.test('each event leaves before the next one comes', async (t) => {

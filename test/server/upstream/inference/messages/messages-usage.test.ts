@@ -1,0 +1,61 @@
+import t from 'tap'
+import { MessagesUsage } from '../../../../../src/server/upstream/inference/messages/messages-usage.ts'
+
+const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
+
+function toldBy(begun: unknown, ...told: readonly unknown[]): MessagesUsage {
+  const usage = new MessagesUsage()
+  if (begun !== undefined) usage.begun(json(begun))
+  for (const one of told) usage.told(json(one))
+  return usage
+}
+
+const NONE = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWriteHour: 0, output: 0, reasoning: 0 }
+
+t.test('the input of the first event and the totals of later ones make one usage', (t) => {
+  const counts = { input_tokens: 3, cache_creation_input_tokens: 10, cache_read_input_tokens: 100 }
+  const created = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 }
+  const begun = { ...counts, cache_creation: created, output_tokens: 1 }
+  const input = { input: 3, cacheRead: 100, cacheWrite: 10, cacheWriteHour: 4 }
+  t.same(toldBy(begun, { output_tokens: 7 }).tokens, { ...NONE, ...input, output: 7 })
+  t.same(toldBy(begun, { output_tokens: 2 }, { output_tokens: 9 }).tokens, { ...NONE, ...input, output: 9 })
+  t.same(toldBy(begun).tokens, { ...NONE, ...input }, 'the output of the begin is a placeholder')
+  const search = { input_tokens: 900, output_tokens: 7, cache_read_input_tokens: 0 }
+  t.same(toldBy(begun, search).tokens, { ...NONE, ...input, input: 900, output: 7 })
+  t.same(toldBy({ input_tokens: 0 }, { input_tokens: 9, output_tokens: 2 }).tokens, {
+    ...{ ...NONE, input: 9, output: 2 },
+  })
+  t.same(toldBy({ input_tokens: 9 }, { input_tokens: 0, output_tokens: 2 }).tokens, {
+    ...{ ...NONE, input: 9, output: 2 },
+  })
+  t.end()
+})
+
+t.test('thinking is a part of the output, and an hour a part of what a cache was given', (t) => {
+  const thought = (output: number, thinking: unknown): unknown =>
+    toldBy(undefined, { output_tokens: output, output_tokens_details: { thinking_tokens: thinking } }).tokens
+  t.match(thought(10, 4), { output: 6, reasoning: 4 })
+  t.match(thought(10, 40), { output: 0, reasoning: 10 })
+  t.match(thought(10, -1), { output: 10, reasoning: 0 })
+  const parts = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 }
+  t.match(toldBy({ cache_creation: parts }).tokens, { cacheWrite: 5, cacheWriteHour: 3 })
+  t.match(toldBy({ cache_creation_input_tokens: 1, cache_creation: null }).tokens, { cacheWrite: 1 })
+  t.end()
+})
+
+t.test('what is no count is not told', (t) => {
+  t.equal(new MessagesUsage().tokens, null)
+  for (const figure of [-1, 1.5, '4', null, 2 ** 40, {}]) {
+    const usage = new MessagesUsage()
+    t.equal(usage.told(json({ input_tokens: figure, output_tokens: figure })), false)
+    t.same(usage.tokens, NONE)
+  }
+  const large = new MessagesUsage()
+  t.equal(large.told(json({ output_tokens: 4, more: 'x'.repeat(5_000) })), false)
+  t.equal(large.tokens, null)
+  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 2 }).isCredible(true), true)
+  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(true), false)
+  t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(false), true)
+  t.equal(toldBy({ input_tokens: 0 }, { output_tokens: 2 }).isCredible(true), false)
+  t.end()
+})
