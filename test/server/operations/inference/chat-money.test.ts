@@ -87,13 +87,13 @@ t.test('chat.create 403: a refusal says how many tokens of an answer there is mo
   }))
   const { post, first } = await openChatProvider(t, { spend: { hold: () => moneyRefused(limits) } })
   const ask = async (more: object): Promise<unknown> => {
-    const response = await post({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }], ...more })
+    const response = await post({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }], ...more })
     t.equal(response.status, 403)
     const { error } = (await response.json()) as { error: { metadata: Record<string, unknown> } }
     return error.metadata['affordable_output_tokens']
   }
   // 300,000 nano-USD less a thousand for each byte of the prompt and each of 8 more, at two thousand a token.
-  const bytes = JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hi' }] }).length
+  const bytes = JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] }).length
   t.equal(await ask({}), Math.floor((300 - bytes - 8) / 2))
   t.equal(await ask({ n: 2 }), Math.floor((300 - bytes - ',"n":2'.length - 8) / 4))
   t.equal(await ask({ user: 'x'.repeat(300) }), 0)
@@ -112,7 +112,7 @@ t.test(
     }
     first.usually(answersChat({ usage }))
     const messages = [{ role: 'user', content: 'Hi' }]
-    for (const stream of [true, false]) await (await post({ model: 'acme/chat', messages, stream })).text()
+    for (const stream of [true, false]) await (await post({ model: 'acme/one', messages, stream })).text()
     const expected = { tokens: 20, text: { outputTokens: 7, cachedTokens: 12 } }
     t.match(
       spend.holds.map(({ end }) => end),

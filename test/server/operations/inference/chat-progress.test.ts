@@ -14,13 +14,13 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   const steps = new Steps()
   front.first.usually(streams((call) => chatEvents(call, { words: WORDS }), { steps }))
   const messages = [{ role: 'user', content: 'x'.repeat(400) }]
-  const asked = front.post({ model: 'acme/chat', messages, stream: true, session_id: 'a session' })
+  const asked = front.post({ model: 'acme/one', messages, stream: true, session_id: 'a session' })
   await front.first.arrived(0)
   steps.allow(3)
   const response = await asked
   await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
   const [told] = spend.holds[0]?.progress ?? []
-  t.match(told, { provider: 'first', model: 'acme/chat', isByok: false, isEstimated: true, isDrained: true })
+  t.match(told, { provider: 'first', model: 'acme/one', isByok: false, isEstimated: true, isDrained: true })
   const { tokens = 0, costNano, text } = told ?? {}
   const { outputTokens = 0 } = text ?? {}
   t.ok(tokens > 100 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
@@ -34,7 +34,7 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   await response.text()
   t.type(spend.holds[0]?.end, 'object')
   const count = spend.holds[0]?.progress.length
-  const another = front.post({ model: 'acme/chat', messages, stream: true })
+  const another = front.post({ model: 'acme/one', messages, stream: true })
   await front.first.arrived(1)
   steps.allow(3)
   await until('another stream has told twice', () => (spend.holds[1]?.progress.length ?? 0) > 1)
