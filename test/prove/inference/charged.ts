@@ -1,5 +1,7 @@
 /** Whether each stream has one row of the ledger and one record, with what it cost. */
 import type { GenerationFacts } from '../../../src/server/ports/inference/generations.ts'
+import { until } from '../../support/wait.ts'
+import type { Proof } from '../proof.ts'
 import type { PacedCall } from './paced-callers.ts'
 import { PROMPT_TOKENS } from './paced-provider.ts'
 import { COMPLETION_NANO, PROMPT_NANO, type PacedStand } from './paced-stand.ts'
@@ -22,11 +24,27 @@ interface Found {
 
 const NANO_PER_USD = 1e9
 
-/** @returns what the books and the records say of these streams that is not so; all of them are over */
-export async function unchargedOf(
+/** @param calls all were answered, and are over */
+export async function checkCharged(
+  proof: Proof,
   stand: PacedStand,
-  calls: readonly PacedCall[],
-): Promise<readonly string[]> {
+  { name, calls }: { readonly name: string; readonly calls: readonly PacedCall[] },
+): Promise<void> {
+  let wrong: readonly string[] = []
+  // Rows and records are written in batches.
+  await until('all is charged', async () => {
+    wrong = await unchargedOf(stand, calls)
+    return wrong.length === 0
+  }).catch(() => undefined)
+  proof.check(
+    `${name}: each stream has one row and one record, with what it cost`,
+    wrong.length === 0 && calls.length > 0 && calls.every(({ status }) => status === 200),
+    `${calls.length} streams, ${wrong.length} wrong ${wrong.slice(0, 3).join('; ')}`,
+  )
+}
+
+/** @returns what the books and the records say of these streams that is not so */
+async function unchargedOf(stand: PacedStand, calls: readonly PacedCall[]): Promise<readonly string[]> {
   const { sql } = stand.store
   const ids = calls.map(({ id }) => id).join(',')
   const rows = await sql<Row[]>`SELECT request_id AS id, kind, cost_nano::float8 AS nano FROM ledger

@@ -4,7 +4,7 @@ import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { DRAIN_MS } from '../../../src/schemas/limits/limits.ts'
 import type { Program, Proof } from '../proof.ts'
-import { unchargedOf } from './charged.ts'
+import { checkCharged } from './charged.ts'
 import { startCall, type PacedCall } from './paced-callers.ts'
 import { PACED_MODEL, startPacedStand, type PacedStand } from './paced-stand.ts'
 
@@ -126,7 +126,7 @@ async function reloadsInTurn(drain: Drain): Promise<void> {
     broken.length === 0 && calls.length >= size.streams,
     `${broken.length} of ${calls.length} ${broken[0]?.refusal ?? ''}`,
   )
-  await checkCharged(drain, 'reloads in turn', calls)
+  await checkCharged(proof, stand, { name: 'reloads in turn', calls })
 }
 
 /** One generation waits: streams of an older one have the time of a drain from the second reload on. D34. */
@@ -146,7 +146,7 @@ async function hastyReloads(drain: Drain): Promise<void> {
   proof.check('a call that begins between them is answered', later.end === 'whole', later.end)
   // What was asked for is carried out before this one ends. Two reloads leave nothing that matters.
   if (size.hasty > 2) await stand.stand.cli('reload')
-  await checkCharged(drain, name, [...calls, later])
+  await checkCharged(proof, stand, { name, calls: [...calls, later] })
 }
 
 async function sigterm(drain: Drain): Promise<void> {
@@ -164,7 +164,7 @@ async function sigterm(drain: Drain): Promise<void> {
     lastMs <= LATE_MS_MAX,
     `${lastMs.toFixed(0)} ms`,
   )
-  await checkCharged(drain, 'SIGTERM', calls)
+  await checkCharged(proof, stand, { name: 'SIGTERM', calls })
 }
 
 /** @param cutFrom `performance.now()` from which on streams may be cut */
@@ -192,22 +192,4 @@ function checkCut(
   )
   const found = `${calls.length - cut.length} of ${calls.length} end`
   proof.checkTimed(`${name}: streams are cut`, cut.length > 0, found)
-}
-
-async function checkCharged(
-  { proof, stand }: Drain,
-  name: string,
-  calls: readonly PacedCall[],
-): Promise<void> {
-  let wrong = await unchargedOf(stand, calls)
-  // Rows and records are written in batches.
-  await until('all is charged', async () => (wrong = await unchargedOf(stand, calls)).length === 0).catch(
-    () => undefined,
-  )
-  const statuses = new Set(calls.map(({ status }) => status))
-  proof.check(
-    `${name}: each stream has one row and one record, with what it cost`,
-    wrong.length === 0 && statuses.size === 1 && statuses.has(200),
-    `${calls.length} streams, ${wrong.length} wrong ${wrong.slice(0, 3).join('; ')}`,
-  )
 }
