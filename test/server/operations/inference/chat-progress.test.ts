@@ -1,9 +1,14 @@
 /** What a front tells its journal of the streams that are open. D28. */
 import t from 'tap'
-import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
+import { AUTHORIZATION } from '../../../support/front.ts'
+import { openChatProvider, type ChatProviderOptions } from '../../../support/inference/chat-provider-front.ts'
 import { chatEvents } from '../../../support/inference/fake-chat.ts'
+import { messageEvents } from '../../../support/inference/fake-messages.ts'
+import { responseEvents } from '../../../support/inference/fake-responses.ts'
 import { streams, Steps } from '../../../support/inference/fake-stream.ts'
+import { openMessagesProvider } from '../../../support/inference/messages-front.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
+import type { Teardown } from '../../../support/teardown.ts'
 import { until } from '../../../support/wait.ts'
 
 const WORDS = ['One', ' two', ' three', ' four']
@@ -56,3 +61,47 @@ t.test('the built-in model tells its own count, and a whole answer tells nothing
   await (await post({ model: 'sluice/echo-1', messages })).json()
   t.same(spend.holds[1]?.progress, [])
 })
+
+const FORMS = [
+  {
+    name: 'messages',
+    events: messageEvents().slice(0, -2),
+    open: openMessagesProvider,
+    path: '/messages',
+    body: { max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] },
+  },
+  {
+    name: 'responses',
+    events: responseEvents().slice(0, -1),
+    open: (t: Teardown, options: ChatProviderOptions) =>
+      openChatProvider(t, { providers: { speaks: ['responses'] }, ...options }),
+    path: '/responses',
+    body: { input: 'Hello there' },
+  },
+]
+
+for (const { name, events, open, path, body } of FORMS) {
+  t.test(`an open stream of ${name} tells what it would be charged`, async (t) => {
+    const spend = keptSpend()
+    const { first, url } = await open(t, { spend })
+    first.usually(streams(events, { ending: 'silent' }))
+    const leaving = new AbortController()
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/one', stream: true, ...body }),
+      signal: leaving.signal,
+    })
+    t.equal(response.status, 200)
+    await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
+    const [told] = spend.holds[0]?.progress ?? []
+    t.match(told, { provider: 'first', model: 'acme/one', isEstimated: true, isDrained: false })
+    const { tokens = 0, costNano, text } = told ?? {}
+    const { outputTokens = 0 } = text ?? {}
+    t.ok(tokens > 0 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
+    t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
+    t.match(JSON.parse(told?.note ?? ''), { id: /^gen_/, upstreamId: /^(msg|resp)_/ })
+    leaving.abort()
+    await t.rejects(response.text())
+  })
+}
