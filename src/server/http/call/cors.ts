@@ -2,8 +2,9 @@ import type { RequestHead } from './head.ts'
 
 /** Reply headers that a page's script may read. */
 const EXPOSED =
-  'x-request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, x-ratelimit-limit, ' +
-  'x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed, x-sluice-error, x-sluice-request-id'
+  'x-request-id, request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, ' +
+  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed, x-sluice-error, ' +
+  'x-sluice-request-id'
 const PREFLIGHT_AGE_S = '600'
 const NONE: readonly string[] = []
 
