@@ -33,9 +33,9 @@ export const GenerationRecord = Type.Object({
   streamed: Type.Boolean(),
   cancelled: Type.Boolean({ description: 'The caller left before the stream was over.' }),
   finish_reason: Type.Union([Type.String(), Type.Null()], {
-    description: '`error`: the answer broke off; null: the caller left.',
+    description: 'In the words of chat. `error`: the answer broke off; null: the caller left.',
   }),
-  native_finish_reason: Text,
+  native_finish_reason: Type.Union([Type.String(), Type.Null()], { description: "In the provider's words." }),
   total_cost: Type.Number({ description: 'USD that the call was charged.' }),
   usage: Type.Number({ description: 'As `total_cost`.' }),
   upstream_inference_cost: Type.Union([Type.Number(), Type.Null()], {

@@ -87,10 +87,15 @@ type Members = Readonly<Record<string, unknown>>
 
 /** Prices in USD for a token: nice to count with. */
 const PRICING = { prompt: '0.000001', completion: '0.000002' }
+/** The same but for what a cache had: conversations would share endpoints of one price. These keep their order. */
+const OTHER_PRICING = { ...PRICING, input_cache_read: '0.0000009' }
 
 function catalogueDocument(first: string, second: string, options: ChatProviderOptions): unknown {
   const { providers, firstProvider, firstFacts, secondFacts } = options
-  const endpoints = [endpoint('first', firstFacts), endpoint('second', secondFacts)]
+  const endpoints = [
+    endpoint('first', firstFacts),
+    endpoint('second', { pricing: OTHER_PRICING, ...secondFacts }),
+  ]
   return {
     providers: [
       provider('first', 'First', first, { ...providers, ...firstProvider }),

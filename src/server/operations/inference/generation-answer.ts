@@ -21,6 +21,17 @@ const NOTHING = {
   provider_responses: null,
 } as const
 
+/** What the words of messages and responses for the end of an answer are in chat. D5. */
+const FINISHES: ReadonlyMap<string, string> = new Map([
+  ['completed', 'stop'],
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_output_tokens', 'length'],
+  ['max_tokens', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+])
+
 /** The record on the wire. Cached input counts as prompt, and reasoning as completion. D33. */
 export function generationRecord(
   { id, createdMs, workspaceId, upstreamId, facts }: Generation,
@@ -40,7 +51,7 @@ export function generationRecord(
     origin,
     streamed: facts.isStreamed,
     cancelled: facts.isCancelled,
-    finish_reason: finishReason,
+    finish_reason: finishReason === null ? null : (FINISHES.get(finishReason) ?? finishReason),
     native_finish_reason: finishReason,
     total_cost: cost,
     usage: cost,

@@ -19,6 +19,7 @@ import {
   PROMPT_TOKENS,
   refusesChat,
 } from '../../../support/inference/fake-chat.ts'
+import { answersResponses } from '../../../support/inference/fake-responses.ts'
 import { Steps, streams } from '../../../support/inference/fake-stream.ts'
 import {
   generation,
@@ -27,6 +28,7 @@ import {
   OTHER_WORKSPACE,
   WORKSPACE,
 } from '../../../support/inference/generations.ts'
+import { RESPONSE } from '../../../support/inference/responses-streams.ts'
 import { keptLog } from '../../../support/log.ts'
 import { present } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
@@ -78,6 +80,28 @@ async function drained(response: Response): Promise<string> {
   await response.text().catch(() => '')
   return present(response.headers.get('x-generation-id'))
 }
+
+t.test("a response is found by the provider's id too, its finish in the words of chat", async (t) => {
+  const { post, first, recordOf } = await open(t, {
+    path: '/responses',
+    providers: { speaks: ['responses'] },
+  })
+  first.usually(answersResponses())
+  for (const isStream of [true, false]) {
+    const response = await post({ model: 'acme/one', input: 'Hello', stream: isStream })
+    await response.text()
+    const record = await recordOf(present(response.headers.get('x-generation-id')))
+    t.match(record, {
+      upstream_id: RESPONSE.id,
+      streamed: isStream,
+      finish_reason: 'stop',
+      native_finish_reason: 'completed',
+      native_tokens_prompt: PROMPT_TOKENS,
+      native_tokens_completion: 4,
+    })
+    t.same(await recordOf(RESPONSE.id), record)
+  }
+})
 
 t.test(
   'generations.read 200: a call that was streamed, by its own id and by that of the provider',
@@ -268,7 +292,7 @@ t.test(
     )
     const tool = { type: 'function', function: { name: 'canary_93ae77', parameters: { title: canary } } }
     const body = {
-      model: 'acme/chat',
+      model: 'acme/one',
       messages: [{ role: 'user', content: canary, name: 'canary_93ae77' }],
       ...{ tools: [tool], user: canary, metadata: { a: canary }, stop: [canary], [canary]: canary },
     }

@@ -13,7 +13,7 @@ const PAGE = readFileSync(`${ROOT}docs/use/models.md`, 'utf8')
 const ADDRESSES = ['10.0.0.7:8000', '10.0.0.8:11434', '10.0.0.9:8081']
 
 t.test(
-  'servers without a key answer by the catalogue of the page, each the fallback of the one before',
+  'servers without a key answer by the catalogue of the page, each a fallback of the others',
   async (t) => {
     const servers = await Promise.all(ADDRESSES.map(() => startFakeProvider(answersChat())))
     const block = [...PAGE.matchAll(/```json\n([^`]*)```/g)].find(([, text = '']) =>
@@ -32,7 +32,10 @@ t.test(
     const inference = inferenceWith({ egress, credentials: new Map(), log })
     const { post } = await openChat(t, { inference, extra: JSON.parse(shown), log })
     const [vllm, ollama, llamacpp] = servers
-    const ask = { model: 'mine/qwen', messages: [{ role: 'user', content: 'Hello' }], top_k: 5, stream: true }
+    // Conversations share servers that cost the same, unless the caller says an order.
+    const provider = { order: ['vllm', 'ollama', 'llamacpp'] }
+    const messages = [{ role: 'user', content: 'Hello' }]
+    const ask = { model: 'mine/qwen', messages, provider, top_k: 5, stream: true }
     const first = await post(ask)
     t.equal(first.headers.get('x-sluice-provider'), 'vllm')
     t.equal(first.headers.get('x-sluice-unpriced'), null)
