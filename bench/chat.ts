@@ -30,6 +30,8 @@ const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Beare
 const WHOLE_CONNECTIONS = 48
 const STREAMS = `${options.connections} streams, an event`
 const ONE_STREAM = 'one stream at a time'
+/** Events of such a stream: of whole ones a sample would have two. */
+const SHORT_EVENTS = 5
 
 const pacerPort = await freePort()
 const pacing: PacerSettings = { port: pacerPort, events: options.events, intervalMs: options.intervalMs }
@@ -105,8 +107,10 @@ function catalogue(): object {
   }
 }
 
-function bodyOf(model: string, stream: boolean): string {
-  return JSON.stringify({ model, messages: MESSAGES, ...(stream ? { stream } : null) })
+/** @param events null: as many as the pacer's streams have */
+function bodyOf(model: string, stream: boolean, events: number | null = null): string {
+  const max = events === null ? null : { max_tokens: events }
+  return JSON.stringify({ model, messages: MESSAGES, ...(stream ? { stream } : null), ...max })
 }
 
 function starters(): readonly (() => Promise<Target | Absent>)[] {
@@ -178,6 +182,11 @@ function gateway({ pid, port, keys }: Stand): Target {
 
 async function streamRows(): Promise<readonly ResultRow[]> {
   const found = new Map(targets.map(({ name }) => [name, { many: [] as Sample[], one: [] as Sample[] }]))
+  // As the rows of whole answers: a node that has just started compiles its code, and loads a spare process.
+  for (const target of targets) {
+    progress(`streams, warming ${target.name}`)
+    await streamed(target, options.connections, 'gaps')
+  }
   for (let repeat = 0; repeat < options.repeats; repeat++) {
     for (const target of rotated(targets, repeat)) {
       progress(`streams, repeat ${repeat + 1} of ${options.repeats}: ${target.name}`)
@@ -214,7 +223,11 @@ async function streamed(target: Target, connections: number, of: 'gaps' | 'first
     connections,
     warmUpMs: settings.warmUpMs,
     durationMs: settings.durationMs,
-    request: requestText(request.path, request.headers ?? {}, bodyOf(model, true)),
+    request: requestText(
+      request.path,
+      request.headers ?? {},
+      bodyOf(model, true, connections === 1 ? SHORT_EVENTS : null),
+    ),
   }
   const child = await startChild('generator', asked)
   await once(child, 'message')

@@ -22,6 +22,8 @@ const HEAD = {
   service_tier: 'default',
   system_fingerprint: 'fp_bench00000',
 }
+/** A request may ask for fewer events. */
+const MAX_TOKENS = /"max_tokens":(\d+)/
 const USAGE = { prompt_tokens: 12, completion_tokens: 150, total_tokens: 162 }
 
 function eventOf(delta: object, finish: string | null): string {
@@ -53,7 +55,10 @@ function serve(request: IncomingMessage, response: ServerResponse, settings: Pac
     if (!body.includes('"stream":true')) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length })
       response.end(WHOLE)
-    } else stream(response, settings)
+    } else {
+      const most = Number(MAX_TOKENS.exec(body)?.[1] ?? Infinity)
+      stream(response, { ...settings, events: Math.min(settings.events, most) })
+    }
   })
 }
 
