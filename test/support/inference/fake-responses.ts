@@ -3,7 +3,7 @@ import { bodyOf, PROMPT_TOKENS, refusesChat } from './fake-chat.ts'
 import type { FakeAnswer, FakeCall } from './fake-provider.ts'
 import { streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
 import { RESPONSES_MEMBERS } from './openai-members.ts'
-import { messageStream, RESPONSE } from './responses-streams.ts'
+import { messageStream, type RESPONSE } from './responses-streams.ts'
 
 export interface ResponseWords {
   readonly words?: readonly string[]
