@@ -36,7 +36,7 @@ export const STRICT_CUT_INSIDE: readonly string[] = ['cache_control', 'prompt_ca
  * OpenRouter add the tool's name.
  */
 export const STRICT_CUT_BY_ROLE: Readonly<Record<string, readonly string[]>> = {
-  assistant: ['reasoning', 'reasoning_content', 'reasoning_details'],
+  assistant: ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'images', 'model'],
   tool: ['name'],
 }
 /** Values of these nested members that say nothing, as JSON. */

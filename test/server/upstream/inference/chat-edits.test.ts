@@ -45,6 +45,14 @@ const TOP = [
   'cache_control',
   'prompt_cache_breakpoint',
 ]
+const OF_ASSISTANTS = [
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'annotations',
+  'images',
+  'model',
+]
 const INSIDE = ['cache_control', 'prompt_cache_breakpoint']
 const without = (value: unknown, names: readonly string[]): Value =>
   Object.fromEntries(Object.entries(value as Value).filter(([name]) => !names.includes(name)))
@@ -57,7 +65,7 @@ function strictly(text: string): Value {
   const messages = (body['messages'] as Value[]).map((message) => {
     const kept = without(message, [
       ...INSIDE,
-      ...(message['role'] === 'assistant' ? ['reasoning', 'reasoning_content', 'reasoning_details'] : []),
+      ...(message['role'] === 'assistant' ? OF_ASSISTANTS : []),
       ...(message['role'] === 'tool' ? ['name'] : []),
     ])
     const { content } = kept
@@ -161,7 +169,7 @@ t.test('members of messages, parts and tools are cut at their own depth alone', 
   const cache = '"cache_control":{"type":"ephemeral"}'
   const text = `{"model":"m","messages":[
     {"role":"user","content":[{${cache},"type":"text","text":"cache_control"},{"type":"x","deep":{${cache}},${cache}}],${cache}},
-    {"reasoning":"r","role":"assistant","content":"y","reasoning_details":[{"type":"t"}]},
+    {"reasoning":"r","role":"assistant","content":"y","reasoning_details":[{"type":"t"}],"images":[{}],"model":"m"},
     {"role":"user","content":"z","reasoning":"kept"}],
     "tools":[{"type":"function","function":{"name":"f","parameters":{${cache}}},${cache}}]}`
   const { out, dropped } = strict(text)
@@ -173,7 +181,7 @@ t.test('members of messages, parts and tools are cut at their own depth alone', 
     {"role":"user","content":"z","reasoning":"kept"}],
     "tools":[{"type":"function","function":{"name":"f","parameters":{${cache}}}}]}`,
   )
-  t.same(dropped, ['cache_control', 'reasoning', 'reasoning_details'])
+  t.same(dropped, ['cache_control', 'reasoning', 'reasoning_details', 'images', 'model'])
   const nulls =
     '{"role":"assistant","content":"y","reasoning":null,"reasoning_details":[],"cache_control":null}'
   t.same(strict(`{"model":"m","messages":[${nulls}]}`).dropped, [])
