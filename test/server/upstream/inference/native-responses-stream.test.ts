@@ -66,6 +66,15 @@ const one = (data: string, event = ''): readonly Sent[] => {
   return eventsOf(events)
 }
 
+t.test('the last event of a stream is its own, although others end before it is sent', async (t) => {
+  const one = streamed()
+  one.read(bodyOf(messageStream(['Hello'])))
+  for (const word of ['World', 'Other']) streamed().read(bodyOf(messageStream([word])))
+  const [last] = eventsOf(Buffer.concat(one.finalEvents?.withUsage(SHOWN) ?? []))
+  t.match(last?.data, /Hello/)
+  t.notMatch(last?.data, /World|Other/)
+})
+
 t.test('events that no rule names keep their bytes', async (t) => {
   const data =
     '{ "type" : "response.output_text.delta", "sequence_number":0 ,"x":[1.0,1E5,-0,1e400,"1e400"],' +

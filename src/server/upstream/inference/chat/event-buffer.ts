@@ -48,12 +48,19 @@ export class EventBuffer implements SpliceSink {
     this.#length = 0
   }
 
-  /** Everything so far, valid until the next bytes are gathered; null: nothing. */
-  take(): Buffer | null {
-    const taken = this.#length === 0 ? null : this.#bytes.subarray(0, this.#length)
+  /** Everything so far, in memory that is used again as soon as other bytes are gathered; null: nothing. */
+  lend(): Buffer | null {
+    const lent = this.#length === 0 ? null : this.#bytes.subarray(0, this.#length)
     this.clear()
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(KEPT_BYTES)
-    return taken
+    return lent
+  }
+
+  /** Everything so far, in memory of its own; null: nothing. */
+  take(): Buffer | null {
+    const isOwn = this.#bytes.length > KEPT_BYTES
+    const lent = this.lend()
+    return lent === null || isOwn ? lent : Buffer.from(lent)
   }
 
   #makeRoom(more: number): void {

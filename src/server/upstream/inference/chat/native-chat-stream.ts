@@ -102,7 +102,7 @@ export class NativeChatStream implements NativeStream {
     this.#walk.release()
     // Bytes behind `[DONE]` cannot fail a stream.
     if (!this.#isDone) this.#failure ??= failure
-    return { events: EVENTS.take(), failure: this.#failure }
+    return { events: EVENTS.lend(), failure: this.#failure }
   }
 
   /**

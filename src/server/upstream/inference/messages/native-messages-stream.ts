@@ -106,7 +106,7 @@ export class NativeMessagesStream implements NativeStream {
     this.#walk.release()
     // Bytes behind `message_stop` cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
-    return { events: EVENTS.take(), failure: this.#failure }
+    return { events: EVENTS.lend(), failure: this.#failure }
   }
 
   /**

@@ -130,7 +130,7 @@ export class NativeResponsesStream implements NativeStream {
     this.#walk.release()
     // Bytes behind the last event cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
-    return { events: EVENTS.take(), failure: this.#failure }
+    return { events: EVENTS.lend(), failure: this.#failure }
   }
 
   /**
