@@ -72,7 +72,7 @@ t.test('members that are null count as left out', async (t) => {
     ].map((name) => [name, null]),
   )
   t.same(of(nulls), of({}))
-  t.match(of({ max_tokens: 3, max_completion_tokens: 2 }), { tokensMax: 2 })
+  t.match(of({ max_tokens: 3, max_completion_tokens: 2 }), { size: { tokensMax: 3 } })
   t.match(of({ reasoning: { effort: 'none' }, reasoning_effort: 'high' }), { isReasoning: false })
 })
 

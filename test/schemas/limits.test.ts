@@ -8,7 +8,7 @@ import * as auditLimits from '../../src/schemas/audit/audit-limits.ts'
 import * as egressLimits from '../../src/schemas/egress/egress-limits.ts'
 import * as embeddingLimits from '../../src/schemas/embeddings/embedding-limits.ts'
 import * as endpointLimits from '../../src/schemas/endpoints/endpoint-limits.ts'
-import { INFERENCE_DEADLINE_MS } from '../../src/schemas/inference/inference-limits.ts'
+import { COUNT_DEADLINE_MS, INFERENCE_DEADLINE_MS } from '../../src/schemas/inference/inference-limits.ts'
 import * as keyLimits from '../../src/schemas/keys/key-limits.ts'
 import * as idempotencyLimits from '../../src/schemas/limits/idempotency-limits.ts'
 import * as nodeLimits from '../../src/schemas/limits/limits.ts'
@@ -134,6 +134,7 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'chat.create': INFERENCE_DEADLINE_MS,
   'responses.create': INFERENCE_DEADLINE_MS,
   'messages.create': INFERENCE_DEADLINE_MS,
+  'messages.count_tokens': COUNT_DEADLINE_MS,
   'embeddings.create': limits.EMBEDDINGS_DEADLINE_MS,
   'files.upload': fileLimits.UPLOAD_DEADLINE_MS,
   'containers.write_file': fileLimits.UPLOAD_DEADLINE_MS,

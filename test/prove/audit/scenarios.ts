@@ -13,6 +13,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'chat.create': { unaudited: 'a call, which the ledger tells of' },
   'responses.create': { unaudited: 'a call, which the ledger tells of' },
   'messages.create': { unaudited: 'a call, which the ledger tells of' },
+  'messages.count_tokens': { unaudited: 'it changes nothing, and costs nothing' },
   'embeddings.create': { unaudited: 'a call, which the ledger tells of' },
   'video.create': { unaudited: CONTENT },
   'video.cancel': { unaudited: CONTENT },
