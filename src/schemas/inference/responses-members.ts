@@ -22,6 +22,12 @@ export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = 
   exclude: { defaults: ['false'] },
 }
 
+/** Members of items of one type that OpenAI's lack: clients of OpenRouter send back what they got. D4. */
+export const RESPONSES_STRICT_CUT_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
+  reasoning: ['format', 'signature'],
+  function_call: ['subagent_id', 'subagent_items'],
+}
+
 /** The members of an item that names what is stored, which has no others. D8. */
 export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
 
@@ -37,6 +43,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
       ...Object.keys(RESPONSES_STRICT_CUT),
       ...Object.keys(RESPONSES_REASONING_CUT),
       ...STRICT_CUT_INSIDE,
+      ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
       ...REFERENCE_MEMBERS,
     ]),
   ],
@@ -44,7 +51,10 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
     input: {
       each: {
         ...PART,
-        when: { member: 'type', names: { item_reference: REFERENCE_MEMBERS } },
+        when: {
+          member: 'type',
+          names: { ...RESPONSES_STRICT_CUT_BY_TYPE, item_reference: REFERENCE_MEMBERS },
+        },
         members: { content: { each: PART } },
       },
     },

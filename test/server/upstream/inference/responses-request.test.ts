@@ -59,6 +59,10 @@ const FOREIGN = [
   'frequency_penalty',
   'modalities',
 ]
+const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
+  reasoning: ['format', 'signature'],
+  function_call: ['subagent_id', 'subagent_items'],
+}
 const INSIDE = ['cache_control', 'prompt_cache_breakpoint']
 const without = (value: unknown, names: readonly string[]): Value =>
   Object.fromEntries(Object.entries(value as Value).filter(([name]) => !names.includes(name)))
@@ -71,11 +75,13 @@ const isReference = (item: unknown): boolean => {
 function expectedOf(text: string, isOwn: boolean, isStrict: boolean): Value {
   const body = JSON.parse(text) as Value
   const cut = (item: unknown): Value => (isStrict ? without(item, INSIDE) : (item as Value))
+  const cutItem = (item: unknown): Value =>
+    isStrict ? without(cut(item), OF_TYPE[String((item as Value)['type'])] ?? []) : (item as Value)
   const { input, tools, reasoning } = body
   const items = (Array.isArray(input) ? (input as unknown[]) : [])
     .filter((item) => isOwn || !isReference(item))
     .map((item) => {
-      const { content, ...more } = cut(item)
+      const { content, ...more } = cutItem(item)
       if (content === undefined) return more
       return { ...more, content: Array.isArray(content) ? content.map(cut) : content }
     })
@@ -133,6 +139,16 @@ class Texts {
         { role: 'user', content: 'item_reference' },
         { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x', cache_control: {} }] },
         { type: 'reasoning', id: 'rs_3', summary: [], cache_control: null },
+        { signature: 's', type: 'reasoning', id: 'rs_5', format: 'x', summary: [], deep: { format: 1 } },
+        { role: 'user', content: 'x', signature: 's', format: 'kept' },
+        {
+          type: 'function_call',
+          call_id: 'c',
+          name: 'f',
+          arguments: '{}',
+          subagent_id: 'a',
+          subagent_items: [],
+        },
         { type: 'function_call_output', call_id: 'c', output: '{"type":"item_reference"}' },
         { id: 'x', type: 'unknown', list: [{ type: 'item_reference', id: 'rs_4' }] },
       ]),

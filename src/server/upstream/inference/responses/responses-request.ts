@@ -5,6 +5,7 @@ import {
   RESPONSES_OURS,
   RESPONSES_REASONING_CUT,
   RESPONSES_STRICT_CUT,
+  RESPONSES_STRICT_CUT_BY_TYPE,
 } from '../../../../schemas/inference/responses-members.ts'
 import {
   STRICT_CUT_INSIDE,
@@ -20,7 +21,10 @@ import { isDefault, type StrictChanges } from '../chat-edits.ts'
 import type { NativeRequest } from '../protocol.ts'
 
 const OURS_CUT: readonly BodyEdit[] = RESPONSES_OURS.map((name) => ({ kind: 'cut', name }))
-const INSIDE: ReadonlySet<string> = new Set(STRICT_CUT_INSIDE)
+const INSIDE: ReadonlySet<string> = new Set([
+  ...STRICT_CUT_INSIDE,
+  ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
+])
 
 /**
  * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
