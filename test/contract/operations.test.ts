@@ -3,7 +3,7 @@ import { FAILURES, statusOf, type FailureName } from '../../src/schemas/failures
 import { isRateLimited, type AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { readSources, sourceFile } from '../support/source.ts'
-import { CONTRACT_ROWS } from './contract-rows.ts'
+import { CONTRACT_ROWS } from './rows/contract-rows.ts'
 import type { ContractRow } from './contract-row.ts'
 import { coveredStatuses, sharedStatuses, staleExemptions } from './status-coverage.ts'
 

@@ -11,9 +11,9 @@ import { openAiResponses } from './clients/openai-responses.ts'
 import { openRouter } from './clients/openrouter.ts'
 import { openRouterResponses } from './clients/openrouter-responses.ts'
 import { vercel, vercelAnthropic, vercelResponses } from './clients/vercel.ts'
-import { MESSAGES_BUILT_IN, MESSAGES_NATIVE } from './messages-scenarios.ts'
-import { RESPONSES_BUILT_IN, RESPONSES_NATIVE, RESPONSES_PROVIDERS } from './responses-scenarios.ts'
-import { BUILT_IN, DIALECTS, NATIVE } from './scenarios.ts'
+import { MESSAGES_BUILT_IN, MESSAGES_NATIVE } from './scenarios/messages-scenarios.ts'
+import { RESPONSES_BUILT_IN, RESPONSES_NATIVE, RESPONSES_PROVIDERS } from './scenarios/responses-scenarios.ts'
+import { BUILT_IN, DIALECTS, NATIVE } from './scenarios/scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds that a scenario takes at most: a client that waits for ever fails its cell alone. */

@@ -4,11 +4,11 @@ import { KEY } from '../../support/front.ts'
 import { streams } from '../../support/inference/fake-stream.ts'
 import type { Program, Proof } from '../proof.ts'
 import type { ChatClient, Seen } from './clients/client.ts'
-import { deathsOf, ENDINGS, type Death } from './deaths.ts'
-import { DIALECTS } from './dialects.ts'
-import type { ProvedDialect } from './proved-dialect.ts'
-import { together } from './faults.ts'
-import { CALLERS, openStand, type ReadStream, type StreamStand } from './stream-stand.ts'
+import { deathsOf, ENDINGS, type Death } from './streams/deaths.ts'
+import { DIALECTS } from './dialects/dialects.ts'
+import type { ProvedDialect } from './dialects/proved-dialect.ts'
+import { together } from './streams/faults.ts'
+import { CALLERS, openStand, type ReadStream, type StreamStand } from './streams/stream-stand.ts'
 
 /** A closed front keeps some MiB of its process, and each cell has its own. */
 const ROUNDS = { full: 5, short: 1 }

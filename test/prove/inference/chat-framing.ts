@@ -1,7 +1,7 @@
 /** A stream in any framing gives the caller the same, and a damaged one never looks whole. */
-import { inProcess } from './framing-reader.ts'
-import { overSockets } from './framing-sockets.ts'
-import { DIALECTS } from './dialects.ts'
+import { inProcess } from './streams/framing-reader.ts'
+import { overSockets } from './streams/framing-sockets.ts'
+import { DIALECTS } from './dialects/dialects.ts'
 import type { Program } from '../proof.ts'
 
 export const program: Program = {

@@ -1,6 +1,6 @@
 /** Random bodies, member by member at the provider. */
 import type { Proof } from '../../proof.ts'
-import { Faults, together } from '../faults.ts'
+import { Faults, together } from '../streams/faults.ts'
 import { expectedOf, type FaithfulDialect } from './faithful-dialect.ts'
 import { openFaithful, UPSTREAM_MODEL, type FaithfulStand } from './faithful-stand.ts'
 import { RawJson } from './raw-json.ts'

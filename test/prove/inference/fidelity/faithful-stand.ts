@@ -2,7 +2,7 @@
 import { AUTHORIZATION } from '../../../support/front.ts'
 import type { ChatProviderOptions } from '../../../support/inference/chat-provider-front.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
-import { openStand } from '../stream-stand.ts'
+import { openStand } from '../streams/stream-stand.ts'
 import type { FaithfulDialect } from './faithful-dialect.ts'
 import { membersOf } from './raw-members.ts'
 

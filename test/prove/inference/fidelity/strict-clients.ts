@@ -3,7 +3,7 @@ import { KEY } from '../../../support/front.ts'
 import { strictChat } from '../../../support/inference/fake-chat.ts'
 import { load } from '../../../support/wire/foreign-clients.ts'
 import type { Proof } from '../../proof.ts'
-import { openStand } from '../stream-stand.ts'
+import { openStand } from '../streams/stream-stand.ts'
 import { MODEL } from './faithful-stand.ts'
 
 const ANNOTATION = {

@@ -1,7 +1,7 @@
 /** A provider that refuses what OpenAI's types lack accepts requests with everything that OpenRouter has. */
 import { strictChat } from '../../../support/inference/fake-chat.ts'
 import type { Proof } from '../../proof.ts'
-import { Faults } from '../faults.ts'
+import { Faults } from '../streams/faults.ts'
 import { DIALECTS } from './faithful-dialect.ts'
 import { CASE, MODEL, openFaithful, type Passed } from './faithful-stand.ts'
 import { RawJson, type Written } from './raw-json.ts'

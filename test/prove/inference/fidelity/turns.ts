@@ -1,6 +1,6 @@
 /** The second turn of a conversation begins at the provider with the bytes of the first: caches see one prefix. */
 import type { Proof } from '../../proof.ts'
-import { Faults } from '../faults.ts'
+import { Faults } from '../streams/faults.ts'
 import type { FaithfulDialect } from './faithful-dialect.ts'
 import { CASE, MODEL, openFaithful, type FaithfulStand } from './faithful-stand.ts'
 import { RawJson, type Written } from './raw-json.ts'

@@ -1,0 +1,14 @@
+import type { ContractRow } from '../contract-row.ts'
+
+/** Part of CONTRACT_ROWS. */
+export const AUDIT_ROWS: Readonly<Record<string, ContractRow>> = {
+  'audit.list': {
+    method: 'get',
+    path: '/audit',
+    success: 200,
+    statuses: [400, 403, 404, 500],
+    keys: ['management'],
+    source: 'our extension: C4; the statuses of activity',
+    uncaused: {},
+  },
+}
