@@ -43,11 +43,18 @@ export const UPSTREAM_LONG_CALLS_MAX = 16_384
 export const LONG_CALLS_RETRY_S = 1
 /** Bytes of the headers of a provider's response to a long call. D12. */
 export const UPSTREAM_HEADERS_BYTES_MAX = 32 * KIB
+/** Bytes of one read of a provider's connection. Decision. */
+export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
 /**
- * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it. It is a
- * quarter of a download's: thousands of event streams are open at once. Decision.
+ * The same of a long call, whose events are small: while its caller does not read, up to three reads wait in
+ * the front. Decision.
  */
-export const UPSTREAM_EVENTS_BYTES_MAX = 64 * KIB
+export const UPSTREAM_READ_EVENTS_BYTES_MAX = 16 * KIB
+/**
+ * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it. Thousands of event streams are open at once, and behind a caller who does not read each holds so much
+ * and a read. Decision.
+ */
+export const UPSTREAM_EVENTS_BYTES_MAX = 16 * KIB
 /** Bytes of an answer that a model writes, where it is not streamed. D12. */
 export const UPSTREAM_WRITTEN_BYTES_MAX = 32 * MIB
 /** Milliseconds in which the text of a provider's refusal of a long call has to come. Decision. */

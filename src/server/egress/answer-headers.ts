@@ -32,15 +32,12 @@ export function readHeaders(raw: readonly Uint8Array[]): AnswerHeaders {
 }
 
 /**
+ * @param headers as `flatHeaders` gives them
  * @param name lower case
  * @returns the header's first value, null when the answer has none
  */
-export function headerOf(raw: readonly Uint8Array[], name: string): string | null {
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [found, value] = [raw[at], raw[at + 1]]
-    if (found !== undefined && value !== undefined && found.length === name.length && isNamed(found, name))
-      return latin1(value)
-  }
+export function headerOf(headers: readonly string[], name: string): string | null {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === name) return headers[at + 1] ?? null
   return null
 }
 

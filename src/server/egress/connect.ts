@@ -2,9 +2,13 @@ import type { LookupAddress } from 'node:dns'
 import { isIPv6, type ConnectOpts, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
-import { UPSTREAM_CONNECT_MS } from '../../schemas/models/provider-limits.ts'
+import {
+  UPSTREAM_CONNECT_MS,
+  UPSTREAM_READ_BYTES_MAX,
+  UPSTREAM_READ_EVENTS_BYTES_MAX,
+} from '../../schemas/models/provider-limits.ts'
 import { canonical } from './addresses.ts'
-import { DIRECT_READ } from './undici-parser.ts'
+import { directRead } from './undici-parser.ts'
 import { DestinationRefused, type Vetted } from './vetting.ts'
 
 export type Connect = buildConnector.connector
@@ -12,7 +16,13 @@ export type Connect = buildConnector.connector
 /** undici hands what it does not know to `connect` of `net` and `tls`. */
 const CONNECTION: buildConnector.BuildOptions & Pick<ConnectOpts, 'onread'> = {
   timeout: UPSTREAM_CONNECT_MS,
-  onread: DIRECT_READ,
+  onread: directRead(UPSTREAM_READ_BYTES_MAX),
+}
+const LONG_CONNECTION = {
+  ...CONNECTION,
+  onread: directRead(UPSTREAM_READ_EVENTS_BYTES_MAX),
+  // undici's is 64 KiB: a paused connection would read so much, too.
+  highWaterMark: UPSTREAM_READ_EVENTS_BYTES_MAX,
 }
 
 /** Node's roots and the operator's, read once: reading them for each connection would take a millisecond. */
@@ -27,6 +37,11 @@ type Trust = ReturnType<typeof trustOf>
 /** Connects to any address, for the operator's origins. */
 export function trustedConnector(trust: Trust): Connect {
   return buildConnector({ ...CONNECTION, ...trust })
+}
+
+/** The same for long calls, thousands of which may have a read in memory while their callers read nothing. */
+export function trustedLongConnector(trust: Trust): Connect {
+  return buildConnector({ ...LONG_CONNECTION, ...trust })
 }
 
 /** Counts the sockets of vetted destinations. */

@@ -6,7 +6,7 @@ import { VETTED_ANSWERS_BYTES_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
 import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
-import { trustedConnector, trustOf } from './connect.ts'
+import { trustedConnector, trustedLongConnector, trustOf } from './connect.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { LongPlaces } from './long-places.ts'
 import type { OwnPorts } from './own-addresses.ts'
@@ -42,6 +42,7 @@ export function openEgress({
   const ofTrusted = {
     budget,
     connect: trustedConnector(trust),
+    connectLong: trustedLongConnector(trust),
     places: new LongPlaces(longCallsMax),
     longCallsMax,
   }

@@ -113,14 +113,16 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     const settle = this.#settle
     if (status < 200 || settle === null) return true
     this.#status = status
-    const header = (name: string): string | null => headerOf(raw, name)
+    // The raw ones are slices of a whole read, which a stream would keep in memory to its end.
+    const headers = flatHeaders(raw)
+    const header = (name: string): string | null => headerOf(headers, name)
     const length = header('content-length')
     if (length !== null) this.#missingBytes = Number(length)
     this.#resume = resume
     this.#settle = null
     clearTimeout(this.#timer)
     if (this.request.signalEnds !== 'response') this.#leaveSignal()
-    settle(ok({ status, isSuccess: status < 300, header, headers: flatHeaders(raw), body: this }))
+    settle(ok({ status, isSuccess: status < 300, header, headers, body: this }))
     return true
   }
 

@@ -23,6 +23,8 @@ import { plainly } from './sent-headers.ts'
 export interface TrustedDeps {
   readonly budget: AnswerBudget
   readonly connect: Connect
+  /** For long calls. */
+  readonly connectLong: Connect
   readonly places: LongPlaces
   /** Connections for long calls, at most. */
   readonly longCallsMax: number
@@ -77,7 +79,7 @@ export class SplitOrigin implements TrustedOrigin {
   }
 
   #longPool(): PooledOrigin {
-    const { budget, connect, places, longCallsMax } = this.#deps
+    const { budget, connectLong: connect, places, longCallsMax } = this.#deps
     this.#long ??= new PooledOrigin(this.#origin, {
       budget,
       connect,

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { OnReadOpts, Socket } from 'node:net'
 
 /** undici's state of a connection that it reads, under a private symbol. */
 interface Parser {
@@ -31,26 +31,28 @@ export function broken(socket: Socket): void {
   if (parser !== null) parser.shouldKeepAlive = true
 }
 
-/** Read from one connection after another: a callback runs to its end before the next read. */
-const READ_BUFFER = Buffer.alloc(64 * 1_024)
-
 /**
  * Hands what a connection has read to undici's parser in the callback of the read. By itself undici waits for
  * `readable`, which costs an event of a stream as much as all parsing of it: a stream buffer, a tick, and 64
  * KiB of memory for each read. A connection that undici has paused is read the usual way, with the bounds of
  * a stream.
+ * @param bytesMax of one read
  */
-export const DIRECT_READ = {
-  buffer: READ_BUFFER,
-  callback(this: Socket, length: number): boolean {
-    // undici keeps slices of a head and of an answer.
-    const bytes = Buffer.from(READ_BUFFER.subarray(0, length))
-    const parser = parserOf(this)
-    if (parser === null || parser.ptr === null || parser.paused || this.readableLength > 0)
-      return this.push(bytes)
-    parser.execute(bytes)
-    return true
-  },
+export function directRead(bytesMax: number): OnReadOpts {
+  // One for all connections: a callback runs to its end before the next read.
+  const buffer = Buffer.alloc(bytesMax)
+  return {
+    buffer,
+    callback(this: Socket, length: number): boolean {
+      // undici keeps slices of a head and of an answer.
+      const bytes = Buffer.from(buffer.subarray(0, length))
+      const parser = parserOf(this)
+      if (parser === null || parser.ptr === null || parser.paused || this.readableLength > 0)
+        return this.push(bytes)
+      parser.execute(bytes)
+      return true
+    },
+  }
 }
 
 let parserKey: symbol | undefined

@@ -2,20 +2,24 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { AnswerBudget } from '../../../src/server/egress/answer-budget.ts'
-import { trustedConnector, type Connect } from '../../../src/server/egress/connect.ts'
+import { trustedConnector, trustedLongConnector, type Connect } from '../../../src/server/egress/connect.ts'
 import { PooledOrigin } from '../../../src/server/egress/origin.ts'
 import { chatRequest } from '../../support/egress/long-call-rig.ts'
+import {
+  UPSTREAM_READ_BYTES_MAX,
+  UPSTREAM_READ_EVENTS_BYTES_MAX,
+} from '../../../src/schemas/models/provider-limits.ts'
 import { textOf } from '../../support/egress/vetted-stand.ts'
 import { must } from '../../support/must.ts'
+import { still } from '../../support/wait.ts'
 import { bytesServer } from '../../support/wire/raw-server.ts'
 
 const ANSWER =
   'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 26\r\n\r\nabcdefghijklmnopqrstuvwxyz'
 
 /** A pool whose connections count the bytes that went through their stream buffers. */
-function open(t: Test, port: number) {
+function open(t: Test, port: number, connect = trustedConnector({})) {
   const seen = { pushed: 0, sockets: 0 }
-  const connect = trustedConnector({})
   const counted: Connect = (options, connected) =>
     connect(options, (...made) => {
       const socket: Socket | null = made[1]
@@ -69,5 +73,26 @@ t.test(
     }
     t.ok(Buffer.concat(read).toString('latin1') === text)
     t.ok(seen.pushed > 0)
+  },
+)
+
+t.test(
+  'a long call whose reader is behind holds two reads of its connection, a call two large ones',
+  async (t) => {
+    const text = 'x'.repeat(4 * 2 ** 20)
+    const head = `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n`
+    const port = await bytesServer(t, (socket) => void socket.write(head + text))
+    const heldOf = async (connect: Connect): Promise<number> => {
+      const { origin, seen } = open(t, port, connect)
+      const { body } = must(await origin.exchange(chatRequest({ aheadBytesMax: 1 })))
+      const first = must(await body.next())?.length ?? 0
+      await still(() => seen.pushed)
+      body.close()
+      return first + seen.pushed
+    }
+    const long = await heldOf(trustedLongConnector({}))
+    t.ok(long <= 3 * UPSTREAM_READ_EVENTS_BYTES_MAX, `${long} bytes`)
+    const usual = await heldOf(trustedConnector({}))
+    t.ok(usual > long && usual <= 3 * UPSTREAM_READ_BYTES_MAX, `${usual} bytes`)
   },
 )

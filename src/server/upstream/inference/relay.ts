@@ -1,4 +1,4 @@
-import type { Failure } from '../../../schemas/failures.ts'
+import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import {
   DRAIN_MS_MAX,
   DRAINS_MAX,
@@ -74,6 +74,8 @@ export class Relay {
   /** Bytes of the provider's body so far. */
   #bodyBytes = 0
   #hasBegun = false
+  /** The caller keeps up. */
+  #hasRoom = true
   #isLate = false
   #isDraining = false
   /** Ends the wait for the provider. */
@@ -109,30 +111,39 @@ export class Relay {
   }
 
   async #read(): Promise<Failure | null> {
-    const { body, stream, sink, stallMs } = this.#input
+    const { body, sink, stallMs } = this.#input
     for (;;) {
-      const next = await body.next()
-      if (this.#isOver) return { name: 'deadline_exceeded' }
-      if (this.#isLate && !this.#isDraining) return { name: 'upstream_slow' }
-      if (!next.ok) return next.failure
-      if (next.value === null) return stream.end()
-      this.#bodyBytes += next.value.length
-      if (this.#bodyBytes > STREAM_BYTES_MAX) return TOO_LARGE
-      const { events, failure } = stream.read(next.value)
-      const hasRoom = events === null || this.#pass(events)
-      if (failure !== null) return failure
-      if (stream.isDone) return stream.end()
-      if (this.#heldBytes > STREAM_PREFACE_BYTES_MAX) return NO_OUTPUT
+      const over = this.#take(await body.next())
+      if (over !== null) return over.failure
       const memory = this.#hasMemory()
       // Each event would wait a turn of the microtasks for nothing.
       if (memory !== true && !(await memory)) return this.#endedAs({ name: 'busy' })
       // A caller who has left reads nothing, and the time of a drain goes on.
-      if (hasRoom || this.#isDraining) continue
+      if (this.#hasRoom || this.#isDraining) continue
       // Time in which the caller does not read is not the provider's.
       this.#timer.stop()
       await sink.room()
       if (!this.#isDraining) this.#timer.start(stallMs)
     }
+  }
+
+  /**
+   * Passes on what a read has brought. The wait for the caller is apart: it would keep the bytes in memory.
+   * @returns null: the stream goes on
+   */
+  #take(next: Outcome<Uint8Array | null>): { readonly failure: Failure | null } | null {
+    const { stream } = this.#input
+    if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
+    if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
+    if (!next.ok) return { failure: next.failure }
+    if (next.value === null) return { failure: stream.end() }
+    this.#bodyBytes += next.value.length
+    if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
+    const { events, failure } = stream.read(next.value)
+    this.#hasRoom = events === null || this.#pass(events)
+    if (failure !== null) return { failure }
+    if (stream.isDone) return { failure: stream.end() }
+    return this.#heldBytes > STREAM_PREFACE_BYTES_MAX ? { failure: NO_OUTPUT } : null
   }
 
   /**
