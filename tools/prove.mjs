@@ -24,7 +24,8 @@ const runs = new Map(
 const run = runs.get(name)
 if (run === undefined) {
   process.stdout.write('npm run prove -- <name> [--short] [--seed N]\n\n')
-  for (const [known, { text }] of runs) process.stdout.write(`  ${known.padEnd(16)}${text}\n`)
+  const width = Math.max(...[...runs].map(([known]) => known.length)) + 2
+  for (const [known, { text }] of runs) process.stdout.write(`  ${known.padEnd(width)}${text}\n`)
   process.exit(name === undefined ? 0 : 2)
 }
 await build()
