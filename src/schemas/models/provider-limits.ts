@@ -51,8 +51,9 @@ export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
  */
 export const UPSTREAM_READ_EVENTS_BYTES_MAX = 16 * KIB
 /**
- * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it. Thousands of event streams are open at once, and behind a caller who does not read each holds so much
- * and a read. Decision.
+ * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it.
+ * Thousands of event streams are open at once, and behind a caller who does not read each holds so much and a
+ * read. Decision.
  */
 export const UPSTREAM_EVENTS_BYTES_MAX = 16 * KIB
 /** Bytes of an answer that a model writes, where it is not streamed. D12. */

@@ -17,8 +17,8 @@ export interface RequestBody {
 }
 
 /**
- * Puts a body into the form that undici sends best; parts above JOINED_BODY_BYTES_MAX go out piece by piece and
- * are never joined. A stream made here can be read once: call this function again for every sending.
+ * Puts a body into the form that undici sends best; parts above JOINED_BODY_BYTES_MAX go out piece by piece
+ * and are never joined. A stream made here can be read once: call this function again for every sending.
  */
 export function bodyOf(body: EgressRequest['body']): RequestBody {
   if (body === null || typeof body === 'string' || body instanceof Readable)
