@@ -102,8 +102,9 @@ t.test('usage sums what was spent, with a total', async (t) => {
   const days = (await run('usage')).stdout
   t.match(
     days,
-    /^DAY +REQUESTS +TOKENS +USD.*\n2024-03-01 +2 +10 +1\.5 +0 +0\.000000007\n2024-02-29 .*\n2024-02-01 to 2024-03-01 +4 +20 +3 /,
+    /^DAY +REQUESTS +TOKENS +CACHED +OUTPUT TOKENS +USD.*\n2024-03-01 +2 +10 +0 % +0 +1\.5 +0 +0\.000000007\n/,
   )
+  t.match(days, /\n2024-02-29 .*\n2024-02-01 to 2024-03-01 +4 +20 +0 % +0 +3 /)
   t.match(
     JSON.parse(
       (await run('usage', '--by', 'model', '--from', '2024-03-01', '--workspace', 'default', '--json'))
