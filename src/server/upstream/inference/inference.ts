@@ -79,11 +79,7 @@ class RoutingInference implements Inference {
     return this.#targets.breakers(this.#now())
   }
 
-  withPreset(
-    request: TextRequest,
-    preset: Merging,
-    by: PresetBy,
-  ): Promise<Outcome<CompleteText>> {
+  withPreset(request: TextRequest, preset: Merging, by: PresetBy): Promise<Outcome<CompleteText>> {
     return mergePreset(request, preset, { ...by, jobs: this.#jobs })
   }
 

@@ -59,7 +59,14 @@ export class NativeProtocol implements WritingProtocol {
     return attempt.job.request.isStream ? this.#stream(attempt) : this.#whole(attempt)
   }
 
-  async count({ request, passedHeaders, caller, call, hops, deadlineAt }: CountJob): Promise<Outcome<Uint8Array>> {
+  async count({
+    request,
+    passedHeaders,
+    caller,
+    call,
+    hops,
+    deadlineAt,
+  }: CountJob): Promise<Outcome<Uint8Array>> {
     const { dialect, source } = request
     const { countPath, request: requestOf } = dialectOf(dialect)
     if (countPath === undefined) return fail('count_unavailable')
@@ -72,7 +79,8 @@ export class NativeProtocol implements WritingProtocol {
     const json = Uint8Array.from(answer.body)
     answer.release()
     if (NOT_COUNTED.includes(answer.status)) return fail('count_unavailable')
-    if (!answer.isSuccess) return { ok: false, failure: unquoted(failureOf(answer, this.#link), source.bytes) }
+    if (!answer.isSuccess)
+      return { ok: false, failure: unquoted(failureOf(answer, this.#link), source.bytes) }
     return isTokenCount(json) ? ok(json) : fail('upstream_invalid')
   }
 

@@ -148,7 +148,8 @@ export interface NativeRequest {
 }
 
 /** What the caller's body is changed by. */
-export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders'> & Partial<Pick<InferenceJob, 'limits'>>
+export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders'> &
+  Partial<Pick<InferenceJob, 'limits'>>
 
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
 export interface NativeDialect {

@@ -34,26 +34,29 @@ t.test('the built-in model counts words', async (t) => {
   t.same(await response.json(), { input_tokens: 3 })
 })
 
-t.test('messages.count_tokens 404: providers that count nothing, of which calls are none the worse', async (t) => {
-  const { send, first, second, breakers } = await openMessagesProvider(t)
-  for (const provider of [first, second])
-    provider.usually((call, reply) =>
-      call.path.endsWith(BELOW)
-        ? refusesMessages(404, { type: 'not_found_error' })(call, reply)
-        : answersMessages()(call, reply),
-    )
-  const asked = Array.from({ length: 50 }, () => send(hello, {}, BELOW))
-  for (const response of await Promise.all(asked)) {
-    t.equal(response.status, 404)
-    t.match(await response.json(), {
-      type: 'error',
-      error: { type: 'not_found_error', metadata: { error_type: 'count_unavailable' } },
-    })
-  }
-  t.same(breakers(), [])
-  const answer = await send({ ...hello, max_tokens: 9 })
-  t.equal(answer.headers.get('x-sluice-provider'), 'first')
-})
+t.test(
+  'messages.count_tokens 404: providers that count nothing, of which calls are none the worse',
+  async (t) => {
+    const { send, first, second, breakers } = await openMessagesProvider(t)
+    for (const provider of [first, second])
+      provider.usually((call, reply) =>
+        call.path.endsWith(BELOW)
+          ? refusesMessages(404, { type: 'not_found_error' })(call, reply)
+          : answersMessages()(call, reply),
+      )
+    const asked = Array.from({ length: 50 }, () => send(hello, {}, BELOW))
+    for (const response of await Promise.all(asked)) {
+      t.equal(response.status, 404)
+      t.match(await response.json(), {
+        type: 'error',
+        error: { type: 'not_found_error', metadata: { error_type: 'count_unavailable' } },
+      })
+    }
+    t.same(breakers(), [])
+    const answer = await send({ ...hello, max_tokens: 9 })
+    t.equal(answer.headers.get('x-sluice-provider'), 'first')
+  },
+)
 
 t.test('another endpoint counts where one fails, and none is marked', async (t) => {
   const { send, first, second, breakers } = await openMessagesProvider(t)
@@ -73,22 +76,27 @@ t.test('another endpoint counts where one fails, and none is marked', async (t) 
   t.same(breakers(), [])
 })
 
-t.test('messages.count_tokens 400, 502, 529: refusals and failures are told in the form of the caller', async (t) => {
-  const { send, first, second } = await openMessagesProvider(t)
-  const told = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()
-  first.script(refusesMessages(400, { message: 'No such role.' }))
-  t.match(await told(hello), { error: { type: 'invalid_request_error', message: /No such role/ } })
-  t.equal(second.calls.length, 0)
-  t.match(await told({ ...hello, messages: 'x' }), { error: { code: 400, metadata: { error_type: 'body_invalid' } } })
-  t.match(await told({ ...hello, model: 'openai/gpt-5-mini' }), {
-    error: { metadata: { error_type: 'model_unfit' } },
-  })
-  first.script(refusesMessages(500))
-  second.script(refusesMessages(503))
-  t.match(await told(hello), { type: 'error', error: { type: 'api_error', code: 502 } })
-  for (const provider of [first, second]) provider.script(refusesMessages(429))
-  t.match(await told(hello), { type: 'error', error: { type: 'overloaded_error', code: 529 } })
-})
+t.test(
+  'messages.count_tokens 400, 502, 529: refusals and failures are told in the form of the caller',
+  async (t) => {
+    const { send, first, second } = await openMessagesProvider(t)
+    const told = async (body: object): Promise<unknown> => (await send(body, {}, BELOW)).json()
+    first.script(refusesMessages(400, { message: 'No such role.' }))
+    t.match(await told(hello), { error: { type: 'invalid_request_error', message: /No such role/ } })
+    t.equal(second.calls.length, 0)
+    t.match(await told({ ...hello, messages: 'x' }), {
+      error: { code: 400, metadata: { error_type: 'body_invalid' } },
+    })
+    t.match(await told({ ...hello, model: 'openai/gpt-5-mini' }), {
+      error: { metadata: { error_type: 'model_unfit' } },
+    })
+    first.script(refusesMessages(500))
+    second.script(refusesMessages(503))
+    t.match(await told(hello), { type: 'error', error: { type: 'api_error', code: 502 } })
+    for (const provider of [first, second]) provider.script(refusesMessages(429))
+    t.match(await told(hello), { type: 'error', error: { type: 'overloaded_error', code: 529 } })
+  },
+)
 
 t.test('messages.count_tokens 503, 524: a store that is away, and a provider that is silent', async (t) => {
   const find = () => Promise.resolve(fail('store_unavailable', { retryAfterS: 1 }))

@@ -151,24 +151,27 @@ t.test('a refusal of the request is told in the form of the caller, and tried no
   t.equal(second.calls.length, 0)
 })
 
-t.test('messages.create 502, 503, 529: failures of all providers, and of the store of the money', async (t) => {
-  const { send, first, second } = await openMessagesProvider(t)
-  for (const [status, code, type] of [
-    [500, 502, 'api_error'],
-    [529, 529, 'overloaded_error'],
-  ] as const) {
-    for (const provider of [first, second]) provider.script(refusesMessages(status))
-    const response = await send(hello)
-    t.equal(response.status, code)
-    t.match(await response.json(), { type: 'error', error: { type, code } })
-  }
-  const none = (): void => undefined
-  const hold = { written: () => false, progress: none, settle: none, release: none }
-  const away = await openMessagesProvider(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
-  const refused = await away.send({ ...hello, stream: true })
-  t.equal(refused.status, 503)
-  t.match(await refused.json(), { type: 'error', error: { type: 'overloaded_error', code: 503 } })
-})
+t.test(
+  'messages.create 502, 503, 529: failures of all providers, and of the store of the money',
+  async (t) => {
+    const { send, first, second } = await openMessagesProvider(t)
+    for (const [status, code, type] of [
+      [500, 502, 'api_error'],
+      [529, 529, 'overloaded_error'],
+    ] as const) {
+      for (const provider of [first, second]) provider.script(refusesMessages(status))
+      const response = await send(hello)
+      t.equal(response.status, code)
+      t.match(await response.json(), { type: 'error', error: { type, code } })
+    }
+    const none = (): void => undefined
+    const hold = { written: () => false, progress: none, settle: none, release: none }
+    const away = await openMessagesProvider(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
+    const refused = await away.send({ ...hello, stream: true })
+    t.equal(refused.status, 503)
+    t.match(await refused.json(), { type: 'error', error: { type: 'overloaded_error', code: 503 } })
+  },
+)
 
 t.test('a stream that breaks behind its first output says so, and is paid for what came. D21', async (t) => {
   const spend = keptSpend()
@@ -253,7 +256,11 @@ t.test('under a limit, tools that the provider runs have no bound', async (t) =>
 t.test('large bodies and answers pass through a thread as small ones do', async (t) => {
   const { send, first, rest } = await openMessagesProvider(t)
   const long = 'é "x" '.repeat(INLINE_JSON_BYTES_MAX / 6)
-  const body = { ...hello, model: 'acme/one', system: [{ type: 'text', text: long, cache_control: { type: 'ephemeral' } }] }
+  const body = {
+    ...hello,
+    model: 'acme/one',
+    system: [{ type: 'text', text: long, cache_control: { type: 'ephemeral' } }],
+  }
   first.script(strictMessages(answersMessages({ words: [long, long] })))
   const response = await send({ ...body, session_id: 's' })
   t.match(await response.json(), {

@@ -72,11 +72,14 @@ t.test('without a maximum in the request or the preset the call is refused', asy
   t.equal(first.calls.length, 0)
 })
 
-t.test('a count takes the prompt and the tools of a preset, and nothing that it has no place for', async (t) => {
-  const { send, first } = await openMessagesProvider(t, { presetConfigs })
-  const response = await send({ model: '@preset/helper', messages }, {}, '/count_tokens')
-  t.equal(response.status, 200)
-  t.same(bodyOf(present(first.calls[0])), {
-    ...{ model: 'first-model', messages, system: 'Be "brief".', tools: [tool('f'), tool('g')] },
-  })
-})
+t.test(
+  'a count takes the prompt and the tools of a preset, and nothing that it has no place for',
+  async (t) => {
+    const { send, first } = await openMessagesProvider(t, { presetConfigs })
+    const response = await send({ model: '@preset/helper', messages }, {}, '/count_tokens')
+    t.equal(response.status, 200)
+    t.same(bodyOf(present(first.calls[0])), {
+      ...{ model: 'first-model', messages, system: 'Be "brief".', tools: [tool('f'), tool('g')] },
+    })
+  },
+)

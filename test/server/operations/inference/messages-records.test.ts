@@ -41,32 +41,35 @@ t.test('a record has the provider’s id, its word for the end, and the caches o
   }
 })
 
-t.test('a caller who leaves a stream pays its input as told and what came, and the provider is left', async (t) => {
-  const [spend, generations] = [keptSpend(), keptGenerations()]
-  const { url, first, rest } = await openMessagesProvider(t, { spend, generations })
-  const steps = new Steps()
-  first.script(answersMessages({}, { steps }))
-  steps.allow(messageEvents().findIndex(({ data }) => data.includes(' there')) + 1)
-  const leaving = new AbortController()
-  const response = await fetch(`${url}/api/v1/messages`, {
-    method: 'POST',
-    headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...hello, stream: true }),
-    signal: leaving.signal,
-  })
-  const reader = present(response.body).getReader()
-  let text = ''
-  while (!text.includes(' there')) text += Buffer.from((await reader.read()).value ?? []).toString()
-  leaving.abort()
-  await present(first.calls[0]).closed
-  await until(() => generations.all.length > 0)
-  t.match(generations.all[0]?.facts, {
-    ...{ isCancelled: true, finishReason: null, isEstimated: true },
-    usage: { input: PROMPT_TOKENS, output: Math.ceil('Hello there'.length / 4) },
-  })
-  t.match(spend.holds[0]?.end, { isEstimated: true, tokens: PROMPT_TOKENS })
-  t.equal(await rest(), 0)
-})
+t.test(
+  'a caller who leaves a stream pays its input as told and what came, and the provider is left',
+  async (t) => {
+    const [spend, generations] = [keptSpend(), keptGenerations()]
+    const { url, first, rest } = await openMessagesProvider(t, { spend, generations })
+    const steps = new Steps()
+    first.script(answersMessages({}, { steps }))
+    steps.allow(messageEvents().findIndex(({ data }) => data.includes(' there')) + 1)
+    const leaving = new AbortController()
+    const response = await fetch(`${url}/api/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...hello, stream: true }),
+      signal: leaving.signal,
+    })
+    const reader = present(response.body).getReader()
+    let text = ''
+    while (!text.includes(' there')) text += Buffer.from((await reader.read()).value ?? []).toString()
+    leaving.abort()
+    await present(first.calls[0]).closed
+    await until(() => generations.all.length > 0)
+    t.match(generations.all[0]?.facts, {
+      ...{ isCancelled: true, finishReason: null, isEstimated: true },
+      usage: { input: PROMPT_TOKENS, output: Math.ceil('Hello there'.length / 4) },
+    })
+    t.match(spend.holds[0]?.end, { isEstimated: true, tokens: PROMPT_TOKENS })
+    t.equal(await rest(), 0)
+  },
+)
 
 t.test('a stream that ends without its last event is an error, and tells what came', async (t) => {
   const generations = keptGenerations()

@@ -97,7 +97,8 @@ t.test('two turns of a conversation share the bytes of the first one', (t) => {
     const { digest, body } = keptChat(text, { dialect: 'messages' })
     return Buffer.concat(messagesRequest({ request: { ...digest, source: body } }, ENDPOINT).body).toString()
   }
-  const head = '{"model":"m","provider":null,"max_tokens":5,"system":"\\u00e9","messages":[{"role":"user","content":"é"}'
+  const head =
+    '{"model":"m","provider":null,"max_tokens":5,"system":"\\u00e9","messages":[{"role":"user","content":"é"}'
   const first = sent(`${head}]}`)
   const second = sent(`${head},{"role":"assistant","content":"x"},{"role":"user","content":"y"}]}`)
   t.ok(second.startsWith(first.slice(0, -2)))
@@ -105,9 +106,12 @@ t.test('two turns of a conversation share the bytes of the first one', (t) => {
 })
 
 t.test('the version is that of the caller, else the usual one', (t) => {
-  const { digest, body: source } = keptChat('{"model":"m","max_tokens":1,"messages":[{"role":"user","content":""}]}', {
-    dialect: 'messages',
-  })
+  const { digest, body: source } = keptChat(
+    '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":""}]}',
+    {
+      dialect: 'messages',
+    },
+  )
   const request = { ...digest, source }
   const headersOf = (passedHeaders?: readonly string[]): unknown =>
     messagesRequest({ request, ...(passedHeaders && { passedHeaders }) }, ENDPOINT).headers
