@@ -6,6 +6,7 @@ import type {
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
 import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
+import { bytesOf } from '../schemas/values/pieces.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
@@ -83,7 +84,7 @@ function movedOfBody(verdict: BodyVerdict): readonly (Uint8Array | Uint32Array)[
 }
 
 function areBrief(values: readonly Uint8Array[]): boolean {
-  return values.reduce((sum, { length }) => sum + length, 0) <= BRIEF_SECRETS_BYTES_MAX
+  return bytesOf(values) <= BRIEF_SECRETS_BYTES_MAX
 }
 
 /** Loaded with their first job: threads and loops that never render need no encoder. */

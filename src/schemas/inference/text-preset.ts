@@ -1,5 +1,6 @@
 import type { KeptBody, MemberSpan } from '../kept-body.ts'
 import type { KeptRequest } from '../presets/preset-input.ts'
+import { joined } from '../values/pieces.ts'
 import { isNull, providerBody, type BodyEdit } from './provider-body.ts'
 
 export type PresetSource = KeptRequest['source']
@@ -155,17 +156,6 @@ export function valueOf(body: KeptBody, member: MemberSpan): unknown {
 /** The value of a member, as the body writes it. */
 export function jsonOf({ bytes }: KeptBody, { start, end }: MemberSpan): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString()
-}
-
-/** One piece of memory of its own, which can be moved to another thread. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-  }
-  return whole
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

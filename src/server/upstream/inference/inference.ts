@@ -24,8 +24,8 @@ import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { affordableOutputTokens, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
-import { speaks } from './dialects.ts'
-import { OpenStreams, StreamRate } from './open-streams.ts'
+import { isEcho } from './echo.ts'
+import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
@@ -173,8 +173,7 @@ class RoutingInference implements Inference {
             if (request.isStream) {
               const promptBytes = request.size.promptBytesMost
               const rate = new StreamRate(seen)
-              const told = (): InferenceProgress =>
-                this.#progress(one, { by, at, rate, promptBytes, upstreamId: seen.upstreamId })
+              const told = (): InferenceProgress => this.#progress(one, { by, at, rate, promptBytes, seen })
               close = this.#open.add(() => progressed(told()))
             }
             sink.begin(by)
@@ -199,7 +198,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs: now - one.startedAt,
       isDrained: endpoint.text?.onLeave === 'drain',
-      upstreamId: begun.upstreamId,
+      upstreamId: begun.seen.upstreamId,
     }
   }
 
@@ -227,14 +226,8 @@ class RoutingInference implements Inference {
       this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
     }
     const price = textPriceOf(endpoint)
-    const by = answeredBy(one, droppedOf(job, dropped))
     return {
-      model: by.model,
-      provider: by.provider,
-      isByok: by.isByok,
-      isUnpriced: by.isUnpriced,
-      attempts: by.attempts,
-      dropped: by.dropped,
+      ...answeredBy(one, droppedOf(job, dropped)),
       failure: failure === null ? null : this.#broken(failure, one, job),
       usage,
       isEstimated,
@@ -265,7 +258,7 @@ interface BegunAnswer {
   readonly at: number
   readonly rate: StreamRate
   readonly promptBytes: number
-  readonly upstreamId: string | null
+  readonly seen: SeenStream
 }
 
 /** The figures of one stream. D36. */
@@ -318,6 +311,11 @@ function isOfCall({ name }: Failure): boolean {
 
 function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
+}
+
+/** True for an endpoint that answers a call in the caller's own form, or is built in. D5. */
+function speaks(endpoint: Endpoint, dialect: Dialect): boolean {
+  return isEcho(endpoint) || endpoint.text?.speaks.includes(dialect) === true
 }
 
 /** What a provider stores is the workspace's own where the key is. D8. */

@@ -1,20 +1,12 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import { bytesOf, joined } from '../../../schemas/values/pieces.ts'
 import type { ShortJobTypes } from '../../ports/short-jobs.ts'
-import { readChatAnswer } from './chat/chat-answer.ts'
-import { readMessageAnswer } from './messages/message-answer.ts'
+import { NATIVE_DIALECTS } from './dialects.ts'
 import type { NativeAnswer, NativeHead, ReadAnswer } from './protocol.ts'
-import { readResponse } from './responses/response-answer.ts'
-import { bytesOf, usageBetween } from './shown-usage.ts'
+import { usageBetween } from './shown-usage.ts'
 
 type Job = ShortJobTypes['native_answer']
-type Reader = (body: Buffer, head: NativeHead) => ReadAnswer | null
-
-const READERS: Readonly<Partial<Record<Dialect, Reader>>> = {
-  chat: readChatAnswer,
-  messages: readMessageAnswer,
-  responses: readResponse,
-}
 
 /**
  * Reads a whole answer by one walk over its bytes on the calling thread, about 3 ms for each MiB. The pieces
@@ -63,18 +55,5 @@ export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
 }
 
 function readAs(dialect: Dialect, body: Uint8Array, head: NativeHead): ReadAnswer | null {
-  const read = READERS[dialect]
-  if (read === undefined) throw new Error(`answers of ${dialect} cannot be read`)
-  return read(Buffer.from(body.buffer, body.byteOffset, body.length), head)
-}
-
-/** One piece in memory of its own, which moves between threads. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = Buffer.allocUnsafeSlow(bytesOf(pieces))
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-  }
-  return whole
+  return NATIVE_DIALECTS[dialect].answer(Buffer.from(body.buffer, body.byteOffset, body.length), head)
 }

@@ -1,5 +1,4 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
@@ -8,7 +7,7 @@ import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import type { NativeDialect, NativeHead, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import type { NativeHead, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
@@ -68,7 +67,7 @@ export class NativeProtocol implements WritingProtocol {
     deadlineAt,
   }: CountJob): Promise<Outcome<Uint8Array>> {
     const { dialect, source } = request
-    const { countPath, request: requestOf } = dialectOf(dialect)
+    const { countPath, request: requestOf } = NATIVE_DIALECTS[dialect]
     if (countPath === undefined) return fail('count_unavailable')
     const job = passedHeaders === undefined ? { request } : { request, passedHeaders }
     const { body, headers } = requestOf(job, this.#endpoint, this.#text)
@@ -86,7 +85,7 @@ export class NativeProtocol implements WritingProtocol {
 
   async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
     const { dialect, source } = job.request
-    const { path, request } = dialectOf(dialect)
+    const { path, request } = NATIVE_DIALECTS[dialect]
     const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
     const { caller, call, hops, deadlineAt } = job
     const attempt = { caller, call, hops, headers, endsAt: deadlineAt }
@@ -119,7 +118,7 @@ export class NativeProtocol implements WritingProtocol {
 
   async #stream({ job, model, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
     const { dialect, source } = job.request
-    const { path, request, stream: open } = dialectOf(dialect)
+    const { path, request, stream: open } = NATIVE_DIALECTS[dialect]
     const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
@@ -185,11 +184,4 @@ function isTokenCount(json: Uint8Array): boolean {
   } catch {
     return false
   }
-}
-
-/** Calls come to endpoints that speak their form alone. */
-function dialectOf(dialect: Dialect): NativeDialect {
-  const found = NATIVE_DIALECTS[dialect]
-  if (found === undefined) throw new Error(`no endpoint speaks ${dialect}`)
-  return found
 }

@@ -160,4 +160,6 @@ export interface NativeDialect {
   /** The caller's body with the changes of D4. */
   request(job: NativeJob, endpoint: Endpoint, text: EndpointText): NativeRequest
   stream(head: NativeHead, redacted: RedactedTexts): NativeStream
+  /** Reads a whole answer, of which the pieces are parts. Null: it is none in this form. D14. */
+  answer(body: Buffer, head: NativeHead): ReadAnswer | null
 }

@@ -1,3 +1,4 @@
+import { bytesOf } from '../../../schemas/values/pieces.ts'
 import type { ShownUsage } from '../../ports/inference/inference.ts'
 import type { AnswerPieces } from './protocol.ts'
 
@@ -11,8 +12,4 @@ export function usageBetween(
   if (told === null || added === null) return [...before, Buffer.from(whole), ...after]
   const comma = bytesOf(told) === 0 ? '' : ','
   return [...before, OPEN, ...told, Buffer.from(`${comma}${added}}`), ...after]
-}
-
-export function bytesOf(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0)
 }

@@ -4,8 +4,9 @@ import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChatProvider, type ChatProviderOptions } from '../../../support/inference/chat-provider-front.ts'
 import { chatEvents } from '../../../support/inference/fake-chat.ts'
 import { messageEvents } from '../../../support/inference/fake-messages.ts'
+import type { FakeCall } from '../../../support/inference/fake-provider.ts'
 import { responseEvents } from '../../../support/inference/fake-responses.ts'
-import { streams, Steps } from '../../../support/inference/fake-stream.ts'
+import { streams, Steps, type FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { openMessagesProvider } from '../../../support/inference/messages-front.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { Teardown } from '../../../support/teardown.ts'
@@ -48,6 +49,28 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   await (await another).text()
 })
 
+t.test('an id that the provider tells late is told as soon as it is known', async (t) => {
+  const spend = keptSpend()
+  const front = await openChatProvider(t, { spend })
+  const steps = new Steps()
+  const events = (call: FakeCall): readonly FakeEvent[] =>
+    chatEvents(call, { words: WORDS }).map((event, nth) => (nth < 3 ? withoutId(event) : event))
+  front.first.usually(streams(events, { steps }))
+  const asked = front.post({ model: 'acme/one', messages: [{ role: 'user', content: 'x' }], stream: true })
+  const lastId = (): unknown => {
+    const note = spend.holds[0]?.progress.at(-1)?.note
+    return note === undefined ? undefined : (JSON.parse(note) as Record<string, unknown>)['upstreamId']
+  }
+  await front.first.arrived(0)
+  steps.allow(3)
+  const response = await asked
+  await until('it has told without an id', () => lastId() === null)
+  steps.allow(1)
+  await until('it has told the id', () => lastId() === 'chatcmpl-fake0001')
+  steps.allow(100)
+  await response.text()
+})
+
 t.test('the built-in model tells its own count, and a whole answer tells nothing', async (t) => {
   const spend = keptSpend()
   const { post } = await openChatProvider(t, { spend })
@@ -61,6 +84,11 @@ t.test('the built-in model tells its own count, and a whole answer tells nothing
   await (await post({ model: 'sluice/echo-1', messages })).json()
   t.same(spend.holds[1]?.progress, [])
 })
+
+function withoutId(event: FakeEvent): FakeEvent {
+  const { id: _, ...others } = JSON.parse(event.data) as Record<string, unknown>
+  return { ...event, data: JSON.stringify(others) }
+}
 
 const FORMS = [
   {

@@ -1,6 +1,6 @@
+import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { chatUsageOf } from './chat-usage.ts'
 import { ChatWalk } from './chat-walk.ts'
-import type { NativeHead, ReadAnswer } from '../protocol.ts'
 
 /** Null: no JSON object, an error, no choices, or a choice without a message. D14. */
 export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | null {
@@ -14,19 +14,9 @@ export function readChatAnswer(body: Buffer, head: NativeHead): ReadAnswer | nul
     outputBytes: output.bytes,
     finishReason: choices.at(-1)?.finish ?? null,
     upstreamId: walk.upstreamId,
-    pieces: { before: [...piecesOf(walk), USAGE], told: null, after: [END] },
+    pieces: { before: [...walk.unclosed, USAGE], told: null, after: [END] },
   }
 }
 
 const USAGE = Buffer.from(',"usage":')
 const END = Buffer.from('}')
-
-/** The answer up to its closing brace. */
-function piecesOf(walk: ChatWalk): readonly Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  walk.splice({
-    bytes: (from, to) => pieces.push(walk.bytes.subarray(from, to)),
-    text: (text) => pieces.push(Buffer.from(text)),
-  })
-  return pieces
-}

@@ -1,17 +1,15 @@
-import { endOfSpace, OPEN_OBJECT, WRONG } from '../../../../schemas/values/json-bytes.ts'
-import { isUtf8 } from 'node:buffer'
-import { ChoiceMembers, type ReadChoice } from './choice-members.ts'
-import { Output, type ChatForm } from './delta-members.ts'
-import type { EventBuffer } from './event-buffer.ts'
-import { mend } from './mend.ts'
-import { ObjectWalk, ODD } from './object-walk.ts'
-import type { SpliceSink } from './splices.ts'
 import type { NativeHead } from '../protocol.ts'
+import type { EventBuffer } from '../walk/event-buffer.ts'
+import { ODD } from '../walk/object-walk.ts'
+import { Output } from '../walk/output.ts'
+import { WholeWalk } from '../walk/whole-walk.ts'
+import { ChoiceMembers, type ReadChoice } from './choice-members.ts'
+import type { ChatForm } from './delta-members.ts'
+import { mend } from './mend.ts'
 import { TopMembers, type TopState } from './top-members.ts'
 
 const DATA = 'data: '
 const LINE_ENDS = Buffer.from('\n\n')
-const NO_BYTES = Buffer.alloc(0)
 /** Bytes of an event before its choices that are compared with the next event's. */
 const KNOWN_BYTES_MAX = 4 * 1_024
 
@@ -52,12 +50,9 @@ const LOOKS_MAX = 4
  * The events of one stream begin alike: what stands before the choices is walked over once, then compared.
  * Most of them differ in one text alone: then all around the text is compared, and the text is read.
  */
-export class ChatWalk {
+export class ChatWalk extends WholeWalk {
   readonly output = new Output()
-  /** What was walked over: the provider's bytes, or those bytes written anew. */
-  bytes: Buffer = NO_BYTES
   readonly #form: ChatForm
-  readonly #walk = new ObjectWalk()
   readonly #choices: ChoiceMembers
   readonly #top: TopMembers
   #known: Known | null = null
@@ -67,13 +62,12 @@ export class ChatWalk {
   #isRepeated = false
   /** The bytes begin as those before them did. */
   #isKnown = false
-  #start = 0
-  #end = 0
 
   constructor(head: NativeHead, form: ChatForm) {
+    super()
     this.#form = form
-    this.#choices = new ChoiceMembers(this.#walk, form, this.output)
-    this.#top = new TopMembers(this.#walk, { form, head, choices: this.#choices })
+    this.#choices = new ChoiceMembers(this.walk, form, this.output)
+    this.#top = new TopMembers(this.walk, { form, head, choices: this.#choices })
   }
 
   get choices(): readonly ReadChoice[] {
@@ -86,8 +80,7 @@ export class ChatWalk {
 
   /** Decoded at each call, which only the first event of a stream needs. */
   get upstreamId(): string | null {
-    const { id } = this.#top
-    return id === null ? null : (JSON.parse(this.bytes.toString('utf8', id.start, id.end)) as string)
+    return this.textOf(this.#top.id)
   }
 
   get createdS(): number {
@@ -98,19 +91,7 @@ export class ChatWalk {
    * The figures of the provider, a JSON object; null: the bytes have none. Valid as long as the bytes are.
    */
   get usage(): Buffer | null {
-    const span = this.#top.usage ?? this.#choices.usage
-    return span === null ? null : this.bytes.subarray(span.start, span.end)
-  }
-
-  /**
-   * @param isOneLine the bytes have no line end in them
-   * @returns false: the bytes are no JSON object, or have values that cannot be passed on
-   */
-  run(bytes: Buffer, isOneLine: boolean): boolean {
-    const end = isOneLine && isUtf8(bytes) ? this.#over(bytes) : ODD
-    if (end !== ODD) return end !== WRONG
-    const mended = mend(bytes, this.#form)
-    return mended !== null && this.#over(mended) >= 0
+    return this.partOf(this.#top.usage ?? this.#choices.usage)
   }
 
   /** Writes the event that was walked over. */
@@ -124,57 +105,47 @@ export class ChatWalk {
     }
     if (this.#isKnown && this.#known !== null) {
       out.whole(this.#known.to)
-      this.#walk.splices.apply(this.#known.from.length, this.#end, out)
+      this.walk.splices.apply(this.#known.from.length, this.end, out)
       if (this.#looks < LOOKS_MAX) this.#look(this.#known)
     } else {
       out.text(DATA)
-      this.#walk.splices.apply(this.#start, this.#end, out)
+      this.walk.splices.apply(this.start, this.end, out)
       this.#know()
     }
     out.lineEnds()
   }
 
-  /** Gives what was walked over up to its closing brace. */
-  splice(out: SpliceSink): void {
-    this.#walk.splices.apply(this.#start, this.#end - 1, out)
+  /** What was walked over up to its closing brace. */
+  get unclosed(): readonly Uint8Array[] {
+    return this.walk.pieces(this.start, this.end - 1)
   }
 
-  /** Lets go of the bytes. What was counted stays. */
-  release(): void {
-    this.bytes = NO_BYTES
-    this.#walk.begin(NO_BYTES)
-  }
-
-  #over(bytes: Buffer): number {
-    this.bytes = bytes
-    this.#walk.begin(bytes)
+  protected override over(): number {
     this.#choices.clear()
     this.output.clear()
     this.#isRepeated = this.#repeated !== null && this.#isAgain(this.#repeated)
-    if (this.#isRepeated) return bytes.length
-    const end = this.#endOf(bytes)
-    if (end < 0) return end
-    if (endOfSpace(bytes, end) !== bytes.length) return WRONG
-    this.#end = end
-    return this.#choices.isOdd ? ODD : end
+    if (this.#isRepeated) return this.bytes.length
+    const end = this.#members()
+    return end >= 0 && this.#choices.isOdd ? ODD : end
   }
 
-  #endOf(bytes: Buffer): number {
+  protected override anew(bytes: Buffer): Buffer | null {
+    return mend(bytes, this.#form)
+  }
+
+  #members(): number {
     const known = this.#known
-    this.#isKnown = known !== null && isBegin(bytes, known.from)
-    if (known !== null && this.#isKnown) {
-      this.#top.restore(known.state)
-      return this.#walk.resume(this.#top, this.#top.choices(known.from.length, 2), 1)
-    }
-    this.#start = endOfSpace(bytes, 0)
-    return bytes[this.#start] === OPEN_OBJECT ? this.#walk.object(this.#top, this.#start, 0, 1) : ODD
+    this.#isKnown = known !== null && isBegin(this.bytes, known.from)
+    if (known === null || !this.#isKnown) return this.object(this.#top)
+    this.#top.restore(known.state)
+    return this.ended(this.walk.resume(this.#top, this.#top.choices(known.from.length, 2), 1))
   }
 
   #isAgain({ before, after, choices, state, otherBytes }: Repeated): boolean {
     const { bytes, output } = this
     const close = bytes.length - after.length
     if (close < before.length || !isAt(bytes, 0, before) || !isAt(bytes, close, after)) return false
-    const { json } = this.#walk
+    const { json } = this.walk
     if (json.string(before.length - 1) !== close + 1) return false
     this.#top.restore(state)
     this.#choices.choices = choices
@@ -193,21 +164,12 @@ export class ChatWalk {
     this.#repeated = {
       before: Buffer.from(bytes.subarray(0, textAt + 1)),
       after: Buffer.from(bytes.subarray(textEnd - 1)),
-      put: Buffer.concat([to, ...this.#spliced(from.length, textAt + 1)]),
-      putAfter: Buffer.concat([...this.#spliced(textEnd - 1, this.#end), LINE_ENDS]),
+      put: Buffer.concat([to, ...this.walk.pieces(from.length, textAt + 1)]),
+      putAfter: Buffer.concat([...this.walk.pieces(textEnd - 1, this.end), LINE_ENDS]),
       choices: this.#choices.choices,
       state,
       otherBytes: this.output.bytes - textBytes,
     }
-  }
-
-  #spliced(start: number, end: number): readonly Buffer[] {
-    const pieces: Buffer[] = []
-    this.#walk.splices.apply(start, end, {
-      bytes: (from, to) => pieces.push(this.bytes.subarray(from, to)),
-      text: (text) => pieces.push(Buffer.from(text)),
-    })
-    return pieces
   }
 
   /** Keeps the begin of the event for the next ones; not with figures in it, which differ in each. */
@@ -215,7 +177,7 @@ export class ChatWalk {
     const { choicesAt, usage, state } = this.#top
     const { bytes } = this
     if (choicesAt === -1 || choicesAt > KNOWN_BYTES_MAX || (usage !== null && usage.start < choicesAt)) return
-    const to = Buffer.concat([Buffer.from(DATA), ...this.#spliced(this.#start, choicesAt)])
+    const to = Buffer.concat([Buffer.from(DATA), ...this.walk.pieces(this.start, choicesAt)])
     this.#known = { from: Buffer.from(bytes.subarray(0, choicesAt)), to, state }
   }
 }

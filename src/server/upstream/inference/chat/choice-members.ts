@@ -1,8 +1,10 @@
 import { CHOICES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { countAt, isAt } from '../json-reader.ts'
-import { DeltaMembers, type ChatForm, type Output } from './delta-members.ts'
-import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import type { Output } from '../walk/output.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
+import { DeltaMembers, type ChatForm } from './delta-members.ts'
 
 /** A choice as it was read. */
 export interface ReadChoice {
@@ -37,7 +39,7 @@ export class ChoiceMembers implements Members {
   /** Of the choice that was read last. */
   readonly delta: DeltaMembers
   readonly #deltaName: 'delta' | 'message'
-  #seen = 0
+  readonly #seen = new SeenMembers()
   #index = 0
   #finish: string | null = null
 
@@ -54,7 +56,7 @@ export class ChoiceMembers implements Members {
   }
 
   begin(nth: number): void {
-    this.#seen = 0
+    this.#seen.bits = 0
     this.#index = nth
     this.#finish = null
   }
@@ -63,7 +65,7 @@ export class ChoiceMembers implements Members {
     const { json } = this.#walk
     const { bytes } = json
     if (length === this.#deltaName.length && isAt(bytes, key, this.#deltaName)) {
-      if (bytes[at] !== OPEN_OBJECT || !this.#isFirst(DELTA)) return ODD
+      if (bytes[at] !== OPEN_OBJECT || !this.#seen.isFirst(DELTA)) return ODD
       return this.#walk.object(this.delta, at, 0, depth)
     }
     const end = json.value(at, depth)
@@ -77,7 +79,7 @@ export class ChoiceMembers implements Members {
         if (isAt(bytes, key, 'finish_reason')) return this.#finished(at, end)
         break
       case 20:
-        if (isAt(bytes, key, 'native_finish_reason') && !this.#isFirst(NATIVE)) return ODD
+        if (isAt(bytes, key, 'native_finish_reason') && !this.#seen.isFirst(NATIVE)) return ODD
         break
     }
     return end
@@ -86,16 +88,14 @@ export class ChoiceMembers implements Members {
   end(): string {
     const finish = this.#finish
     const seen = this.#seen
-    if ((seen & DELTA) === 0) this.isOdd = true
+    if (!seen.has(DELTA)) this.isOdd = true
     this.choices.push({ index: this.#index, hasRole: this.delta.hasRole, finish })
-    if ((seen & (INDEX | FINISH)) === (INDEX | FINISH) && (finish === null || (seen & NATIVE) !== 0))
-      return ''
-    if ((seen & INDEX) !== 0 && finish === null) return NO_FINISH
+    if (seen.has(INDEX | FINISH) && (finish === null || seen.has(NATIVE))) return ''
+    if (seen.has(INDEX) && finish === null) return NO_FINISH
     const added: string[] = []
-    if ((seen & INDEX) === 0) added.push(`"index":${this.#index}`)
-    if ((seen & FINISH) === 0) added.push(NO_FINISH)
-    if (finish !== null && (seen & NATIVE) === 0)
-      added.push(`"native_finish_reason":${JSON.stringify(finish)}`)
+    if (!seen.has(INDEX)) added.push(`"index":${this.#index}`)
+    if (!seen.has(FINISH)) added.push(NO_FINISH)
+    if (finish !== null && !seen.has(NATIVE)) added.push(`"native_finish_reason":${JSON.stringify(finish)}`)
     return added.join(',')
   }
 
@@ -103,14 +103,8 @@ export class ChoiceMembers implements Members {
     return ODD
   }
 
-  #isFirst(member: number): boolean {
-    const isFirst = (this.#seen & member) === 0
-    this.#seen |= member
-    return isFirst
-  }
-
   #indexed(at: number, end: number): number {
-    if (!this.#isFirst(INDEX)) return ODD
+    if (!this.#seen.isFirst(INDEX)) return ODD
     const index = countAt(this.#walk.json.bytes, at, end)
     if (index < 0) return this.#walk.replace(at, end, String(this.#index))
     this.#index = index
@@ -118,14 +112,14 @@ export class ChoiceMembers implements Members {
   }
 
   #used(at: number, end: number): number {
-    if (!this.#isFirst(USAGE)) return ODD
+    if (!this.#seen.isFirst(USAGE)) return ODD
     if (this.#walk.json.bytes[at] === OPEN_OBJECT) this.usage = { start: at, end }
     return this.#walk.cut(end)
   }
 
   /** Some providers write the empty string until the choice ends. */
   #finished(at: number, end: number): number {
-    if (!this.#isFirst(FINISH) || end - at > FINISH_BYTES_MAX) return ODD
+    if (!this.#seen.isFirst(FINISH) || end - at > FINISH_BYTES_MAX) return ODD
     const { bytes } = this.#walk.json
     if (bytes[at] === LOWER_N) return end
     if (bytes[at] !== QUOTE || end === at + 2) return this.#walk.replace(at, end, 'null')

@@ -1,28 +1,12 @@
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { countAt, isAt } from '../json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import type { Output } from '../walk/output.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
 
 /** An event of a stream, or a whole answer: what clients require of them differs. */
 export type ChatForm = 'event' | 'answer'
-
-/** What an event, or an answer, gives its reader. */
-export class Output {
-  /** Text, reasoning, a tool call, a picture or a sound. */
-  isThere = false
-  /** Bytes in UTF-8 of text, reasoning and arguments of tools. */
-  bytes = 0
-
-  clear(): void {
-    this.isThere = false
-    this.bytes = 0
-  }
-
-  add(bytes: number): void {
-    this.bytes += bytes
-    if (bytes > 0) this.isThere = true
-  }
-}
 
 const ROLE = 1
 const CONTENT = 2
@@ -54,7 +38,7 @@ export class DeltaMembers implements Members {
   readonly #tools: ToolMembers
   readonly #functions: FunctionMembers
   readonly #parts: PartMembers
-  #seen = 0
+  readonly #seen = new SeenMembers()
   /** The same reasoning may stand in three members: the longest counts. */
   #reasoningBytes = 0
   /** The value of `reasoning_content`, when it is a text. */
@@ -72,7 +56,7 @@ export class DeltaMembers implements Members {
   begin(): void {
     this.hasRole = false
     this.textAt = -1
-    this.#seen = 0
+    this.#seen.bits = 0
     this.#reasoningBytes = 0
     this.#content = null
   }
@@ -109,27 +93,21 @@ export class DeltaMembers implements Members {
 
   end(at: number): string {
     this.#output.add(this.#reasoningBytes)
-    if (this.#content !== null && (this.#seen & REASONING) === 0) {
+    if (this.#content !== null && !this.#seen.has(REASONING)) {
       this.#walk.splices.add(at, at, ',"reasoning":')
       this.#walk.splices.add(at, at, this.#content)
     }
-    return this.#form === 'answer' && (this.#seen & ROLE) === 0 ? '"role":"assistant"' : ''
+    return this.#form === 'answer' && !this.#seen.has(ROLE) ? '"role":"assistant"' : ''
   }
 
   other(): number {
     return ODD
   }
 
-  #isFirst(member: number): boolean {
-    const isFirst = (this.#seen & member) === 0
-    this.#seen |= member
-    return isFirst
-  }
-
   /** Some providers write null, or the empty string. */
   #role(at: number, depth: number): number {
     const { json } = this.#walk
-    if (!this.#isFirst(ROLE)) return ODD
+    if (!this.#seen.isFirst(ROLE)) return ODD
     const end = json.value(at, depth)
     this.hasRole = end > 0 && isAssistant(json.bytes, at, end)
     if (this.hasRole) return end
@@ -137,7 +115,7 @@ export class DeltaMembers implements Members {
   }
 
   #said(member: number, at: number, depth: number): number {
-    if (!this.#isFirst(member)) return ODD
+    if (!this.#seen.isFirst(member)) return ODD
     const before = this.#parts.bytes
     const end = this.#parts.text(at, depth)
     const bytes = this.#parts.bytes - before
@@ -151,7 +129,7 @@ export class DeltaMembers implements Members {
   }
 
   #reasoning(member: number, at: number, depth: number): number {
-    if (!this.#isFirst(member)) return ODD
+    if (!this.#seen.isFirst(member)) return ODD
     const before = this.#parts.bytes
     const end = this.#parts.text(at, depth)
     this.#reasoningBytes = Math.max(this.#reasoningBytes, this.#parts.bytes - before)
@@ -177,7 +155,7 @@ export class DeltaMembers implements Members {
 
   #toolCalls(at: number, depth: number): number {
     const { json } = this.#walk
-    if (!this.#isFirst(TOOLS)) return ODD
+    if (!this.#seen.isFirst(TOOLS)) return ODD
     if (json.bytes[at] !== OPEN_LIST) return this.#walk.cut(json.value(at, depth))
     const end = this.#walk.list(this.#tools, at, depth)
     if (end > at + 2) this.#output.isThere = true
@@ -189,7 +167,7 @@ export class DeltaMembers implements Members {
     const end = json.value(at, depth)
     const nth = NO_NULL.findIndex((name) => name.length === length && isAt(json.bytes, key, name))
     if (nth === -1) return end
-    if (!this.#isFirst(FIRST_NO_NULL << nth)) return ODD
+    if (!this.#seen.isFirst(FIRST_NO_NULL << nth)) return ODD
     if (json.bytes[at] === LOWER_N) return this.#walk.cut(end)
     if (nth > 0 && end > at + 2) this.#output.isThere = true
     return end
@@ -219,7 +197,7 @@ class ToolMembers implements Members {
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #functions: FunctionMembers
-  #seen = 0
+  readonly #seen = new SeenMembers()
   #nth = 0
   #hasId = false
 
@@ -230,7 +208,7 @@ class ToolMembers implements Members {
   }
 
   begin(nth: number): void {
-    this.#seen = 0
+    this.#seen.bits = 0
     this.#nth = nth
     this.#hasId = false
   }
@@ -239,8 +217,7 @@ class ToolMembers implements Members {
     const { json } = this.#walk
     const { bytes } = json
     if (length === 8 && isAt(bytes, key, 'function')) {
-      if ((this.#seen & TOOL_FUNCTION) !== 0) return ODD
-      this.#seen |= TOOL_FUNCTION
+      if (!this.#seen.isFirst(TOOL_FUNCTION)) return ODD
       if (bytes[at] === OPEN_OBJECT) return this.#walk.object(this.#functions, at, 0, depth)
       return this.#walk.cut(json.value(at, depth))
     }
@@ -254,8 +231,8 @@ class ToolMembers implements Members {
   end(): string {
     // The piece with the id begins a call: helpers of clients want the type there. Mistral writes none.
     const needsType = this.#form === 'answer' || this.#hasId
-    const type = needsType && (this.#seen & TOOL_TYPE) === 0 ? TYPE_FUNCTION : ''
-    if (this.#form === 'answer' || (this.#seen & TOOL_INDEX) !== 0) return type
+    const type = needsType && !this.#seen.has(TOOL_TYPE) ? TYPE_FUNCTION : ''
+    if (this.#form === 'answer' || this.#seen.has(TOOL_INDEX)) return type
     return `"index":${this.#nth}${type === '' ? '' : `,${type}`}`
   }
 
@@ -264,26 +241,26 @@ class ToolMembers implements Members {
   }
 
   #id(at: number, end: number): number {
-    if ((this.#seen & TOOL_ID) !== 0) return ODD
-    this.#seen |= TOOL_ID
+    if (!this.#seen.isFirst(TOOL_ID)) return ODD
     this.#hasId = this.#walk.json.bytes[at] === QUOTE
     return this.#hasId ? end : this.#walk.cut(end)
   }
 
   #type(at: number, end: number): number {
-    if ((this.#seen & TOOL_TYPE) !== 0) return ODD
-    this.#seen |= TOOL_TYPE
+    if (!this.#seen.isFirst(TOOL_TYPE)) return ODD
     if (this.#walk.json.bytes[at] === QUOTE && end > at + 2) return end
     return this.#walk.replace(at, end, '"function"')
   }
 
   #index(at: number, end: number): number {
-    if ((this.#seen & TOOL_INDEX) !== 0) return ODD
-    this.#seen |= TOOL_INDEX
+    if (!this.#seen.isFirst(TOOL_INDEX)) return ODD
     if (countAt(this.#walk.json.bytes, at, end) >= 0) return end
     return this.#walk.replace(at, end, String(this.#nth))
   }
 }
+
+const FUNCTION_NAME = 1
+const FUNCTION_ARGUMENTS = 2
 
 /** `function` of a tool call. */
 class FunctionMembers implements Members {
@@ -291,8 +268,7 @@ class FunctionMembers implements Members {
   readonly #walk: ObjectWalk
   readonly #form: ChatForm
   readonly #output: Output
-  #hasName = false
-  #hasArguments = false
+  readonly #seen = new SeenMembers()
 
   constructor(walk: ObjectWalk, form: ChatForm, output: Output) {
     this.#walk = walk
@@ -301,8 +277,7 @@ class FunctionMembers implements Members {
   }
 
   begin(): void {
-    this.#hasName = false
-    this.#hasArguments = false
+    this.#seen.bits = 0
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -311,20 +286,18 @@ class FunctionMembers implements Members {
     const end = json.value(at, depth)
     const isNull = json.bytes[at] === LOWER_N
     if (length === 4 && isAt(json.bytes, key, 'name')) {
-      if (this.#hasName) return ODD
-      this.#hasName = true
+      if (!this.#seen.isFirst(FUNCTION_NAME)) return ODD
       return isNull ? this.#walk.cut(end) : end
     }
     if (length !== 9 || !isAt(json.bytes, key, 'arguments')) return end
-    if (this.#hasArguments) return ODD
-    this.#hasArguments = true
+    if (!this.#seen.isFirst(FUNCTION_ARGUMENTS)) return ODD
     this.#output.add(json.textBytes - before)
     if (!isNull) return end
     return this.#form === 'answer' ? this.#walk.replace(at, end, '""') : this.#walk.cut(end)
   }
 
   end(): string {
-    return this.#form === 'answer' && !this.#hasArguments ? '"arguments":""' : ''
+    return this.#form === 'answer' && !this.#seen.has(FUNCTION_ARGUMENTS) ? '"arguments":""' : ''
   }
 
   other(): number {

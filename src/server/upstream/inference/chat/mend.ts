@@ -1,5 +1,5 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import { objectOf, writtenAnew } from '../written-anew.ts'
+import { objectOf, writtenAnew } from '../walk/written-anew.ts'
 import type { ChatForm } from './delta-members.ts'
 
 /**

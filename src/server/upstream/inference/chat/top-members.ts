@@ -1,9 +1,10 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { countAt, isAt } from '../json-reader.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
 import type { NativeHead } from '../protocol.ts'
 import type { ChoiceMembers } from './choice-members.ts'
 import type { ChatForm } from './delta-members.ts'
-import { ODD, type Members, type ObjectWalk } from './object-walk.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
 
 const ID = 1
 const OBJECT = 2
@@ -48,7 +49,7 @@ export class TopMembers implements Members {
     readonly model: string
     readonly provider: string
   }
-  #seen = 0
+  readonly #seen = new SeenMembers()
   /** What the members before `choices` said. */
   #seenBefore = 0
   #createdBefore = 0
@@ -80,7 +81,7 @@ export class TopMembers implements Members {
   }
 
   restore({ seen, createdS, id }: TopState): void {
-    this.#seen = seen
+    this.#seen.bits = seen
     this.createdS = createdS
     this.id = id
     this.usage = null
@@ -120,12 +121,12 @@ export class TopMembers implements Members {
     const { id, object, model, provider } = this.#texts
     const seen = this.#seen
     const added: string[] = []
-    if ((seen & ID) === 0) added.push(`"id":${id}`)
-    if ((seen & OBJECT) === 0) added.push(`"object":${object}`)
-    if ((seen & CREATED) === 0) added.push(`"created":${this.createdS}`)
-    if ((seen & MODEL) === 0) added.push(`"model":${model}`)
-    if ((seen & PROVIDER) === 0) added.push(`"provider":${provider}`)
-    if (this.#form === 'answer' && (seen & FINGERPRINT) === 0) added.push('"system_fingerprint":null')
+    if (!seen.has(ID)) added.push(`"id":${id}`)
+    if (!seen.has(OBJECT)) added.push(`"object":${object}`)
+    if (!seen.has(CREATED)) added.push(`"created":${this.createdS}`)
+    if (!seen.has(MODEL)) added.push(`"model":${model}`)
+    if (!seen.has(PROVIDER)) added.push(`"provider":${provider}`)
+    if (this.#form === 'answer' && !seen.has(FINGERPRINT)) added.push('"system_fingerprint":null')
     return added.join(',')
   }
 
@@ -135,22 +136,16 @@ export class TopMembers implements Members {
 
   /** The value of `choices`. */
   choices(at: number, depth: number): number {
-    this.#seenBefore = this.#seen
+    this.#seenBefore = this.#seen.bits
     this.#createdBefore = this.createdS
     this.#idBefore = this.id
-    if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#isFirst(CHOICES)) return ODD
+    if (this.#walk.json.bytes[at] !== OPEN_LIST || !this.#seen.isFirst(CHOICES)) return ODD
     this.choicesAt = at
     return this.#walk.list(this.#choices, at, depth)
   }
 
-  #isFirst(member: number): boolean {
-    const isFirst = (this.#seen & member) === 0
-    this.#seen |= member
-    return isFirst
-  }
-
   #id(at: number, depth: number): number {
-    if (!this.#isFirst(ID)) return ODD
+    if (!this.#seen.isFirst(ID)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] === QUOTE && end > at + 2 && end - at <= ID_BYTES_MAX) this.id = { start: at, end }
@@ -158,9 +153,9 @@ export class TopMembers implements Members {
   }
 
   #model(at: number, depth: number): number {
-    if (!this.#isFirst(MODEL)) return ODD
+    if (!this.#seen.isFirst(MODEL)) return ODD
     const { model, provider } = this.#texts
-    const put = this.#isFirst(PROVIDER) ? `${model},"provider":${provider}` : model
+    const put = this.#seen.isFirst(PROVIDER) ? `${model},"provider":${provider}` : model
     return this.#walk.replace(at, this.#walk.json.value(at, depth), put)
   }
 
@@ -168,12 +163,12 @@ export class TopMembers implements Members {
   #provider(at: number, depth: number): number {
     const end = this.#walk.json.value(at, depth)
     // That of Sluice stands beside the model.
-    if (!this.#isFirst(PROVIDER)) return this.#isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
+    if (!this.#seen.isFirst(PROVIDER)) return this.#seen.isFirst(OTHER_PROVIDER) ? this.#walk.cut(end) : ODD
     return this.#walk.replace(at, end, this.#texts.provider)
   }
 
   #object(at: number, depth: number): number {
-    if (!this.#isFirst(OBJECT)) return ODD
+    if (!this.#seen.isFirst(OBJECT)) return ODD
     const text = this.#texts.object
     const { json } = this.#walk
     const end = json.value(at, depth)
@@ -184,7 +179,7 @@ export class TopMembers implements Members {
   }
 
   #created(at: number, depth: number): number {
-    if (!this.#isFirst(CREATED)) return ODD
+    if (!this.#seen.isFirst(CREATED)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     const created = countAt(json.bytes, at, end)
@@ -194,7 +189,7 @@ export class TopMembers implements Members {
   }
 
   #fingerprint(at: number, depth: number): number {
-    if (!this.#isFirst(FINGERPRINT)) return ODD
+    if (!this.#seen.isFirst(FINGERPRINT)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] === QUOTE) return end
@@ -203,7 +198,7 @@ export class TopMembers implements Members {
   }
 
   #used(at: number, depth: number): number {
-    if (!this.#isFirst(USAGE)) return ODD
+    if (!this.#seen.isFirst(USAGE)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] === OPEN_OBJECT && end > 0) this.usage = { start: at, end }
@@ -211,7 +206,7 @@ export class TopMembers implements Members {
   }
 
   #failed(at: number, depth: number): number {
-    if (!this.#isFirst(ERROR)) return ODD
+    if (!this.#seen.isFirst(ERROR)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (isAt(json.bytes, at, 'null') || isAt(json.bytes, at, 'false')) return this.#walk.cut(end)

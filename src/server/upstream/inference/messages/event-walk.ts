@@ -1,16 +1,16 @@
-import { isUtf8 } from 'node:buffer'
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import { endOfSpace, OPEN_OBJECT, QUOTE, WRONG, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { Output } from '../chat/delta-members.ts'
-import type { EventBuffer } from '../chat/event-buffer.ts'
-import { ODD, type Members, ObjectWalk } from '../chat/object-walk.ts'
-import { isAt } from '../json-reader.ts'
+import { OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
 import type { NativeHead } from '../protocol.ts'
-import { objectOf, writtenAnew } from '../written-anew.ts'
+import type { EventBuffer } from '../walk/event-buffer.ts'
+import { isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { Output } from '../walk/output.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
+import { WholeWalk } from '../walk/whole-walk.ts'
+import { objectOf, writtenAnew } from '../walk/written-anew.ts'
 import { BlockMembers, DeltaMembers } from './block-members.ts'
 import { MessageMembers } from './message-members.ts'
 
-const NO_BYTES = Buffer.alloc(0)
 /** Characters of the name of an event; no protocol has half as many. */
 const NAME = /^\w[\w.]{0,63}$/
 
@@ -18,17 +18,15 @@ const NAME = /^\w[\w.]{0,63}$/
  * Walks over an event of a messages stream as the provider wrote it: finds what Sluice replaces in the first
  * event, and what it counts in all of them. All other bytes stay as they came. D13.
  */
-export class EventWalk {
+export class EventWalk extends WholeWalk {
   readonly output = new Output()
-  /** What was walked over: the provider's bytes, or those bytes written anew. */
-  bytes: Buffer = NO_BYTES
-  readonly #walk = new ObjectWalk()
+  /** Of the event's `event:` line, for data that names no type. */
+  name = ''
   readonly #top: EventMembers
-  #start = 0
-  #end = 0
 
   constructor(head: NativeHead) {
-    this.#top = new EventMembers(this.#walk, head, this.output)
+    super()
+    this.#top = new EventMembers(this.walk, head, this.output)
   }
 
   get type(): string {
@@ -41,13 +39,12 @@ export class EventWalk {
 
   /** Of `message_start`. Decoded at each call. */
   get upstreamId(): string | null {
-    const { id } = this.#top.message
-    return id === null ? null : (JSON.parse(this.bytes.toString('utf8', id.start, id.end)) as string)
+    return this.textOf(this.#top.message.id)
   }
 
   /** The usage of the message, as it came. Valid as long as the bytes are. */
   get begunUsage(): Buffer | null {
-    return this.#slice(this.#top.message.usage)
+    return this.partOf(this.#top.message.usage)
   }
 
   /** Of `message_delta`. */
@@ -59,55 +56,31 @@ export class EventWalk {
   kept(): KeptEvent {
     const { usage } = this.#top
     return {
-      json: Buffer.from(this.bytes.subarray(this.#start, this.#end)),
-      usage: usage === null ? null : { start: usage.start - this.#start, end: usage.end - this.#start },
+      json: Buffer.from(this.bytes.subarray(this.start, this.end)),
+      usage: usage === null ? null : { start: usage.start - this.start, end: usage.end - this.start },
       isUsageObject: usage !== null && this.bytes[usage.start] === OPEN_OBJECT,
     }
-  }
-
-  /**
-   * @param isOneLine the bytes have no line end in them
-   * @param name of the event, for data that names no type
-   * @returns false: the bytes are no JSON object, or no event that a client could read
-   */
-  run(bytes: Buffer, isOneLine: boolean, name: string): boolean {
-    const end = isOneLine && isUtf8(bytes) ? this.#over(bytes) : ODD
-    if (end !== ODD) return end !== WRONG
-    const mended = bytes.length > STREAM_MENDED_BYTES_MAX ? null : mend(bytes, name)
-    return mended !== null && this.#over(mended) >= 0
   }
 
   /** Writes the event that was walked over; only in the first event of a stream anything is replaced. */
   write(out: EventBuffer): void {
     out.source = this.bytes
     out.text(`event: ${this.type}\ndata: `)
-    if (this.type === 'message_start') this.#walk.splices.apply(this.#start, this.#end, out)
-    else out.bytes(this.#start, this.#end)
+    if (this.type === 'message_start') this.walk.splices.apply(this.start, this.end, out)
+    else out.bytes(this.start, this.end)
     out.lineEnds()
   }
 
-  /** Lets go of the bytes. What was counted stays. */
-  release(): void {
-    this.bytes = NO_BYTES
-    this.#walk.begin(NO_BYTES)
-  }
-
-  #over(bytes: Buffer): number {
-    this.bytes = bytes
-    this.#walk.begin(bytes)
+  protected override over(): number {
     this.output.clear()
-    this.#start = endOfSpace(bytes, 0)
-    if (bytes[this.#start] !== OPEN_OBJECT) return ODD
-    const end = this.#walk.object(this.#top, this.#start, 0, 1)
+    const end = this.object(this.#top)
     if (end < 0) return end
-    if (endOfSpace(bytes, end) !== bytes.length) return WRONG
-    this.#end = end
     if (!OUTPUTS.has(this.type)) this.output.clear()
     return this.hasError || this.#top.isWhole ? end : ODD
   }
 
-  #slice(span: Span | null): Buffer | null {
-    return span === null ? null : this.bytes.subarray(span.start, span.end)
+  protected override anew(bytes: Buffer): Buffer | null {
+    return bytes.length > STREAM_MENDED_BYTES_MAX ? null : mend(bytes, this.name)
   }
 }
 
@@ -147,7 +120,7 @@ class EventMembers implements Members {
   readonly delta: DeltaMembers
   readonly #walk: ObjectWalk
   readonly #blocks: BlockMembers
-  #seen = 0
+  readonly #seen = new SeenMembers()
 
   constructor(walk: ObjectWalk, head: NativeHead, output: Output) {
     this.#walk = walk
@@ -160,7 +133,7 @@ class EventMembers implements Members {
     this.type = ''
     this.hasError = false
     this.usage = null
-    this.#seen = 0
+    this.#seen.bits = 0
     this.message.begin()
     this.delta.begin()
   }
@@ -169,7 +142,7 @@ class EventMembers implements Members {
   get isWhole(): boolean {
     if (this.type === '') return false
     const needed = NEEDED.get(this.type)
-    return needed === undefined || (this.#seen & OBJECTS[needed]) !== 0
+    return needed === undefined || this.#seen.has(OBJECTS[needed])
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -201,14 +174,8 @@ class EventMembers implements Members {
     return ODD
   }
 
-  #isFirst(member: number): boolean {
-    const isFirst = (this.#seen & member) === 0
-    this.#seen |= member
-    return isFirst
-  }
-
   #typed(at: number, depth: number): number {
-    if (!this.#isFirst(TYPE)) return ODD
+    if (!this.#seen.isFirst(TYPE)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] !== QUOTE || end < 0) return end
@@ -220,11 +187,11 @@ class EventMembers implements Members {
   /** A value that is no object is passed on, and does not count as there. */
   #within(member: number, members: Members, at: number, depth: number): number {
     if (this.#walk.json.bytes[at] !== OPEN_OBJECT) return this.#walk.json.value(at, depth)
-    return this.#isFirst(member) ? this.#walk.object(members, at, 0, depth) : ODD
+    return this.#seen.isFirst(member) ? this.#walk.object(members, at, 0, depth) : ODD
   }
 
   #used(at: number, depth: number): number {
-    if (!this.#isFirst(USAGE)) return ODD
+    if (!this.#seen.isFirst(USAGE)) return ODD
     const end = this.#walk.json.value(at, depth)
     if (end > 0) this.usage = { start: at, end }
     return end
@@ -233,7 +200,7 @@ class EventMembers implements Members {
   #failed(at: number, depth: number): number {
     const { json } = this.#walk
     const isNothing = isAt(json.bytes, at, 'null') || isAt(json.bytes, at, 'false')
-    if (!this.#isFirst(ERROR)) return ODD
+    if (!this.#seen.isFirst(ERROR)) return ODD
     if (!isNothing) this.hasError = true
     return json.value(at, depth)
   }

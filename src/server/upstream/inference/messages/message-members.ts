@@ -1,6 +1,7 @@
 import { OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { countAt, isAt } from '../json-reader.ts'
-import { ODD, type Members, type ObjectWalk } from '../chat/object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
 import type { NativeHead } from '../protocol.ts'
 import type { BlockMembers } from './block-members.ts'
 
@@ -44,7 +45,7 @@ export class MessageMembers implements Members {
   readonly #blocks: BlockMembers
   readonly #usage: StartUsage
   readonly #texts: { readonly id: string; readonly model: string }
-  #seen = 0
+  readonly #seen = new SeenMembers()
 
   constructor(
     walk: ObjectWalk,
@@ -58,7 +59,7 @@ export class MessageMembers implements Members {
   }
 
   begin(): void {
-    this.#seen = 0
+    this.#seen.bits = 0
     this.id = null
     this.usage = null
     this.stopReason = null
@@ -67,7 +68,7 @@ export class MessageMembers implements Members {
 
   /** Whether all that cannot be added is there. */
   get isMessage(): boolean {
-    return this.#has(CONTENT) && !this.hasError
+    return this.#seen.has(CONTENT) && !this.hasError
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -82,7 +83,7 @@ export class MessageMembers implements Members {
         break
       case 5:
         if (isAt(json.bytes, key, 'model'))
-          return this.#isFirst(MODEL) ? this.#put(at, depth, this.#texts.model) : ODD
+          return this.#seen.isFirst(MODEL) ? this.#put(at, depth, this.#texts.model) : ODD
         if (isAt(json.bytes, key, 'usage')) return this.#used(at, depth)
         if (isAt(json.bytes, key, 'error')) return this.#failed(at, depth)
         break
@@ -93,7 +94,7 @@ export class MessageMembers implements Members {
         if (isAt(json.bytes, key, 'stop_reason')) return this.#stopped(at, depth)
         break
       case 13:
-        if (isAt(json.bytes, key, 'stop_sequence')) this.#seen |= STOP_SEQUENCE
+        if (isAt(json.bytes, key, 'stop_sequence')) this.#seen.isFirst(STOP_SEQUENCE)
         break
     }
     return json.value(at, depth)
@@ -102,7 +103,7 @@ export class MessageMembers implements Members {
   end(): string {
     const added: string[] = []
     const add = (member: number, text: string): void => {
-      if (!this.#has(member)) added.push(text)
+      if (!this.#seen.has(member)) added.push(text)
     }
     add(ID, `"id":${this.#texts.id}`)
     add(TYPE, '"type":"message"')
@@ -120,22 +121,12 @@ export class MessageMembers implements Members {
     return ODD
   }
 
-  #has(member: number): boolean {
-    return (this.#seen & member) !== 0
-  }
-
-  #isFirst(member: number): boolean {
-    const isFirst = !this.#has(member)
-    this.#seen |= member
-    return isFirst
-  }
-
   #put(at: number, depth: number, text: string): number {
     return this.#walk.replace(at, this.#walk.json.value(at, depth), text)
   }
 
   #id(at: number, depth: number): number {
-    if (!this.#isFirst(ID)) return ODD
+    if (!this.#seen.isFirst(ID)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] !== QUOTE || end === at + 2) return this.#walk.replace(at, end, this.#texts.id)
@@ -145,27 +136,27 @@ export class MessageMembers implements Members {
 
   /** `type` and `role` have one value each. */
   #said(member: number, at: number, depth: number): number {
-    if (!this.#isFirst(member)) return ODD
+    if (!this.#seen.isFirst(member)) return ODD
     const { bytes } = this.#walk.json
     if (member === TYPE && isAt(bytes, at, '"error"')) this.hasError = true
     return this.#put(at, depth, member === TYPE ? '"message"' : '"assistant"')
   }
 
   #content(at: number, depth: number): number {
-    if (!this.#isFirst(CONTENT)) return ODD
+    if (!this.#seen.isFirst(CONTENT)) return ODD
     if (this.#walk.json.bytes[at] === OPEN_LIST) return this.#walk.list(this.#blocks, at, depth)
     return this.#form === 'start' ? this.#put(at, depth, '[]') : ODD
   }
 
   #stopped(at: number, depth: number): number {
-    if (!this.#isFirst(STOP_REASON)) return ODD
+    if (!this.#seen.isFirst(STOP_REASON)) return ODD
     const end = this.#walk.json.value(at, depth)
     if (this.#walk.json.bytes[at] === QUOTE && end - at <= ID_BYTES_MAX) this.stopReason = { start: at, end }
     return end
   }
 
   #used(at: number, depth: number): number {
-    if (!this.#isFirst(USAGE)) return ODD
+    if (!this.#seen.isFirst(USAGE)) return ODD
     const { json } = this.#walk
     const isObject = json.bytes[at] === OPEN_OBJECT
     if (this.#form === 'start' && !isObject) return this.#put(at, depth, NO_USAGE)
@@ -175,7 +166,7 @@ export class MessageMembers implements Members {
   }
 
   #failed(at: number, depth: number): number {
-    if (!this.#isFirst(ERROR)) return ODD
+    if (!this.#seen.isFirst(ERROR)) return ODD
     const { json } = this.#walk
     if (isAt(json.bytes, at, 'null') || isAt(json.bytes, at, 'false'))
       return this.#walk.cut(json.value(at, depth))
@@ -191,14 +182,14 @@ const OUTPUT_TOKENS = 2
 class StartUsage implements Members {
   readonly itemsMax = 0
   readonly #walk: ObjectWalk
-  #seen = 0
+  readonly #seen = new SeenMembers()
 
   constructor(walk: ObjectWalk) {
     this.#walk = walk
   }
 
   begin(): void {
-    this.#seen = 0
+    this.#seen.bits = 0
   }
 
   member(key: number, length: number, at: number, depth: number): number {
@@ -212,8 +203,8 @@ class StartUsage implements Members {
 
   end(): string {
     const added: string[] = []
-    if ((this.#seen & INPUT_TOKENS) === 0) added.push('"input_tokens":0')
-    if ((this.#seen & OUTPUT_TOKENS) === 0) added.push('"output_tokens":0')
+    if (!this.#seen.has(INPUT_TOKENS)) added.push('"input_tokens":0')
+    if (!this.#seen.has(OUTPUT_TOKENS)) added.push('"output_tokens":0')
     return added.join(',')
   }
 
@@ -222,8 +213,7 @@ class StartUsage implements Members {
   }
 
   #figure(member: number, at: number, end: number): number {
-    if ((this.#seen & member) !== 0) return ODD
-    this.#seen |= member
+    if (!this.#seen.isFirst(member)) return ODD
     return countAt(this.#walk.json.bytes, at, end) < 0 ? this.#walk.replace(at, end, '0') : end
   }
 }

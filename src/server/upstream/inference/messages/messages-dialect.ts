@@ -2,6 +2,7 @@ import { CHAT_OURS } from '../../../../schemas/inference/chat-members.ts'
 import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
+import { readMessageAnswer } from './message-answer.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
 
 const VERSION = 'anthropic-version'
@@ -14,6 +15,7 @@ export const MESSAGES: NativeDialect = {
   countPath: '/messages/count_tokens',
   request: messagesRequest,
   stream: (head, redacted) => new NativeMessagesStream(head, redacted),
+  answer: readMessageAnswer,
 }
 
 const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))

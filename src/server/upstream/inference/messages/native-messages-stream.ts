@@ -2,27 +2,17 @@ import type { Failure } from '../../../../schemas/failures.ts'
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { FinalEvents, ShownUsage, TokenUsage } from '../../../ports/inference/inference.ts'
-import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
-import { EventBuffer } from '../chat/event-buffer.ts'
-import { isAt } from '../json-reader.ts'
+import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
+import type { NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
-import type { NativeHead, NativeRead, NativeStream } from '../protocol.ts'
-import { SseReader, type SseEvent } from '../sse-reader.ts'
+import type { SseEvent } from '../sse-reader.ts'
 import { EventWalk, type KeptEvent } from './event-walk.ts'
 import { messageId, NO_USAGE } from './message-members.ts'
 import { MessagesUsage } from './messages-usage.ts'
 import { toldMembers } from './told-members.ts'
 
-const NOTHING: NativeRead = { events: null, failure: null }
-const INVALID: Failure = { name: 'upstream_invalid' }
-const UNFINISHED: Failure = { name: 'upstream_failed', detail: 'Its stream ended before the answer did.' }
-/** What some servers end every stream with; it says nothing here. */
-const DONE = '[DONE]'
 const PING = 'ping'
-
-/** Shared by all streams: a read leaves nothing in it. */
-const EVENTS = new EventBuffer()
 
 /** An event with the usage so far, which may turn out to be the last one. */
 interface HeldDelta extends KeptEvent {
@@ -35,95 +25,43 @@ interface HeldDelta extends KeptEvent {
  * bytes came, whatever their types; only the first is changed (D13), and pings are not passed on. The last
  * `message_delta`, which has the usage, and `message_stop` are kept for `finalEvents`.
  */
-export class NativeMessagesStream implements NativeStream {
+export class NativeMessagesStream extends NativeEvents {
+  /** Bytes in UTF-8 of delivered text, thinking and arguments of tools. D26. */
+  outputBytes = 0
+  protected readonly walk: EventWalk
   readonly #head: NativeHead
-  readonly #redacted: RedactedTexts
-  readonly #reader = new SseReader()
-  readonly #walk: EventWalk
   readonly #usage = new MessagesUsage()
   #hasBegun = false
   #held: HeldDelta | null = null
   /** `message_stop`; null: it has not come. */
   #stop: Buffer | null = null
-  #failure: Failure | null = null
-  #hasOutput = false
-  #outputBytes = 0
-  #finishReason: string | null = null
-  #upstreamId: string | null = null
 
   constructor(head: NativeHead, redacted: RedactedTexts) {
+    super(redacted)
     this.#head = head
-    this.#redacted = redacted
-    this.#walk = new EventWalk(head)
+    this.walk = new EventWalk(head)
   }
 
-  get heldBytes(): number {
-    return this.#reader.heldBytes + (this.#held?.json.length ?? 0)
-  }
-
-  get hasOutput(): boolean {
-    return this.#hasOutput
-  }
-
-  /** The provider said `message_stop`: nothing behind it is read. */
-  get isDone(): boolean {
-    return this.#stop !== null
+  override get heldBytes(): number {
+    return super.heldBytes + (this.#held?.json.length ?? 0)
   }
 
   get usage(): TokenUsage | null {
     return this.#usage.tokens
   }
 
-  /** Bytes in UTF-8 of delivered text, thinking and arguments of tools. D26. */
-  get outputBytes(): number {
-    return this.#outputBytes
-  }
-
-  /** Why the message ended, in the provider's words. */
-  get finishReason(): string | null {
-    return this.#finishReason
-  }
-
-  get upstreamId(): string | null {
-    return this.#upstreamId
-  }
-
   get finalEvents(): FinalEvents {
     return { withUsage: (usage) => [this.#lastEvents(usage)] }
   }
 
-  /** @param bytes the next of the provider's body */
-  read(bytes: Uint8Array): NativeRead {
-    if (this.#failure !== null) return { events: null, failure: this.#failure }
-    if (this.isDone) return NOTHING
-    EVENTS.clear()
-    const { events, failure } = this.#reader.read(bytes)
-    for (const event of events) {
-      this.#failure = this.#take(event)
-      if (this.#failure !== null || this.isDone) break
-    }
-    // A stream that waits for its next event must not hold the memory of the last read.
-    this.#walk.release()
-    // Bytes behind `message_stop` cannot fail a stream.
-    if (!this.isDone) this.#failure ??= failure
-    return { events: EVENTS.lend(), failure: this.#failure }
-  }
-
-  /**
-   * The provider's body ended.
-   * @returns null: the stream was whole. D22
-   */
-  end(): Failure | null {
-    return this.#failure ?? (this.isDone ? null : UNFINISHED)
-  }
-
-  #take({ name, data, isOneLine }: SseEvent): Failure | null {
-    if (name === 'error') return failureOfEvent(data, this.#redacted)
+  protected override take({ name, data, isOneLine }: SseEvent): Failure | null {
+    if (name === 'error') return this.failureOf(data)
     const start = endOfSpace(data, 0)
-    if (name === PING || start === data.length || isDone(data, start)) return null
-    const walk = this.#walk
-    if (!walk.run(data, isOneLine, name)) return INVALID
-    if (walk.hasError) return failureOfEvent(data, this.#redacted)
+    if (name === PING || start === data.length || isDoneMark(data, start)) return null
+    const walk = this.walk
+    walk.name = name
+    if (!walk.run(data, isOneLine)) return INVALID
+    if (walk.hasError) return this.failureOf(data)
     switch (walk.type) {
       case PING:
         return null
@@ -133,6 +71,7 @@ export class NativeMessagesStream implements NativeStream {
       case 'message_stop':
         if (!this.#hasBegun) return INVALID
         this.#stop = walk.kept().json
+        this.isDone = true
         return null
       default:
         if (!this.#hasBegun) this.#writeBegin()
@@ -143,32 +82,32 @@ export class NativeMessagesStream implements NativeStream {
 
   /** The first of several counts; a second would be an error to clients. */
   #begin(): void {
-    const walk = this.#walk
+    const walk = this.walk
     const usage = walk.begunUsage
     if (usage !== null) this.#usage.begun(usage)
-    this.#upstreamId ??= walk.upstreamId
+    this.upstreamId ??= walk.upstreamId
     if (this.#hasBegun) return
     this.#hasBegun = true
     this.#pass()
   }
 
   #pass(): null {
-    const { output } = this.#walk
-    this.#walk.write(EVENTS)
-    if (output.isThere) this.#hasOutput = true
-    this.#outputBytes += output.bytes
+    const { output } = this.walk
+    this.walk.write(EVENTS)
+    if (output.isThere) this.hasOutput = true
+    this.outputBytes += output.bytes
     return null
   }
 
   #hold(): Failure | null {
-    const kept = this.#walk.kept()
+    const kept = this.walk.kept()
     if (kept.json.length > STREAM_MENDED_BYTES_MAX) return INVALID
     const isTold =
       kept.usage !== null &&
       kept.isUsageObject &&
       this.#usage.told(kept.json.subarray(kept.usage.start, kept.usage.end))
     this.#held = { ...kept, isTold }
-    this.#finishReason = this.#walk.stopReason ?? this.#finishReason
+    this.finishReason = this.walk.stopReason ?? this.finishReason
     return null
   }
 
@@ -185,7 +124,7 @@ export class NativeMessagesStream implements NativeStream {
   #lastEvents(shown: ShownUsage): Uint8Array {
     const held = this.#held ?? NO_DELTA
     const { usage } = held
-    const isShown = held.isTold && usage !== null && this.#usage.isCredible(this.#hasOutput)
+    const isShown = held.isTold && usage !== null && this.#usage.isCredible(this.hasOutput)
     const told = isShown ? toldMembers(held.json.subarray(usage.start, usage.end)) : null
     EVENTS.clear()
     const put = usageBetween({ before: [], told, after: [] }, shown)
@@ -223,8 +162,4 @@ function writeEvent(name: string, json: Buffer): void {
   EVENTS.text(`event: ${name}\ndata: `)
   EVENTS.whole(json)
   EVENTS.lineEnds()
-}
-
-function isDone(data: Buffer, start: number): boolean {
-  return isAt(data, start, DONE) && endOfSpace(data, start + DONE.length) === data.length
 }

@@ -1,5 +1,5 @@
-import { ODD, ObjectWalk, type Members } from '../chat/object-walk.ts'
-import { writtenAnew } from '../written-anew.ts'
+import { ODD, ObjectWalk, type Members } from '../walk/object-walk.ts'
+import { writtenAnew } from '../walk/written-anew.ts'
 
 /** Members that Sluice adds to a usage: those of the same names that a provider has are taken out. */
 const OURS = ['cost', 'is_byok', 'is_estimated'] as const
@@ -23,12 +23,7 @@ function membersOf(usage: Buffer): readonly Uint8Array[] | null {
   const walk = new ObjectWalk()
   walk.begin(usage)
   if (walk.object(new OtherMembers(walk), 0, 0, 1) !== usage.length) return null
-  const pieces: Uint8Array[] = []
-  walk.splices.apply(1, usage.length - 1, {
-    bytes: (from, to) => pieces.push(usage.subarray(from, to)),
-    text: (text) => pieces.push(Buffer.from(text)),
-  })
-  return pieces
+  return walk.pieces(1, usage.length - 1)
 }
 
 /** An object some of whose members are cut. */

@@ -1,6 +1,7 @@
 import { BACKSLASH, LOWER_N, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { ODD, type Members, type ObjectWalk } from '../chat/object-walk.ts'
-import { countAt, isAt } from '../json-reader.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
 import { isNamed, ItemMembers } from './item-members.ts'
 import type { ResponseMembers } from './response-members.ts'
 
@@ -39,7 +40,7 @@ export class EventMembers implements Members {
   readonly item: ItemMembers
   readonly #walk: ObjectWalk
   readonly #response: ResponseMembers
-  #seen = 0
+  readonly #seen = new SeenMembers()
   #typeAt: Span | null = null
 
   constructor(walk: ObjectWalk, response: ResponseMembers) {
@@ -55,7 +56,7 @@ export class EventMembers implements Members {
     this.deltaBytes = 0
     this.textBytes = 0
     this.isBare = true
-    this.#seen = 0
+    this.#seen.bits = 0
     this.#typeAt = null
     this.item.clear()
     this.#response.clear()
@@ -89,21 +90,15 @@ export class EventMembers implements Members {
     const type = at === null ? this.name : this.#walk.json.bytes.toString('latin1', at.start + 1, at.end - 1)
     this.type = TYPE_FORM.test(type) ? type : ''
     // Clients read the type in the data.
-    return this.type === '' || (this.#seen & TYPE) !== 0 ? '' : `"type":"${type}"`
+    return this.type === '' || this.#seen.has(TYPE) ? '' : `"type":"${type}"`
   }
 
   other(): number {
     return ODD
   }
 
-  #isFirst(member: number): boolean {
-    const isFirst = (this.#seen & member) === 0
-    this.#seen |= member
-    return isFirst
-  }
-
   #typed(at: number, depth: number): number {
-    if (!this.#isFirst(TYPE)) return ODD
+    if (!this.#seen.isFirst(TYPE)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     if (json.bytes[at] !== QUOTE || end <= at + 2 || end - at > TYPE_BYTES_MAX) return end
@@ -113,7 +108,7 @@ export class EventMembers implements Members {
   }
 
   #item(at: number, depth: number): number {
-    if (!this.#isFirst(ITEM)) return ODD
+    if (!this.#seen.isFirst(ITEM)) return ODD
     const { json } = this.#walk
     return json.bytes[at] === OPEN_OBJECT ? this.#walk.object(this.item, at, 0, depth) : json.value(at, depth)
   }
@@ -131,7 +126,7 @@ export class EventMembers implements Members {
   }
 
   #responded(at: number, depth: number): number {
-    if (!this.#isFirst(RESPONSE)) return ODD
+    if (!this.#seen.isFirst(RESPONSE)) return ODD
     const { json } = this.#walk
     if (json.bytes[at] !== OPEN_OBJECT) return json.value(at, depth)
     this.isBare = false
@@ -139,7 +134,7 @@ export class EventMembers implements Members {
   }
 
   #numbered(at: number, depth: number): number {
-    if (!this.#isFirst(NUMBER)) return ODD
+    if (!this.#seen.isFirst(NUMBER)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
     return countAt(json.bytes, at, end) === this.number

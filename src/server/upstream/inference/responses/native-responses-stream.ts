@@ -1,20 +1,14 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { FinalEvents, TokenUsage } from '../../../ports/inference/inference.ts'
-import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
-import { EventBuffer } from '../chat/event-buffer.ts'
-import { isAt } from '../json-reader.ts'
-import type { NativeHead, NativeRead, NativeStream } from '../protocol.ts'
+import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
+import type { NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
-import { SseReader, type SseEvent } from '../sse-reader.ts'
+import type { SseEvent } from '../sse-reader.ts'
+import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
 import { toldUsageOf, type ToldUsage } from './told-usage.ts'
-
-const DONE = '[DONE]'
-const NOTHING: NativeRead = { events: null, failure: null }
-const INVALID: Failure = { name: 'upstream_invalid' }
-const UNFINISHED: Failure = { name: 'upstream_failed', detail: 'Its stream ended before the answer did.' }
 
 /** Events that have the whole response, and its status where it tells none. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([
@@ -33,11 +27,6 @@ const ERROR = 'error'
 /** Events that say nothing but that the stream lives; `openai` refuses to read them. */
 const PINGS: ReadonlySet<string> = new Set(['ping', 'keepalive'])
 
-/** Shared by all streams: a read leaves nothing in them. */
-const EVENTS = new EventBuffer()
-const BEFORE = new EventBuffer()
-const AFTER = new EventBuffer()
-
 interface Final {
   /** The event up to the usage of its response. */
   readonly before: Buffer
@@ -51,37 +40,22 @@ interface Final {
  * for what D13 names; the last one, which has the usage, waits until its cost is known. An event that has to
  * be parsed is parsed on the loop, up to STREAM_MENDED_BYTES_MAX.
  */
-export class NativeResponsesStream implements NativeStream {
-  readonly #redacted: RedactedTexts
-  readonly #reader = new SseReader()
-  readonly #walk: ResponseWalk
-  #failure: Failure | null = null
-  #hasOutput = false
+export class NativeResponsesStream extends NativeEvents {
+  protected readonly walk: ResponseWalk
   #deltaBytes = 0
   #textBytes = 0
   #itemBytes = 0
   #passed = 0
-  #finishReason: string | null = null
-  #upstreamId: string | null = null
   #final: Final | null = null
 
   constructor(head: NativeHead, redacted: RedactedTexts) {
-    this.#redacted = redacted
-    this.#walk = new ResponseWalk(head, 'event')
+    super(redacted)
+    this.walk = new ResponseWalk(head, 'event')
   }
 
-  get heldBytes(): number {
+  override get heldBytes(): number {
     const final = this.#final
-    return this.#reader.heldBytes + (final === null ? 0 : final.before.length + final.after.length)
-  }
-
-  get hasOutput(): boolean {
-    return this.#hasOutput
-  }
-
-  /** The last event came: nothing behind it is read. */
-  get isDone(): boolean {
-    return this.#final !== null
+    return super.heldBytes + (final === null ? 0 : final.before.length + final.after.length)
   }
 
   /** As the provider told it in the last event; null: missing, or not credible. D24. */
@@ -97,16 +71,6 @@ export class NativeResponsesStream implements NativeStream {
     return Math.max(this.#deltaBytes, this.#textBytes, this.#itemBytes)
   }
 
-  /** The status of the response, or why it is not complete; null before the last event. */
-  get finishReason(): string | null {
-    return this.#finishReason
-  }
-
-  /** The provider's own id; null before it came. */
-  get upstreamId(): string | null {
-    return this.#upstreamId
-  }
-
   /** The event that ends the stream, which has the usage. */
   get finalEvents(): FinalEvents | null {
     const final = this.#final
@@ -116,47 +80,21 @@ export class NativeResponsesStream implements NativeStream {
     return { withUsage: (usage) => usageBetween(pieces, usage) }
   }
 
-  /** @param bytes the next of the provider's body */
-  read(bytes: Uint8Array): NativeRead {
-    if (this.#failure !== null) return { events: null, failure: this.#failure }
-    if (this.isDone) return NOTHING
-    EVENTS.clear()
-    const { events, failure } = this.#reader.read(bytes)
-    for (const event of events) {
-      this.#failure = this.#take(event)
-      if (this.#failure !== null || this.isDone) break
-    }
-    // A stream that waits for its next event must not hold the memory of the last read.
-    this.#walk.release()
-    // Bytes behind the last event cannot fail a stream.
-    if (!this.isDone) this.#failure ??= failure
-    return { events: EVENTS.lend(), failure: this.#failure }
-  }
-
-  /**
-   * The provider's body ended.
-   * @returns null: the stream was whole. D22
-   */
-  end(): Failure | null {
-    return this.#failure ?? (this.isDone ? null : UNFINISHED)
-  }
-
-  #take({ name, data, isOneLine }: SseEvent): Failure | null {
+  protected override take({ name, data, isOneLine }: SseEvent): Failure | null {
     const start = endOfSpace(data, 0)
     // Neither is an event of responses; some servers end with the mark of chat.
-    if (start === data.length || isDone(data, start)) return null
-    if (name === ERROR) return failureOfEvent(data, this.#redacted)
-    const walk = this.#walk
+    if (start === data.length || isDoneMark(data, start)) return null
+    if (name === ERROR) return this.failureOf(data)
+    const walk = this.walk
     const { event } = walk
     event.name = name
     event.number = this.#passed
     if (!walk.run(data, isOneLine)) return INVALID
     const { type } = event
-    if (type === ERROR || (event.hasError && !type.startsWith('response.')))
-      return failureOfEvent(data, this.#redacted)
+    if (type === ERROR || (event.hasError && !type.startsWith('response.'))) return this.failureOf(data)
     // What has no type means nothing to a client.
     if (type === '' || PINGS.has(type)) return null
-    this.#upstreamId ??= walk.upstreamId
+    this.upstreamId ??= walk.upstreamId
     this.#count(type)
     if (FINAL.has(type)) return this.#end(type)
     EVENTS.source = walk.bytes
@@ -168,7 +106,7 @@ export class NativeResponsesStream implements NativeStream {
   }
 
   #count(type: string): void {
-    const { event, response } = this.#walk
+    const { event, response } = this.walk
     this.#deltaBytes += event.deltaBytes
     this.#textBytes += event.textBytes
     const isItem = type === ITEM_DONE && event.item.count > 0
@@ -176,26 +114,27 @@ export class NativeResponsesStream implements NativeStream {
     if (FINAL.has(type)) this.#itemBytes = Math.max(this.#itemBytes, response.items.bytes)
     const hasItems = FINAL.has(type) && response.items.count > 0
     if (event.hasDelta || event.textBytes > 0 || event.item.isCall || isItem || hasItems)
-      this.#hasOutput = true
+      this.hasOutput = true
   }
 
   #end(type: string): Failure | null {
-    const walk = this.#walk
+    const walk = this.walk
     if (walk.event.isBare) return INVALID
     // Before the first output another endpoint may answer. D22.
-    if (type === FAILED && !this.#hasOutput) return failureOfEvent(errorOf(walk.error), this.#redacted)
+    if (type === FAILED && !this.hasOutput) return this.failureOf(errorOf(walk.error))
     const status = CONTAINERS.get(type) ?? ''
-    BEFORE.source = walk.bytes
-    AFTER.source = walk.bytes
-    BEFORE.text(`event: ${type}\ndata: `)
-    walk.around(BEFORE, AFTER, status)
-    AFTER.lineEnds()
+    const before = new Pieces(walk.bytes)
+    const after = new Pieces(walk.bytes)
+    before.text(`event: ${type}\ndata: `)
+    walk.around(before, after, status)
+    after.text('\n\n')
+    this.isDone = true
     this.#final = {
-      before: BEFORE.take() ?? Buffer.alloc(0),
-      after: AFTER.take() ?? Buffer.alloc(0),
-      told: toldUsageOf(walk.usage, this.#hasOutput),
+      before: Buffer.concat(before.all),
+      after: Buffer.concat(after.all),
+      told: toldUsageOf(walk.usage, this.hasOutput),
     }
-    this.#finishReason = walk.incompleteReason ?? walk.status ?? status
+    this.finishReason = walk.incompleteReason ?? walk.status ?? status
     return null
   }
 }
@@ -203,8 +142,4 @@ export class NativeResponsesStream implements NativeStream {
 /** The error of a response as an event of its own. */
 function errorOf(error: Buffer | null): Buffer {
   return Buffer.concat([Buffer.from('{"error":'), error ?? Buffer.from('null'), Buffer.from('}')])
-}
-
-function isDone(data: Buffer, start: number): boolean {
-  return isAt(data, start, DONE) && endOfSpace(data, start + DONE.length) === data.length
 }

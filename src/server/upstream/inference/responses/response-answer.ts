@@ -1,5 +1,5 @@
 import type { NativeHead, ReadAnswer } from '../protocol.ts'
-import type { SpliceSink } from '../chat/splices.ts'
+import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
 import { toldUsageOf } from './told-usage.ts'
 
@@ -22,23 +22,5 @@ export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | null 
     finishReason: walk.incompleteReason ?? status ?? 'completed',
     upstreamId: walk.upstreamId,
     pieces: { before: before.all, told: told === null ? null : [told.members], after: after.all },
-  }
-}
-
-/** Parts of some bytes, and texts between them. */
-class Pieces implements SpliceSink {
-  readonly all: Uint8Array[] = []
-  readonly #source: Buffer
-
-  constructor(source: Buffer) {
-    this.#source = source
-  }
-
-  bytes(from: number, to: number): void {
-    this.all.push(this.#source.subarray(from, to))
-  }
-
-  text(text: string): void {
-    if (text !== '') this.all.push(Buffer.from(text))
   }
 }

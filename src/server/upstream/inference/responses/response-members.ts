@@ -1,7 +1,8 @@
 import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE, type Span } from '../../../../schemas/values/json-bytes.ts'
-import { ODD, type Members, type ObjectWalk } from '../chat/object-walk.ts'
+import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 import type { NativeHead } from '../protocol.ts'
-import { countAt, isAt } from '../json-reader.ts'
+import { countAt, isAt } from '../walk/json-reader.ts'
+import { SeenMembers } from '../walk/seen-members.ts'
 import { ItemMembers } from './item-members.ts'
 
 /** A member that every response has on its way to a caller. */
@@ -74,7 +75,7 @@ export class ResponseMembers implements Members {
   readonly #walk: ObjectWalk
   readonly #head: NativeHead
   readonly #model: string
-  #seen = 0
+  readonly #seen = new SeenMembers()
   /** Members that stay. */
   #kept = 0
 
@@ -93,7 +94,7 @@ export class ResponseMembers implements Members {
     this.usage = null
     this.hasList = false
     this.close = -1
-    this.#seen = 0
+    this.#seen.bits = 0
     this.#kept = 0
     this.items.clear()
   }
@@ -107,8 +108,7 @@ export class ResponseMembers implements Members {
     this.#kept++
     for (const one of BY_LENGTH.get(length) ?? []) {
       if (!isAt(json.bytes, key, one.name)) continue
-      if ((this.#seen & one.bit) !== 0) return ODD
-      this.#seen |= one.bit
+      if (!this.#seen.isFirst(one.bit)) return ODD
       return this.#required(one, at, depth)
     }
     return json.value(at, depth)
@@ -132,7 +132,7 @@ export class ResponseMembers implements Members {
   added(status: string, hasUsage: boolean): string {
     const members: string[] = []
     for (const { name, bit, put } of REQUIRED) {
-      if ((this.#seen & bit) !== 0 || (bit === USAGE && !hasUsage)) continue
+      if (this.#seen.has(bit) || (bit === USAGE && !hasUsage)) continue
       members.push(`"${name}":${put ?? this.#put(name, status)}`)
     }
     const text = members.join(',')
@@ -159,7 +159,7 @@ export class ResponseMembers implements Members {
     this.#note(name, at, end)
     if (isNoNull !== true || bytes[at] !== LOWER_N) return end
     // It is missing.
-    this.#seen &= ~bit
+    this.#seen.bits &= ~bit
     this.#kept--
     return this.#walk.cut(end)
   }

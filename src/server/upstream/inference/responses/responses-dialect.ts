@@ -1,4 +1,5 @@
 import type { NativeDialect } from '../protocol.ts'
+import { readResponse } from './response-answer.ts'
 import { NativeResponsesStream } from './native-responses-stream.ts'
 import { responsesRequest } from './responses-request.ts'
 
@@ -7,4 +8,5 @@ export const RESPONSES: NativeDialect = {
   path: '/responses',
   request: responsesRequest,
   stream: (head, redacted) => new NativeResponsesStream(head, redacted),
+  answer: readResponse,
 }

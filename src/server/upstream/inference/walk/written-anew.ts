@@ -1,4 +1,4 @@
-import { JSON_VALUES_MAX } from '../../../schemas/limits/json-limits.ts'
+import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
 import { JsonReader } from './json-reader.ts'
 
 export type Members = Record<string, unknown>

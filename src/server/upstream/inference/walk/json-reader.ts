@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '../../../schemas/limits/limits.ts'
+import { JSON_DEPTH_MAX } from '../../../../schemas/limits/limits.ts'
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -21,7 +21,7 @@ import {
   SPACE,
   WRONG,
   ZERO,
-} from '../../../schemas/values/json-bytes.ts'
+} from '../../../../schemas/values/json-bytes.ts'
 
 const WORDS: ReadonlyMap<number, string> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]),

@@ -47,3 +47,21 @@ export class Splices {
     if (end > at) out.bytes(at, end)
   }
 }
+
+/** Spliced bytes in pieces: parts of their source, and texts between them. */
+export class Pieces implements SpliceSink {
+  readonly all: Buffer[] = []
+  readonly #source: Buffer
+
+  constructor(source: Buffer) {
+    this.#source = source
+  }
+
+  bytes(from: number, to: number): void {
+    this.all.push(this.#source.subarray(from, to))
+  }
+
+  text(text: string): void {
+    if (text !== '') this.all.push(Buffer.from(text))
+  }
+}

@@ -10,8 +10,8 @@ import {
   QUOTE,
   WRONG,
 } from '../../../../schemas/values/json-bytes.ts'
-import { JsonReader } from '../json-reader.ts'
-import { Splices } from './splices.ts'
+import { JsonReader } from './json-reader.ts'
+import { Pieces, Splices } from './splices.ts'
 
 /** The walk does not decide: a parser has to read the bytes. */
 export const ODD = -2
@@ -49,6 +49,13 @@ export class ObjectWalk {
     this.json.textBytes = 0
     this.splices.clear()
     this.#isCut = false
+  }
+
+  /** The bytes of `[from, to)` with their parts replaced. */
+  pieces(from: number, to: number): readonly Buffer[] {
+    const pieces = new Pieces(this.json.bytes)
+    this.splices.apply(from, to, pieces)
+    return pieces.all
   }
 
   /** The member that is being read is taken out. @param end of its value */
