@@ -2,11 +2,13 @@ import { MIB } from '../limits/limits.ts'
 
 /** Named limits of streamed answers, each with its unit and its source. */
 
-/**
- * Bytes of events that a stream keeps for a client that is behind, beside those in the socket; then its
- * source is not read. D19.
- */
+/** Bytes of events that a stream keeps for a client that is behind, beside those in the socket. D19. */
 export const STREAM_HELD_BYTES_MAX = 64 * 1024
+/**
+ * Bytes of such events that wait to be written, beyond which the source of the stream is not read. What the
+ * connection of the source has brought by then waits before them, and counts to the 64 KiB. Decision.
+ */
+export const STREAM_WAITING_BYTES_MAX = 16 * 1024
 /** Milliseconds of silence after which a stream writes a comment or a ping. D16. */
 export const STREAM_SILENCE_MS = 10_000
 /** Milliseconds that the last event of a broken stream may take to leave. D21. */

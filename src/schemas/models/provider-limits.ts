@@ -55,7 +55,7 @@ export const UPSTREAM_READ_EVENTS_BYTES_MAX = 16 * KIB
  * Thousands of event streams are open at once, and behind a caller who does not read each holds so much and a
  * read. Decision.
  */
-export const UPSTREAM_EVENTS_BYTES_MAX = 16 * KIB
+export const UPSTREAM_EVENTS_BYTES_MAX = 4 * KIB
 /** Bytes of an answer that a model writes, where it is not streamed. D12. */
 export const UPSTREAM_WRITTEN_BYTES_MAX = 32 * MIB
 /** Milliseconds in which the text of a provider's refusal of a long call has to come. Decision. */

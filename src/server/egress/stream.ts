@@ -8,7 +8,7 @@ import type { EgressExchange, EgressExchangeRequest } from '../ports/egress/egre
 import { flatHeaders, headerOf } from './answer-headers.ts'
 import type { Queued } from './attempt.ts'
 import { codeOf, failureOf } from './connection-failure.ts'
-import { MovingTimer } from '../structures/moving-timer.ts'
+import { MovingTimer, TIMER_MS_MAX } from '../structures/moving-timer.ts'
 
 /** The operations of its origin that a stream uses. */
 export interface StreamHome {
@@ -134,7 +134,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     // The read of the socket runs to its end before any microtask.
     if (this.#fresh.push(chunk) === 1) void READY.then(this.#join)
     this.#heldBytes += chunk.length
-    this.#isPaused = this.#heldBytes >= this.#aheadBytesMax
+    // A reader that waits takes all of this read of the socket.
+    this.#isPaused = this.#reader === null && this.#heldBytes >= this.#aheadBytesMax
     return !this.#isPaused
   }
 
@@ -259,5 +260,4 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
 
 /** Gives a microtask without the resource for tracing that each `queueMicrotask` makes. */
 const READY = Promise.resolve()
-const TIMER_MS_MAX = 2 ** 31 - 1
 const CUT = new Error('cut by the gate')

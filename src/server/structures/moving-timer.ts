@@ -1,5 +1,5 @@
-/** Node fires a timer at once when its time is larger. */
-const TIMER_MS_MAX = 2 ** 31 - 1
+/** Milliseconds that a timer of Node's takes at most: it fires at once when its time is larger. */
+export const TIMER_MS_MAX = 2 ** 31 - 1
 
 /**
  * A timer whose end is put off again and again, as by each event of a stream: that costs a reading of the

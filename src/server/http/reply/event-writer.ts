@@ -2,6 +2,7 @@ import {
   STREAM_HELD_BYTES_MAX,
   STREAM_LAST_EVENT_MS_MAX,
   STREAM_SILENCE_MS,
+  STREAM_WAITING_BYTES_MAX,
 } from '../../../schemas/inference/stream-limits.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
 import type { Timer } from '../timers.ts'
@@ -20,8 +21,8 @@ type State = 'open' | 'ending' | 'breaking' | 'over'
 
 /**
  * Writes server-sent events as they come. What the socket does not take is kept by the library; events that
- * come meanwhile wait here, and `hasRoom` tells the source to stop at STREAM_HELD_BYTES_MAX. A silent source
- * is covered by comments, so that no proxy and no client gives the connection up. D13, D16, D19, D21.
+ * come meanwhile wait here, and `hasRoom` tells the source to stop at STREAM_WAITING_BYTES_MAX. A silent
+ * source is covered by comments, so that no proxy and no client gives the connection up. D13, D16, D19, D21.
  */
 export class EventWriter implements EventStream {
   readonly #options: EventWriterOptions
@@ -63,7 +64,7 @@ export class EventWriter implements EventStream {
   }
 
   get hasRoom(): boolean {
-    return this.#blockedBytes + this.#waitingBytes < STREAM_HELD_BYTES_MAX
+    return this.#blockedBytes + this.#waitingBytes < STREAM_WAITING_BYTES_MAX
   }
 
   room(): Promise<void> {

@@ -4,9 +4,9 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import {
-  STREAM_HELD_BYTES_MAX,
   STREAM_LAST_EVENT_MS_MAX,
   STREAM_SILENCE_MS,
+  STREAM_WAITING_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { REPLY_BEAT_MS, REPLY_STALL_MS } from '../../../../src/schemas/limits/limits.ts'
 import type { HttpOptions } from '../../../../src/server/http/front.ts'
@@ -179,7 +179,7 @@ t.test('a client that does not read stops its source, and gets every event in or
     bytes.fill('!')
     await turn()
   }
-  t.ok(count * piece.length > STREAM_HELD_BYTES_MAX)
+  t.ok(count * piece.length > STREAM_WAITING_BYTES_MAX)
   let isRoom = false
   const room = stream.room().then(() => (isRoom = true))
   for (let turns = 0; turns < 50; turns++) await turn()
