@@ -1,3 +1,5 @@
+import type { JsonPath } from './values/json-path.ts'
+
 /**
  * Members of nested values whose places are kept beside the bytes of a body, as a tree: each plan is for the
  * value at one place.
@@ -24,6 +26,14 @@ export interface KeptForm {
   readonly names: readonly string[]
   /** Nested members whose places are kept, by the name of the top-level member. */
   readonly marks: Readonly<Record<string, MarkPlan>>
+  /**
+   * Objects within that the digest of the body points at, with the names of members whose places are kept.
+   */
+  readonly objects?: {
+    readonly names: readonly string[]
+    /** Pure, as `BodyForm.digest`. */
+    pathsOf(digest: object): readonly JsonPath[]
+  }
 }
 
 /** The place of a member in the bytes of a body. All figures are bytes from the start of the body. */
@@ -90,6 +100,11 @@ export interface KeptPlaces {
   readonly count: number
   /** The closing brace of the body. */
   readonly close: number
+  /**
+   * Spans of the members of nested objects that the digest of the body points at, by object; absent: it
+   * points at none.
+   */
+  readonly objects?: readonly Uint32Array[]
 }
 
 const NOTHING = new Uint8Array(0)
@@ -103,6 +118,7 @@ export class KeptBody {
   /** The closing brace of the body. */
   readonly close: number
   readonly #packedMarks: Uint32Array
+  readonly #objects: readonly Uint32Array[]
   #marks: readonly MemberSpan[] | null = null
   readonly #names: readonly string[]
   readonly #released: () => void
@@ -121,6 +137,7 @@ export class KeptBody {
     this.count = places.count
     this.close = places.close
     this.#packedMarks = places.marks
+    this.#objects = places.objects ?? []
     this.#names = names
     this.#released = released
     this.#bytes = bytes
@@ -134,6 +151,16 @@ export class KeptBody {
   /** Nested members, likewise. A body may have thousands, which most calls do not use. */
   get marks(): readonly MemberSpan[] {
     return (this.#marks ??= spansOf(this.#packedMarks, this.#names))
+  }
+
+  /**
+   * Members of an object that the digest of the body points at, likewise.
+   * @param names by which the object was read
+   */
+  object(nth: number, names: readonly string[]): readonly MemberSpan[] {
+    const packed = this.#objects[nth]
+    if (packed === undefined) throw new Error('the places of this object are not kept')
+    return spansOf(packed, names)
   }
 
   /** Whether the places of the members with this name are kept. */

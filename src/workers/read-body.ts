@@ -24,6 +24,7 @@ import { OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.
 import { jsonFault, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
+import { locatedObjects } from './located-objects.ts'
 
 const VALIDATORS = new Map(
   Object.entries(BODIES).map(([name, form]) => [name, Compile<TSchema>(form.schema)]),
@@ -72,7 +73,7 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
     const digest = digested.value as Record<string, unknown>
     return read.places === null
       ? { ok: true, value: digest, bulk: null }
-      : withBytes(digest, { bytes, places: read.places })
+      : withBytes(digest, { bytes, places: withObjects(read.places, { bytes, digest, form }) })
   }
   return isWhole || form.bulk === undefined ? { ok: true, value, bulk: null } : withBulk(form.bulk, read)
 }
@@ -185,6 +186,20 @@ function withBulk(name: string, { value, bytesOf }: Read): BodyVerdict {
   const bulk = bulkOf(bytesOf(name), value[name])
   const { [name]: _, ...small } = value
   return isSmall(small) ? { ok: true, value: small, bulk } : tooLarge(name)
+}
+
+/** The places with those of the objects that the digest points at, of which most digests have none. */
+function withObjects(
+  places: KeptPlaces,
+  {
+    bytes,
+    digest,
+    form: { keeps },
+  }: { readonly bytes: Uint8Array; readonly digest: object; readonly form: BodyForm },
+): KeptPlaces {
+  const paths = keeps?.objects?.pathsOf(digest) ?? []
+  if (keeps?.objects === undefined || paths.length === 0) return places
+  return { ...places, objects: locatedObjects(bytes, paths, keeps.objects.names) }
 }
 
 type Taken = Extract<BodyVerdict, { ok: true }>

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
 import { conversationOf } from './conversation.ts'
+import { chatFiles, filesMember } from './file-references.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
@@ -18,6 +19,8 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const chat = body as unknown as ChatBody
   const refused = refusedOf(chat)
   if (refused !== null) return refused
+  const files = chatFiles(chat.messages)
+  if (!files.ok) return files
   const { messages, model, stream, stream_options, stop, reasoning, ...more } = chat
   const effort = reasoning?.effort ?? more.reasoning_effort ?? 'none'
   const tool = toolOf(more)
@@ -51,6 +54,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     provider: more.provider ?? null,
     preset: more.preset ?? null,
     dropped: (more.transforms ?? []).length > 0 ? ['transforms'] : [],
+    ...filesMember(files.value),
   })
 }
 

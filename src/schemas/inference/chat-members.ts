@@ -1,6 +1,7 @@
 import type { KeptForm } from '../kept-body.ts'
 import { CHAT_KEPT } from '../presets/preset-chat.ts'
 import { ChatBody } from './chat.ts'
+import { FILE_OBJECTS } from './file-references.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
 
 /** Members that are for Sluice alone: no provider gets them. D4. */
@@ -37,6 +38,7 @@ export const CHAT_KEPT_FORM: KeptForm = {
       INCLUDE_USAGE,
     ]),
   ],
+  objects: FILE_OBJECTS,
   marks: {
     messages: {
       each: {

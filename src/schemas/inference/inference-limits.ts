@@ -25,10 +25,16 @@ export const QUOTED_CHARS_MIN = 24
 export const SEARCHED_BYTES_MAX = MIB
 /** UTF-16 units of each end of a text by which a conversation is known again. Decision. */
 export const AFFINITY_TEXT_UNITS_MAX = 256
-/** Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision. */
+/**
+ * Texts of the system, and of the first turn of the user, by which a conversation is known again. Decision.
+ */
 export const AFFINITY_TEXTS_MAX = 4
 /** Texts at which an answer stops (`stop`). D4. */
 export const STOPS_MAX = 16
+/** Files of the workspace that one call names by their ids, repeated ones included. Decision. */
+export const INLINE_FILES_MAX = 32
+/** Bytes of a file that a call names by its id. D31. */
+export const INLINE_FILE_BYTES_MAX = 20 * MIB
 /** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */
 export const INFERENCE_DEADLINE_MS = 600_000
 /**

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
 import { refusedOf } from './chat-input.ts'
 import { conversationOf } from './conversation.ts'
+import { messagesFiles, filesMember } from './file-references.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { Message, MessagesBody } from './messages.ts'
 import { messagesSizeOf } from './messages-size.ts'
@@ -35,6 +36,8 @@ const NO_MAX_TOKENS = fail('body_invalid', {
 function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const refused = refusedOf(body)
   if (refused !== null) return refused
+  const files = messagesFiles(body.messages)
+  if (!files.ok) return files
   const { messages, system, tools, tool_choice, thinking, output_config, output_format, ...more } = body
   const tokensMax = more.max_tokens ?? null
   const tool = toolOf(tool_choice)
@@ -66,6 +69,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     provider: more.provider ?? null,
     preset: more.preset ?? null,
     dropped: (more.transforms ?? []).length > 0 ? ['transforms'] : [],
+    ...filesMember(files.value),
   })
 }
 

@@ -14,11 +14,22 @@ export type BodyEdit =
   /** Text before the byte at this place. */
   | { readonly kind: 'insert'; readonly at: number; readonly text: string }
 
+/** Something that is not in memory, in place of a nested member, between two texts. */
+export interface HoleEdit<H> {
+  readonly kind: 'hole'
+  readonly mark: MemberSpan
+  readonly before: string
+  readonly hole: H
+  readonly after: string
+}
+
 /** Bytes `[start, end)` of the body that are replaced. */
-interface Splice {
+interface Splice<H = never> {
   readonly start: number
   readonly end: number
   readonly put: string
+  /** Behind the text, with a text behind it. */
+  readonly hole?: { readonly content: H; readonly after: string }
 }
 
 /**
@@ -35,24 +46,32 @@ export function isNull({ bytes }: KeptBody, { start }: MemberSpan): boolean {
 
 /**
  * The body of a provider's request: the caller's bytes with some members set, added or cut. All other bytes
- * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The
- * last of known members with the same name stays alone, since it was checked: a parser that takes the first
- * would read another request than the one that was checked and priced. D4.
- * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied
+ * stay as they are, in their order: a provider's prompt cache sees the prefix that the caller wrote. The last
+ * of known members with the same name stays alone, since it was checked: a parser that takes the first would
+ * read another request than the one that was checked and priced. D4.
+ * @returns one JSON object; large pieces are slices of the caller's bytes, which are not copied, and holes
+ * are pieces of their own
  */
-export function providerBody(body: KeptBody, edits: readonly BodyEdit[]): readonly Uint8Array[] {
+export function providerBody<H = never>(
+  body: KeptBody,
+  edits: readonly (BodyEdit | HoleEdit<H>)[],
+): readonly (Uint8Array | H)[] {
   const { bytes } = body
   if (bytes.length === 0) throw new Error('the bytes of the body were released')
   const wanted = wantedMembers(body, edits)
-  const splices = [...memberSplices(body, wanted), ...nestedSplices(body, edits)]
+  const splices: Splice<H>[] = [...memberSplices(body, wanted), ...nestedSplices(body, edits)]
   splices.sort((a, b) => a.start - b.start)
-  const pieces = new Pieces(bytes)
+  const pieces = new Pieces<H>(bytes)
   let at = 0
-  for (const { start, end, put } of splices) {
+  for (const { start, end, put, hole } of splices) {
     // It lies in a member that is cut or replaced.
     if (start < at) continue
     pieces.take(at, start)
     pieces.put(put)
+    if (hole !== undefined) {
+      pieces.leave(hole.content)
+      pieces.put(hole.after)
+    }
     at = end
   }
   pieces.take(at, bytes.length)
@@ -63,7 +82,7 @@ export function providerBody(body: KeptBody, edits: readonly BodyEdit[]): readon
 type Wanted = ReadonlyMap<string, string | null>
 
 /** The last edit of a member counts. */
-function wantedMembers(body: KeptBody, edits: readonly BodyEdit[]): Wanted {
+function wantedMembers(body: KeptBody, edits: readonly (BodyEdit | HoleEdit<unknown>)[]): Wanted {
   const wanted = new Map<string, string | null>()
   for (const edit of edits) {
     if (!('name' in edit)) continue
@@ -99,14 +118,20 @@ function memberSplices(body: KeptBody, wanted: Wanted): readonly Splice[] {
   return splices
 }
 
-function nestedSplices({ bytes }: KeptBody, edits: readonly BodyEdit[]): readonly Splice[] {
-  const splices: Splice[] = []
+function nestedSplices<H>(
+  { bytes }: KeptBody,
+  edits: readonly (BodyEdit | HoleEdit<H>)[],
+): readonly Splice<H>[] {
+  const splices: Splice<H>[] = []
   const cuts: MemberSpan[] = []
   for (const edit of edits) {
     if (edit.kind === 'cut_mark') cuts.push(edit.mark)
     else if (edit.kind === 'set_mark')
       splices.push({ start: edit.mark.start, end: edit.mark.end, put: edit.json })
-    else if (edit.kind === 'insert') splices.push({ start: edit.at, end: edit.at, put: edit.text })
+    else if (edit.kind === 'hole') {
+      const { mark, before, hole, after } = edit
+      splices.push({ start: mark.keyStart, end: mark.end, put: before, hole: { content: hole, after } })
+    } else if (edit.kind === 'insert') splices.push({ start: edit.at, end: edit.at, put: edit.text })
     else if (edit.kind === 'open') {
       const { inner } = edit.object
       const put = bytes[inner] === CLOSE_OBJECT ? edit.member : `${edit.member},`
@@ -145,9 +170,9 @@ function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
 type Piece = string | { readonly start: number; readonly end: number }
 
 /** Slices of the body and texts, small ones copied into one piece. */
-class Pieces {
+class Pieces<H> {
   readonly #bytes: Buffer
-  readonly #whole: Uint8Array[] = []
+  readonly #whole: (Uint8Array | H)[] = []
   #small: Piece[] = []
   #smallBytes = 0
 
@@ -172,7 +197,12 @@ class Pieces {
     this.#whole.push(this.#bytes.subarray(start, end))
   }
 
-  whole(): readonly Uint8Array[] {
+  leave(hole: H): void {
+    this.#flush()
+    this.#whole.push(hole)
+  }
+
+  whole(): readonly (Uint8Array | H)[] {
     this.#flush()
     return this.#whole
   }

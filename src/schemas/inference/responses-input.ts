@@ -1,6 +1,7 @@
 import { ok, type Outcome } from '../failures.ts'
 import { refusedOf } from './chat-input.ts'
 import { conversationOf } from './conversation.ts'
+import { responsesFiles, filesMember } from './file-references.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
@@ -22,6 +23,8 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
   const { input, instructions, reasoning, tool_choice: choice } = asked
   const items: readonly ResponsesItem[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
+  const files = responsesFiles(items)
+  if (!files.ok) return files
   const last = items.findLast((item) => 'role' in item && item.role === 'user')
   const first = items.find((item) => 'role' in item && item.role === 'user')
   const text = last === undefined ? '' : textsOf(last).join('\n')
@@ -56,6 +59,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     preset: asked.preset ?? null,
     dropped: (asked.transforms ?? []).length > 0 ? ['transforms'] : [],
     ...(statePath === null ? null : { statePath }),
+    ...filesMember(files.value),
   })
 }
 

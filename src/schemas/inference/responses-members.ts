@@ -1,6 +1,7 @@
 import type { KeptForm } from '../kept-body.ts'
 import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
 import { CHAT_OURS } from './chat-members.ts'
+import { FILE_OBJECTS } from './file-references.ts'
 import { ResponsesBody } from './responses.ts'
 import { STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
 
@@ -33,7 +34,9 @@ export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
 
 const PART = { names: STRICT_CUT_INSIDE }
 
-/** What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. D4, D8, D10. */
+/**
+ * What is kept of the body of responses: the members that Sluice takes out, sets, adds or cuts. D4, D8, D10.
+ */
 export const RESPONSES_KEPT_FORM: KeptForm = {
   names: [
     ...new Set([
@@ -47,6 +50,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
       ...REFERENCE_MEMBERS,
     ]),
   ],
+  objects: FILE_OBJECTS,
   marks: {
     input: {
       each: {

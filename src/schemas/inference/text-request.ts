@@ -1,6 +1,7 @@
 import type { KeptBody } from '../kept-body.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import type { Conversation } from './conversation.ts'
+import type { FileReference } from './file-references.ts'
 
 /** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
@@ -77,6 +78,8 @@ export interface TextInput {
    * D8.
    */
   readonly statePath?: string
+  /** Files of the workspace that the request names, in the order of the body; absent: none. D31. */
+  readonly files?: readonly FileReference[]
 }
 
 /** The body of such a call as its operation gets it. */

@@ -127,12 +127,12 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
 
   #begin(request: EgressExchangeRequest): Promise<Outcome<EgressExchange>> {
     this.#streams++
-    return new Promise((settle) => this.#dispatchStream(new StreamAttempt(request, this, settle)))
+    return new Promise((settle) => this.#dispatch(new StreamAttempt(request, this, settle)))
   }
 
   repeatStream(attempt: StreamAttempt): void {
     // As in `repeat`.
-    queueMicrotask(() => this.#dispatchStream(attempt))
+    queueMicrotask(() => this.#dispatch(attempt))
   }
 
   streamEnded(attempt: StreamAttempt): void {
@@ -191,31 +191,14 @@ export class PooledOrigin implements TrustedOrigin, AttemptHome, StreamHome {
     return made
   }
 
-  #queue(attempt: Queued): void {
+  #dispatch(attempt: Attempt | StreamAttempt): void {
     attempt.isQueued = true
     this.#queued++
-  }
-
-  #dispatch(attempt: Attempt): void {
-    this.#queue(attempt)
-    const { request } = attempt
-    const body = bodyOf(request.body)
-    const headers =
-      body.lengthHeader === null ? request.headers : [...request.headers, 'content-length', body.lengthHeader]
-    this.#pool.dispatch(
-      { method: request.method, path: request.path, headers: headers as string[], body: body.content },
-      attempt,
-    )
-  }
-
-  #dispatchStream(attempt: StreamAttempt): void {
-    this.#queue(attempt)
-    const { method, path, headers, body, bodyBytes } = attempt.request
-    const content = bodyOf(body)
-    const length =
-      content.lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
+    const { method, path, headers, body, bodyBytes = null } = attempt.request
+    const { content, lengthHeader } = bodyOf(body)
+    const length = lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
     const all = length === null ? headers : [...headers, 'content-length', length]
-    this.#pool.dispatch({ method, path, headers: all as string[], body: content.content }, attempt)
+    this.#pool.dispatch({ method, path, headers: all as string[], body: content }, attempt)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { fail, type Outcome } from '../../schemas/failures.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import {
@@ -23,8 +24,13 @@ export interface LinkDeps {
   readonly extra?: ExtraHeaders
 }
 
+/** A stream can be sent once. */
+type LinkBody = string | Uint8Array | readonly Uint8Array[] | Readable
+
 /** Where a call comes from, for the provider and for the shares of callers. */
 interface Origin {
+  /** Bytes of a body that is a stream; absent, or null: the body has its length. */
+  readonly bodyBytes?: number | null
   /** Gateways that the call has passed before this one. */
   readonly hops?: number
   readonly caller: Caller
@@ -113,7 +119,7 @@ export class ProviderLink {
   /** Posts a request whose answer is read whole. */
   post(
     path: string,
-    body: string | Uint8Array | readonly Uint8Array[],
+    body: LinkBody,
     attempt: PostAttempt,
     kind: PostKind = EMBEDDINGS,
   ): Promise<Outcome<EgressAnswer>> {
@@ -122,12 +128,13 @@ export class ProviderLink {
       path: this.#basePath + path,
       headers: sent(this.#jsonHeaders, attempt),
       body,
+      bodyBytes: attempt.bodyBytes ?? null,
       attemptEndsAt: attempt.endsAt,
       call: attempt.call,
       caller: attempt.caller,
       mayCutSent: false,
       answerBytesMax: kind.answerBytesMax,
-      mayRepeat: kind.mayRepeat,
+      mayRepeat: kind.mayRepeat && !(body instanceof Readable),
       isLong: kind.isLong,
     })
   }
@@ -139,18 +146,14 @@ export class ProviderLink {
    * has to close the body; a body that was read to its end keeps the connection. Failures: as
    * `TrustedOrigin.exchange`, and upstream_invalid (an encoding that was not asked for, or no events).
    */
-  async stream(
-    path: string,
-    body: string | Uint8Array | readonly Uint8Array[],
-    attempt: LinkStreamAttempt,
-  ): Promise<Outcome<EgressExchange>> {
-    const { beginsBy, stallMs, caller, call, isCutByLeaving } = attempt
+  async stream(path: string, body: LinkBody, attempt: LinkStreamAttempt): Promise<Outcome<EgressExchange>> {
+    const { beginsBy, stallMs, caller, call, isCutByLeaving, bodyBytes = null } = attempt
     const outcome = await this.#origin.exchange({
       method: 'POST',
       path: this.#basePath + path,
       headers: sent(this.#eventHeaders, attempt),
       body,
-      bodyBytes: null,
+      bodyBytes,
       beginsBy: () => beginsBy,
       stallMs,
       signal: call.signal,

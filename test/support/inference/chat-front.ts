@@ -52,6 +52,8 @@ export interface ChatFrontOptions {
   /** Receives the records of calls. */
   readonly generations?: Generations
   readonly presetConfigs?: Ports['presetConfigs']
+  /** Files of the workspace. */
+  readonly files?: Pick<Ports, 'files' | 'transfers'>
   /** Every endpoint is under this key, which is the workspace's own. */
   readonly ownKey?: string
 }
@@ -63,6 +65,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
   const { ownKey } = options
   const ports = {
     ...NO_FILES,
+    ...options.files,
     models,
     ...(ownKey === undefined ? null : { privateModels: { of: () => underKey(models, ownKey) } }),
     inference: options.inference ?? builtIn(t, log),

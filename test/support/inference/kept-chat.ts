@@ -1,6 +1,8 @@
 import type { Dialect, TextInput } from '../../../src/schemas/inference/text-request.ts'
 import { keptFormOf } from '../../../src/schemas/bodies.ts'
 import { KeptBody } from '../../../src/schemas/kept-body.ts'
+import { arePlain } from '../../../src/server/upstream/inference/inline/sent-body.ts'
+import type { NativeRequest } from '../../../src/server/upstream/inference/protocol.ts'
 import { readBody } from '../../../src/workers/read-body.ts'
 
 export interface KeptChat {
@@ -27,4 +29,10 @@ export function keptChat(
     digest: verdict.value as unknown as TextInput,
     body: new KeptBody(verdict.source.bytes, places, { names, released }),
   }
+}
+
+/** The bytes of a request without files. */
+export function bytesOf(pieces: NativeRequest['body']): Buffer {
+  if (!arePlain(pieces)) throw new Error('the request has files')
+  return Buffer.concat(pieces)
 }

@@ -24,6 +24,7 @@ import type { Call, Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
+import { withFiles, type TextWithFiles } from './inline-files.ts'
 import { keepGeneration, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
@@ -131,13 +132,22 @@ function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
   return null
 }
 
-interface AnswerParts {
-  readonly body: CompleteText
+interface AnswerParts extends TextWithFiles {
   readonly form: TextForm
   readonly ports: Ports
 }
 
 function answer(call: TextCall, parts: AnswerParts): Answered {
+  return parts.body.files === undefined ? answerFound(call, parts) : answerWithFiles(call, parts)
+}
+
+async function answerWithFiles(call: TextCall, parts: AnswerParts): Promise<Outcome<Success>> {
+  const found = await withFiles(call, parts.body, parts.ports)
+  return found.ok ? answerFound(call, { ...parts, ...found.value }) : found
+}
+
+/** @param parts with the files that the body names */
+function answerFound(call: TextCall, parts: AnswerParts): Answered {
   const models = modelsOf(call.key, parts.ports)
   return models instanceof Promise
     ? models.then((known) => answerWith(call, known, parts))
@@ -147,7 +157,7 @@ function answer(call: TextCall, parts: AnswerParts): Answered {
 function answerWith(
   call: TextCall,
   known: Outcome<KnownModels>,
-  { body, form, ports }: AnswerParts,
+  { body, files, form, ports }: AnswerParts,
 ): Answered {
   if (!known.ok) return known
   const found = callableModels({ key: call.key, body }, known.value, ports)
@@ -160,6 +170,7 @@ function answerWith(
   const planned = ports.inference.plan({
     models: found.value,
     request: body,
+    ...(files !== undefined && { files }),
     head,
     ...(passed !== undefined && { passedHeaders: passed.value }),
     limits: call.key.money,

@@ -11,6 +11,7 @@ import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { TEXT_STATUSES } from './answer-text.ts'
 import { callableModels } from './callable-models.ts'
+import { INLINE_FILE_FAILURES, withFiles, type TextWithFiles } from './inline-files.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 
 interface Inputs {
@@ -44,6 +45,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
     'not_supported',
     'model_unknown',
     'model_not_allowed',
+    ...INLINE_FILE_FAILURES,
     'scope_missing',
     'model_unfit',
     'count_unavailable',
@@ -70,7 +72,10 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   async run(call, ports) {
     const body = await completeBody(call, ports)
-    return body.ok ? count(call, body.value, ports) : body
+    if (!body.ok) return body
+    if (body.value.files === undefined) return count(call, { body: body.value }, ports)
+    const found = await withFiles(call, body.value, ports)
+    return found.ok ? count(call, found.value, ports) : found
   },
 })
 
@@ -88,7 +93,11 @@ function isCompleteText(body: TextRequest): body is CompleteText {
   return isComplete(body)
 }
 
-async function count(call: CountCall, body: CompleteText, ports: Ports): Promise<Outcome<Success>> {
+async function count(
+  call: CountCall,
+  { body, files }: TextWithFiles,
+  ports: Ports,
+): Promise<Outcome<Success>> {
   const known = await modelsOf(call.key, ports)
   if (!known.ok) return known
   const found = callableModels({ key: call.key, body }, known.value, ports)
@@ -100,6 +109,7 @@ async function count(call: CountCall, body: CompleteText, ports: Ports): Promise
   const counted = await ports.inference.count({
     models: found.value,
     request: body,
+    ...(files !== undefined && { files }),
     passedHeaders: passed.value,
     caller: callerOf(call.key),
     session: null,

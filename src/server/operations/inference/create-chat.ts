@@ -6,6 +6,7 @@ import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole } from './chat-answer.ts'
+import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -50,7 +51,7 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   },
   tellsParam: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, 'not_supported'],
+  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported'],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   run: (call, ports) => answerText(call, CHAT, ports),
 })

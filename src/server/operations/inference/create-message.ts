@@ -7,6 +7,7 @@ import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { MESSAGES_SILENCE, MessageStream, messagesUsage, WholeMessage } from './message-answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
+import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']
@@ -50,7 +51,7 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   success: { status: 200, body: MessageAnswer, events: MessageEvent, headers: ANSWER_HEADERS },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, 'not_supported'],
+  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported'],
   example: {
     body: {
       model: 'sluice/echo-1',

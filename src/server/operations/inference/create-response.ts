@@ -6,6 +6,7 @@ import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
 import { RESPONSES_SILENCE, ResponsesStream, responsesUsage, ResponsesWhole } from './responses-answer.ts'
+import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -51,7 +52,7 @@ export const createResponse = defineOperation<Inputs, TextRequest>({
   },
   tellsParam: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, 'not_supported', 'stateless'],
+  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'stateless'],
   example: { body: { model: 'sluice/echo-1', input: 'Hello there' } },
   run: (call, ports) => answerText(call, RESPONSES, ports),
 })

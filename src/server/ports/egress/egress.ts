@@ -15,6 +15,8 @@ export interface EgressRequest {
    * and a stream cannot be repeated.
    */
   readonly body: string | Uint8Array | readonly Uint8Array[] | Readable | null
+  /** As in `EgressExchangeRequest`; absent: not known. */
+  readonly bodyBytes?: number | null
   /**
    * `performance.now()` of the attempt's end: `upstream_slow` beyond. Read repeatedly, so that a stream may
    * put the end off.

@@ -1,8 +1,10 @@
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
+import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
+import type { Content } from '../byte-streams.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { CostBound } from '../money/money.ts'
 import type { CallNotes } from '../observe.ts'
@@ -34,10 +36,26 @@ export interface TokenUsage {
   readonly reasoning: number
 }
 
+/** A file of the workspace whose content goes to the provider within the request. D31. */
+export interface InlineFile extends FileReference {
+  /** Without its folders. */
+  readonly filename: string
+  /** A type that its use takes. */
+  readonly mimeType: string
+  readonly sizeBytes: number
+  /**
+   * Called for each time that the content is sent. Failures: file_unknown (it was removed meanwhile),
+   * content_missing, data_key_unavailable, storage_unavailable, busy, client_gone.
+   */
+  open(signal: AbortSignal): Promise<Outcome<Content>>
+}
+
 export interface InferenceJob {
   /** At least one, in the order to try them; an endpoint of several is tried once. D11. */
   readonly models: readonly CallableModel[]
   readonly request: TextRequest
+  /** The content of the request's `files`, in their order; absent: it has none. */
+  readonly files?: readonly InlineFile[]
   /** What the answer begins with, whatever endpoint gives it. */
   readonly head: { readonly id: string; readonly createdS: number }
   /** Headers of the caller that go to the provider: a flat list of names in lower case and values. D4. */

@@ -12,6 +12,7 @@ import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
 import { isCounted } from '../../../schemas/money/costs.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
+import { fileEdits } from './inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
 
 /** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
@@ -19,7 +20,7 @@ const OPENAI = 'openai'
 
 /** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
 export function chatRequest(
-  { request, limits = null }: NativeJob,
+  { request, files, limits = null }: NativeJob,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
@@ -33,9 +34,10 @@ export function chatRequest(
     isStream,
     tokensMax: tokens === null ? null : { name, tokens },
   })
-  if (!isStrict) return { body: providerBody(source, edits), dropped: [] }
+  const all = [...edits, ...fileEdits(source, files)]
+  if (!isStrict) return { body: providerBody(source, all), dropped: [] }
   const strict = strictEdits(source)
-  return { body: providerBody(source, [...edits, ...strict.edits]), dropped: strict.dropped }
+  return { body: providerBody(source, [...all, ...strict.edits]), dropped: strict.dropped }
 }
 
 export interface NativeTerms {

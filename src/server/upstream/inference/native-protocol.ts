@@ -1,13 +1,15 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
-import type { AnswerRoom } from '../../ports/egress/egress.ts'
+import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
-import { WRITTEN, type PostKind, type ProviderLink } from '../link.ts'
+import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import type { NativeHead, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
+import { arePlain, openBody, plainBody, type SentBody } from './inline/sent-body.ts'
+import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
@@ -60,40 +62,50 @@ export class NativeProtocol implements WritingProtocol {
 
   async count({
     request,
+    files,
     passedHeaders,
     caller,
     call,
     hops,
     deadlineAt,
   }: CountJob): Promise<Outcome<Uint8Array>> {
-    const { dialect, source } = request
+    const { dialect } = request
     const { countPath, request: requestOf } = NATIVE_DIALECTS[dialect]
     if (countPath === undefined) return fail('count_unavailable')
-    const job = passedHeaders === undefined ? { request } : { request, passedHeaders }
-    const { body, headers } = requestOf(job, this.#endpoint, this.#text)
-    const attempt = { caller, call, hops, headers, endsAt: deadlineAt }
-    const outcome = await this.#link.post(countPath, body, attempt, COUNTED)
+    const job = {
+      request,
+      ...(files !== undefined && { files }),
+      ...(passedHeaders !== undefined && { passedHeaders }),
+    }
+    const outcome = await this.#post(requestOf(job, this.#endpoint, this.#text), {
+      path: countPath,
+      kind: COUNTED,
+      attempt: { caller, call, hops, endsAt: deadlineAt },
+    })
     if (!outcome.ok) return outcome
     const answer = outcome.value
     const json = Uint8Array.from(answer.body)
     answer.release()
     if (NOT_COUNTED.includes(answer.status)) return fail('count_unavailable')
     if (!answer.isSuccess)
-      return { ok: false, failure: unquoted(failureOf(answer, this.#link), source.bytes) }
+      return { ok: false, failure: unquoted(failureOf(answer, this.#link), searchedIn(request)) }
     return isTokenCount(json) ? ok(json) : fail('upstream_invalid')
   }
 
   async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
-    const { dialect, source } = job.request
+    const { dialect } = job.request
     const { path, request } = NATIVE_DIALECTS[dialect]
-    const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
+    const asked = request(job, this.#endpoint, this.#text)
     const { caller, call, hops, deadlineAt } = job
-    const attempt = { caller, call, hops, headers, endsAt: deadlineAt }
-    const outcome = await this.#link.post(path, body, attempt, WRITTEN)
+    const outcome = await this.#post(asked, {
+      path,
+      kind: WRITTEN,
+      attempt: { caller, call, hops, endsAt: deadlineAt },
+    })
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = unquoted(failureOf(answer, this.#link), source.bytes)
+      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request))
       return { ok: false, failure }
     }
     const more = { jobs: this.#jobs, caller, endsAt: deadlineAt }
@@ -110,39 +122,76 @@ export class NativeProtocol implements WritingProtocol {
       outputBytes,
       answer: { withUsage, release: answer.release },
       finalEvents: null,
-      dropped,
+      dropped: asked.dropped,
       upstreamId,
       finishReason,
     })
   }
 
-  async #stream({ job, model, sink, begin, startedAt }: WritingAttempt): Promise<Outcome<Written>> {
-    const { dialect, source } = job.request
-    const { path, request, stream: open } = NATIVE_DIALECTS[dialect]
-    const { body, dropped, headers } = request(job, this.#endpoint, this.#text)
+  /** Posts a request whose answer is read whole. */
+  #post(request: NativeRequest, post: Post): Promise<Outcome<EgressAnswer>> {
+    const { body, headers } = request
+    const attempt = { ...post.attempt, headers }
+    return arePlain(body)
+      ? this.#link.post(post.path, body, attempt, post.kind)
+      : this.#postFiles(body, { ...post, attempt })
+  }
+
+  async #postFiles(
+    body: NativeRequest['body'],
+    { path, attempt, kind }: Post,
+  ): Promise<Outcome<EgressAnswer>> {
+    const opened = await openBody(body, attempt.call.signal)
+    if (!opened.ok) return opened
+    const sent = opened.value
+    const bodyBytes = sent.bytes
+    const outcome = await this.#link.post(path, sent.content, { ...attempt, bodyBytes }, kind)
+    sent.close()
+    return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
+  }
+
+  async #stream(attempt: WritingAttempt): Promise<Outcome<Written>> {
+    const { job } = attempt
+    const { request: requestOf } = NATIVE_DIALECTS[job.request.dialect]
+    const request = requestOf(job, this.#endpoint, this.#text)
+    const { body } = request
+    if (arePlain(body)) return this.#streamed(attempt, request, plainBody(body))
+    const opened = await openBody(body, job.call.signal)
+    if (!opened.ok) return opened
+    return this.#streamed(attempt, request, opened.value).finally(() => opened.value.close())
+  }
+
+  async #streamed(
+    { job, model, sink, begin, startedAt }: WritingAttempt,
+    { dropped, headers }: NativeRequest,
+    sent: SentBody,
+  ): Promise<Outcome<Written>> {
+    const { path, stream: open } = NATIVE_DIALECTS[job.request.dialect]
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
     const written = { ...NOTHING_WRITTEN, dropped }
     let isSent = false
-    const outcome = await this.#link.stream(path, body, {
+    const outcome = await this.#link.stream(path, sent.content, {
       beginsBy,
       // The relay has the clocks of D17; this one must not end the wait for a first output.
       stallMs: Math.max(firstOutputMs, stallMs),
       caller,
       hops,
       headers,
+      bodyBytes: sent.bytes,
       isCutByLeaving: onLeave === 'cancel',
       call: { signal: call.signal, sent: (has) => (isSent = has) },
     })
     if (!outcome.ok) {
-      const { failure } = outcome
+      const failure = sent.failure ?? outcome.failure
       // A provider that has the request charges its input, also when the caller leaves. D27.
-      return isSent && failure.name === 'client_gone' ? ok({ ...written, failure }) : outcome
+      const isLeft = isSent && sent.failure === null && failure.name === 'client_gone'
+      return isLeft ? ok({ ...written, failure }) : { ok: false, failure }
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
-      return { ok: false, failure: unquoted(refusal, source.bytes) }
+      return { ok: false, failure: unquoted(refusal, searchedIn(job.request)) }
     }
     const stream = open(this.#head(job, model), this.#link.redacted)
     const { failure: ended, hasBegun } = await new Relay({
@@ -157,17 +206,29 @@ export class NativeProtocol implements WritingProtocol {
       drains: this.#drains,
       room: this.#roomOf(caller),
     }).run()
-    const failure = ended === null ? null : unquoted(ended, hasBegun ? null : source.bytes)
+    const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request))
+    const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
-    const { usage: told, outputBytes, upstreamId, finishReason } = stream
+    const { usage, outputBytes, upstreamId, finishReason } = stream
     const finalEvents = failure === null ? stream.finalEvents : null
-    return ok({ ...written, failure, told, outputBytes, finalEvents, upstreamId, finishReason })
+    return ok({ ...written, failure, told: usage, outputBytes, finalEvents, upstreamId, finishReason })
   }
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {
     const { id, createdS } = head
     return { id, createdS, model: model.id, provider: this.#endpoint.provider.slug }
   }
+}
+
+interface Post {
+  readonly path: string
+  readonly kind: PostKind
+  readonly attempt: PostAttempt
+}
+
+/** The content of a file is gone when its provider answers, and a message could quote it. D37. */
+function searchedIn({ files, source }: TextRequest): Uint8Array | null {
+  return files === undefined ? source.bytes : null
 }
 
 /** A count has no effect, and may be asked for again. */

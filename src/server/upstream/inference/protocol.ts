@@ -10,6 +10,7 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { FileHole } from './inline/file-edits.ts'
 import type { SeenStream } from './open-streams.ts'
 
 /** One try of one endpoint. */
@@ -138,9 +139,12 @@ export interface NativeHead {
   readonly createdS: number
 }
 
+/** Bytes of a request, or a file that is read while the request is written. */
+export type RequestPiece = Uint8Array | FileHole
+
 /** What goes to the provider. */
 export interface NativeRequest {
-  readonly body: readonly Uint8Array[]
+  readonly body: readonly RequestPiece[]
   /** Members of the request that the provider does not get. D6. */
   readonly dropped: readonly string[]
   /** Flat list of names and values, beside those of every call. */
@@ -148,7 +152,7 @@ export interface NativeRequest {
 }
 
 /** What the caller's body is changed by. */
-export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders'> &
+export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders' | 'files'> &
   Partial<Pick<InferenceJob, 'limits'>>
 
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */

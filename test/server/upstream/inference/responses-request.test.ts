@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { responsesRequest } from '../../../../src/server/upstream/inference/responses/responses-request.ts'
 import { randomOf, writtenMembers } from '../../../support/inference/chat-texts.ts'
-import { keptChat } from '../../../support/inference/kept-chat.ts'
+import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 
 const CASES = 4_000
 type Value = Record<string, unknown>
@@ -30,7 +30,7 @@ function sent(
   const { digest, body } = keptChat(text, { dialect: 'responses' })
   const request = { ...digest, source: body }
   const { body: pieces, dropped } = responsesRequest({ request, limits }, endpoint, { isStrict })
-  return { out: Buffer.concat(pieces).toString(), dropped }
+  return { out: bytesOf(pieces).toString(), dropped }
 }
 
 const OURS = [

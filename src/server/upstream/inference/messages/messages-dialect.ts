@@ -1,6 +1,7 @@
 import { CHAT_OURS } from '../../../../schemas/inference/chat-members.ts'
 import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
+import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
 import { readMessageAnswer } from './message-answer.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
@@ -25,13 +26,13 @@ const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', na
  * tokens, so that none is added. D4, D25.
  */
 export function messagesRequest(
-  { request, passedHeaders = [] }: NativeJob,
+  { request, files, passedHeaders = [] }: NativeJob,
   { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
   const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
   const version = passedHeaders.includes(VERSION) ? [] : [VERSION, VERSION_DEFAULT]
   return {
-    body: providerBody(request.source, [model, ...OURS_CUT]),
+    body: providerBody(request.source, [model, ...OURS_CUT, ...fileEdits(request.source, files)]),
     dropped: [],
     headers: [...version, ...passedHeaders],
   }

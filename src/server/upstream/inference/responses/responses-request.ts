@@ -18,6 +18,7 @@ import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
 import { isDefault, type StrictChanges } from '../chat-edits.ts'
+import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeRequest } from '../protocol.ts'
 
 const OURS_CUT: readonly BodyEdit[] = RESPONSES_OURS.map((name) => ({ kind: 'cut', name }))
@@ -31,7 +32,7 @@ const INSIDE: ReadonlySet<string> = new Set([
  * account serves many workspaces. D4, D8, D25.
  */
 export function responsesRequest(
-  { request, limits }: Pick<InferenceJob, 'request' | 'limits'>,
+  { request, limits, files }: Pick<InferenceJob, 'request' | 'limits' | 'files'>,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
@@ -54,7 +55,7 @@ export function responsesRequest(
     edits.push(...strict.edits)
     dropped.push(...strict.dropped)
   }
-  return { body: providerBody(source, edits), dropped }
+  return { body: providerBody(source, [...edits, ...fileEdits(source, files)]), dropped }
 }
 
 /** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */

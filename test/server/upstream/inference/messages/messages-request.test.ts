@@ -3,7 +3,7 @@ import t from 'tap'
 import { CHAT_OURS } from '../../../../../src/schemas/inference/chat-members.ts'
 import { messagesRequest } from '../../../../../src/server/upstream/inference/messages/messages-dialect.ts'
 import { randomFrom, type Random } from '../../../../support/embeddings/random-answers.ts'
-import { keptChat } from '../../../../support/inference/kept-chat.ts'
+import { bytesOf, keptChat } from '../../../../support/inference/kept-chat.ts'
 
 const ENDPOINT = { upstreamModel: 'up "1"' }
 const OURS: readonly string[] = CHAT_OURS
@@ -83,7 +83,7 @@ t.test('random bodies arrive member by member, but for the model and what is for
     const text = `{${members.map(({ key, json }) => `${key}:${json}`).join(',')}}`
     const { digest, body } = keptChat(text, { dialect: 'messages', isOnLoop: random() < 0.5 })
     const { body: pieces, dropped } = messagesRequest({ request: { ...digest, source: body } }, ENDPOINT)
-    const sent = Buffer.concat(pieces).toString()
+    const sent = bytesOf(pieces).toString()
     const expected = expectedOf(members)
     if (sent !== expected || dropped.length > 0)
       throw new Error(`seed ${seed}, body ${nth}: ${text}\nsent ${sent}\nnot  ${expected}`)
@@ -95,7 +95,7 @@ t.test('random bodies arrive member by member, but for the model and what is for
 t.test('two turns of a conversation share the bytes of the first one', (t) => {
   const sent = (text: string): string => {
     const { digest, body } = keptChat(text, { dialect: 'messages' })
-    return Buffer.concat(messagesRequest({ request: { ...digest, source: body } }, ENDPOINT).body).toString()
+    return bytesOf(messagesRequest({ request: { ...digest, source: body } }, ENDPOINT).body).toString()
   }
   const head =
     '{"model":"m","provider":null,"max_tokens":5,"system":"\\u00e9","messages":[{"role":"user","content":"é"}'

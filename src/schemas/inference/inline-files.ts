@@ -1,0 +1,114 @@
+import type { MimeType } from '../files/mime-types.ts'
+import type { FileUse } from './file-references.ts'
+import type { MediaCounts, TextSize } from './text-request.ts'
+
+/**
+ * How the content of a file stands in a request: base64 of a document, of a picture or of a sound, or the
+ * text itself.
+ */
+export type InlineForm = 'file' | 'image' | 'audio' | 'text'
+
+const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const satisfies readonly MimeType[]
+const SOUNDS = ['audio/mpeg', 'audio/wav'] as const satisfies readonly MimeType[]
+const TEXTS = [
+  'application/json',
+  'application/x-ndjson',
+  'text/csv',
+  'text/markdown',
+  'text/plain',
+] as const satisfies readonly MimeType[]
+const PDF: MimeType = 'application/pdf'
+const OFFICE = [
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+] as const satisfies readonly MimeType[]
+
+interface Taken {
+  /** The types in words, for the caller. */
+  readonly words: string
+  /** As the bound of a call counts it before the type of the file is known. */
+  readonly counted: keyof MediaCounts
+  readonly forms: ReadonlyMap<string, InlineForm>
+}
+
+const formsOf = (
+  ...forms: readonly (readonly [InlineForm, readonly MimeType[]])[]
+): ReadonlyMap<string, InlineForm> =>
+  new Map(forms.flatMap(([form, types]) => types.map((type) => [type, form] as const)))
+
+const PICTURES: Taken = {
+  words: 'a PNG, JPEG, GIF or WebP image',
+  counted: 'image',
+  forms: formsOf(['image', IMAGES]),
+}
+
+/** The types that each use of a file takes. A picture and a sound become the parts that chat has for them. */
+const TAKEN: Readonly<Record<FileUse, Taken>> = {
+  file: {
+    words: 'PDF, DOCX, XLSX, PPTX, UTF-8 text, a PNG, JPEG, GIF or WebP image, or MP3 or WAV audio',
+    counted: 'file',
+    forms: formsOf(['file', [PDF, ...OFFICE, ...TEXTS]], ['image', IMAGES], ['audio', SOUNDS]),
+  },
+  input_file: {
+    words: 'PDF, DOCX, XLSX, PPTX or UTF-8 text',
+    counted: 'file',
+    forms: formsOf(['file', [PDF, ...OFFICE, ...TEXTS]]),
+  },
+  input_image: PICTURES,
+  image: PICTURES,
+  document: {
+    words: 'PDF or UTF-8 text',
+    counted: 'file',
+    forms: formsOf(['file', [PDF]], ['text', TEXTS]),
+  },
+}
+
+/** The form of a file; null: what names it takes no file of this type. D31. */
+export function inlineFormOf(use: FileUse, mimeType: string): InlineForm | null {
+  return TAKEN[use].forms.get(mimeType) ?? null
+}
+
+/** The types that a use of a file takes, in words. */
+export function typesTaken(use: FileUse): string {
+  return TAKEN[use].words
+}
+
+/** The detail of a failure about the size of a request. */
+export const WITH_FILES = 'Its files count as they are sent, in base64.'
+
+/** Bytes of base64, with its padding. */
+export function base64Bytes(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3)
+}
+
+/** Bytes that the content of a file adds to a request; of a text at least, since it may need escapes. */
+export function inlineBytesMin(form: InlineForm, sizeBytes: number): number {
+  return form === 'text' ? sizeBytes : base64Bytes(sizeBytes)
+}
+
+/** A file whose type is known. */
+export interface TypedFile {
+  readonly use: FileUse
+  readonly mimeType: string
+  readonly sizeBytes: number
+}
+
+/**
+ * What bounds the tokens of a call whose files are within it: each counts as a medium of its type does that
+ * comes inline, and the base64 of documents other than PDF as that of a text. D25.
+ * @param files of types that their uses take
+ */
+export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): TextSize {
+  const media = { ...size.media }
+  let promptBytesMost = size.promptBytesMost
+  for (const { use, mimeType, sizeBytes } of files) {
+    const form = inlineFormOf(use, mimeType)
+    media[TAKEN[use].counted]--
+    if (form === null) continue
+    if (form !== 'text') media[form]++
+    if (form === 'text' || (form === 'file' && mimeType !== PDF))
+      promptBytesMost += inlineBytesMin(form, sizeBytes)
+  }
+  return { ...size, promptBytesMost, media }
+}

@@ -1,0 +1,131 @@
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { FileReference } from '../../../schemas/inference/file-references.ts'
+import {
+  INFERENCE_BODY_BYTES_MAX,
+  INLINE_FILE_BYTES_MAX,
+} from '../../../schemas/inference/inference-limits.ts'
+import {
+  inlineBytesMin,
+  inlineFormOf,
+  sizeWithFiles,
+  typesTaken,
+  WITH_FILES,
+} from '../../../schemas/inference/inline-files.ts'
+import type { CompleteText } from '../../../schemas/inference/text-request.ts'
+import { hasScope, scopesText, type KeyScope } from '../../../schemas/keys/scopes.ts'
+import { pointerOf } from '../../../schemas/values/json-path.ts'
+import type { FileRecord } from '../../ports/files/files.ts'
+import type { InlineFile } from '../../ports/inference/inference.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { ownWorkspaceOf, type Call } from '../define.ts'
+
+/** Failures of the files that a call names, beside those of every call. */
+export const INLINE_FILE_FAILURES = [
+  'file_unknown',
+  'file_too_large',
+  'body_too_large',
+  'content_missing',
+  'content_damaged',
+  'data_key_unavailable',
+  'storage_unavailable',
+] as const satisfies readonly FailureName[]
+
+/** A request, with the files that it names. */
+export interface TextWithFiles {
+  /** Its size counts the files. */
+  readonly body: CompleteText
+  /** Absent: it names none. */
+  readonly files?: readonly InlineFile[]
+}
+
+type FilesCall = Pick<Call, 'key'>
+type FilesPorts = Pick<Ports, 'files' | 'transfers'>
+
+/** What downloads need. A model could repeat what a key may not read. */
+const READ: readonly KeyScope[] = ['files:read']
+
+/**
+ * Finds the files of a request: they are of the key's workspace, of types that their places take, and small
+ * enough. Nothing of them is read. D31.
+ * Failures: scope_missing, body_invalid, store_unavailable, file_unknown, file_too_large, body_too_large.
+ */
+export async function withFiles(
+  { key }: FilesCall,
+  body: CompleteText,
+  ports: FilesPorts,
+): Promise<Outcome<TextWithFiles>> {
+  const { files: references = [] } = body
+  if (!hasScope(key.scopes, READ)) return fail('scope_missing', { fields: { scope: scopesText(READ) } })
+  const workspaceId = ownWorkspaceOf(key)
+  const ids = [...new Set(references.map(({ id }) => id))]
+  const listed = await ports.files.list(workspaceId, { after: null, ids, limit: ids.length })
+  if (!listed.ok) return listed
+  const records = new Map(listed.value.files.map((file) => [file.id, file]))
+  const files: InlineFile[] = []
+  let bytes = body.source.bytes.length
+  for (const reference of references) {
+    const record = records.get(reference.id)
+    if (record === undefined) return unknown(reference)
+    const { mimeType, sizeBytes } = record
+    const form = inlineFormOf(reference.use, mimeType)
+    if (form === null) return refusedType(reference)
+    if (sizeBytes > INLINE_FILE_BYTES_MAX) return tooLarge(reference)
+    bytes += inlineBytesMin(form, sizeBytes)
+    files.push(inlineFile(reference, record, ports))
+  }
+  if (bytes > INFERENCE_BODY_BYTES_MAX)
+    return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX }, detail: WITH_FILES })
+  return ok({ body: { ...body, size: sizeWithFiles(body.size, files) }, files })
+}
+
+function inlineFile(
+  reference: FileReference,
+  record: FileRecord,
+  { files, transfers }: FilesPorts,
+): InlineFile {
+  const { workspaceId, id, filename, mimeType, sizeBytes } = record
+  return {
+    ...reference,
+    filename: filename.slice(filename.lastIndexOf('/') + 1),
+    mimeType,
+    sizeBytes,
+    async open(signal) {
+      const opened = await transfers.openFile(record, signal)
+      if (opened.ok || opened.failure.name !== 'content_missing') return opened
+      // It may have been removed since the request began.
+      const found = await files.get(workspaceId, id)
+      return !found.ok && found.failure.name === 'file_unknown' ? unknown(reference) : opened
+    },
+  }
+}
+
+/** The same for a file of another workspace: its existence is not told. */
+function unknown(reference: FileReference): Outcome<never> {
+  return refused('file_unknown', reference, {
+    message: 'names no file of this workspace',
+    expected: 'the id of a file',
+  })
+}
+
+function refusedType(reference: FileReference): Outcome<never> {
+  return refused('body_invalid', reference, {
+    message: 'names a file of a type that is not taken here',
+    expected: typesTaken(reference.use),
+  })
+}
+
+function tooLarge(reference: FileReference): Outcome<never> {
+  const issue = { message: 'names a larger file', expected: `at most ${INLINE_FILE_BYTES_MAX} bytes` }
+  return refused('file_too_large', reference, issue)
+}
+
+function refused(
+  name: FailureName,
+  { at }: FileReference,
+  issue: { readonly message: string; readonly expected: string },
+): Outcome<never> {
+  return fail(name, {
+    fields: { limit: INLINE_FILE_BYTES_MAX },
+    metadata: { issues: [{ path: pointerOf([...at, 'file_id']), ...issue }] },
+  })
+}
