@@ -190,10 +190,9 @@ function answerWith(
   const unanswered = (failure: Failure, delivery: Delivery): void =>
     keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
   const keep = (end: InferenceEnd, chargedNano: number): void => {
-    const { failure } = end
     const { delivery } = answer
     keepGeneration(
-      { call, id, model: model.id, isStreamed, media, end, failure, chargedNano, delivery },
+      { call, id, model: model.id, isStreamed, media, end, failure: end.failure, chargedNano, delivery },
       ports,
     )
   }

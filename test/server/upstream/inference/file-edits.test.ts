@@ -46,6 +46,11 @@ const NAME = '"filename":"own \\"name\\".x"'
 const DATA = `"file_data":"data:${PDF};base64,<0a>"`
 const source = (more = ''): string => `{"type":"file","file_id":"${ID}"${more}}`
 
+const inlined = (type: string): string => `{"type":"base64","media_type":"${type}","data":"<0a>"}`
+const FILE = '"file":{'
+const RESULT = '{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"},'
+const DOCUMENT = '{"type":"document","source":{"type":"content","content":'
+
 const CASES: readonly Case[] = [
   {
     dialect: 'chat',
@@ -75,14 +80,14 @@ const CASES: readonly Case[] = [
   },
   {
     dialect: 'chat',
-    came: `{"type":"text","type":"file","file":{"file_id":"${OTHER}"},"file":{"file_id":"${OTHER}","file_id":"${ID}"}}`,
+    came: `{"type":"text","type":"file",${FILE}"file_id":"x"},${FILE}"file_id":"${OTHER}","file_id":"${ID}"}}`,
     went: `{"type":"text","type":"file","file":{${NAME},${DATA}}}`,
   },
   {
     dialect: 'chat',
     type: 'image/png',
-    came: `{"type":"file","file":{"file_id":"${ID}","filename":"f"},"image_url":1,"cache_control":{"type":"ephemeral"}}`,
-    went: '{"type":"image_url","image_url":{"url":"data:image/png;base64,<0a>"},"cache_control":{"type":"ephemeral"}}',
+    came: `{"type":"file",${FILE}"file_id":"${ID}","filename":"f"},"image_url":1,"detail":1.0}`,
+    went: '{"type":"image_url","image_url":{"url":"data:image/png;base64,<0a>"},"detail":1.0}',
   },
   {
     dialect: 'chat',
@@ -103,8 +108,8 @@ const CASES: readonly Case[] = [
   },
   {
     dialect: 'messages',
-    came: `{"type":"document","source":${source()},"title":"t","cache_control":{"type":"ephemeral"}}`,
-    went: `{"type":"document","source":{"type":"base64","media_type":"${PDF}","data":"<0a>"},"title":"t","cache_control":{"type":"ephemeral"}}`,
+    came: `{"type":"document","source":${source()},"title":"t","cache_control":{}}`,
+    went: `{"type":"document","source":${inlined(PDF)},"title":"t","cache_control":{}}`,
   },
   {
     dialect: 'messages',
@@ -115,14 +120,14 @@ const CASES: readonly Case[] = [
   {
     dialect: 'messages',
     type: 'image/webp',
-    came: `{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"},{"type":"image","source":${source(',"data":null')}}]}`,
-    went: '{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"},{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"<0a>"}}]}',
+    came: `${RESULT}{"type":"image","source":${source(',"data":null')}}]}`,
+    went: `${RESULT}{"type":"image","source":${inlined('image/webp')}}]}`,
   },
   {
     dialect: 'messages',
     type: 'image/jpeg',
-    came: `{"type":"document","source":{"type":"content","content":[{"type":"image","source":${source()}}]}}`,
-    went: '{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"<0a>"}}]}}',
+    came: `${DOCUMENT}[{"type":"image","source":${source()}}]}}`,
+    went: `${DOCUMENT}[{"type":"image","source":${inlined('image/jpeg')}}]}}`,
   },
 ]
 

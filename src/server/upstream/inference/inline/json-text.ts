@@ -8,7 +8,7 @@ const SHORT: ReadonlyMap<number, number> = new Map(
   ]),
 )
 const SHORT_BYTES = 2
-/** Of a control character without a letter of its own. */
+/** Bytes of a control character that no letter stands for. */
 const LONG_BYTES = 6
 const HEX_DIGITS = 2
 
