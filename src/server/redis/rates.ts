@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { RateInput, RateAuthority, RateGrant } from '../ports/rates.ts'
 import type { State } from './open.ts'
+import { openScripts, scriptOf, type RunScript } from './scripts.ts'
 
 /**
  * One GCRA step for a block of tokens. KEYS: the key's state; ARGV: microseconds per token, microseconds of
@@ -14,7 +14,7 @@ import type { State } from './open.ts'
  *   back into the window, else the key would stay refused until the clock has caught up.
  * - A refusal charges nothing. The key expires when its window is empty, since no state means the same.
  */
-const STEP = `
+const STEP = scriptOf(`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local interval, tolerance = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -33,26 +33,13 @@ end
 local retry = 0
 if granted < want then retry = math.max(1, math.ceil((level + interval - tolerance + 1) / 1000)) end
 return { granted, math.max(0, free - granted), retry, math.ceil(level / 1000) }
-`
-const STEP_SHA = createHash('sha1').update(STEP).digest('hex')
+`)
 
 /** Microseconds in a minute. */
 const MINUTE_US = 60_000_000
 
-interface Waiting {
-  readonly ask: RateInput
-  resolve(grant: RateGrant): void
-  reject(cause: unknown): void
-}
-
 /** Lends from Redis. Requests of one microtask leave in one write. Design §6, contract C11. */
-export function openRateAuthority(state: State): RateAuthority {
-  let batch: Waiting[] = []
-  const flush = (): void => {
-    const sent = batch
-    batch = []
-    void send(state, sent)
-  }
+export function openRateAuthority(state: State, run: RunScript = openScripts(state)): RateAuthority {
   return {
     get isReachable() {
       return state.isReachable
@@ -60,62 +47,13 @@ export function openRateAuthority(state: State): RateAuthority {
     get lastAnswerAt() {
       return state.lastAnswerAt
     },
-    lend(ask) {
-      return new Promise((resolve, reject) => {
-        batch.push({ ask, resolve, reject })
-        if (batch.length === 1) queueMicrotask(flush)
-      })
+    async lend(ask) {
+      const [key, ...args] = argsOf(ask)
+      const grant = grantOf(await run({ script: STEP, keys: [key], args, waitMsMax: ask.waitMsMax }))
+      if (grant === null) throw new Error('Redis answered with something else')
+      return grant
     },
   }
-}
-
-async function send(state: State, batch: readonly Waiting[]): Promise<void> {
-  let isOver = false
-  const cutOff = setTimeout(
-    () => {
-      // An event loop that was blocked reads the answer that lies in the socket before it calls Redis slow.
-      setImmediate(() => {
-        if (isOver) return
-        state.trip()
-        for (const { reject } of batch) reject(new Error('Redis did not answer in time'))
-      })
-    },
-    Math.max(1, Math.min(...batch.map(({ ask }) => ask.waitMsMax))),
-  )
-  try {
-    const unknown = settle(batch, await stepAll(state, batch))
-    state.answered()
-    if (unknown.length === 0) return
-    // Redis was restarted or its scripts were flushed.
-    await state.redis.script('LOAD', STEP)
-    const cause = new Error('Redis keeps losing the script')
-    for (const { reject } of settle(unknown, await stepAll(state, unknown))) reject(cause)
-  } catch (cause) {
-    for (const { reject } of batch) reject(cause)
-  } finally {
-    isOver = true
-    clearTimeout(cutOff)
-  }
-}
-
-type Answer = readonly [Error | null, unknown]
-
-async function stepAll(state: State, batch: readonly Waiting[]): Promise<readonly Answer[]> {
-  const pipeline = state.redis.pipeline()
-  for (const { ask } of batch) pipeline.evalsha(STEP_SHA, 1, ...argsOf(ask))
-  return (await pipeline.exec()) ?? []
-}
-
-/** Settles the requests that Redis answered. @returns those for which Redis did not know the script */
-function settle(batch: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
-  return batch.filter(({ resolve, reject }, i) => {
-    const [error, answer] = answers[i] ?? [new Error('no answer'), null]
-    if (error?.message.startsWith('NOSCRIPT') === true) return true
-    const grant = error === null ? grantOf(answer) : null
-    if (grant === null) reject(error ?? new Error('Redis answered with something else'))
-    else resolve(grant)
-    return false
-  })
 }
 
 /** The braces make a Redis Cluster keep all state of one key on one node. */
