@@ -322,6 +322,8 @@ export interface FailureMetadata {
   readonly reset_at?: string
   /** The most tokens of an answer that there is money for; refusals for want of money have it. D25. */
   readonly affordable_output_tokens?: number
+  /** What stood for the maximum of the answer, which the request did not name. D25. */
+  readonly default_max_output_tokens?: number
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -361,7 +363,9 @@ export function statusOf(name: FailureName, listed: readonly number[]): number {
   return row.fault === 'caller' ? 400 : 500
 }
 
-/** The caller's text of a failure: with its first issue, because clients show the message and nothing else. */
+/**
+ * The caller's text of a failure: with its first issue, because clients show the message and nothing else.
+ */
 export function textOf(failure: Failure): string {
   const fields = { ...USUAL, ...failure.fields }
   const text = FAILURES[failure.name].text.replace(/\{(\w+)\}/g, (place, name: string) =>

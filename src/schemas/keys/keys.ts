@@ -9,6 +9,7 @@ import {
   KEYS_OFFSET_MAX,
 } from './key-limits.ts'
 import { NAME_CHARS_MAX } from '../workspaces/workspace-limits.ts'
+import { CALL_LIMIT_FIELDS, CallLimits } from '../limits/model-calls.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { USD_MAX } from '../money/money-limits.ts'
 import { HasMore } from '../lists/pages.ts'
@@ -129,6 +130,7 @@ export const CreateKeyBody = Type.Object({
     }),
   ),
   rate_limit_rpm: Type.Optional(Rate),
+  ...CALL_LIMIT_FIELDS,
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
 })
@@ -142,6 +144,7 @@ export const UpdateKeyBody = Type.Object({
   limit_reset: Type.Optional(ResetOf),
   include_byok_in_limit: Type.Optional(Byok),
   rate_limit_rpm: Type.Optional(Rate),
+  ...CALL_LIMIT_FIELDS,
   allowed_models: Type.Optional(AllowedModels),
   scopes: Type.Optional(Scopes),
   intern_id: Type.Optional(
@@ -227,6 +230,7 @@ export const ApiKey = Type.Object({
   expires_at: Type.Optional(Instant),
   kind: Type.Enum(['inference', 'management', 'intern']),
   rate_limit_rpm: nullable(Type.Integer()),
+  ...CallLimits.properties,
   allowed_models: nullable(Type.Array(Type.String())),
   scopes: nullable(Type.Array(Type.Enum([...KEY_SCOPES]))),
   intern_id: nullable(Type.String({ description: 'Of an intern key.' })),
@@ -267,6 +271,7 @@ export const CurrentKeyAnswer = Type.Object({
     expires_at: Type.Optional(Instant),
     hash: Type.String({ description: 'Our extension.' }),
     kind: ApiKey.properties.kind,
+    ...CallLimits.properties,
     allowed_models: ApiKey.properties.allowed_models,
     scopes: ApiKey.properties.scopes,
   }),

@@ -27,3 +27,5 @@ export const RATE_STEADY_BLOCKS = 6
 export const RATE_BURST_DIVISOR = 10
 /** Requests a minute of a key's limit. Decision. */
 export const RATE_LIMIT_RPM_MAX = 1_000_000_000
+/** Tokens of `default_max_output_tokens`, at least: OpenAI's responses refuse a lower maximum. Decision. */
+export const DEFAULT_OUTPUT_TOKENS_MIN = 16

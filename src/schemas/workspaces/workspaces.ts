@@ -10,6 +10,7 @@ import {
   WORKSPACES_PAGE_DEFAULT,
   WORKSPACES_PAGE_MAX,
 } from './workspace-limits.ts'
+import { CALL_LIMIT_FIELDS, CallLimits } from '../limits/model-calls.ts'
 import { OrganizationId } from '../operator/caps.ts'
 import { HasMore } from '../lists/pages.ts'
 
@@ -90,6 +91,7 @@ const CHANGEABLE = {
   description: optional(nullable(Description)),
   ...KeptSettings.properties,
   ...Type.Partial(Type.Object(EXTENSION)).properties,
+  ...CALL_LIMIT_FIELDS,
   include_byok_in_budgets: optional(
     Type.Boolean({ description: "Calls by the workspace's own credentials count against its budgets." }),
   ),
@@ -155,6 +157,7 @@ export const WorkspaceShape = Type.Object({
   is_observability_broadcast_enabled: Type.Boolean(),
   is_data_discount_logging_enabled: Type.Boolean(),
   ...EXTENSION,
+  ...CallLimits.properties,
   include_byok_in_budgets: CHANGEABLE.include_byok_in_budgets,
   disabled_server_tools: optional(KEPT.disabled_server_tools),
 })

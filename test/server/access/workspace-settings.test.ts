@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createAccess } from '../../../src/server/access/access.ts'
+import { defaultOutputTokens } from '../../../src/schemas/limits/model-calls.ts'
 import { createKey, openKeyStore } from '../../../src/server/store/keys/api-keys.ts'
 import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
 import { createOrganization } from '../../../src/server/store/workspaces/organizations.ts'
-import { setWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
+import { updateWorkspace } from '../../../src/server/store/workspaces/workspaces.ts'
 import { CLI } from '../../support/audit/audit.ts'
 import { testHints } from '../../support/stores/hints.ts'
 import { SILENT } from '../../support/log.ts'
@@ -12,12 +13,14 @@ import { openTestStore, waitLong } from '../../support/stores/postgres.ts'
 
 waitLong()
 
+const BY = { ...CLI, operation: 'cli.workspaces-update' }
+
 for (const [channel, hints] of [
   ['hints', testHints()],
   ['polls alone', null],
 ] as const) {
   t.test(
-    `by ${channel}: a front learns of a workspace's programme and vault writes, for the keys of the organization too`,
+    `by ${channel}: a front learns of what a workspace may do, for the keys of the organization too`,
     async (t) => {
       const store = await openTestStore(t)
       const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
@@ -36,16 +39,25 @@ for (const [channel, hints] of [
         await createKey(store, { ...input, kind: 'management', workspaceId: null }, CLI),
       )
       const factsOf = async (key: string): Promise<object> => {
-        const { isInProgramme, mayWriteVault } = must(await access.authenticate(`Bearer ${key}`))
-        return { isInProgramme, mayWriteVault }
+        const { isInProgramme, mayWriteVault, callLimits } = must(await access.authenticate(`Bearer ${key}`))
+        return { isInProgramme, mayWriteVault, tokens: defaultOutputTokens(callLimits) }
       }
       for (const { key } of [inference, management])
-        t.same(await factsOf(key), { isInProgramme: true, mayWriteVault: true })
-      for (const settings of [{ isInProgramme: false }, { mayWriteVault: false }, { isInProgramme: true }]) {
-        const { change, workspace: after } = must(await setWorkspace(store, workspace.id, settings, CLI))
+        t.same(await factsOf(key), { isInProgramme: true, mayWriteVault: true, tokens: null })
+      const steps = [
+        { isInProgramme: false },
+        { mayWriteVault: false },
+        { isInProgramme: true, callLimits: { default_max_output_tokens: 50 } },
+        { callLimits: { default_max_output_tokens: null } },
+      ]
+      for (const settings of steps) {
+        const { change, workspace: after } = must(
+          await updateWorkspace(store, { organizationId: null, reference: workspace.id }, settings, BY),
+        )
         await hints?.publish(change)
         while (hints === null && feed.epoch < change.n) await new Promise((resolve) => setImmediate(resolve))
-        const told = { isInProgramme: after.isInProgramme, mayWriteVault: after.mayWriteVault }
+        const { isInProgramme, mayWriteVault, callLimits } = after
+        const told = { isInProgramme, mayWriteVault, tokens: callLimits.default_max_output_tokens }
         for (const { key } of [inference, management]) t.same(await factsOf(key), told)
       }
     },

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import { KEY_OVERLAP_S_DEFAULT } from '../../../schemas/keys/key-limits.ts'
 import type { ApiKeys, KeyChanges } from '../../ports/keys/api-keys.ts'
 import { openApiKeys } from '../../store/keys/api-key-management.ts'
+import { callLimitsFrom } from '../parts/call-limit-options.ts'
 import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import {
   addLimitOptions,
@@ -76,6 +77,7 @@ function changesOf(options: UpdateOptions): KeyChanges {
   const scopes = scopesOf(options)
   return {
     ...limitsOf(options),
+    ...callLimitsFrom(options),
     ...(name !== undefined && { name }),
     ...(state !== undefined && { isDisabled: state === 'off' }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),

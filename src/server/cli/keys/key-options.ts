@@ -12,16 +12,17 @@ import { isKeyScope, KEY_SCOPES, RESERVED_SCOPE_TEXT, type KeyScope } from '../.
 import { USD_MAX } from '../../../schemas/money/money-limits.ts'
 import { nanoOfUsd } from '../../../schemas/money/usd.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
-
-/**
- * Value of an option that removes a setting; the value stays this word, since the parser of options cannot
- * return null.
- */
-const NONE = 'none'
-type None = typeof NONE
+import {
+  addCallLimitOptions,
+  countFrom,
+  NONE,
+  orNull,
+  type CallLimitOptions,
+  type None,
+} from '../parts/call-limit-options.ts'
 
 /** Options for a key's limits and use, of `keys create` and `keys update`. */
-export interface LimitOptions {
+export interface LimitOptions extends CallLimitOptions {
   readonly limit?: bigint | None
   readonly limitReset?: LimitReset | None
   readonly byok?: 'on' | 'off'
@@ -31,7 +32,7 @@ export interface LimitOptions {
 }
 
 export function addLimitOptions(verb: Command): Command {
-  return verb
+  const limited = verb
     .option('--limit <usd>', `USD that it may spend, or ${NONE}`, usdOf)
     .option(
       '--limit-reset <interval>',
@@ -44,7 +45,8 @@ export function addLimitOptions(verb: Command): Command {
         "whether calls by a workspace's own credentials count against the limit",
       ).choices(['on', 'off']),
     )
-    .option('--rpm <count>', `requests a minute at most, or ${NONE}`, rpmOf)
+    .option('--rpm <count>', `requests a minute at most, or ${NONE}`, countFrom(1, RATE_LIMIT_RPM_MAX))
+  return addCallLimitOptions(limited)
     .option(
       '--scopes <scope...>',
       `what it may do, of ${KEY_SCOPES.join(', ')}; ${NONE}: no list, all; ${RESERVED_SCOPE_TEXT}`,
@@ -81,10 +83,6 @@ export function rateOf({ rpm }: LimitOptions): number | null | undefined {
   return rpm === undefined ? undefined : orNull(rpm)
 }
 
-function orNull<T>(value: T | None): T | null {
-  return value === NONE ? null : value
-}
-
 function usdOf(text: string): bigint | None {
   if (text === NONE) return NONE
   const nano = /^\d+(?:\.\d+)?$/.test(text) ? nanoOfUsd(Number(text)) : null
@@ -97,15 +95,6 @@ function resetOf(text: string): LimitReset | None {
   const found = LIMIT_RESETS.find((reset) => reset === text)
   if (found === undefined) throw new InvalidArgumentError(`It takes ${LIMIT_RESETS.join(', ')} or ${NONE}.`)
   return found
-}
-
-function rpmOf(text: string): number | None {
-  if (text === NONE) return NONE
-  const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > RATE_LIMIT_RPM_MAX) {
-    throw new InvalidArgumentError(`It takes a whole number from 1 to ${RATE_LIMIT_RPM_MAX}, or ${NONE}.`)
-  }
-  return count
 }
 
 function modelOf(text: string, before: readonly string[] = []): readonly string[] {

@@ -12,6 +12,7 @@ import { frontsAt } from '../../store/nodes/fronts.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
+import { callLimitsFrom } from '../parts/call-limit-options.ts'
 import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
 import {
@@ -155,6 +156,7 @@ async function made(
   const rpm = rateOf(options)
   const traits = {
     ...limitsOf(options),
+    ...callLimitsFrom(options),
     allowedModels: allowedModelsOf(options) ?? null,
     scopes: scopesOf(options) ?? null,
     creatorUserId: creator,

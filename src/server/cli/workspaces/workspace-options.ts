@@ -4,26 +4,31 @@ import { DESCRIPTION_CHARS_MAX } from '../../../schemas/workspaces/workspace-lim
 import { isSlug } from '../../../schemas/workspaces/workspaces.ts'
 import { openGate } from '../../main/egress.ts'
 import type { WorkspaceChanges } from '../../ports/workspaces/workspaces.ts'
+import {
+  addCallLimitOptions,
+  callLimitsFrom,
+  NONE,
+  orNull,
+  type CallLimitOptions,
+  type None,
+} from '../parts/call-limit-options.ts'
 import { need } from '../parts/database.ts'
 import { loadGeneration } from '../parts/verb.ts'
 
 export type Switch = 'on' | 'off'
 
-/** Value that removes a setting. The parser of options cannot return null. */
-const NONE = 'none'
-
 /** Settings of a workspace at its creation and later. */
-export interface ChangeOptions {
+export interface ChangeOptions extends CallLimitOptions {
   readonly description?: string
   readonly callbackUrl?: string
-  readonly storageQuota?: number | typeof NONE
+  readonly storageQuota?: number | None
   readonly programme?: Switch
   readonly vaultWrites?: Switch
   readonly byokInBudgets?: Switch
 }
 
 export function addChangeOptions(verb: Command): Command {
-  return verb
+  return addCallLimitOptions(verb)
     .option('--description <text>', `at most ${DESCRIPTION_CHARS_MAX} characters`, descriptionOf)
     .option('--callback-url <url>', 'where webhooks go that name no other address; "none" takes it away')
     .option('--storage-quota <bytes>', 'of all its files; "none": that of the installation', (text) =>
@@ -44,9 +49,10 @@ export async function changesOf(options: ChangeOptions): Promise<WorkspaceChange
   const { description, callbackUrl, storageQuota, programme, vaultWrites, byokInBudgets } = options
   if (callbackUrl !== undefined && callbackUrl !== NONE) await checkUrl(callbackUrl)
   return {
+    ...callLimitsFrom(options),
     ...(description !== undefined && { description }),
-    ...(callbackUrl !== undefined && { defaultCallbackUrl: callbackUrl === NONE ? null : callbackUrl }),
-    ...(storageQuota !== undefined && { storageQuotaBytes: storageQuota === NONE ? null : storageQuota }),
+    ...(callbackUrl !== undefined && { defaultCallbackUrl: orNull(callbackUrl) }),
+    ...(storageQuota !== undefined && { storageQuotaBytes: orNull(storageQuota) }),
     ...(programme !== undefined && { isInProgramme: programme === 'on' }),
     ...(vaultWrites !== undefined && { mayWriteVault: vaultWrites === 'on' }),
     ...(byokInBudgets !== undefined && { countsByok: byokInBudgets === 'on' }),

@@ -3,6 +3,7 @@ import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
 import { CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
+import { defaultOutputTokens } from '../../../schemas/limits/model-calls.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
 import type {
@@ -167,6 +168,8 @@ function answerWith(
   const head = headOf(model.id)
   const passed = form.passed?.(call)
   if (passed?.ok === false) return passed
+  const { media, tokensMax } = body.size
+  const defaultTokensMax = tokensMax === null ? defaultOutputTokens(call.key.callLimits) : null
   const planned = ports.inference.plan({
     models: found.value,
     request: body,
@@ -174,6 +177,7 @@ function answerWith(
     head,
     ...(passed !== undefined && { passedHeaders: passed.value }),
     limits: call.key.money,
+    defaultTokensMax,
     caller: callerOf(call.key),
     session: call.notes.sessionId ?? agentSession(call),
     requestId: call.requestId,
@@ -185,7 +189,6 @@ function answerWith(
   const { bound } = planned.value
   const { id } = head
   const { isStream: isStreamed } = body
-  const { media } = body.size
   const record = { call, id, model: model.id, isStreamed, media }
   const unanswered = (failure: Failure, delivery: Delivery): void =>
     keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
@@ -207,7 +210,7 @@ function answerWith(
       model: model.id,
       bound,
       run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
-      refused: (failure) => tellAffordable(failure, planned.value),
+      refused: (failure) => tellAffordable(failure, planned.value, defaultTokensMax),
       ended(end, hold) {
         const { failure } = end
         // Only a streamed answer reached its caller in part. D26.

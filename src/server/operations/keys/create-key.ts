@@ -1,6 +1,7 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import { NewKeyAnswer, type CreateKeyBody } from '../../../schemas/keys/keys.ts'
+import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { actorOf, expiryFrom, KEY_FAILURES, keyAnswer, limitOf, wrongMember } from './key-answers.ts'
@@ -53,6 +54,7 @@ export const createKey = defineOperation<Inputs, CreateKeyBody>({
         limitReset: body.limit_reset ?? null,
         countsByok: body.include_byok_in_limit ?? false,
         ...(body.rate_limit_rpm !== undefined && { rateLimitRpm: body.rate_limit_rpm }),
+        callLimits: callLimitsIn(body),
         allowedModels: body.allowed_models ?? null,
         scopes: body.scopes ?? null,
         creatorUserId: body.creator_user_id ?? null,

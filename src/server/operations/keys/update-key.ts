@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { KeyAnswer, KeyParams, type UpdateKeyBody } from '../../../schemas/keys/keys.ts'
 import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import type { KeyChanges } from '../../ports/keys/api-keys.ts'
@@ -69,6 +70,7 @@ async function internRefusal(
 function changesOf(body: UpdateKeyBody): KeyChanges {
   const { name, disabled, limit, limit_reset: limitReset, include_byok_in_limit: countsByok } = body
   const { rate_limit_rpm: rateLimitRpm, allowed_models: allowedModels, scopes } = body
+  const callLimits = callLimitsIn(body)
   return {
     ...(name !== undefined && { name }),
     ...(disabled !== undefined && { isDisabled: disabled }),
@@ -76,6 +78,7 @@ function changesOf(body: UpdateKeyBody): KeyChanges {
     ...(limitReset !== undefined && { limitReset }),
     ...(countsByok !== undefined && { countsByok }),
     ...(rateLimitRpm !== undefined && { rateLimitRpm }),
+    ...(Object.keys(callLimits).length > 0 && { callLimits }),
     ...(allowedModels !== undefined && { allowedModels }),
     ...(scopes !== undefined && { scopes }),
   }

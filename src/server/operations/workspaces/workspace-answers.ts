@@ -1,4 +1,5 @@
 import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import { callLimitsIn } from '../../../schemas/limits/model-calls.ts'
 import { pointer } from '../../../schemas/issues.ts'
 import {
   KEPT_NAMES,
@@ -66,6 +67,7 @@ export function workspaceAnswer(workspace: Workspace): WorkspaceShape {
     programme: workspace.isInProgramme,
     vault_writes: workspace.mayWriteVault,
     storage_quota_bytes: workspace.storageQuotaBytes,
+    ...workspace.callLimits,
     include_byok_in_budgets: workspace.countsByok,
     ...(settings.disabled_server_tools !== undefined && {
       disabled_server_tools: settings.disabled_server_tools,
@@ -80,6 +82,7 @@ export function changesOf(
   const kept = Object.fromEntries(
     KEPT_NAMES.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
   )
+  const callLimits = callLimitsIn(body)
   const {
     description,
     default_callback_url: defaultCallbackUrl,
@@ -95,6 +98,7 @@ export function changesOf(
     ...(mayWriteVault !== undefined && { mayWriteVault }),
     ...(storageQuotaBytes !== undefined && { storageQuotaBytes }),
     ...(countsByok !== undefined && { countsByok }),
+    ...(Object.keys(callLimits).length > 0 && { callLimits }),
     ...(Object.keys(kept).length > 0 && { settings: kept }),
   }
 }

@@ -62,6 +62,8 @@ export interface InferenceJob {
   readonly passedHeaders?: readonly string[]
   /** Flags of the key's limits, as in `EmbeddingJob`. C40. */
   readonly limits: LimitFlags | null
+  /** Tokens of an answer where the request has no maximum and `limits` count the call. D25. */
+  readonly defaultTokensMax?: number | null
   readonly caller: Caller
   /** The caller's own name of the conversation; null: the call has none. D4. */
   readonly session: string | null
@@ -195,7 +197,7 @@ export interface PresetBy {
 }
 
 /** A prompt whose tokens are counted; the first model counts. D5. */
-export type CountJob = Omit<InferenceJob, 'head' | 'limits'>
+export type CountJob = Omit<InferenceJob, 'head' | 'limits' | 'defaultTokensMax'>
 
 /** Answers by models that write. */
 export interface Inference {

@@ -1,5 +1,6 @@
 import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { LimitReset } from '../../../schemas/keys/keys.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { Span } from '../money/money.ts'
@@ -29,6 +30,8 @@ export interface ManagedKey extends KeyLimits {
   readonly isDisabled: boolean
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
+  /** D25. */
+  readonly callLimits: CallLimits
   /** `author/slug` or `author/*`; null = all. */
   readonly allowedModels: readonly string[] | null
   /** Null = all. C34. */
@@ -61,6 +64,7 @@ export interface NewApiKey extends KeyLimits {
   readonly internId: string | null
   /** Left out: the operator's default. */
   readonly rateLimitRpm?: number | null
+  readonly callLimits?: Partial<CallLimits>
   readonly allowedModels: readonly string[] | null
   readonly scopes: readonly KeyScope[] | null
   readonly creatorUserId: string | null
@@ -70,7 +74,11 @@ export interface NewApiKey extends KeyLimits {
 
 /** Fields that are left out stay. */
 export type KeyChanges = Partial<
-  KeyLimits & Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'>
+  KeyLimits &
+    Pick<ManagedKey, 'name' | 'isDisabled' | 'rateLimitRpm' | 'allowedModels' | 'scopes'> & {
+      /** Those of its members that change. */
+      readonly callLimits: Partial<CallLimits>
+    }
 >
 
 export interface KeyRef {

@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { LimitsOfCalls } from '../../../schemas/limits/model-calls.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyMoney } from '../money/key-money.ts'
 
@@ -20,6 +21,8 @@ export interface KeyRecord {
   readonly internId: string | null
   /** Requests a minute; null = no limit. */
   readonly rateLimitRpm: number | null
+  /** Null or left out: neither the key nor its workspace limits calls to models. D25. */
+  readonly callLimits?: LimitsOfCalls | null
   readonly isDisabled: boolean
   /** Facts of the key's workspace; for a management key, of the default workspace. C5. */
   readonly isInProgramme: boolean

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { KeptSettings, MemberRole } from '../../../schemas/workspaces/workspaces.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
@@ -16,6 +17,8 @@ export interface Workspace {
   readonly defaultCallbackUrl: string | null
   /** Null = the quota of the installation. */
   readonly storageQuotaBytes: number | null
+  /** Of the calls of all its keys. D25. */
+  readonly callLimits: CallLimits
   /** Calls by the workspace's own credentials count against its budgets. */
   readonly countsByok: boolean
   /** Settings that were ever set. */
@@ -38,7 +41,10 @@ export type WorkspaceChanges = Partial<
     | 'storageQuotaBytes'
     | 'countsByok'
     | 'settings'
-  >
+  > & {
+    /** Those of its members that change. */
+    readonly callLimits: Partial<CallLimits>
+  }
 >
 
 export interface NewWorkspace extends WorkspaceChanges {

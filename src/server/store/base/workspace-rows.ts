@@ -1,3 +1,4 @@
+import { callLimitsOf, type CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { KeptSettings } from '../../../schemas/workspaces/workspaces.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { Workspace, WorkspaceActor } from '../../ports/workspaces/workspaces.ts'
@@ -15,6 +16,8 @@ export interface WorkspaceRow {
   readonly default_callback_url: string | null
   /** A bigint of Postgres arrives as text. */
   readonly storage_quota_bytes: string | null
+  /** Those that were ever set. */
+  readonly call_limits: Partial<CallLimits>
   readonly counts_byok: boolean
   readonly settings: KeptSettings
   readonly created_by: string | null
@@ -40,6 +43,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
     mayWriteVault: row.may_write_vault,
     defaultCallbackUrl: row.default_callback_url,
     storageQuotaBytes: row.storage_quota_bytes === null ? null : Number(row.storage_quota_bytes),
+    callLimits: callLimitsOf(row.call_limits),
     countsByok: row.counts_byok,
     settings: row.settings,
     createdBy: row.created_by,
@@ -81,6 +85,7 @@ function toAudit(workspace: Workspace): object {
     vault_writes: workspace.mayWriteVault,
     default_callback_url: workspace.defaultCallbackUrl,
     storage_quota_bytes: workspace.storageQuotaBytes,
+    ...workspace.callLimits,
     include_byok_in_budgets: workspace.countsByok,
     ...workspace.settings,
   }

@@ -149,11 +149,13 @@ async function update(
     ...changes,
   }
   if (before.kind === 'management' && scopes !== null) return fail('key_unscoped')
+  const callLimits = { ...before.callLimits, ...changes.callLimits }
   await tx`
     UPDATE api_keys SET ${tx({
       name,
       is_disabled: isDisabled,
       rate_limit_rpm: rateLimitRpm,
+      call_limits: tx.json(callLimits),
       allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),
       scopes: scopes === null ? null : tx.json([...scopes]),
     })}, updated_at = clock_timestamp() WHERE hash = ${ref.hash}`

@@ -1,4 +1,5 @@
 import type { KeyKind } from '../../../schemas/keys/api-keys.ts'
+import { limitsOfCalls, type CallLimits } from '../../../schemas/limits/model-calls.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { KEY_LOAD_MS_MAX } from '../../../schemas/keys/key-limits.ts'
 import type { ManagedKey } from '../../ports/keys/api-keys.ts'
@@ -144,16 +145,17 @@ async function loadKeys(sql: Queryable, hashes: readonly string[]): Promise<read
   const hashList = hashes.join(',')
   const rows = await sql<LoadedRow[]>`
     SELECT k.*, d.id AS default_workspace_id, w.is_in_programme, w.may_write_vault,
+      w.call_limits AS workspace_call_limits,
       wa.counts_byok AS workspace_counts_byok, coalesce(ka.counts_byok, false) AS key_counts_byok,
       EXISTS (SELECT FROM account_limits WHERE account_id = 'o' || k.organization_id) AS is_credit_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = wa.id) AS is_workspace_limited,
       EXISTS (SELECT FROM account_limits WHERE account_id = ka.id) AS is_key_limited
     FROM (
       SELECT hash, kind, name, organization_id, workspace_id, intern_id, rate_limit_rpm, is_disabled, expires_at, allowed_models, scopes,
-        account_id
+        account_id, call_limits
       FROM api_keys WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
       UNION ALL
-      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id
+      SELECT hash, 'scim', name, organization_id, NULL, NULL, NULL, false, expires_at, NULL, NULL, 'o' || organization_id, '{}'
       FROM scim_tokens WHERE hash = ANY(string_to_array(${hashList}, ',')) AND revoked_at IS NULL
     ) k
     JOIN workspaces d ON d.organization_id = k.organization_id AND d.is_default AND d.deleted_at IS NULL
@@ -173,6 +175,7 @@ function keyRecordOf(row: LoadedRow): KeyRecord {
     defaultWorkspaceId: row.default_workspace_id,
     internId: row.intern_id,
     rateLimitRpm: row.rate_limit_rpm,
+    callLimits: limitsOfCalls(row.call_limits, row.workspace_call_limits),
     isDisabled: row.is_disabled,
     isInProgramme: row.is_in_programme,
     mayWriteVault: row.may_write_vault,
@@ -203,11 +206,13 @@ type LoadedRow = Pick<
   | 'allowed_models'
   | 'scopes'
   | 'account_id'
+  | 'call_limits'
 > & {
   readonly kind: KeyKind
   readonly default_workspace_id: string
   readonly is_in_programme: boolean
   readonly may_write_vault: boolean
+  readonly workspace_call_limits: Partial<CallLimits>
   readonly workspace_counts_byok: boolean
   readonly key_counts_byok: boolean
   readonly is_credit_limited: boolean

@@ -1,4 +1,5 @@
 import { keyAccount } from '../../../schemas/money/accounts.ts'
+import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
 import { labelOf, newApiKey, type ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyLimits } from '../../ports/keys/api-keys.ts'
@@ -8,6 +9,7 @@ import type { Transaction } from '../base/open.ts'
 
 /** Fields of a key beside its owner; left out: no limits, every model. */
 export interface KeyTraits extends Partial<KeyLimits> {
+  readonly callLimits?: Partial<CallLimits>
   readonly allowedModels?: readonly string[] | null
   readonly scopes?: readonly KeyScope[] | null
   readonly creatorUserId?: string | null
@@ -59,6 +61,7 @@ async function insertKeyRow(
 ): Promise<void> {
   const {
     limitReset = null,
+    callLimits = {},
     allowedModels = null,
     scopes = null,
     creatorUserId = null,
@@ -75,6 +78,7 @@ async function insertKeyRow(
       workspace_id: birth.workspaceId,
       intern_id: birth.internId,
       rate_limit_rpm: birth.rateLimitRpm,
+      call_limits: tx.json({ ...callLimits }),
       is_disabled: birth.isDisabled ?? false,
       limit_reset: limitReset,
       allowed_models: allowedModels === null ? null : tx.json([...allowedModels]),

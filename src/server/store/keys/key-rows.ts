@@ -1,4 +1,5 @@
 import type { ApiKeyKind } from '../../../schemas/keys/api-keys.ts'
+import { callLimitsOf, type CallLimits } from '../../../schemas/limits/model-calls.ts'
 import type { LimitReset } from '../../../schemas/keys/keys.ts'
 import type { KeyScope } from '../../../schemas/keys/scopes.ts'
 import type { KeyRef, ManagedKey } from '../../ports/keys/api-keys.ts'
@@ -16,6 +17,8 @@ export interface KeyRow {
   readonly workspace_id: string | null
   readonly intern_id: string | null
   readonly rate_limit_rpm: number | null
+  /** Those that were ever set. */
+  readonly call_limits: Partial<CallLimits>
   readonly is_disabled: boolean
   readonly limit_reset: LimitReset | null
   readonly allowed_models: readonly string[] | null
@@ -98,6 +101,7 @@ function managedKeyOf(row: PlacedRow, account: AccountNow): ManagedKey {
     internId: row.intern_id,
     isDisabled: row.is_disabled,
     rateLimitRpm: row.rate_limit_rpm,
+    callLimits: callLimitsOf(row.call_limits),
     allowedModels: row.allowed_models,
     scopes: row.scopes,
     limitNano: account.limits.find((limit) => limit.span === span)?.limitNano ?? null,

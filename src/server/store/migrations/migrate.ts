@@ -21,6 +21,7 @@ import { containerFronts } from './019-container-fronts.ts'
 import { countedBytes } from './020-counted-bytes.ts'
 import { generations } from './021-generations.ts'
 import { textTokens } from './022-text-tokens.ts'
+import { callLimits } from './023-call-limits.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql } from '../base/open.ts'
 
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly Migration[] = [
   countedBytes,
   generations,
   textTokens,
+  callLimits,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

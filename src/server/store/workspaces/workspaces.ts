@@ -81,7 +81,12 @@ export function updateWorkspace(
     store.sql.begin(async (tx) => {
       const before = await lockWorkspace(tx, ref)
       if (before === null) return workspaceUnknown(tx, ref.reference, ref.organizationId)
-      const after = { ...before, ...changes, settings: { ...before.settings, ...changes.settings } }
+      const after = {
+        ...before,
+        ...changes,
+        callLimits: { ...before.callLimits, ...changes.callLimits },
+        settings: { ...before.settings, ...changes.settings },
+      }
       const accountId = workspaceAccount(before.id)
       const isRecounted = after.countsByok !== before.countsByok
       if (isRecounted) await lockAccounts(tx, [accountId])
@@ -123,10 +128,10 @@ export async function insertWorkspace(
   const id = newId()
   const [row] = await tx<Omit<WorkspaceRow, 'counts_byok'>[]>`
     INSERT INTO workspaces (id, organization_id, name, slug, description, is_default, is_in_programme, may_write_vault,
-      default_callback_url, storage_quota_bytes, settings, created_by)
+      default_callback_url, storage_quota_bytes, call_limits, settings, created_by)
     VALUES (${id}, ${organizationId}, ${input.name}, ${input.slug}, ${input.description ?? null}, ${input.isDefault ?? false},
       ${input.isInProgramme ?? true}, ${input.mayWriteVault ?? true}, ${input.defaultCallbackUrl ?? null},
-      ${input.storageQuotaBytes ?? null}, ${tx.json(input.settings ?? {})}, ${by?.actor.id ?? null}) RETURNING *`
+      ${input.storageQuotaBytes ?? null}, ${tx.json({ ...input.callLimits })}, ${tx.json(input.settings ?? {})}, ${by?.actor.id ?? null}) RETURNING *`
   if (row === undefined) throw new Error('the insert returned nothing')
   await bearAccount(tx, { id: workspaceAccount(id), ownerKind: 'workspace', organizationId })
   if (countsByok) await tx`UPDATE accounts SET counts_byok = true WHERE id = ${workspaceAccount(id)}`
@@ -138,7 +143,7 @@ async function write(tx: Transaction, after: Workspace): Promise<Date> {
     UPDATE workspaces SET name = ${after.name}, slug = ${after.slug}, description = ${after.description},
       is_in_programme = ${after.isInProgramme}, may_write_vault = ${after.mayWriteVault},
       default_callback_url = ${after.defaultCallbackUrl}, storage_quota_bytes = ${after.storageQuotaBytes},
-      settings = ${tx.json(after.settings)}, updated_at = clock_timestamp()
+      call_limits = ${tx.json(after.callLimits)}, settings = ${tx.json(after.settings)}, updated_at = clock_timestamp()
     WHERE id = ${after.id} RETURNING updated_at`
   if (row === undefined) throw new Error('a locked row is gone')
   return row.updated_at

@@ -3,9 +3,9 @@ import {
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
 } from '../../../schemas/inference/token-limits.ts'
-import { TOKENS_PER_PRICE } from '../../../schemas/money/costs.ts'
+import { isCounted, TOKENS_PER_PRICE, type LimitFlags } from '../../../schemas/money/costs.ts'
 import { pricedNano } from '../../../schemas/money/text-costs.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound } from '../cost-bound.ts'
 
@@ -27,6 +27,10 @@ export interface TextBoundInput {
   readonly hasStored: boolean
   /** Tokens of one answer that the request asks for; null: the request says none. */
   readonly tokensMax: number | null
+  /** What stands for it under a finite limit; null or left out: neither the key nor its workspace says. */
+  readonly defaultTokensMax?: number | null
+  /** The limits of the key; null or left out: none is finite. */
+  readonly limits?: LimitFlags | null
   /** Answers to the call (`n`). */
   readonly choices: number
 }
@@ -56,14 +60,35 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
  * The maximum of tokens of one answer that goes to the provider, since the request has none of its own. Null:
  * nothing is sent. Where the context alone bounds the answer nothing needs to be sent, and providers refuse a
  * prompt and a maximum that exceed the context together. D25.
- * @param isCounted a finite limit counts calls of this endpoint
  */
 export function mustSendMax(
-  { text }: Pick<Endpoint, 'text'>,
-  { tokensMax }: Pick<TextBoundInput, 'tokensMax'>,
-  isCounted: boolean,
+  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
+  input: Pick<TextBoundInput, 'tokensMax' | 'defaultTokensMax' | 'limits'>,
 ): number | null {
-  return isCounted && tokensMax === null ? (text?.maxCompletionTokens ?? null) : null
+  return input.tokensMax === null && isBounded(endpoint, input) ? maxOfOurs(endpoint, input) : null
+}
+
+/** A finite limit counts the calls of the endpoint. */
+function isBounded(
+  { ownWay }: Pick<Endpoint, 'ownWay'>,
+  { limits }: Pick<TextBoundInput, 'limits'>,
+): boolean {
+  return limits !== undefined && limits !== null && isCounted(limits, ownWay !== undefined)
+}
+
+/**
+ * The lower of the endpoint's own maximum and the default of the key or its workspace, which holds only where
+ * it is sent too. A default of the whole context or more bounds nothing.
+ */
+function maxOfOurs(
+  endpoint: Pick<Endpoint, 'text' | 'ownWay' | 'contextLength'>,
+  input: Pick<TextBoundInput, 'defaultTokensMax' | 'limits'>,
+): number | null {
+  const ours = endpoint.text?.maxCompletionTokens ?? null
+  const { defaultTokensMax = null } = input
+  const context = known(endpoint.contextLength) ?? Infinity
+  if (defaultTokensMax === null || defaultTokensMax >= context || !isBounded(endpoint, input)) return ours
+  return Math.min(ours ?? Infinity, defaultTokensMax)
 }
 
 /**
@@ -116,12 +141,8 @@ function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundI
 }
 
 /** Tokens of one answer. Null: nothing says a maximum. */
-function mostAnswerTokens(endpoint: Endpoint, { tokensMax }: TextBoundInput): number | null {
-  return tokensMax ?? maxCompletion(endpoint.text) ?? known(endpoint.contextLength)
-}
-
-function maxCompletion(text: EndpointText | null): number | null {
-  return text?.maxCompletionTokens ?? null
+function mostAnswerTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
+  return input.tokensMax ?? maxOfOurs(endpoint, input) ?? known(endpoint.contextLength)
 }
 
 /** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */

@@ -9,7 +9,6 @@ import {
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import { isCounted } from '../../../schemas/money/costs.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
 import { fileEdits } from './inline/file-edits.ts'
@@ -20,14 +19,13 @@ const OPENAI = 'openai'
 
 /** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
 export function chatRequest(
-  { request, files, limits = null }: NativeJob,
+  { request, files, limits = null, defaultTokensMax = null }: NativeJob,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
   const { source, isStream, size } = request
-  const { upstreamModel, provider, ownWay } = endpoint
-  const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
-  const tokens = mustSendMax(endpoint, size, isBounded)
+  const { upstreamModel, provider } = endpoint
+  const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
   const name = provider.slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
   const edits = nativeEdits(source, {
     upstreamModel,

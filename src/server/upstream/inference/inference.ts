@@ -103,7 +103,7 @@ class RoutingInference implements Inference {
     if (!chosen.ok) return chosen
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
-    const input = boundInputOf(job.request)
+    const input = boundInputOf(job)
     return ok({
       bound: textBoundOf(targets, input),
       affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),

@@ -153,7 +153,7 @@ export interface NativeRequest {
 
 /** What the caller's body is changed by. */
 export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders' | 'files'> &
-  Partial<Pick<InferenceJob, 'limits'>>
+  Partial<Pick<InferenceJob, 'limits' | 'defaultTokensMax'>>
 
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
 export interface NativeDialect {

@@ -2,13 +2,15 @@ import type { TextInput, TextRequest } from '../../../schemas/inference/text-req
 import { OUTPUT_TOKENS_USUAL, BYTES_PER_TOKEN } from '../../../schemas/inference/token-limits.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
+import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { RoutedCall } from '../routing/route.ts'
 import type { TextBoundInput } from './bounds.ts'
 import { textPriceOf } from './text-price.ts'
 
-/** What bounds the tokens of a chat. D25. */
-export function boundInputOf({ size, choices }: TextInput): TextBoundInput {
+/** What bounds the tokens of a call. D25. */
+export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
+  const { size, choices } = request
   const { promptBytesMost, messages, tools, hasFormat, hasServerTools, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
@@ -20,8 +22,14 @@ export function boundInputOf({ size, choices }: TextInput): TextBoundInput {
     hasLongMedia: media.audio + media.video + media.file > 0,
     hasStored: size.hasStored === true,
     tokensMax,
+    defaultTokensMax,
+    limits,
     choices,
   }
+}
+
+type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
+  readonly request: Pick<TextInput, 'size' | 'choices'>
 }
 
 /** Optional fields, and the name that the catalogue has for each in `supported_parameters`. */

@@ -111,6 +111,8 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     'off',
     '--rpm',
     '60',
+    '--default-max-output',
+    '64',
   )
   t.match(changed.out, {
     limit: null,
@@ -118,6 +120,7 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     allowed_models: null,
     disabled: true,
     rate_limit_rpm: 60,
+    default_max_output_tokens: 64,
     name: 'k',
   })
   t.same((await sluice('keys', 'get', hash)).out, changed.out)
@@ -198,6 +201,7 @@ for (const [what, args] of [
     'scopes of a management key',
     ['keys', 'create', '--name', 'k', '--kind', 'management', '--scopes', 'inference'],
   ],
+  ['a maximum that is too low', ['keys', 'update', 'f'.repeat(64), '--default-max-output', '15']],
   ['a limit of nothing', ['keys', 'create', '--name', 'k', '--kind', 'inference', '--rpm', '0']],
   [
     'a limit beyond the largest',

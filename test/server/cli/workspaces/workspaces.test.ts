@@ -32,10 +32,13 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
     '5',
     '--vault-writes',
     'off',
+    '--default-max-output',
+    '16',
   )
   t.match(made, {
     slug: 'team',
     storage_quota_bytes: 5,
+    default_max_output_tokens: 16,
     vault_writes: false,
     programme: true,
     organization_id: String,
@@ -43,6 +46,8 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
   t.match(await run('workspaces', 'get', 'team'), { code: 0, stdout: /^slug +team$/m })
   const changes = [
     '--storage-quota',
+    'none',
+    '--default-max-output',
     'none',
     '--byok-in-budgets',
     'on',
@@ -53,8 +58,9 @@ t.test('workspaces create, get, update and delete: as the API has them, and audi
     code: 1,
     stderr: /no address that webhooks may go to/,
   })
-  t.match(await json('workspaces', 'update', 'team', ...changes.slice(0, 4)), {
+  t.match(await json('workspaces', 'update', 'team', ...changes.slice(0, 6)), {
     storage_quota_bytes: null,
+    default_max_output_tokens: null,
     include_byok_in_budgets: true,
   })
   t.match(await run('workspaces', 'update', 'team'), { code: 2 })

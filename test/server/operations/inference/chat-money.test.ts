@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
+import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
 import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
@@ -98,6 +99,21 @@ t.test('chat.create 403: a refusal says how many tokens of an answer there is mo
   t.equal(await ask({ n: 2 }), Math.floor((300 - bytes - ',"n":2'.length - 8) / 4))
   t.equal(await ask({ user: 'x'.repeat(300) }), 0)
   t.equal(first.calls.length, 0)
+})
+
+t.test('chat.create 403: a refusal names the default that stood for the maximum', async (t) => {
+  const limit = { span: 'daily', limitNano: 9, spentNano: 0, restNano: 8, resetsAtMs: null } as const
+  const refusing = { hold: () => moneyRefused([{ kind: 'key', limit, boundNano: 1 }]) }
+  const callLimits = { key: { ...NO_CALL_LIMITS, default_max_output_tokens: 50 }, workspace: NO_CALL_LIMITS }
+  const { post } = await openChatProvider(t, { spend: refusing, keys: { callLimits } })
+  for (const [more, told] of [
+    [{}, 50],
+    [{ max_tokens: 9 }, undefined],
+  ] as const) {
+    const response = await post({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }], ...more })
+    const { error } = (await response.json()) as { error: { metadata: Record<string, unknown> } }
+    t.equal(error.metadata['default_max_output_tokens'], told)
+  }
 })
 
 t.test(

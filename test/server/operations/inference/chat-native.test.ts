@@ -7,6 +7,7 @@ import {
   STREAM_HOLD_MS_DEFAULT,
   STREAM_HOLD_MS_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
+import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { readFrom } from '../../../../src/server/config.ts'
 import { eventsOf } from '../../../support/inference/chat-front.ts'
 import { openChatProvider, PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
@@ -192,6 +193,20 @@ t.test(
       first.calls.map((call) => bodyOf(call)['max_tokens']),
       [100, 5],
     )
+    for (const [key, workspace, sent] of [
+      [40, null, 40],
+      [null, 60, 60],
+      [40, 60, 40],
+      [200, null, 100],
+    ] as const) {
+      const callLimits = {
+        key: { ...NO_CALL_LIMITS, default_max_output_tokens: key },
+        workspace: { ...NO_CALL_LIMITS, default_max_output_tokens: workspace },
+      }
+      const front = await openChatProvider(t, { keys: { ...keys, callLimits } as object })
+      await (await front.post({ ...hello, model: 'acme/bounded', stream: true })).text()
+      t.equal(bodyOf(present(front.first.calls[0]))['max_tokens'], sent)
+    }
   },
 )
 

@@ -5,6 +5,9 @@ import {
   ALLOWED_MODELS_MAX,
   KEY_USER_CHARS_MAX,
 } from '../../../../src/schemas/keys/key-limits.ts'
+import { TOKENS_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
+import { DEFAULT_OUTPUT_TOKENS_MIN } from '../../../../src/schemas/limits/rate-limits.ts'
 import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
@@ -49,6 +52,7 @@ t.test('keys.create 201: every member that existing clients require, and the key
     updated_at: null,
     kind: 'inference',
     rate_limit_rpm: null,
+    ...NO_CALL_LIMITS,
     allowed_models: null,
     scopes: null,
     intern_id: null,
@@ -66,6 +70,7 @@ t.test('a key has what it is made with: limit, resets, models, rate, expiry, wor
     expires_at: '2099-01-01T00:00:00+02:00',
     workspace_id: 'other',
     rate_limit_rpm: 60,
+    default_max_output_tokens: 16,
     allowed_models: ['openai/*', 'cohere/embed-v4.0'],
   }
   const { data } = await make(input)
@@ -113,6 +118,8 @@ t.test('keys.create 400: a body that lacks or breaks a member, each named', asyn
     [{ expires_at: '9999-12-31T23:59:59-00:01' }, '/expires_at'],
     [{ rate_limit_rpm: 0 }, '/rate_limit_rpm'],
     [{ rate_limit_rpm: 1.5 }, '/rate_limit_rpm'],
+    [{ default_max_output_tokens: DEFAULT_OUTPUT_TOKENS_MIN - 1 }, '/default_max_output_tokens'],
+    [{ default_max_output_tokens: TOKENS_TOLD_MAX + 1 }, '/default_max_output_tokens'],
     [{ allowed_models: ['gpt'] }, '/allowed_models/0'],
     [{ allowed_models: ['a/b*'] }, '/allowed_models/0'],
     [{ allowed_models: Array.from({ length: ALLOWED_MODELS_MAX + 1 }, () => 'a/b') }, '/allowed_models'],

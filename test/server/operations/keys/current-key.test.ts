@@ -1,4 +1,5 @@
 import t from 'tap'
+import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { openApiKeys } from '../../../../src/server/store/keys/api-key-management.ts'
 import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
@@ -17,7 +18,13 @@ t.test('keys.get_current 200: every member that existing clients require', async
   const {
     data: { hash, label },
     key,
-  } = await make({ limit: 5, include_byok_in_limit: true, rate_limit_rpm: 60, allowed_models: ['a/b'] })
+  } = await make({
+    limit: 5,
+    include_byok_in_limit: true,
+    rate_limit_rpm: 60,
+    default_max_output_tokens: 64,
+    allowed_models: ['a/b'],
+  })
   await plantUsage(store, hash, { spent: 1_250_000_000, byok: 750_000_000 })
   const { status, body } = await call('GET', '/key', { key })
   t.equal(status, 200)
@@ -46,6 +53,8 @@ t.test('keys.get_current 200: every member that existing clients require', async
     rate_limit: { requests: 60, interval: '1m', note: 'Requests a minute; -1: no limit.' },
     hash,
     kind: 'inference',
+    ...NO_CALL_LIMITS,
+    default_max_output_tokens: 64,
     allowed_models: ['a/b'],
     scopes: null,
   })

@@ -211,7 +211,14 @@ t.test(
     t.equal(await works(key), 200)
     const nothing = { limit_reset: null, rate_limit_rpm: null, allowed_models: null }
     t.match(await change(nothing), { limit: 7.5, ...nothing })
-    const unlimited = { limit: null, limit_reset: 'weekly', allowed_models: [] }
+    t.match(await change({ default_max_output_tokens: 99 }), { default_max_output_tokens: 99 })
+    t.match(await change({ name: 'other' }), { default_max_output_tokens: 99 })
+    const unlimited = {
+      default_max_output_tokens: null,
+      limit: null,
+      limit_reset: 'weekly',
+      allowed_models: [],
+    }
     t.match(await change(unlimited), { limit_remaining: null, ...unlimited })
     t.match(await change({}), { name: 'other', limit_reset: 'weekly' })
   },

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import {
   CALLBACK_URL_CHARS_MAX,
   DESCRIPTION_CHARS_MAX,
@@ -55,6 +56,7 @@ const SET = {
   programme: false,
   vault_writes: false,
   storage_quota_bytes: 5,
+  default_max_output_tokens: 50,
   include_byok_in_budgets: true,
 }
 
@@ -84,6 +86,7 @@ t.test('workspaces.create 201: a workspace with every key that existing clients 
     programme: true,
     vault_writes: true,
     storage_quota_bytes: null,
+    ...NO_CALL_LIMITS,
     include_byok_in_budgets: false,
   })
 })
@@ -161,6 +164,7 @@ t.test(
       disabled_server_tools: ['web'],
       default_callback_url: [`https://public.example/${'c'.repeat(CALLBACK_URL_CHARS_MAX)}`, 7],
       storage_quota_bytes: [-1, 0.5, '5', 2 ** 53],
+      default_max_output_tokens: [0, 15, 16.5],
       programme: ['on'],
       vault_writes: [0],
       include_byok_in_budgets: [0],

@@ -15,6 +15,7 @@ import {
   textBoundOf,
   type TextBoundInput,
 } from '../../../../src/server/upstream/inference/bounds.ts'
+import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { textPriceOf } from '../../../../src/server/upstream/inference/text-price.ts'
 
 /** 1,000 nano-USD for a token of the input, 2,000 for a token of the output. */
@@ -49,6 +50,7 @@ function at(text: Partial<EndpointText> = {}, facts: Partial<Endpoint> = {}): { 
 }
 
 const OWN = { ownWay: {} } as Partial<Endpoint>
+const LIMITED = { ...NO_LIMITS, isKeyLimited: true }
 
 const ASKED: TextBoundInput = {
   promptBytes: 100,
@@ -150,11 +152,49 @@ t.test('a caller who asks for more tokens than numbers count gets the highest bo
 
 t.test('a maximum is sent where a limit counts the call and the request has none', async (t) => {
   const { endpoint } = at({ maxCompletionTokens: 50 }, { contextLength: 100 })
-  t.equal(mustSendMax(endpoint, { tokensMax: null }, true), 50)
-  t.equal(mustSendMax(endpoint, { tokensMax: 10 }, true), null, "the caller's own stands in the request")
-  t.equal(mustSendMax(endpoint, { tokensMax: null }, false), null, 'no limit')
-  t.equal(mustSendMax(at({}, { contextLength: 100 }).endpoint, { tokensMax: null }, true), null, 'context')
+  const counted = { tokensMax: null, limits: LIMITED }
+  t.equal(mustSendMax(endpoint, counted), 50)
+  t.equal(
+    mustSendMax(endpoint, { ...counted, tokensMax: 10 }),
+    null,
+    "the caller's own stands in the request",
+  )
+  t.equal(mustSendMax(endpoint, { ...counted, limits: NO_LIMITS }), null, 'no limit')
+  t.equal(mustSendMax(endpoint, { tokensMax: null, limits: null }), null, 'no limit')
+  t.equal(mustSendMax(at({}, { contextLength: 100 }).endpoint, counted), null, 'context')
 })
+
+t.test(
+  "a key's default is the maximum where a limit counts the call, and bounds it as it is sent",
+  async (t) => {
+    const prices = { inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 }
+    const own = { ...LIMITED, keyCountsByok: true }
+    const bounded = { maxCompletionTokens: 50 }
+    const context = { contextLength: 1_000 }
+    const rows: readonly [
+      string,
+      ReturnType<typeof at>,
+      Partial<TextBoundInput>,
+      number | null,
+      number | null,
+    ][] = [
+      ['nothing else says one', at(prices), { defaultTokensMax: 30 }, 30, 30],
+      ['lower than the context', at(prices, context), { defaultTokensMax: 30 }, 30, 30],
+      ['the whole context', at(prices, context), { defaultTokensMax: 1_000 }, null, 1_000],
+      ["lower than the endpoint's own", at({ ...prices, ...bounded }), { defaultTokensMax: 30 }, 30, 30],
+      ["higher than the endpoint's own", at({ ...prices, ...bounded }), { defaultTokensMax: 80 }, 50, 50],
+      ['the request has one', at(prices), { defaultTokensMax: 30, tokensMax: 70 }, null, 70],
+      ['no limit counts it', at(prices), { defaultTokensMax: 30, limits: NO_LIMITS }, null, null],
+      ['not of own keys', at(prices, OWN), { defaultTokensMax: 30 }, null, null],
+      ['of own keys too', at(prices, OWN), { defaultTokensMax: 30, limits: own }, 30, 30],
+    ]
+    for (const [name, target, more, sent, tokens] of rows) {
+      const input = { ...ASKED, tokensMax: null, limits: LIMITED, ...more }
+      t.equal(mustSendMax(target.endpoint, input), sent, name)
+      t.equal(textBoundOf([target], input).anyNano, tokens, name)
+    }
+  },
+)
 
 const nano = fc.oneof(fc.nat(2_000), fc.nat(100_000_000), fc.nat(2 ** 31 - 1))
 const endpoints = fc

@@ -8,6 +8,7 @@ import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { Time } from '../parts/figures.tsx'
 import { SecretBox } from '../parts/secret-box.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
+import { callInputOf, CallLimitFields, callLimitsBody, type CallInput } from './key-call-limits.tsx'
 import { ScopeFields } from './key-scopes.tsx'
 
 interface NewKey {
@@ -43,6 +44,7 @@ interface Input {
   readonly limit: string
   readonly reset: string
   readonly rate: string
+  readonly calls: CallInput
   readonly expires: string
   readonly scopes: readonly KeyScope[] | null
 }
@@ -77,7 +79,7 @@ export function KeyDialog({
   }, onDone)
   if (made !== null) return <MadeDialog title="The new key" made={made} onClose={onClose} />
   const set =
-    (name: Exclude<keyof Input, 'scopes'>) =>
+    (name: Exclude<keyof Input, 'scopes' | 'calls'>) =>
     (value: string): void =>
       setInput((last) => ({ ...last, [name]: value }))
   const isNew = changed === null
@@ -109,12 +111,19 @@ export function KeyDialog({
         )}
         <LimitFields input={input} set={set} problem={problem} />
         <RateFields input={input} set={set} problem={problem} isNew={isNew} />
-        {(changed?.kind ?? input.kind) !== 'management' && (
+        {(changed?.kind ?? input.kind) !== 'management' && [
+          <CallLimitFields
+            key="calls"
+            input={input.calls}
+            problem={problem}
+            onChange={(calls) => setInput((last) => ({ ...last, calls }))}
+          />,
           <ScopeFields
+            key="scopes"
             scopes={input.scopes}
             onChange={(scopes) => setInput((last) => ({ ...last, scopes }))}
-          />
-        )}
+          />,
+        ]}
       </Form>
     </Dialog>
   )
@@ -260,18 +269,20 @@ function inputOf(key: ApiKey | null, { loaded }: Workspaces): Input {
     limit: text(key?.limit),
     reset: key?.limit_reset ?? '',
     rate: text(key?.rate_limit_rpm),
+    calls: callInputOf(key),
     expires: '',
     scopes: key?.scopes ?? null,
   }
 }
 
-function limitsBody({ name, limit, reset, rate }: Input): UpdateKeyBody {
+function limitsBody({ name, limit, reset, rate, calls }: Input): UpdateKeyBody {
   const found = RESETS.find(([value]) => value === reset)?.[0] ?? ''
   return {
     name: name.trim(),
     limit: limit === '' ? null : Number(limit),
     limit_reset: limit === '' || found === '' ? null : found,
     rate_limit_rpm: rate === '' ? null : Number(rate),
+    ...callLimitsBody(calls),
   }
 }
 

@@ -10,6 +10,7 @@ import { count, relative, Time, usd } from '../parts/figures.tsx'
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { callLimitLines } from './key-call-limits.tsx'
 import { KeyDialog, RotateDialog } from './key-dialogs.tsx'
 
 export const keysPage: Page = {
@@ -212,7 +213,9 @@ function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: A
 
 function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
   const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
-  if (limit === null && rate === null && scopes === null) return <span class="hint">none</span>
+  const calls = callLimitLines(apiKey)
+  if (limit === null && rate === null && scopes === null && calls.length === 0)
+    return <span class="hint">none</span>
   const spent = (limit ?? 0) - (left ?? 0)
   return (
     <div>
@@ -225,6 +228,11 @@ function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
         />
       )}
       {rate !== null && <span class="hint line">{`${count(rate)} requests a minute`}</span>}
+      {calls.map((text) => (
+        <span class="hint line" key={text}>
+          {text}
+        </span>
+      ))}
       {scopes !== null && (
         <span class="hint line">{scopes.length === 0 ? 'no scope' : scopes.join(', ')}</span>
       )}

@@ -12,14 +12,12 @@ import {
   STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
-import { isCounted } from '../../../../schemas/money/costs.ts'
 import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
-import type { InferenceJob } from '../../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
 import { isDefault, type StrictChanges } from '../chat-edits.ts'
 import { fileEdits } from '../inline/file-edits.ts'
-import type { NativeRequest } from '../protocol.ts'
+import type { NativeJob, NativeRequest } from '../protocol.ts'
 
 const OURS_CUT: readonly BodyEdit[] = RESPONSES_OURS.map((name) => ({ kind: 'cut', name }))
 const INSIDE: ReadonlySet<string> = new Set([
@@ -32,14 +30,13 @@ const INSIDE: ReadonlySet<string> = new Set([
  * account serves many workspaces. D4, D8, D25.
  */
 export function responsesRequest(
-  { request, limits, files }: Pick<InferenceJob, 'request' | 'limits' | 'files'>,
+  { request, files, limits = null, defaultTokensMax = null }: Omit<NativeJob, 'passedHeaders'>,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
   const { source, size } = request
   const { upstreamModel, ownWay } = endpoint
-  const isBounded = limits !== null && isCounted(limits, ownWay !== undefined)
-  const tokens = mustSendMax(endpoint, size, isBounded)
+  const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
   const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
   const edits: BodyEdit[] = [model, ...OURS_CUT]
   const dropped: string[] = []

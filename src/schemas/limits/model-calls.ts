@@ -1,0 +1,58 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { TOKENS_TOLD_MAX } from '../inference/token-limits.ts'
+import { DEFAULT_OUTPUT_TOKENS_MIN } from './rate-limits.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+
+/** Fields of keys and of workspaces for their calls to models; null: none. D25. */
+export const CallLimits = Type.Object({
+  default_max_output_tokens: nullable(
+    Type.Integer({
+      minimum: DEFAULT_OUTPUT_TOKENS_MIN,
+      maximum: TOKENS_TOLD_MAX,
+      description:
+        'Our extension: tokens of an answer where a call asks for no maximum and a limit in USD counts it. ' +
+        "A key's own goes before that of its workspace; null: as the endpoint has it.",
+    }),
+  ),
+})
+export type CallLimits = Static<typeof CallLimits>
+
+/** The same fields in bodies: those that are left out stay. */
+export const CALL_LIMIT_FIELDS = Type.Partial(CallLimits).properties
+
+export const NO_CALL_LIMITS: CallLimits = { default_max_output_tokens: null }
+
+const NAMES = Object.keys(NO_CALL_LIMITS) as readonly (keyof CallLimits)[]
+
+/** The fields that a body, or a stored object, has. */
+export function callLimitsIn(given: Partial<CallLimits>): Partial<CallLimits> {
+  return Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
+}
+
+/** All fields of a stored object, which has those that were ever set. */
+export function callLimitsOf(stored: Partial<CallLimits>): CallLimits {
+  return { ...NO_CALL_LIMITS, ...callLimitsIn(stored) }
+}
+
+/** The limits under which the calls of a key stand. */
+export interface LimitsOfCalls {
+  readonly key: CallLimits
+  readonly workspace: CallLimits
+}
+
+/** Null: neither the key nor its workspace has any. */
+export function limitsOfCalls(
+  key: Partial<CallLimits>,
+  workspace: Partial<CallLimits>,
+): LimitsOfCalls | null {
+  const isAny = [key, workspace].some((stored) => NAMES.some((name) => (stored[name] ?? null) !== null))
+  return isAny ? { key: callLimitsOf(key), workspace: callLimitsOf(workspace) } : null
+}
+
+/**
+ * Tokens of an answer to a call that asks for no maximum; null: neither the key nor its workspace says. D25.
+ */
+export function defaultOutputTokens(limits: LimitsOfCalls | null | undefined): number | null {
+  return limits?.key.default_max_output_tokens ?? limits?.workspace.default_max_output_tokens ?? null
+}

@@ -1,0 +1,46 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
+import { DEFAULT_OUTPUT_TOKENS_MIN } from '../../../schemas/limits/rate-limits.ts'
+import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
+
+/** Value of an option that removes a limit: the parser of options cannot return null. */
+export const NONE = 'none'
+export type None = typeof NONE
+
+/** Options for the calls of a key, or of a workspace, to models. */
+export interface CallLimitOptions {
+  readonly defaultMaxOutput?: number | None
+}
+
+export function addCallLimitOptions(verb: Command): Command {
+  return verb.option(
+    '--default-max-output <tokens>',
+    `tokens of an answer where a call under a limit in USD asks for no maximum, or ${NONE}`,
+    countFrom(DEFAULT_OUTPUT_TOKENS_MIN, TOKENS_TOLD_MAX),
+  )
+}
+
+/** The given limits, as a member of the changes of their owner. */
+export function callLimitsFrom({ defaultMaxOutput }: CallLimitOptions): {
+  readonly callLimits?: Partial<CallLimits>
+} {
+  const callLimits = {
+    ...(defaultMaxOutput !== undefined && { default_max_output_tokens: orNull(defaultMaxOutput) }),
+  }
+  return Object.keys(callLimits).length === 0 ? {} : { callLimits }
+}
+
+export function orNull<T>(value: T | None): T | null {
+  return value === NONE ? null : value
+}
+
+/** Parses a whole number, or the word that removes a limit. */
+export function countFrom(min: number, max: number): (text: string) => number | None {
+  return (text) => {
+    if (text === NONE) return NONE
+    const count = Number(text)
+    if (!/^\d+$/.test(text) || count < min || count > max)
+      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}, or ${NONE}.`)
+    return count
+  }
+}
