@@ -168,7 +168,7 @@ function answerWith(
   const head = headOf(model.id)
   const passed = form.passed?.(call)
   if (passed?.ok === false) return passed
-  const { media, tokensMax } = body.size
+  const { tokensMax } = body.size
   const defaultTokensMax = tokensMax === null ? defaultOutputTokens(call.key.callLimits) : null
   const planned = ports.inference.plan({
     models: found.value,
@@ -185,17 +185,29 @@ function answerWith(
     deadlineAt: call.deadlineAt,
     call,
   })
-  if (!planned.ok) return planned
-  const { bound } = planned.value
-  const { id } = head
+  return planned.ok ? pay(call, { body, form, ports, head, plan: planned.value, defaultTokensMax }) : planned
+}
+
+interface PlannedAnswer extends AnswerParts {
+  readonly head: TextHead
+  readonly plan: InferencePlan
+  /** What stands for the maximum that the request lacks. D25. */
+  readonly defaultTokensMax: number | null
+}
+
+/** Reserves the money of a planned call, runs it, pays, and keeps the record. */
+function pay(call: TextCall, { body, form, ports, head, plan, defaultTokensMax }: PlannedAnswer): Answered {
+  const { bound } = plan
+  const { id, model } = head
+  const { media } = body.size
   const { isStream: isStreamed } = body
-  const record = { call, id, model: model.id, isStreamed, media }
+  const record = { call, id, model, isStreamed, media }
   const unanswered = (failure: Failure, delivery: Delivery): void =>
     keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
   const keep = (end: InferenceEnd, chargedNano: number): void => {
     const { delivery } = answer
     keepGeneration(
-      { call, id, model: model.id, isStreamed, media, end, failure: end.failure, chargedNano, delivery },
+      { call, id, model, isStreamed, media, end, failure: end.failure, chargedNano, delivery },
       ports,
     )
   }
@@ -207,10 +219,10 @@ function answerWith(
     call,
     {
       operation: form.operation,
-      model: model.id,
+      model,
       bound,
-      run: (hold) => answer.run(planned.value, keepProgress({ ...record, delivery: answer.delivery }, hold)),
-      refused: (failure) => tellAffordable(failure, planned.value, defaultTokensMax),
+      run: (hold) => answer.run(plan, keepProgress({ ...record, delivery: answer.delivery }, hold)),
+      refused: (failure) => tellAffordable(failure, plan, defaultTokensMax),
       ended(end, hold) {
         const { failure } = end
         // Only a streamed answer reached its caller in part. D26.

@@ -1,0 +1,35 @@
+/** A fault of an input, never with the offending value. Contract C13. */
+export interface Issue {
+  /** JSON pointer from the root of the checked value; the empty string is the root itself. */
+  readonly path: string
+  readonly message: string
+  readonly expected: string
+}
+
+export interface PreviousError {
+  readonly provider: string
+  readonly code: string
+  readonly status: number | null
+}
+
+/** The facts that a failure may give to the caller beside its text. Contract C13. */
+export interface FailureMetadata {
+  readonly issues?: readonly Issue[]
+  readonly provider_name?: string
+  readonly provider_code?: string
+  readonly previous_errors?: readonly PreviousError[]
+  readonly limit_source?: string
+  /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
+  readonly scope?: string
+  readonly limit?: number
+  /** Spend so far that counts against the limit, in the limit's unit. */
+  readonly spend?: number
+  /** For a limit of money: `daily`, `weekly`, `monthly`, `lifetime`. */
+  readonly interval?: string
+  readonly reset_at?: string
+  /** The most tokens of an answer that there is money for; refusals for want of money have it. D25. */
+  readonly affordable_output_tokens?: number
+  /** What stood for the maximum of the answer, which the request did not name. D25. */
+  readonly default_max_output_tokens?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
