@@ -1,8 +1,6 @@
 import { API_PREFIX } from './api-prefix.ts'
 import type { FailureMetadata, Issue } from './failure-metadata.ts'
 
-export type { FailureMetadata, Issue, PreviousError } from './failure-metadata.ts'
-
 /**
  * The failure catalogue. A row contains all consequences of a failure; no other file spells an error's
  * status. `status`: the reply uses the first status that the operation lists; without a listed one, 400 or

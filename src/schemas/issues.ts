@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { Issue } from './failures.ts'
+import type { Issue } from './failure-metadata.ts'
 import { fits } from './fits.ts'
 import { ISSUES_MAX } from './limits/limits.ts'
 

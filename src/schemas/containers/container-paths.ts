@@ -1,4 +1,4 @@
-import type { Issue } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import {
   CONTAINER_ID_CHARS_MAX,
   CONTAINER_ID_PART_CHARS_MAX,

@@ -1,4 +1,4 @@
-import type { Issue } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import { HOST_CHARS_MAX, HOST_LABEL_CHARS_MAX, HOST_NORMALIZED_CHARS_MAX } from '../vault/vault-limits.ts'
 import { ISSUES_MAX } from '../limits/limits.ts'
 

@@ -1,4 +1,4 @@
-import type { Issue } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import { FILE_EXPIRES_S_MAX, FILE_EXPIRES_S_MIN } from './file-limits.ts'
 
 /** The field of an upload's form for the start of a file's lifetime, as OpenAI's clients name it. C37. */

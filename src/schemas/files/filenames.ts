@@ -1,4 +1,4 @@
-import type { Issue } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import { FILENAME_CHARS_MAX } from './file-limits.ts'
 
 /**

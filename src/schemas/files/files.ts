@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { CONTAINER_ID_PATTERN, containerFileId } from '../containers/container-paths.ts'
-import type { Issue } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import { FILE_IDS_MAX, FILES_PAGE_DEFAULT, FILES_PAGE_MAX, PURPOSE_CHARS_MAX } from './file-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])

@@ -1,4 +1,5 @@
-import { fail, ok, type Issue, type Outcome } from '../failures.ts'
+import { fail, ok, type Outcome } from '../failures.ts'
+import type { Issue } from '../failure-metadata.ts'
 import { isFileId } from '../files/files.ts'
 import type { KeptForm } from '../kept-body.ts'
 import { pointerOf, type JsonPath } from '../values/json-path.ts'

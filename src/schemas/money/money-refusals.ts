@@ -1,6 +1,7 @@
 import type { AccountKind } from './accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
-import { fail, type FailureMetadata, type FailureName, type Outcome } from '../failures.ts'
+import { fail, type FailureName, type Outcome } from '../failures.ts'
+import type { FailureMetadata } from '../failure-metadata.ts'
 import { usdOfNano, usdText } from './usd.ts'
 
 /** A finite limit that does not cover a call. Whole nano-USD. */

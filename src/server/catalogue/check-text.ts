@@ -1,4 +1,4 @@
-import type { Issue } from '../../schemas/failures.ts'
+import type { Issue } from '../../schemas/failure-metadata.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Protocol } from '../../schemas/models/protocols.ts'
 import { writesText } from './build-text.ts'

@@ -1,4 +1,4 @@
-import type { Issue } from '../../schemas/failures.ts'
+import type { Issue } from '../../schemas/failure-metadata.ts'
 import { isOfConnection } from '../../schemas/values/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models/models.ts'

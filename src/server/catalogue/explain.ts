@@ -1,7 +1,7 @@
 import type { TArray, TObject, TSchema, TUnion } from 'typebox'
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, IsUnion } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Issue } from '../../schemas/failures.ts'
+import type { Issue } from '../../schemas/failure-metadata.ts'
 import { pointer } from '../../schemas/issues.ts'
 
 /**

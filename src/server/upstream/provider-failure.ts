@@ -1,5 +1,6 @@
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
-import type { Failure, FailureMetadata, FailureName } from '../../schemas/failures.ts'
+import type { Failure, FailureName } from '../../schemas/failures.ts'
+import type { FailureMetadata } from '../../schemas/failure-metadata.ts'
 import type { EgressAnswer } from '../ports/egress/egress.ts'
 import type { ProviderLink } from './link.ts'
 import { readReason, readStatus, type Reason, type RedactedTexts } from './reason.ts'

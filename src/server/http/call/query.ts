@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { issuesOf } from '../../../schemas/issues.ts'
 
 /** Reads texts of a URL into a validated value; compiled once for each operation. */

@@ -1,4 +1,5 @@
-import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import {
   mayBePlaceless,
   placeOf,

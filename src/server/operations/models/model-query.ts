@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { API_PREFIX } from '../../../schemas/api-prefix.ts'
-import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX } from '../../../schemas/models/model-limits.ts'
 import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../schemas/models/models.ts'
 import type { ModelFilter, ResolvedModel } from '../../ports/models/models.ts'

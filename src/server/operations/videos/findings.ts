@@ -1,4 +1,5 @@
-import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { ISSUES_MAX } from '../../../schemas/limits/limits.ts'
 
 /** Collects the faults of a request for a video, so that a caller reads all of them at once. C13. */

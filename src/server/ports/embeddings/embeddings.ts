@@ -1,4 +1,5 @@
-import type { Outcome, PreviousError } from '../../../schemas/failures.ts'
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { PreviousError } from '../../../schemas/failure-metadata.ts'
 import type { BulkBytes } from '../../../schemas/bodies.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'

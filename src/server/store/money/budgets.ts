@@ -1,5 +1,6 @@
 import { workspaceAccount } from '../../../schemas/money/accounts.ts'
-import { fail, ok, type Issue, type Outcome } from '../../../schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { LIMITS_APPLIED_WAIT_MS_MAX } from '../../../schemas/money/money-limits.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'

@@ -1,4 +1,5 @@
-import type { Failure, PreviousError } from '../../../schemas/failures.ts'
+import type { Failure } from '../../../schemas/failures.ts'
+import type { PreviousError } from '../../../schemas/failure-metadata.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import { rankOf } from './fallbacks.ts'
 
