@@ -1,26 +1,30 @@
-import Type, { type Static, type TSchema } from 'typebox'
-import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
-import { ProviderPreferences } from '../models/preferences.ts'
-import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
+import Type, { type Static } from 'typebox'
+import { CHOICES_MAX, MESSAGES_MAX, STOPS_MAX, TOOLS_MAX } from './inference-limits.ts'
 import {
-  CHOICES_MAX,
-  FALLBACK_MODELS_MAX,
-  FUNCTION_NAME_CHARS_MAX,
-  MESSAGES_MAX,
-  STOPS_MAX,
-  TOOLS_MAX,
-} from './inference-limits.ts'
+  AnsweringModel,
+  CacheKey,
+  CHARGED,
+  Count,
+  Figure,
+  Flag,
+  Format,
+  FunctionName,
+  maybe,
+  Model,
+  OPEN,
+  orNull,
+  otherThan,
+  OURS,
+  Reasoning,
+  Stream,
+  TextOrNull,
+} from './text-members.ts'
 
-/** Members that are not named here are passed on: providers have more than any list. D4. */
-const OPEN = { additionalProperties: true } as const
-const maybe = <T extends TSchema>(shape: T) => Type.Optional(Type.Union([shape, Type.Null()]))
-const Flag = maybe(Type.Boolean())
-const Figure = maybe(Type.Number())
 const Tokens = maybe(Type.Integer({ minimum: 1 }))
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
 /** A part of a type without a description here is checked by its type alone. */
-const OtherPart = Type.Object({ type: Type.String({ pattern: '^(?!text$)', title: 'another type' }) }, OPEN)
+const OtherPart = Type.Object({ type: otherThan('text') }, OPEN)
 const Content = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, OtherPart]))])
 
 const ChatMessage = Type.Union([
@@ -32,38 +36,27 @@ const ChatMessage = Type.Union([
 ])
 export type ChatMessage = Static<typeof ChatMessage>
 
-const FunctionName = Type.String({ minLength: 1, maxLength: FUNCTION_NAME_CHARS_MAX })
-
 const Tool = Type.Union([
   Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: FunctionName }, OPEN) }, OPEN),
-  Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
+  Type.Object({ type: otherThan('function') }, OPEN),
 ])
 
 const ToolChoice = Type.Union([
   Type.Enum(['auto', 'none', 'required']),
   Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: FunctionName }, OPEN) }, OPEN),
-  Type.Object({ type: Type.String({ pattern: '^(?!function$)', title: 'another type' }) }, OPEN),
+  Type.Object({ type: otherThan('function') }, OPEN),
 ])
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
 export const ChatBody = Type.Object(
   {
-    model: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
-      }),
-    ),
+    model: Model,
     messages: Type.Array(ChatMessage, {
       minItems: 1,
       maxItems: MESSAGES_MAX,
       description: 'The conversation so far, the oldest first.',
     }),
-    stream: maybe(
-      Type.Boolean({
-        description: 'True: the answer comes as server-sent events. `Accept` does not matter.',
-      }),
-    ),
+    stream: Stream,
     stream_options: maybe(
       Type.Object(
         { include_usage: Type.Optional(Type.Boolean()) },
@@ -91,31 +84,16 @@ export const ChatBody = Type.Object(
     tools: maybe(Type.Array(Tool, { maxItems: TOOLS_MAX })),
     tool_choice: maybe(ToolChoice),
     parallel_tool_calls: Flag,
-    response_format: maybe(Type.Object({ type: Type.String() }, OPEN)),
-    reasoning: maybe(Type.Object({ effort: maybe(Type.String()), enabled: Flag, exclude: Flag }, OPEN)),
+    response_format: Format,
+    reasoning: Reasoning,
     reasoning_effort: maybe(Type.String()),
-    provider: maybe(ProviderPreferences),
-    models: maybe(
-      Type.Array(Type.String({ minLength: 1 }), {
-        maxItems: FALLBACK_MODELS_MAX,
-        description: 'Models that are tried in this order after `model`.',
-      }),
-    ),
-    preset: maybe(PresetName),
-    plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
-    transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
-    stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
-    prompt_cache_key: Type.Optional(
-      Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
-    ),
-    session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
+    ...OURS,
+    prompt_cache_key: CacheKey,
     user: maybe(Type.String()),
   },
   OPEN,
 )
 export type ChatBody = Static<typeof ChatBody>
-
-const Count = Type.Integer({ minimum: 0 })
 
 /** Usage of an answer, with what it cost. D7, D13, D24. */
 export const ChatUsage = Type.Object({
@@ -124,29 +102,24 @@ export const ChatUsage = Type.Object({
   total_tokens: Count,
   prompt_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count }),
   completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
-  cost: Type.Number({ description: 'USD.' }),
+  ...CHARGED,
   cost_details: Type.Object({
-    upstream_inference_cost: Type.Union([Type.Number(), Type.Null()]),
+    upstream_inference_cost: orNull(Type.Number()),
     upstream_inference_prompt_cost: Type.Number(),
     upstream_inference_completions_cost: Type.Number(),
   }),
-  is_byok: Type.Boolean(),
-  is_estimated: Type.Optional(
-    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
-  ),
 })
 
 const Head = {
   id: Type.String({ description: '`gen_…`; also in the header `x-generation-id`.' }),
   created: Type.Integer({ description: 'Unix seconds.' }),
-  model: Type.String({ description: 'Canonical id of the model that answered.' }),
+  model: AnsweringModel,
   provider: Type.String(),
 }
 
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
-const TextOrNull = Type.Union([Type.String(), Type.Null()])
 /** Some providers write parts where most write a text. */
-const Said = Type.Union([Content, Type.Null()])
+const Said = orNull(Content)
 
 /** Answer of POST /chat/completions that is not streamed; a provider's has more members. D14. */
 export const ChatAnswer = Type.Object({

@@ -1,5 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { GENERATION_ID_CHARS_MAX } from './generation-limits.ts'
+import { orNull, TextOrNull } from './text-members.ts'
 
 export const GenerationQuery = Type.Object({
   id: Type.String({
@@ -11,9 +12,7 @@ export const GenerationQuery = Type.Object({
   }),
 })
 
-const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
-const Text = nullable(Type.String())
-const Count = nullable(Type.Integer({ minimum: 0 }))
+const Count = orNull(Type.Integer({ minimum: 0 }))
 const Milliseconds = (description: string) =>
   Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description })
 /** Always null: Sluice has no such thing. */
@@ -70,7 +69,7 @@ export const GenerationRecord = Type.Object({
   provider_responses: Never,
   data_region: Type.Literal('global'),
   request_id: Type.String(),
-  session_id: Text,
+  session_id: TextOrNull,
   x: Type.Object({
     ttft_ms: Milliseconds('Until the first output was written to the caller; null: not streamed, or none.'),
     stalled_ms: Type.Number({ minimum: 0, description: 'Milliseconds in which the caller did not read.' }),

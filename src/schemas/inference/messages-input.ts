@@ -1,11 +1,10 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
-import { refusedOf } from './chat-input.ts'
 import { conversationOf } from './conversation.ts'
 import { messagesFiles, filesMember } from './file-references.ts'
-import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { Message, MessagesBody } from './messages.ts'
 import { messagesSizeOf } from './messages-size.ts'
+import { commonInputOf, refusedOf, repeatedOf, stopsOf } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -43,32 +42,23 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const tool = toolOf(tool_choice)
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
   const first = messages.find(({ role }) => role === 'user')
-  const text = last === undefined ? '' : textsOf(last).join('\n')
   return ok({
+    ...commonInputOf(body),
+    ...repeatedOf(last && textsOf(last)),
     dialect: 'messages',
-    model: more.model ?? null,
-    isStream: more.stream === true,
     isUsageAlone: false,
     choices: 1,
-    // A longer one is in no text that is repeated.
-    stops: (more.stop_sequences ?? []).filter(({ length }) => length <= ECHO_UNITS_MAX),
+    stops: stopsOf(more.stop_sequences ?? []),
     isReasoning: thinking?.type === 'enabled' || thinking?.type === 'adaptive',
     tool,
     hasTool: (tools ?? []).some((one) => 'name' in one && one.name === tool),
     form: (output_config?.format ?? output_format)?.type ?? 'text',
-    sessionId: more.session_id ?? null,
     conversation: conversationOf(more.metadata?.user_id, {
       system: textsOf({ content: system ?? [] }),
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),
-    last: text.slice(0, ECHO_UNITS_MAX),
-    isLastCut: text.length > ECHO_UNITS_MAX,
     size: messagesSizeOf(body, { bytes, tokensMax }),
-    models: more.models ?? [],
-    provider: more.provider ?? null,
-    preset: more.preset ?? null,
-    dropped: (more.transforms ?? []).length > 0 ? ['transforms'] : [],
     ...filesMember(files.value),
   })
 }

@@ -1,10 +1,9 @@
 import { ok, type Outcome } from '../failures.ts'
-import { refusedOf } from './chat-input.ts'
 import { conversationOf } from './conversation.ts'
 import { responsesFiles, filesMember } from './file-references.ts'
-import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
+import { commonInputOf, refusedOf, repeatedOf, wantsReasoning } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -27,37 +26,28 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
   if (!files.ok) return files
   const last = items.findLast((item) => 'role' in item && item.role === 'user')
   const first = items.find((item) => 'role' in item && item.role === 'user')
-  const text = last === undefined ? '' : textsOf(last).join('\n')
-  const effort = reasoning?.effort ?? 'none'
   const tool =
     typeof choice === 'object' && choice !== null && 'name' in choice && typeof choice.name === 'string'
       ? choice.name
       : null
   const statePath = statePathOf(asked, items)
   return ok({
+    ...commonInputOf(asked),
+    ...repeatedOf(last && textsOf(last)),
     dialect: 'responses',
-    model: asked.model ?? null,
-    isStream: asked.stream === true,
     isUsageAlone: false,
     choices: 1,
     stops: [],
-    isReasoning: reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none'),
+    isReasoning: wantsReasoning(reasoning),
     tool,
     hasTool: (asked.tools ?? []).some((one) => 'name' in one && one.name === tool),
     form: asked.text?.format?.type ?? 'text',
-    sessionId: asked.session_id ?? null,
     conversation: conversationOf(asked.prompt_cache_key, {
       system: [instructions ?? ''],
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
-    last: text.slice(0, ECHO_UNITS_MAX),
-    isLastCut: text.length > ECHO_UNITS_MAX,
     size: responsesSizeOf(asked, bytes),
-    models: asked.models ?? [],
-    provider: asked.provider ?? null,
-    preset: asked.preset ?? null,
-    dropped: (asked.transforms ?? []).length > 0 ? ['transforms'] : [],
     ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })

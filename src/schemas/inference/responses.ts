@@ -1,17 +1,24 @@
-import Type, { type Static, type TSchema } from 'typebox'
-import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
-import { ProviderPreferences } from '../models/preferences.ts'
-import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
-import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX, MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
-
-/** Members that are not named here are passed on: providers have more than any list. D4. */
-const OPEN = { additionalProperties: true } as const
-const maybe = <T extends TSchema>(shape: T) => Type.Optional(Type.Union([shape, Type.Null()]))
-const Flag = maybe(Type.Boolean())
-const Figure = maybe(Type.Number())
-const Free = Type.Object({}, OPEN)
-const otherThan = (...types: readonly string[]) =>
-  Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, title: 'another type' })
+import Type, { type Static } from 'typebox'
+import { MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
+import {
+  AnsweringModel,
+  CacheKey,
+  CHARGED,
+  Count,
+  Figure,
+  Flag,
+  Format,
+  Free,
+  FunctionName,
+  maybe,
+  Model,
+  OPEN,
+  orNull,
+  otherThan,
+  OURS,
+  Reasoning,
+  Stream,
+} from './text-members.ts'
 
 const TextPart = Type.Object({ type: Type.Enum(['input_text', 'output_text']), text: Type.String() }, OPEN)
 /** A part of a type without a description here is checked by its type alone. */
@@ -22,11 +29,10 @@ const Message = Type.Object(
   {
     type: Type.Optional(Type.Literal('message')),
     role: Type.Enum(['user', 'system', 'assistant', 'developer']),
-    content: Type.Union([Content, Type.Null()]),
+    content: orNull(Content),
   },
   OPEN,
 )
-const FunctionName = Type.String({ minLength: 1, maxLength: FUNCTION_NAME_CHARS_MAX })
 const FunctionCall = Type.Object(
   {
     type: Type.Literal('function_call'),
@@ -67,23 +73,14 @@ const ToolChoice = Type.Union([
 /** Body of POST /responses. D4, D8, B1.2; S and O of the clients send these members. */
 export const ResponsesBody = Type.Object(
   {
-    model: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
-      }),
-    ),
+    model: Model,
     input: maybe(
       Type.Union([Type.String(), Type.Array(Item, { maxItems: MESSAGES_MAX })], {
         description: 'A text, or the conversation so far as items, the oldest first.',
       }),
     ),
     instructions: maybe(Type.String({ description: 'What the model is told before the input.' })),
-    stream: maybe(
-      Type.Boolean({
-        description: 'True: the answer comes as server-sent events. `Accept` does not matter.',
-      }),
-    ),
+    stream: Stream,
     max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
     max_tool_calls: maybe(Type.Integer({ minimum: 1 })),
     temperature: Figure,
@@ -93,8 +90,8 @@ export const ResponsesBody = Type.Object(
     tools: maybe(Type.Array(Tool, { maxItems: TOOLS_MAX })),
     tool_choice: maybe(ToolChoice),
     parallel_tool_calls: Flag,
-    text: maybe(Type.Object({ format: maybe(Type.Object({ type: Type.String() }, OPEN)) }, OPEN)),
-    reasoning: maybe(Type.Object({ effort: maybe(Type.String()), enabled: Flag, exclude: Flag }, OPEN)),
+    text: maybe(Type.Object({ format: Format }, OPEN)),
+    reasoning: Reasoning,
     include: maybe(Type.Array(Type.String())),
     truncation: maybe(Type.String()),
     metadata: maybe(Free),
@@ -111,28 +108,13 @@ export const ResponsesBody = Type.Object(
     ),
     conversation: maybe(Type.Union([Type.String(), Free], { description: 'As `previous_response_id`.' })),
     prompt: maybe(Type.Object({}, { ...OPEN, description: 'As `previous_response_id`.' })),
-    provider: maybe(ProviderPreferences),
-    models: maybe(
-      Type.Array(Type.String({ minLength: 1 }), {
-        maxItems: FALLBACK_MODELS_MAX,
-        description: 'Models that are tried in this order after `model`.',
-      }),
-    ),
-    preset: maybe(PresetName),
-    plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
-    transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
-    stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
-    prompt_cache_key: Type.Optional(
-      Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
-    ),
-    session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
+    ...OURS,
+    prompt_cache_key: CacheKey,
     user: maybe(Type.String()),
   },
   OPEN,
 )
 export type ResponsesBody = Static<typeof ResponsesBody>
-
-const Count = Type.Integer({ minimum: 0 })
 
 /** Usage of an answer, with what it cost; a provider's has more members. D13, D24. */
 export const ResponsesUsage = Type.Object({
@@ -141,19 +123,14 @@ export const ResponsesUsage = Type.Object({
   output_tokens: Count,
   output_tokens_details: Type.Object({ reasoning_tokens: Count }),
   total_tokens: Count,
-  cost: Type.Number({ description: 'USD.' }),
+  ...CHARGED,
   cost_details: Type.Object({
-    upstream_inference_cost: Type.Union([Type.Number(), Type.Null()]),
+    upstream_inference_cost: orNull(Type.Number()),
     upstream_inference_input_cost: Type.Number(),
     upstream_inference_output_cost: Type.Number(),
   }),
-  is_byok: Type.Boolean(),
-  is_estimated: Type.Optional(
-    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
-  ),
 })
 
-const orNull = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Seconds = Type.Integer({ description: 'Unix seconds.' })
 
 /** A response; a provider's has more members. D13, D14. */
@@ -168,7 +145,7 @@ const Response = {
   instructions: Type.Unknown(),
   max_output_tokens: orNull(Count),
   metadata: orNull(Free),
-  model: Type.String({ description: 'Canonical id of the model that answered.' }),
+  model: AnsweringModel,
   output: Type.Array(Type.Unknown(), { description: 'Messages, reasoning and calls of tools.' }),
   parallel_tool_calls: Type.Boolean(),
   presence_penalty: orNull(Type.Number()),
@@ -189,7 +166,7 @@ export const ResponsesEvent = Type.Object(
     sequence_number: Type.Optional(Count),
     response: Type.Optional(
       Type.Object(
-        { ...Response, usage: orNull(Type.Object({}, OPEN)) },
+        { ...Response, usage: orNull(Free) },
         { ...OPEN, description: 'In `response.created`, `.queued`, `.in_progress` and the last event.' },
       ),
     ),

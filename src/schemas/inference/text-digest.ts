@@ -1,0 +1,82 @@
+/** What is used of a body in the same way in every dialect. */
+import { fail, type Outcome } from '../failures.ts'
+import type { ProviderPreferences } from '../models/preferences.ts'
+import { ECHO_UNITS_MAX } from './inference-limits.ts'
+import type { TextInput } from './text-request.ts'
+
+/** The first letters of the type of a tool that OpenRouter's own servers run. */
+const ROUTER_TOOL = 'openrouter:'
+
+/** Members of a body that have one name and one meaning in all dialects. D4. */
+interface CommonMembers {
+  readonly model?: string
+  readonly stream?: boolean | null
+  readonly models?: readonly string[] | null
+  readonly provider?: ProviderPreferences | null
+  readonly preset?: string | null
+  readonly session_id?: string | null
+  readonly transforms?: readonly string[] | null
+}
+
+type CommonInput = Pick<
+  TextInput,
+  'model' | 'isStream' | 'sessionId' | 'models' | 'provider' | 'preset' | 'dropped'
+>
+
+export function commonInputOf(body: CommonMembers): CommonInput {
+  return {
+    model: body.model ?? null,
+    isStream: body.stream === true,
+    sessionId: body.session_id ?? null,
+    models: body.models ?? [],
+    provider: body.provider ?? null,
+    preset: body.preset ?? null,
+    dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
+  }
+}
+
+/** What the built-in model repeats. @param texts of the last turn of the user; undefined: there is none. D35. */
+export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
+  const text = (texts ?? []).join('\n')
+  return { last: text.slice(0, ECHO_UNITS_MAX), isLastCut: text.length > ECHO_UNITS_MAX }
+}
+
+/** Texts at which an answer of the built-in model stops: a longer one is in no text that it repeats. */
+export function stopsOf(stops: readonly string[]): readonly string[] {
+  return stops.filter(({ length }) => length <= ECHO_UNITS_MAX)
+}
+
+interface ReasoningMembers {
+  readonly effort?: string | null
+  readonly enabled?: boolean | null
+  readonly exclude?: boolean | null
+}
+
+/** @param otherEffort where the dialect has another member for it */
+export function wantsReasoning(
+  reasoning: ReasoningMembers | null | undefined,
+  otherEffort?: string | null,
+): boolean {
+  const effort = reasoning?.effort ?? otherEffort ?? 'none'
+  return reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none')
+}
+
+/** Members of a body that may be refused, in all dialects. */
+interface RefusedMembers {
+  readonly plugins?: readonly unknown[] | null
+  readonly tools?: readonly { readonly type?: string | null }[] | null
+  readonly stop_server_tools_when?: unknown
+}
+
+/** Members that would change the answer, and that Sluice does not serve. D9. */
+export function refusedOf({ plugins, tools, stop_server_tools_when }: RefusedMembers): Outcome<never> | null {
+  if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
+  const tool = (tools ?? []).findIndex(({ type }) => type?.startsWith(ROUTER_TOOL) === true)
+  if (tool >= 0) return notSupported(`/tools/${tool}/type`, 'a tool that you or the provider run')
+  if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
+  return null
+}
+
+function notSupported(path: string, expected: string): Outcome<never> {
+  return fail('not_supported', { metadata: { issues: [{ path, message: 'is not offered', expected }] } })
+}

@@ -1,0 +1,73 @@
+/** What the bodies and answers of all calls that write texts have in common, in every dialect. */
+import Type, { type TSchema } from 'typebox'
+import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
+import { ProviderPreferences } from '../models/preferences.ts'
+import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
+import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX } from './inference-limits.ts'
+
+/** Members that are not named are passed on: providers have more than any list. D4. */
+export const OPEN = { additionalProperties: true } as const
+
+export const orNull = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+/** A member that may be left out or be null. */
+export const maybe = <T extends TSchema>(shape: T) => Type.Optional(orNull(shape))
+
+export const Flag = maybe(Type.Boolean())
+export const Figure = maybe(Type.Number())
+/** An object whose members are not checked. */
+export const Free = Type.Object({}, OPEN)
+/** The type of a part, an item or a tool without a description here, which is checked by that alone. */
+export const otherThan = (...types: readonly string[]) => {
+  const words = types.length > 1 ? `(?:${types.join('|')})` : types[0]
+  return Type.String({ pattern: `^(?!${words}$)`, title: 'another type' })
+}
+
+export const FunctionName = Type.String({ minLength: 1, maxLength: FUNCTION_NAME_CHARS_MAX })
+/** A form of answer. */
+export const Format = maybe(Type.Object({ type: Type.String() }, OPEN))
+export const Reasoning = maybe(
+  Type.Object({ effort: maybe(Type.String()), enabled: Flag, exclude: Flag }, OPEN),
+)
+
+export const Model = Type.Optional(
+  Type.String({
+    minLength: 1,
+    description: `Id of a model that writes text, a variant of it or an alias. ${MODEL_OR_PRESET}`,
+  }),
+)
+export const Stream = maybe(
+  Type.Boolean({ description: 'True: the answer comes as server-sent events. `Accept` does not matter.' }),
+)
+/** Its type is not checked: providers differ, and Sluice uses a text alone. */
+export const CacheKey = Type.Optional(
+  Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
+)
+
+/** Members that are for Sluice, by the same names in every dialect. D4. */
+export const OURS = {
+  provider: maybe(ProviderPreferences),
+  models: maybe(
+    Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: FALLBACK_MODELS_MAX,
+      description: 'Models that are tried in this order after `model`.',
+    }),
+  ),
+  preset: maybe(PresetName),
+  plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
+  transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
+  stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),
+  session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
+}
+
+export const Count = Type.Integer({ minimum: 0 })
+export const TextOrNull = orNull(Type.String())
+export const AnsweringModel = Type.String({ description: 'Canonical id of the model that answered.' })
+
+/** What a usage has of Sluice's in every dialect. D24, D26. */
+export const CHARGED = {
+  cost: Type.Number({ description: 'USD.' }),
+  is_byok: Type.Boolean(),
+  is_estimated: Type.Optional(
+    Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
+  ),
+}
