@@ -1,4 +1,3 @@
-import { endOfSpace, WRONG } from '../schemas/values/json-bytes.ts'
 import { SpanList, type KeptPlaces, type MemberSpan } from '../schemas/kept-body.ts'
 import { JSON_VALUES_MAX, KEPT_MARKS_MAX, KEPT_MEMBERS_MAX } from '../schemas/limits/json-limits.ts'
 import { JSON_DEPTH_MAX } from '../schemas/limits/limits.ts'
@@ -20,7 +19,7 @@ import { NO_NAME, plannedAt, type Deciding, type KeptNames, type Plan } from './
  * Names of this module's own: the lookup of another module's name at each use costs a tenth of the time of
  * these loops.
  */
-const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } = json
+const { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE, WRONG, endOfSpace } = json
 
 const TOO_DEEP = -4
 const TOO_MANY = -5

@@ -5,6 +5,7 @@ import {
 } from '../schemas/models/provider-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../schemas/values/json-bytes.ts'
+import { isObject, membersOf } from '../schemas/values/members.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { readVector, writeData } from './vectors.ts'
 
@@ -88,7 +89,7 @@ const READERS: Readonly<
   openai(answer) {
     const items = answer['data']
     if (!Array.isArray(items) || !items.every(isObject)) return null
-    const usage = objectOf(answer['usage'])
+    const usage = membersOf(answer['usage'])
     return {
       vectors: inOrder(items).map((item) => item['embedding']),
       promptTokens: usage['prompt_tokens'],
@@ -96,16 +97,16 @@ const READERS: Readonly<
     }
   },
   cohere(answer) {
-    const vectors = objectOf(answer['embeddings'])['float']
+    const vectors = membersOf(answer['embeddings'])['float']
     if (!Array.isArray(vectors)) return null
-    const billed = objectOf(objectOf(answer['meta'])['billed_units'])
+    const billed = membersOf(membersOf(answer['meta'])['billed_units'])
     const tokens = sum(numberOf(billed['input_tokens']), numberOf(billed['image_tokens']))
     return { vectors, promptTokens: tokens, totalTokens: tokens }
   },
   google(answer) {
     const items = answer['embeddings']
     if (!Array.isArray(items) || !items.every(isObject)) return null
-    const usage = objectOf(answer['usageMetadata'])
+    const usage = membersOf(answer['usageMetadata'])
     const totalTokens = usage['totalTokenCount'] ?? usage['promptTokenCount']
     return {
       vectors: items.map((item) => item['values']),
@@ -132,14 +133,6 @@ function parse(answer: Uint8Array): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function objectOf(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : {}
 }
 
 function numberOf(value: unknown): number | null {

@@ -1,4 +1,5 @@
 import { ok, type Outcome } from '../failures.ts'
+import { membersOf } from '../values/members.ts'
 import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
 import { conversationOf } from './conversation.ts'
@@ -57,6 +58,6 @@ function toolOf({ tool_choice: choice }: Pick<ChatBody, 'tool_choice'>): string 
 }
 
 function nameOf(named: unknown): string | null {
-  const name: unknown = typeof named === 'object' && named !== null ? Reflect.get(named, 'name') : null
+  const { name } = membersOf(named)
   return typeof name === 'string' ? name : null
 }

@@ -3,22 +3,7 @@ import { CHAT_KEPT } from '../presets/preset-chat.ts'
 import { ChatBody } from './chat.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { STRICT_CUT, STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from './strict-members.ts'
-
-/** Members that are for Sluice alone: no provider gets them. D4. */
-export const CHAT_OURS = [
-  'models',
-  'provider',
-  'preset',
-  'route',
-  'transforms',
-  'plugins',
-  'usage',
-  'session_id',
-  'trace',
-  'debug',
-  // Refused unless it is null. D9.
-  'stop_server_tools_when',
-] as const
+import { OURS_NAMES } from './text-members.ts'
 
 /** The member of `stream_options` that every streamed call has. D7. */
 export const INCLUDE_USAGE = 'include_usage'
@@ -31,7 +16,7 @@ export const CHAT_KEPT_FORM: KeptForm = {
     ...new Set([
       ...Object.keys(ChatBody.properties),
       ...Object.keys(CHAT_KEPT.properties),
-      ...CHAT_OURS,
+      ...OURS_NAMES,
       ...Object.keys(STRICT_CUT),
       ...STRICT_CUT_INSIDE,
       ...Object.values(STRICT_CUT_BY_ROLE).flat(),

@@ -1,3 +1,4 @@
+import { membersOf } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
@@ -44,8 +45,8 @@ function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | 
 }
 
 function dataOf(part: { readonly type: string }, member: string): string | null {
-  const content: unknown = Reflect.get(part, part.type)
+  const content = membersOf(part)[part.type]
   if (typeof content === 'string') return content
-  const data: unknown = typeof content === 'object' && content !== null ? Reflect.get(content, member) : null
+  const data = membersOf(content)[member]
   return typeof data === 'string' ? data : null
 }

@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import type { Issue } from '../failure-metadata.ts'
 import { isFileId } from '../files/files.ts'
 import type { KeptForm } from '../kept-body.ts'
+import { membersOf, type Members } from '../values/members.ts'
 import { pointerOf, type JsonPath } from '../values/json-path.ts'
 import { INLINE_FILES_MAX } from './inference-limits.ts'
 
@@ -53,8 +54,6 @@ function objectsOf({ use, at }: FileReference): readonly JsonPath[] {
 interface DigestWithFiles {
   readonly files?: readonly FileReference[]
 }
-
-type Members = Readonly<Record<string, unknown>>
 
 /** The files of a chat: parts `file` of messages. Ids of providers stay as they are. D31. */
 export function chatFiles(messages: readonly Members[]): Outcome<readonly FileReference[]> {
@@ -140,8 +139,4 @@ class Found {
   #refuse(issue: Issue): void {
     this.#issue ??= issue
   }
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

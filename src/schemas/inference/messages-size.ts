@@ -1,3 +1,4 @@
+import { membersOf, type Members } from '../values/members.ts'
 import type { MessagesBody } from './messages.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -67,10 +68,4 @@ class Media {
     this.#counts[kind]++
     if (type === 'base64' && typeof data === 'string') this.base64 += data.length
   }
-}
-
-type Members = Readonly<Record<string, unknown>>
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

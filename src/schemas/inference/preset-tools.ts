@@ -1,4 +1,5 @@
 /** Tools that one form of calls saved, in the words of another. */
+import { membersOf } from '../values/members.ts'
 import type { PresetSource } from './text-preset.ts'
 
 /** A function that the caller runs. */
@@ -9,8 +10,6 @@ export interface FunctionTool {
   readonly strict: unknown
 }
 
-type Members = Readonly<Record<string, unknown>>
-
 /** @returns null: the tool is of another kind, which other forms lack. What is missing is undefined */
 export function functionOf(tool: unknown, source: PresetSource): FunctionTool | null {
   const { type = 'custom', ...members } = membersOf(tool)
@@ -20,8 +19,4 @@ export function functionOf(tool: unknown, source: PresetSource): FunctionTool | 
   if (typeof name !== 'string') return null
   const parameters = told[source === 'messages' ? 'input_schema' : 'parameters'] ?? undefined
   return { name, description: description ?? undefined, parameters, strict: strict ?? undefined }
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

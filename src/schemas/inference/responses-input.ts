@@ -1,4 +1,5 @@
 import { ok, type Outcome } from '../failures.ts'
+import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
 import { responsesFiles, filesMember } from './file-references.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
@@ -75,7 +76,7 @@ function textsOf(item: ResponsesItem): readonly string[] {
   if (typeof content === 'string') return [content]
   if (!Array.isArray(content)) return []
   return (content as readonly unknown[]).flatMap((part) => {
-    const text: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'text') : null
+    const { text } = membersOf(part)
     return typeof text === 'string' ? [text] : []
   })
 }

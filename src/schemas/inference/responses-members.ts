@@ -1,12 +1,9 @@
 import type { KeptForm } from '../kept-body.ts'
 import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
-import { CHAT_OURS } from './chat-members.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { ResponsesBody } from './responses.ts'
 import { STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
-
-/** Members that are for Sluice alone: no provider gets them. D4. */
-export const RESPONSES_OURS = CHAT_OURS
+import { OURS_NAMES } from './text-members.ts'
 
 /** Members that OpenAI's responses lack, with the values that change nothing. D4. */
 export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
@@ -42,7 +39,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
     ...new Set([
       ...Object.keys(ResponsesBody.properties),
       ...Object.keys(RESPONSES_KEPT.properties),
-      ...RESPONSES_OURS,
+      ...OURS_NAMES,
       ...Object.keys(RESPONSES_STRICT_CUT),
       ...Object.keys(RESPONSES_REASONING_CUT),
       ...STRICT_CUT_INSIDE,

@@ -1,10 +1,9 @@
+import { membersOf, type Members } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import type { ResponsesBody, ResponsesItem, ResponsesTool } from './responses.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Kind = keyof MediaCounts
-type Members = Readonly<Record<string, unknown>>
-
 /** The kind of a part or an item by its type, and the members that may have its data. */
 const MEDIA: ReadonlyMap<
   string,
@@ -54,8 +53,7 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
 }
 
 function isOfServer(tool: ResponsesTool): boolean {
-  if (tool.type === 'shell')
-    return Reflect.get(membersOf(Reflect.get(tool, 'environment')), 'type') !== 'local'
+  if (tool.type === 'shell') return membersOf(membersOf(tool)['environment'])['type'] !== 'local'
   return !CALLER_TOOLS.has(tool.type)
 }
 
@@ -85,8 +83,4 @@ class CountedMedia {
       if (typeof data === 'string') this.base64 += base64Chars(data, found.isBare === true)
     }
   }
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

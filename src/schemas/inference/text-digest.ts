@@ -1,6 +1,7 @@
 /** What is used of a body in the same way in every dialect. */
 import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
+import { membersOf, type Members } from '../values/members.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { TextInput } from './text-request.ts'
 
@@ -20,7 +21,7 @@ interface CommonMembers {
 
 type CommonInput = Pick<
   TextInput,
-  'model' | 'isStream' | 'sessionId' | 'models' | 'provider' | 'preset' | 'dropped'
+  'model' | 'isStream' | 'sessionId' | 'models' | 'provider' | 'preset' | 'dropped' | 'parameters'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
@@ -32,7 +33,63 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     provider: body.provider ?? null,
     preset: body.preset ?? null,
     dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
+    parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
   }
+}
+
+/** Members of all dialects, and the name that the catalogue has for each in `supported_parameters`. */
+const PARAMETERS: ReadonlyMap<string, string> = new Map([
+  ...[
+    'frequency_penalty',
+    'logit_bias',
+    'logprobs',
+    'max_tokens',
+    'min_p',
+    'presence_penalty',
+    'reasoning',
+    'repetition_penalty',
+    'seed',
+    'stop',
+    'temperature',
+    'tool_choice',
+    'tools',
+    'top_a',
+    'top_k',
+    'top_p',
+  ].map((name) => [name, name] as const),
+  ['max_completion_tokens', 'max_tokens'],
+  ['max_output_tokens', 'max_tokens'],
+  ['reasoning_effort', 'reasoning'],
+  ['stop_sequences', 'stop'],
+  ['top_logprobs', 'logprobs'],
+])
+
+/** Forms of answer, by the types that all dialects have for them; a text needs nothing. */
+const FORMS: ReadonlyMap<unknown, string> = new Map([
+  ['json_object', 'response_format'],
+  ['json_schema', 'structured_outputs'],
+])
+
+/**
+ * What an endpoint has to have for `require_parameters`, each name once: null asks for nothing. What is
+ * missing here is no parameter of the catalogue. D6.
+ */
+function parametersOf(body: Members): readonly string[] {
+  const { response_format, output_format, thinking } = body
+  const { effort, format: outputFormat } = membersOf(body['output_config'])
+  const formats = [response_format, output_format, outputFormat, membersOf(body['text'])['format']]
+  const isThinking = (membersOf(thinking)['type'] ?? 'disabled') !== 'disabled'
+  return [
+    ...new Set([
+      ...Object.keys(body).flatMap((name) => (isAsked(body[name]) ? (PARAMETERS.get(name) ?? []) : [])),
+      ...formats.flatMap((format) => FORMS.get(membersOf(format)['type']) ?? []),
+      ...(isThinking || isAsked(effort) ? ['reasoning'] : []),
+    ]),
+  ]
+}
+
+function isAsked(value: unknown): boolean {
+  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
 /** What the built-in model repeats. @param texts of the last turn of the user; undefined: there is none. D35. */

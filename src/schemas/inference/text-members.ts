@@ -59,6 +59,9 @@ export const OURS = {
   session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
 }
 
+/** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */
+export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
+
 export const Count = Type.Integer({ minimum: 0 })
 export const TextOrNull = orNull(Type.String())
 export const AnsweringModel = Type.String({ description: 'Canonical id of the model that answered.' })
@@ -71,3 +74,6 @@ export const CHARGED = {
     Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
   ),
 }
+
+/** Members of a usage that Sluice alone tells: a provider may be a gateway itself, and have them too. */
+export const USAGE_OURS: ReadonlySet<string> = new Set([...Object.keys(CHARGED), 'cost_details'])

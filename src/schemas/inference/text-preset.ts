@@ -1,5 +1,6 @@
 import type { KeptBody, MemberSpan } from '../kept-body.ts'
 import type { KeptRequest } from '../presets/preset-input.ts'
+import { membersOf } from '../values/members.ts'
 import { joined } from '../values/pieces.ts'
 import { isNull, providerBody, type BodyEdit } from './provider-body.ts'
 
@@ -156,10 +157,6 @@ export function valueOf(body: KeptBody, member: MemberSpan): unknown {
 /** The value of a member, as the body writes it. */
 export function jsonOf({ bytes }: KeptBody, { start, end }: MemberSpan): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString()
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 /** Fields that have the same name here and there, and others by their name there. */

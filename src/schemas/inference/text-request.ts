@@ -73,6 +73,8 @@ export interface TextInput {
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
   readonly dropped: readonly string[]
+  /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
+  readonly parameters: readonly string[]
   /**
    * Responses alone: the path of the first member that needs what the provider has stored, or is to store.
    * D8.

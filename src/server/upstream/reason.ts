@@ -1,3 +1,4 @@
+import { objectOf } from '../../schemas/values/members.ts'
 import { modelRefusal, type ModelRefusal } from './refusals.ts'
 
 /** The reason in a provider's error body, cleaned for callers. */
@@ -179,10 +180,4 @@ function parse(body: Uint8Array): Record<string, unknown> | null {
   } catch {
     return null
   }
-}
-
-function objectOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
 }

@@ -1,5 +1,6 @@
 import { fail, ok } from '../../../schemas/failures.ts'
-import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
+import { isSize, type FilesProtocol } from './protocol.ts'
 
 const VERSION = '2023-06-01'
 const BETA = 'files-api-2025-04-14'

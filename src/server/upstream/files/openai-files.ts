@@ -1,8 +1,9 @@
 import { fail, ok } from '../../../schemas/failures.ts'
 import { expiryFields } from '../../../schemas/files/file-expiry.ts'
 import { PURPOSE_DEFAULT } from '../../../schemas/files/files.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
 import { bearer } from '../credential.ts'
-import { isSize, membersOf, type FilesProtocol } from './protocol.ts'
+import { isSize, type FilesProtocol } from './protocol.ts'
 
 /**
  * Purposes whose files OpenAI does not give back. OpenAI's own refusal decides; this set only informs the

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { ShownFile } from '../../../schemas/files/files.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
 import type { FileProvider } from '../../../schemas/workspaces/provider-keys.ts'
 import type { HostedPage, HostedPageInput } from '../../ports/files/file-hosts.ts'
 
@@ -64,10 +65,6 @@ export function shownFile(file: ProviderFile): ShownFile {
 }
 
 export const UNKNOWN_TYPE = 'application/octet-stream'
-
-export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
-}
 
 export function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0

@@ -1,4 +1,4 @@
-import { CHAT_OURS, INCLUDE_USAGE } from '../../../schemas/inference/chat-members.ts'
+import { INCLUDE_USAGE } from '../../../schemas/inference/chat-members.ts'
 import { isNull, providerBody, type BodyEdit } from '../../../schemas/inference/provider-body.ts'
 import {
   REASONING_DEFAULTS,
@@ -6,13 +6,13 @@ import {
   STRICT_CUT,
   STRICT_CUT_BY_ROLE,
   STRICT_CUT_INSIDE,
-  STRICT_CUT_INSIDE_DEFAULTS,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
 import { fileEdits } from './inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
+import { isDefault, ownEdits, StrictEdits, type NestedCut } from './request-edits.ts'
 
 /** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
 const OPENAI = 'openai'
@@ -57,8 +57,7 @@ export function nativeEdits(
   body: KeptBody,
   { upstreamModel, isStream, tokensMax }: NativeTerms,
 ): readonly BodyEdit[] {
-  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
-  const edits = [model, ...OURS_CUT]
+  const edits = ownEdits(upstreamModel)
   if (isStream) edits.push(...usageEdits(body))
   const isAsked = has(body, 'max_tokens') || has(body, 'max_completion_tokens')
   if (tokensMax !== null && !isAsked)
@@ -66,10 +65,8 @@ export function nativeEdits(
   return edits
 }
 
-const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))
-
 /** Whether the caller sent the member, with a value. */
-export function has(body: KeptBody, name: string): boolean {
+function has(body: KeptBody, name: string): boolean {
   const member = body.last(name)
   return member !== null && !isNull(body, member)
 }
@@ -88,62 +85,45 @@ function usageEdits(body: KeptBody): readonly BodyEdit[] {
     : asked.map((mark) => ({ kind: 'set_mark', mark, json: 'true' }))
 }
 
-export interface StrictChanges {
-  readonly edits: readonly BodyEdit[]
-  /** Members that the provider does not get, each once, for `x-sluice-dropped`. */
-  readonly dropped: readonly string[]
-}
-
 /**
  * The changes for a provider that refuses members which it does not know. Members that no table of ours
  * knows still go out: the provider decides. D4.
  */
-export function strictEdits(body: KeptBody): StrictChanges {
-  const edits: BodyEdit[] = []
-  const dropped = new Set<string>()
-  for (const [name, { defaults }] of Object.entries(STRICT_CUT)) {
-    const member = body.last(name)
-    if (member === null) continue
-    edits.push({ kind: 'cut', name })
-    if (!isDefault(body, member, defaults)) dropped.add(name)
-  }
-  edits.push(...reasoningEdits(body, dropped))
-  for (const mark of body.marks) {
-    if (!CUT_INSIDE.has(mark.name)) continue
-    edits.push({ kind: 'cut_mark', mark })
-    if (!dropped.has(mark.name) && !isDefault(body, mark, STRICT_CUT_INSIDE_DEFAULTS)) dropped.add(mark.name)
-  }
-  return { edits, dropped: [...dropped] }
+export function strictEdits(body: KeptBody): StrictEdits {
+  const strict = new StrictEdits(body)
+  strict.cutTop(STRICT_CUT)
+  editReasoning(body, strict)
+  strict.cutInside(({ name }) => CUT_INSIDE.get(name) ?? null)
+  return strict
 }
 
-const CUT_INSIDE: ReadonlySet<string> = new Set([
-  ...STRICT_CUT_INSIDE,
-  ...Object.values(STRICT_CUT_BY_ROLE).flat(),
-])
+const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
+  [...STRICT_CUT_INSIDE, ...Object.values(STRICT_CUT_BY_ROLE).flat()].map((named) => [named, { named }]),
+)
 
 /** The effort of `reasoning` is passed on, and the rest is named. */
-function reasoningEdits(body: KeptBody, dropped: Set<string>): readonly BodyEdit[] {
+function editReasoning(body: KeptBody, strict: StrictEdits): void {
   const member = body.last('reasoning')
-  if (member === null) return []
-  const cut: BodyEdit = { kind: 'cut', name: 'reasoning' }
-  if (isNull(body, member)) return [cut]
+  if (member === null) return
+  strict.edits.push({ kind: 'cut', name: 'reasoning' })
+  if (isNull(body, member)) return
   const reasoning = smallValue(body, member)
   if (reasoning === null) {
-    dropped.add('reasoning')
-    return [cut]
+    strict.drop('reasoning')
+    return
   }
   const { effort, ...others } = reasoning as Readonly<Record<string, unknown>>
   for (const [name, value] of Object.entries(others)) {
     const isImplied = name === 'enabled' && value === true && typeof effort === 'string'
     const isUsual = value === null || REASONING_DEFAULTS.get(name)?.includes(JSON.stringify(value)) === true
     if (!isImplied && !isUsual)
-      dropped.add(REASONING_MEMBERS.includes(name) ? `reasoning.${name}` : 'reasoning')
+      strict.drop(REASONING_MEMBERS.includes(name) ? `reasoning.${name}` : 'reasoning')
   }
-  if (typeof effort !== 'string') return [cut]
+  if (typeof effort !== 'string') return
   const own = body.last('reasoning_effort')
   const json = JSON.stringify(effort)
-  if (own !== null && !isDefault(body, own, [json])) dropped.add('reasoning_effort')
-  return [cut, { kind: 'set', name: 'reasoning_effort', json }]
+  if (own !== null && !isDefault(body, own, [json])) strict.drop('reasoning_effort')
+  strict.edits.push({ kind: 'set', name: 'reasoning_effort', json })
 }
 
 /** Bytes of a value that is parsed here; the value of each member that has a default is shorter. */
@@ -155,15 +135,3 @@ function smallValue({ bytes }: KeptBody, { start, end }: MemberSpan): object | n
   const value: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString())
   return typeof value === 'object' ? value : null
 }
-
-/** Whether a value changes nothing. @param defaults as JSON. Null is the default of every member. */
-export function isDefault(body: KeptBody, member: MemberSpan, defaults: readonly string[]): boolean {
-  if (isNull(body, member)) return true
-  const { start, end } = member
-  if (end - start > DEFAULT_BYTES_MAX) return false
-  const json = Buffer.from(body.bytes.subarray(start, end)).toString()
-  return defaults.includes(JSON.stringify(JSON.parse(json)))
-}
-
-/** Bytes of a value that may be a default, with white space. */
-const DEFAULT_BYTES_MAX = 64

@@ -1,6 +1,8 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
+import { membersOf } from '../../../schemas/values/members.ts'
 import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
@@ -12,7 +14,6 @@ import { arePlain, openBody, plainBody, type SentBody } from './inline/sent-body
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
-import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import { unquoted } from './unquoted.ts'
 import { readAnswer } from './whole-answer.ts'
 
@@ -238,9 +239,7 @@ const NOT_COUNTED: readonly number[] = [404, 405, 501]
 
 function isTokenCount(json: Uint8Array): boolean {
   try {
-    const count: unknown = JSON.parse(Buffer.from(json).toString())
-    const tokens: unknown =
-      typeof count === 'object' && count !== null ? Reflect.get(count, 'input_tokens') : null
+    const { input_tokens: tokens } = membersOf(JSON.parse(Buffer.from(json).toString()))
     return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0
   } catch {
     return false

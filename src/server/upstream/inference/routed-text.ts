@@ -32,30 +32,6 @@ type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
   readonly request: Pick<TextInput, 'size' | 'choices'>
 }
 
-/** Optional fields, and the name that the catalogue has for each in `supported_parameters`. */
-const PARAMETERS: Readonly<Record<string, string>> = {
-  frequency_penalty: 'frequency_penalty',
-  logit_bias: 'logit_bias',
-  logprobs: 'logprobs',
-  max_completion_tokens: 'max_tokens',
-  max_output_tokens: 'max_tokens',
-  max_tokens: 'max_tokens',
-  min_p: 'min_p',
-  presence_penalty: 'presence_penalty',
-  reasoning: 'reasoning',
-  reasoning_effort: 'reasoning',
-  repetition_penalty: 'repetition_penalty',
-  response_format: 'response_format',
-  seed: 'seed',
-  stop: 'stop',
-  temperature: 'temperature',
-  tool_choice: 'tool_choice',
-  tools: 'tools',
-  top_a: 'top_a',
-  top_k: 'top_k',
-  top_p: 'top_p',
-}
-
 interface ConversedBy {
   readonly caller: Pick<Caller, 'key'>
   /** The caller's own name of the conversation, in a header or as `session_id`; null: the call has none. */
@@ -87,7 +63,7 @@ export class RoutedText implements RoutedCall {
   }
 
   parameters(): readonly string[] {
-    return this.#request.source.members.flatMap(({ name }) => PARAMETERS[name] ?? [])
+    return this.#request.parameters
   }
 
   costAt(endpoint: Endpoint): number {

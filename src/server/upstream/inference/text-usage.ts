@@ -115,7 +115,7 @@ type OutputTokens = Pick<TokenUsage, 'output' | 'reasoning'>
 
 function credibleInput(told: TokenUsage, seen: SeenText): InputTokens | null {
   const { input, cacheRead, cacheWrite, cacheWriteHour } = told
-  if (!isCount(input) || !isCount(cacheRead) || !isCount(cacheWrite)) return null
+  if ([input, cacheRead, cacheWrite].some((tokens) => countOf(tokens) === null)) return null
   // Nothing but its prompt makes a model write.
   if (input + cacheRead + cacheWrite === 0 && seen.promptBytes > 0) return null
   const tokens = { input, cacheRead, cacheWrite }
@@ -127,13 +127,15 @@ function credibleOutput(
   { outputBytes, isWhole }: SeenText,
   rates: TextRates,
 ): OutputTokens | null {
-  if (!isCount(output) || !isCount(reasoning)) return null
+  if (countOf(output) === null || countOf(reasoning) === null) return null
   const tokens = output + reasoning
   if (tokens === 0 && outputBytes > 0) return null
   const isStale = !isWhole && tokens < rates.output.estimate(outputBytes) * STALE_SHARE
   return isStale ? null : { output, reasoning }
 }
 
-function isCount(tokens: number): boolean {
-  return Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_TOLD_MAX
+/** A count of tokens that a provider tells; null: it is missing, or no count. D24. */
+export function countOf(figure: unknown): number | null {
+  const isCount = Number.isSafeInteger(figure) && Number(figure) >= 0 && Number(figure) <= TOKENS_TOLD_MAX
+  return isCount ? Number(figure) : null
 }

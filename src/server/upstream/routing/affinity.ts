@@ -53,6 +53,7 @@ function costAlike(one: Endpoint, other: Endpoint): boolean {
     a?.completionNanoPerMillion === b?.completionNanoPerMillion &&
     a?.cacheReadNanoPerMillion === b?.cacheReadNanoPerMillion &&
     a?.cacheWriteNanoPerMillion === b?.cacheWriteNanoPerMillion &&
+    a?.cacheWriteHourNanoPerMillion === b?.cacheWriteHourNanoPerMillion &&
     a?.reasoningNanoPerMillion === b?.reasoningNanoPerMillion
   )
 }

@@ -1,5 +1,6 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { VIDEO_CLIP_BYTES_MAX } from '../../../schemas/videos/video-limits.ts'
+import { objectOf } from '../../../schemas/values/members.ts'
 import {
   VIDEO_INLINE_ANSWER_BYTES_MAX,
   VIDEO_UNSENT_RETRY_MS,
@@ -21,7 +22,7 @@ import type { ClipAt, VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
 import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
-import { listOf, objectIn, objectOf, type VideoLink } from './video-link.ts'
+import { listOf, objectIn, type VideoLink } from './video-link.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

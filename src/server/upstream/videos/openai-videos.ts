@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import { objectOf } from '../../../schemas/values/members.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type {
   LookedUp,
@@ -17,7 +18,7 @@ import type { VideoProtocol, WayDeps } from './protocol.ts'
 import { submittedBy } from './submission.ts'
 import { reasonOf, jobError } from './job-errors.ts'
 import { isUpstreamId } from './upstream-ids.ts'
-import { objectIn, objectOf, type VideoLink } from './video-link.ts'
+import { objectIn, type VideoLink } from './video-link.ts'
 
 /** States of a job that ended without a clip; some servers use these beside `failed`. */
 const ENDED: ReadonlySet<unknown> = new Set(['failed', 'cancelled', 'canceled', 'expired'])

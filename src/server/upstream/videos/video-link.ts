@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../schemas/failures.ts'
+import { objectOf } from '../../../schemas/values/members.ts'
 import {
   VIDEO_ANSWER_BYTES_MAX,
   VIDEO_DOWNLOAD_BEGIN_MS,
@@ -152,12 +153,6 @@ export function objectIn(answer: EgressAnswer): Readonly<Record<string, unknown>
   } finally {
     answer.release()
   }
-}
-
-export function objectOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : null
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -3,6 +3,7 @@ import { nativeEdits, strictEdits } from '../../../../src/server/upstream/infere
 import { providerBody } from '../../../../src/schemas/inference/provider-body.ts'
 import { KEPT_MARKS_MAX } from '../../../../src/schemas/limits/json-limits.ts'
 import { ChatTexts, writtenMembers } from '../../../support/inference/chat-texts.ts'
+import { FOREIGN, INSIDE, OURS, without } from '../../../support/inference/cut-members.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
 const TERMS = { upstreamModel: 'up', isStream: false, tokensMax: null }
@@ -23,28 +24,6 @@ function strict(text: string, isOnLoop = false): Strict {
 }
 
 type Value = Record<string, unknown>
-const OURS = [
-  'models',
-  'provider',
-  'preset',
-  'route',
-  'transforms',
-  'plugins',
-  'usage',
-  'session_id',
-  'trace',
-  'debug',
-]
-const TOP = [
-  'top_k',
-  'top_a',
-  'min_p',
-  'repetition_penalty',
-  'include_reasoning',
-  'image_config',
-  'cache_control',
-  'prompt_cache_breakpoint',
-]
 const OF_ASSISTANTS = [
   'reasoning',
   'reasoning_content',
@@ -53,14 +32,11 @@ const OF_ASSISTANTS = [
   'images',
   'model',
 ]
-const INSIDE = ['cache_control', 'prompt_cache_breakpoint']
-const without = (value: unknown, names: readonly string[]): Value =>
-  Object.fromEntries(Object.entries(value as Value).filter(([name]) => !names.includes(name)))
 
 /** The request that a strict provider has to get, made from the parsed body. */
 function strictly(text: string): Value {
   const body = JSON.parse(text) as Value
-  const { reasoning, ...others } = without(body, [...OURS, ...TOP])
+  const { reasoning, ...others } = without(body, [...OURS, ...FOREIGN])
   const effort = (reasoning as Value | null | undefined)?.['effort']
   const messages = (body['messages'] as Value[]).map((message) => {
     const kept = without(message, [

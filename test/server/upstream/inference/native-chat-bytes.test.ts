@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import { ChatChunk } from '../../../../src/schemas/inference/chat.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { randomFrom, type Random } from '../../../support/embeddings/random-answers.ts'
+import { sameWhereverCut, summaryOf } from '../../../support/inference/cut-streams.ts'
 import {
   dataOf,
   expectedOf,
@@ -16,31 +17,7 @@ import {
 
 const isChunk = Compile(ChatChunk)
 const streamed = (): NativeChatStream => new NativeChatStream(HEAD, REDACTED)
-
-/** The state of a stream behind its last byte, and all that it gave. */
-function summary(pieces: readonly Uint8Array[]): object {
-  const stream = streamed()
-  let failure = null
-  const events = pieces.flatMap((piece) => {
-    const own = Uint8Array.from(piece)
-    const read = stream.read(own)
-    own.fill(0x21)
-    failure ??= read.failure
-    return dataOf(read.events)
-  })
-  const { hasOutput, isDone, usage, outputBytes, finishReason, upstreamId } = stream
-  return {
-    events,
-    failure,
-    end: stream.end(),
-    hasOutput,
-    isDone,
-    usage,
-    outputBytes,
-    finishReason,
-    upstreamId,
-  }
-}
+const STREAMS = { open: streamed, eventsOf: dataOf }
 
 const head = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 17, model: 'm-1' }
 const said = (delta: object, finish: string | null = null): object => ({
@@ -64,18 +41,14 @@ for (const lineEnd of ['\n', '\r', '\r\n']) {
       Buffer.from(`\ufeff: hello${lineEnd}${lineEnd}id: 1${lineEnd}event: message${lineEnd}`),
       streamOf(STREAM, lineEnd),
     ])
-    const whole = summary([bytes])
-    t.match(whole, { end: null, isDone: true, hasOutput: true, outputBytes: 11, upstreamId: 'chatcmpl-7' })
-    t.same(summary([...bytes].map((byte) => Uint8Array.of(byte))), whole, 'single bytes')
-    for (let at = 0; at <= bytes.length; at++) {
-      const cut = summary([bytes.subarray(0, at), bytes.subarray(at)])
-      if (JSON.stringify(cut) !== JSON.stringify(whole)) t.same(cut, whole, `cut at ${at}`)
-    }
-    for (let at = 0; at < bytes.indexOf('"tool_calls"}'); at++) {
-      const stream = streamed()
-      stream.read(bytes.subarray(0, at))
-      t.match(stream.end(), { name: 'upstream_failed' }, `ended at ${at}`)
-    }
+    t.match(summaryOf(STREAMS, [bytes]), {
+      end: null,
+      isDone: true,
+      hasOutput: true,
+      outputBytes: 11,
+      upstreamId: 'chatcmpl-7',
+    })
+    sameWhereverCut(t, STREAMS, { bytes, wholeAt: bytes.indexOf('"tool_calls"}') })
   })
 }
 

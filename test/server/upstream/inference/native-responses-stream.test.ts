@@ -5,6 +5,7 @@ import {
   STREAM_MENDED_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
+import { sameWhereverCut, summaryOf, type StreamSummary } from '../../../support/inference/cut-streams.ts'
 import { bodyOf, type FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
 import {
@@ -37,27 +38,10 @@ function eventsOf(bytes: Uint8Array | null): readonly Sent[] {
   })
 }
 
-/** What a stream gave, its last event among them, and its state. */
-function summary(pieces: readonly Uint8Array[]): Record<string, unknown> {
-  const stream = streamed()
-  let failure = null
-  const events = pieces.flatMap((piece) => {
-    const own = Uint8Array.from(piece)
-    const read = stream.read(own)
-    own.fill(0x21)
-    failure ??= read.failure
-    return eventsOf(read.events)
-  })
-  const { hasOutput, isDone, usage, outputBytes, finishReason, upstreamId } = stream
-  const last = eventsOf(Buffer.concat(stream.finalEvents?.withUsage(SHOWN) ?? []))
-  return {
-    ...{ events: [...events, ...last], failure, end: stream.end(), hasOutput, isDone, usage },
-    ...{ outputBytes, finishReason, upstreamId },
-  }
-}
+const STREAMS = { open: streamed, eventsOf, shown: SHOWN }
+const summary = (pieces: readonly Uint8Array[]): StreamSummary<Sent> => summaryOf(STREAMS, pieces)
 
-const given = (events: readonly FakeEvent[]): readonly Sent[] =>
-  summary([bodyOf(events)])['events'] as readonly Sent[]
+const given = (events: readonly FakeEvent[]): readonly Sent[] => summary([bodyOf(events)]).events
 const one = (data: string, event = ''): readonly Sent[] => {
   const { events, failure } = streamed().read(
     Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`),
@@ -226,13 +210,13 @@ t.test('what is an output, and what is none', async (t) => {
 t.test('output is counted once, whichever of its forms a provider leaves out', async (t) => {
   const all = RESPONSES_STREAMS['openai, reasoning'] ?? []
   const without = (out: RegExp): unknown =>
-    summary([bodyOf(all.filter(({ event = '' }) => !out.test(event)))])['outputBytes']
+    summary([bodyOf(all.filter(({ event = '' }) => !out.test(event)))]).outputBytes
   t.equal(without(/nothing/), 11)
   t.equal(without(/delta$/), 11)
   t.equal(without(/delta$|text\.done$/), 11)
   t.equal(without(/delta$|done$/), 11)
   t.equal(without(/done$/), 11)
-  t.equal(summary([bodyOf(RESPONSES_STREAMS['openai, a tool'] ?? [])])['outputBytes'], 2)
+  t.equal(summary([bodyOf(RESPONSES_STREAMS['openai, a tool'] ?? [])]).outputBytes, 2)
 })
 
 t.test('how a stream fails', async (t) => {
@@ -301,18 +285,7 @@ for (const lineEnd of ['\n', '\r', '\r\n'] as const) {
     const bytes = bodyOf(events, { lineEnd, hasMark: true, comment: 'hello', fields: ['id: 1'] })
     const whole = summary([bytes])
     t.match(whole, { end: null, isDone: true, hasOutput: true, finishReason: 'completed' })
-    t.equal((whole['events'] as unknown[]).length, events.length - 1)
-    t.same(summary([...bytes].map((byte) => Uint8Array.of(byte))), whole, 'single bytes')
-    const expected = JSON.stringify(whole)
-    for (let at = 0; at <= bytes.length; at++) {
-      const cut = summary([bytes.subarray(0, at), bytes.subarray(at)])
-      if (JSON.stringify(cut) !== expected) t.same(cut, whole, `cut at ${at}`)
-    }
-    const finished = bytes.indexOf('data: [DONE]') - 40
-    for (let at = 0; at < finished; at++) {
-      const stream = streamed()
-      stream.read(bytes.subarray(0, at))
-      t.match(stream.end(), { name: 'upstream_failed' }, `ended at ${at}`)
-    }
+    t.equal(whole.events.length, events.length - 1)
+    sameWhereverCut(t, STREAMS, { bytes, wholeAt: bytes.indexOf('data: [DONE]') - 40 })
   })
 }

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { CHAT_OURS } from '../../../../src/schemas/inference/chat-members.ts'
 import { BODIES } from '../../../../src/schemas/bodies.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { nativeEdits, type NativeTerms } from '../../../../src/server/upstream/inference/chat-edits.ts'
@@ -10,11 +9,11 @@ import {
   type WrittenBody,
   type WrittenMember,
 } from '../../../support/inference/chat-texts.ts'
+import { OURS } from '../../../support/inference/cut-members.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
 const TERMS: NativeTerms = { upstreamModel: 'up"1', isStream: false, tokensMax: null }
 const CASES = 10_000
-const OURS: readonly string[] = CHAT_OURS
 const KNOWN: readonly string[] = BODIES.chat.keeps.names
 
 const sent = (text: string | Uint8Array, terms: Partial<NativeTerms> = {}, isOnLoop = false): string => {

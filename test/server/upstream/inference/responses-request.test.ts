@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { responsesRequest } from '../../../../src/server/upstream/inference/responses/responses-request.ts'
 import { randomOf, writtenMembers } from '../../../support/inference/chat-texts.ts'
+import { FOREIGN, INSIDE, OURS, without } from '../../../support/inference/cut-members.ts'
 import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 
 const CASES = 4_000
@@ -33,39 +34,11 @@ function sent(
   return { out: bytesOf(pieces).toString(), dropped }
 }
 
-const OURS = [
-  'models',
-  'provider',
-  'preset',
-  'route',
-  'transforms',
-  'plugins',
-  'usage',
-  'session_id',
-  'trace',
-  'debug',
-  'stop_server_tools_when',
-]
-const FOREIGN = [
-  'top_k',
-  'top_a',
-  'min_p',
-  'repetition_penalty',
-  'include_reasoning',
-  'image_config',
-  'cache_control',
-  'prompt_cache_breakpoint',
-  'presence_penalty',
-  'frequency_penalty',
-  'modalities',
-]
+const CUT = [...FOREIGN, 'presence_penalty', 'frequency_penalty', 'modalities']
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['format', 'signature'],
   function_call: ['subagent_id', 'subagent_items'],
 }
-const INSIDE = ['cache_control', 'prompt_cache_breakpoint']
-const without = (value: unknown, names: readonly string[]): Value =>
-  Object.fromEntries(Object.entries(value as Value).filter(([name]) => !names.includes(name)))
 const isReference = (item: unknown): boolean => {
   const { type, id } = item as Value
   return type === 'item_reference' && String(id).startsWith('rs_')
@@ -86,7 +59,7 @@ function expectedOf(text: string, isOwn: boolean, isStrict: boolean): Value {
       return { ...more, content: Array.isArray(content) ? content.map(cut) : content }
     })
   return {
-    ...without(body, [...OURS, ...(isStrict ? FOREIGN : [])]),
+    ...without(body, [...OURS, ...(isStrict ? CUT : [])]),
     model: 'up',
     ...(isOwn ? null : { store: false }),
     ...(Array.isArray(input) && { input: items }),

@@ -3,6 +3,7 @@ import type { TextRequest } from '../../../../src/schemas/inference/text-request
 import { OUTPUT_TOKENS_USUAL } from '../../../../src/schemas/inference/token-limits.ts'
 import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { RoutedText } from '../../../../src/server/upstream/inference/routed-text.ts'
+import { route } from '../../../../src/server/upstream/routing/route.ts'
 
 const endpoint = (prompt: number, completion: number): Endpoint =>
   ({
@@ -54,3 +55,19 @@ t.test(
     )
   },
 )
+
+t.test('require_parameters leaves the endpoints that have what the call asks for', async (t) => {
+  const endpoints = [['seed'], ['seed', 'stop'], []].map((supportedParameters) => ({
+    ...endpoint(1, 1),
+    supportedParameters,
+  }))
+  const model = { id: 'm', endpoints } as unknown as CallableModel
+  const request = {
+    parameters: ['stop'],
+    provider: { require_parameters: true },
+    conversation: { name: null, prefix: 1 },
+  }
+  const call = new RoutedText(request as unknown as TextRequest, { caller: { key: 'k' }, session: null })
+  const found = route(model, call, () => ({ latencyMs: () => null, throughput: () => null }))
+  t.same(found, { ok: true, value: [endpoints[1]] })
+})

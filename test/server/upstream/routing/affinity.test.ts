@@ -48,6 +48,13 @@ t.test('an endpoint that goes moves its own conversations alone, to all others',
 t.test('endpoints of other prices keep the order of the catalogue', async (t) => {
   const listed = [endpoint('cheap'), endpoint('dear', 2), endpoint('late')]
   for (const one of CONVERSATIONS.slice(0, 50)) t.same(inOrderOfConversation(listed, one), listed)
+  const [base] = listed
+  for (const name of ['cacheRead', 'cacheWrite', 'cacheWriteHour', 'reasoning'])
+    for (const one of CONVERSATIONS.slice(0, 20)) {
+      const text = { ...base?.text, [`${name}NanoPerMillion`]: 2 }
+      const other = { ...endpoint('other'), text } as Endpoint
+      t.equal(firstOf([endpoint('first'), other], one), 'first', name)
+    }
   const unpriced = { ...endpoint('own'), isUnpriced: true }
   t.equal(firstOf([endpoint('paid'), unpriced], 'x'), 'paid')
 })

@@ -1,10 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import { membersOf } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-
-/** A figure above it is a mistake: no context has as many tokens. */
-const TOKENS_MAX = 2 ** 31
-
-type Members = Readonly<Record<string, unknown>>
+import { countOf } from '../text-usage.ts'
 
 /**
  * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
@@ -48,14 +45,4 @@ function firstCount(figures: readonly unknown[]): number {
     if (count !== null) return count
   }
   return 0
-}
-
-function countOf(figure: unknown): number | null {
-  return typeof figure === 'number' && Number.isSafeInteger(figure) && figure >= 0 && figure <= TOKENS_MAX
-    ? figure
-    : null
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

@@ -1,5 +1,6 @@
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import { objectOf, writtenAnew } from '../walk/written-anew.ts'
+import { objectOf } from '../../../../schemas/values/members.ts'
+import { writtenAnew } from '../walk/written-anew.ts'
 import type { ChatForm } from './delta-members.ts'
 
 /**

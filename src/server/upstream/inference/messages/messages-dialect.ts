@@ -1,8 +1,8 @@
-import { CHAT_OURS } from '../../../../schemas/inference/chat-members.ts'
-import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
+import { providerBody } from '../../../../schemas/inference/provider-body.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
 import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
+import { ownEdits } from '../request-edits.ts'
 import { readMessageAnswer } from './message-answer.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
 
@@ -19,8 +19,6 @@ export const MESSAGES: NativeDialect = {
   answer: readMessageAnswer,
 }
 
-const OURS_CUT: readonly BodyEdit[] = CHAT_OURS.map((name) => ({ kind: 'cut', name }))
-
 /**
  * The bytes of a message for a provider that speaks messages. The caller has always named a maximum of
  * tokens, so that none is added. D4, D25.
@@ -29,10 +27,9 @@ export function messagesRequest(
   { request, files, passedHeaders = [] }: NativeJob,
   { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
-  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
   const version = passedHeaders.includes(VERSION) ? [] : [VERSION, VERSION_DEFAULT]
   return {
-    body: providerBody(request.source, [model, ...OURS_CUT, ...fileEdits(request.source, files)]),
+    body: providerBody(request.source, [...ownEdits(upstreamModel), ...fileEdits(request.source, files)]),
     dropped: [],
     headers: [...version, ...passedHeaders],
   }

@@ -1,10 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-
-/** A figure above it is a mistake: no context has as many tokens. */
-const TOKENS_MAX = 2 ** 31
-
-type Members = Readonly<Record<string, unknown>>
+import { countOf } from '../text-usage.ts'
 
 /**
  * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens
@@ -86,14 +83,4 @@ function thinkingOf(usage: Members): number {
 
 function largest(before: number, figure: unknown): number {
   return Math.max(before, countOf(figure) ?? 0)
-}
-
-function countOf(figure: unknown): number | null {
-  return typeof figure === 'number' && Number.isSafeInteger(figure) && figure >= 0 && figure <= TOKENS_MAX
-    ? figure
-    : null
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

@@ -1,11 +1,10 @@
+import { USAGE_OURS } from '../../../../schemas/inference/text-members.ts'
 import { ODD, ObjectWalk, type Members } from '../walk/object-walk.ts'
 import { writtenAnew } from '../walk/written-anew.ts'
 
-/** Members that Sluice adds to a usage: those of the same names that a provider has are taken out. */
-const OURS = ['cost', 'is_byok', 'is_estimated'] as const
-
 /**
- * The members of a usage as the provider told it, without its braces and without those that Sluice adds.
+ * The members of a usage as the provider told it, without its braces and without those that Sluice alone
+ * tells.
  * @param usage one JSON object, without white space around it
  * @returns null: it cannot be read
  */
@@ -13,7 +12,7 @@ export function toldMembers(usage: Buffer): readonly Uint8Array[] | null {
   const read = membersOf(usage)
   if (read !== null) return read
   const written = writtenAnew(usage, (top) => {
-    for (const name of OURS) delete top[name]
+    for (const name of USAGE_OURS) delete top[name]
   })
   return written === null ? null : membersOf(written)
 }
@@ -43,7 +42,7 @@ class OtherMembers implements Members {
     const { json } = this.#walk
     const end = json.value(at, depth)
     const name = json.bytes.toString('latin1', key, key + length)
-    return end > 0 && (OURS as readonly string[]).includes(name) ? this.#walk.cut(end) : end
+    return end > 0 && USAGE_OURS.has(name) ? this.#walk.cut(end) : end
   }
 
   end(): string {

@@ -2,28 +2,33 @@ import { providerBody, type BodyEdit } from '../../../../schemas/inference/provi
 import { REASONING_ID } from '../../../../schemas/inference/responses-input.ts'
 import {
   REFERENCE_MEMBERS,
-  RESPONSES_OURS,
   RESPONSES_REASONING_CUT,
   RESPONSES_STRICT_CUT,
   RESPONSES_STRICT_CUT_BY_TYPE,
 } from '../../../../schemas/inference/responses-members.ts'
-import {
-  STRICT_CUT_INSIDE,
-  STRICT_CUT_INSIDE_DEFAULTS,
-} from '../../../../schemas/inference/strict-members.ts'
+import { STRICT_CUT_INSIDE } from '../../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
-import { isDefault, type StrictChanges } from '../chat-edits.ts'
 import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from '../protocol.ts'
+import { ownEdits, StrictEdits, type NestedCut } from '../request-edits.ts'
 
-const OURS_CUT: readonly BodyEdit[] = RESPONSES_OURS.map((name) => ({ kind: 'cut', name }))
-const INSIDE: ReadonlySet<string> = new Set([
-  ...STRICT_CUT_INSIDE,
-  ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
-])
+/** Of items, their parts and tools. */
+const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
+  [...STRICT_CUT_INSIDE, ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat()].map((named) => [
+    named,
+    { named },
+  ]),
+)
+/** Of `reasoning`, whose other members pass. */
+const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
+  Object.entries(RESPONSES_REASONING_CUT).map(([name, { defaults }]) => [
+    name,
+    { named: `reasoning.${name}`, defaults },
+  ]),
+)
 
 /**
  * The bytes of a call for a provider that speaks responses. Under the operator's key nothing is stored: one
@@ -37,8 +42,7 @@ export function responsesRequest(
   const { source, size } = request
   const { upstreamModel, ownWay } = endpoint
   const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const model: BodyEdit = { kind: 'set', name: 'model', json: JSON.stringify(upstreamModel) }
-  const edits: BodyEdit[] = [model, ...OURS_CUT]
+  const edits = ownEdits(upstreamModel)
   const dropped: string[] = []
   if (tokens !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokens) })
   if (ownWay === undefined) {
@@ -56,26 +60,16 @@ export function responsesRequest(
 }
 
 /** Members that OpenAI refuses are cut. Members that no table of ours knows still go out. D4. */
-function strictEdits(body: KeptBody): StrictChanges {
-  const edits: BodyEdit[] = []
-  const dropped = new Set<string>()
-  for (const [name, { defaults }] of Object.entries(RESPONSES_STRICT_CUT)) {
-    const member = body.last(name)
-    if (member === null) continue
-    edits.push({ kind: 'cut', name })
-    if (!isDefault(body, member, defaults)) dropped.add(name)
-  }
+function strictEdits(body: KeptBody): StrictEdits {
+  const strict = new StrictEdits(body)
+  strict.cutTop(RESPONSES_STRICT_CUT)
   const reasoning = body.last('reasoning')
-  for (const mark of body.marks) {
-    const { name } = mark
-    const isInside = INSIDE.has(name)
-    const foreign = RESPONSES_REASONING_CUT[name]
-    if (!isInside && (foreign === undefined || !isWithin(mark, reasoning))) continue
-    edits.push({ kind: 'cut_mark', mark })
-    if (isDefault(body, mark, isInside ? STRICT_CUT_INSIDE_DEFAULTS : (foreign?.defaults ?? []))) continue
-    dropped.add(isInside ? name : `reasoning.${name}`)
-  }
-  return { edits, dropped: [...dropped] }
+  strict.cutInside(
+    (mark) =>
+      CUT_INSIDE.get(mark.name) ??
+      (isWithin(mark, reasoning) ? (CUT_REASONING.get(mark.name) ?? null) : null),
+  )
+  return strict
 }
 
 function isWithin({ keyStart }: MemberSpan, whole: MemberSpan | null): boolean {

@@ -1,7 +1,6 @@
-import { TOKENS_TOLD_MAX } from '../../../../schemas/inference/token-limits.ts'
+import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-
-type Members = Readonly<Record<string, unknown>>
+import { countOf } from '../text-usage.ts'
 
 /**
  * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached
@@ -25,17 +24,4 @@ export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage
   const text = isBeside ? output : output - reasoning
   if (hasOutput && text + reasoning === 0) return null
   return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
-}
-
-function countOf(figure: unknown): number | null {
-  return typeof figure === 'number' &&
-    Number.isSafeInteger(figure) &&
-    figure >= 0 &&
-    figure <= TOKENS_TOLD_MAX
-    ? figure
-    : null
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {}
 }

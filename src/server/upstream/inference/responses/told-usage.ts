@@ -1,11 +1,8 @@
+import { USAGE_OURS } from '../../../../schemas/inference/text-members.ts'
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
+import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import { responsesUsageOf } from './responses-usage.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-
-type Members = Readonly<Record<string, unknown>>
-
-/** Members of the usage that are Sluice's to tell: a provider may be a gateway itself. */
-const OURS: ReadonlySet<string> = new Set(['cost', 'cost_details', 'is_byok', 'is_estimated'])
 
 export interface ToldUsage {
   readonly tokens: TokenUsage
@@ -27,7 +24,7 @@ export function toldUsageOf(json: Buffer | null, hasOutput: boolean): ToldUsage 
   if (tokens === null) return null
   const { input_tokens: input, output_tokens: output, total_tokens: total } = usage
   const shown = {
-    ...Object.fromEntries(Object.entries(usage).filter(([name]) => !OURS.has(name))),
+    ...Object.fromEntries(Object.entries(usage).filter(([name]) => !USAGE_OURS.has(name))),
     total_tokens: Number.isSafeInteger(total) ? total : Number(input) + Number(output),
     input_tokens_details: withCount(usage['input_tokens_details'], 'cached_tokens', tokens.cacheRead),
     output_tokens_details: withCount(usage['output_tokens_details'], 'reasoning_tokens', tokens.reasoning),
@@ -38,8 +35,4 @@ export function toldUsageOf(json: Buffer | null, hasOutput: boolean): ToldUsage 
 function withCount(details: unknown, name: string, count: number): Members {
   const members = membersOf(details)
   return Number.isSafeInteger(members[name]) ? members : { ...members, [name]: count }
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
 }

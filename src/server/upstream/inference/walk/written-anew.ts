@@ -1,7 +1,6 @@
 import { JSON_VALUES_MAX } from '../../../../schemas/limits/json-limits.ts'
+import { objectOf } from '../../../../schemas/values/members.ts'
 import { JsonReader } from './json-reader.ts'
-
-export type Members = Record<string, unknown>
 
 /**
  * Parses an object that a walk over its bytes did not decide, changes it, and writes it anew: for names with
@@ -9,7 +8,7 @@ export type Members = Record<string, unknown>
  * as the value takes to be parsed.
  * @returns one line of JSON; null: it is no object, or no JSON, or has over JSON_VALUES_MAX values
  */
-export function writtenAnew(bytes: Buffer, change: (top: Members) => void): Buffer | null {
+export function writtenAnew(bytes: Buffer, change: (top: Record<string, unknown>) => void): Buffer | null {
   const text = bytes.toString('utf8')
   const reader = new JsonReader(Buffer.from(text))
   // Deeper values would exceed the stack of the writer, and more of them the heap.
@@ -18,8 +17,4 @@ export function writtenAnew(bytes: Buffer, change: (top: Members) => void): Buff
   if (top === null) return null
   change(top)
   return Buffer.from(JSON.stringify(top))
-}
-
-export function objectOf(value: unknown): Members | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
 }

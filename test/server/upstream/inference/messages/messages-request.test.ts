@@ -1,12 +1,11 @@
 /** What a provider of messages gets of a body: the caller's bytes, member by member. */
 import t from 'tap'
-import { CHAT_OURS } from '../../../../../src/schemas/inference/chat-members.ts'
 import { messagesRequest } from '../../../../../src/server/upstream/inference/messages/messages-dialect.ts'
 import { randomFrom, type Random } from '../../../../support/embeddings/random-answers.ts'
+import { OURS } from '../../../../support/inference/cut-members.ts'
 import { bytesOf, keptChat } from '../../../../support/inference/kept-chat.ts'
 
 const ENDPOINT = { upstreamModel: 'up "1"' }
-const OURS: readonly string[] = CHAT_OURS
 
 /** A member as the body writes it. */
 interface Written {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { NativeMessagesStream } from '../../../../../src/server/upstream/inference/messages/native-messages-stream.ts'
+import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
 import {
   ANSWER,
   block,
@@ -23,8 +24,10 @@ const read = (stream: NativeMessagesStream, ...events: readonly (object | string
 }
 const WHOLE = '{"input_tokens":7,"output_tokens":5,"cost":0.5,"is_byok":true}'
 const ADDED = '"cost":0.5,"is_byok":true'
+const SHOWN = { whole: WHOLE, added: ADDED }
+const STREAMS = { open: streamed, eventsOf: messageDataOf, shown: SHOWN }
 const last = (stream: NativeMessagesStream): readonly string[] =>
-  messageDataOf(Buffer.concat(stream.finalEvents.withUsage({ whole: WHOLE, added: ADDED })))
+  messageDataOf(Buffer.concat(stream.finalEvents.withUsage(SHOWN)))
 
 t.test('bytes that no rule names stay as they came', (t) => {
   const events = [
@@ -260,54 +263,19 @@ t.test('failures of the provider, and events that clients could not read', (t) =
   t.end()
 })
 
-/** The state of a stream behind its last byte, and all that it gave. */
-function summary(pieces: readonly Uint8Array[]): string {
-  const stream = streamed()
-  let failure = null
-  const events = pieces.flatMap((piece) => {
-    const own = Uint8Array.from(piece)
-    const given = stream.read(own)
-    own.fill(0x21)
-    failure ??= given.failure
-    return messageDataOf(given.events)
-  })
-  const { hasOutput, isDone, usage, outputBytes, finishReason, upstreamId } = stream
-  const state = {
-    failure,
-    end: stream.end(),
-    hasOutput,
-    isDone,
-    usage,
-    outputBytes,
-    finishReason,
-    upstreamId,
-  }
-  return JSON.stringify({ events, ...state, last: stream.isDone ? last(stream) : null })
-}
-
 for (const lineEnd of ['\n', '\r', '\r\n']) {
   t.test(`a stream with ${JSON.stringify(lineEnd)} is the same wherever its reads are cut`, (t) => {
     const begin = Buffer.from(`\ufeff: hello${lineEnd}${lineEnd}id: 1${lineEnd}retry: 5${lineEnd}`)
     const bytes = Buffer.concat([begin, messageStreamOf(ANSWER, lineEnd)])
-    const whole = summary([bytes])
-    t.match(JSON.parse(whole), {
+    t.match(summaryOf(STREAMS, [bytes]), {
       end: null,
       isDone: true,
       hasOutput: true,
       outputBytes: 9,
-      events: { length: 4 },
+      events: { length: 6 },
     })
-    t.same(summary([...bytes].map((byte) => Uint8Array.of(byte))), whole, 'single bytes')
-    for (let at = 0; at <= bytes.length; at++) {
-      const cut = summary([bytes.subarray(0, at), bytes.subarray(at)])
-      if (cut !== whole) t.equal(cut, whole, `cut at ${at}`)
-    }
-    const stop = bytes.lastIndexOf(lineEnd + lineEnd) + lineEnd.length
-    for (let at = 0; at < stop; at++) {
-      const stream = streamed()
-      stream.read(bytes.subarray(0, at))
-      t.equal(stream.end()?.name, 'upstream_failed', `ended at ${at}`)
-    }
+    const wholeAt = bytes.lastIndexOf(lineEnd + lineEnd) + lineEnd.length
+    sameWhereverCut(t, STREAMS, { bytes, wholeAt })
     t.end()
   })
 }

@@ -1,0 +1,17 @@
+/** Members of a JSON value whose shape is not known. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** False also for a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Null: the value is a list, or no object. */
+export function objectOf(value: unknown): Record<string, unknown> | null {
+  return isObject(value) ? value : null
+}
+
+/** Without members where the value is a list, or no object. */
+export function membersOf(value: unknown): Members {
+  return isObject(value) ? value : {}
+}
