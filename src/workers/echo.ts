@@ -1,3 +1,4 @@
+import { textJson } from '../schemas/inference/form-fit.ts'
 import { ECHO_TOKENS_MAX } from '../schemas/inference/inference-limits.ts'
 import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
 
@@ -5,7 +6,7 @@ const REASONING = ['I', ' only', ' echo.'] as const
 /** Fragments in which a tool call's arguments come. */
 const FRAGMENTS = 3
 
-/** The answer of `sluice/echo-1`: the last text, or a call of the chosen tool with it. D35. */
+/** The answer of `sluice/echo-1`: the last text, JSON with it, or a call of the chosen tool with it. D35. */
 export function echo({
   last,
   isLastCut,
@@ -13,6 +14,7 @@ export function echo({
   tokensMax,
   isReasoning,
   isCall,
+  isJson,
   choices,
 }: ShortJobTypes['echo']['in']): ShortJobTypes['echo']['out'] {
   const reasoning: readonly string[] = isReasoning ? REASONING : []
@@ -20,14 +22,16 @@ export function echo({
   if (reasoning.length >= most) return { reasoning: reasoning.slice(0, most), pieces: [], finish: 'length' }
   const room = most - reasoning.length
   if (isCall) return { reasoning, ...called(last, room) }
-  const text = untilStop(last, stops)
+  const whole = isJson ? textJson(last) : last
+  const text = untilStop(whole, stops)
   const words = wordsOf(text, room + 1)
-  const isCut = words.length > room || (isLastCut && text.length === last.length)
+  // JSON is whole, with whatever text.
+  const isCut = words.length > room || (isLastCut && !isJson && text.length === whole.length)
   return { reasoning, pieces: words.slice(0, room), finish: isCut ? 'length' : 'stop' }
 }
 
 function called(last: string, room: number): Pick<ShortJobTypes['echo']['out'], 'pieces' | 'finish'> {
-  const text = JSON.stringify({ text: last })
+  const text = textJson(last)
   const pieces = Array.from({ length: FRAGMENTS }, (_, nth) =>
     text.slice(cutAt(text, nth), cutAt(text, nth + 1)),
   )

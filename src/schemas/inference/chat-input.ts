@@ -4,6 +4,7 @@ import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
 import { conversationOf } from './conversation.ts'
 import { chatFiles, filesMember } from './file-references.ts'
+import { formOf } from './form-fit.ts'
 import { commonInputOf, refusedOf, repeatedOf, stopsOf, wantsReasoning } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
@@ -23,9 +24,13 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const tool = toolOf(more)
   const last = messages.findLast(({ role }) => role === 'user')
   const first = messages.find(({ role }) => role === 'user')
+  const repeated = repeatedOf(last && textsOf(last))
+  const { response_format: format } = more
+  const { schema } = membersOf(membersOf(format)['json_schema'])
   return ok({
     ...commonInputOf(chat),
-    ...repeatedOf(last && textsOf(last)),
+    ...repeated,
+    ...formOf(format, { schema, last: repeated.last }),
     dialect: 'chat',
     isUsageAlone: stream_options?.include_usage === true,
     choices: more.n ?? 1,
@@ -33,7 +38,6 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     isReasoning: wantsReasoning(reasoning, more.reasoning_effort),
     tool,
     hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
-    form: more.response_format?.type ?? 'text',
     conversation: conversationOf(more.prompt_cache_key, {
       system: messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? textsOf(messages[0]) : [],
       user: first === undefined ? [] : textsOf(first),

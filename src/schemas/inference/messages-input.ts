@@ -1,7 +1,9 @@
 import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
+import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
 import { messagesFiles, filesMember } from './file-references.ts'
+import { formOf } from './form-fit.ts'
 import type { Message, MessagesBody } from './messages.ts'
 import { messagesSizeOf } from './messages-size.ts'
 import { commonInputOf, refusedOf, repeatedOf, stopsOf } from './text-digest.ts'
@@ -42,9 +44,12 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const tool = toolOf(tool_choice)
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
   const first = messages.find(({ role }) => role === 'user')
+  const repeated = repeatedOf(last && textsOf(last))
+  const format = output_config?.format ?? output_format
   return ok({
     ...commonInputOf(body),
-    ...repeatedOf(last && textsOf(last)),
+    ...repeated,
+    ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
     dialect: 'messages',
     isUsageAlone: false,
     choices: 1,
@@ -52,7 +57,6 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     isReasoning: thinking?.type === 'enabled' || thinking?.type === 'adaptive',
     tool,
     hasTool: (tools ?? []).some((one) => 'name' in one && one.name === tool),
-    form: (output_config?.format ?? output_format)?.type ?? 'text',
     conversation: conversationOf(more.metadata?.user_id, {
       system: textsOf({ content: system ?? [] }),
       user: first === undefined ? [] : textsOf(first),

@@ -2,6 +2,7 @@ import { ok, type Outcome } from '../failures.ts'
 import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
 import { responsesFiles, filesMember } from './file-references.ts'
+import { formOf } from './form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
 import { commonInputOf, refusedOf, repeatedOf, wantsReasoning } from './text-digest.ts'
@@ -32,9 +33,12 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
       ? choice.name
       : null
   const statePath = statePathOf(asked, items)
+  const repeated = repeatedOf(last && textsOf(last))
+  const format = asked.text?.format
   return ok({
     ...commonInputOf(asked),
-    ...repeatedOf(last && textsOf(last)),
+    ...repeated,
+    ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
     dialect: 'responses',
     isUsageAlone: false,
     choices: 1,
@@ -42,7 +46,6 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     isReasoning: wantsReasoning(reasoning),
     tool,
     hasTool: (asked.tools ?? []).some((one) => 'name' in one && one.name === tool),
-    form: asked.text?.format?.type ?? 'text',
     conversation: conversationOf(asked.prompt_cache_key, {
       system: [instructions ?? ''],
       user: first === undefined ? [] : textsOf(first),

@@ -55,8 +55,10 @@ export interface TextInput {
   readonly tool: string | null
   /** The named tool is one of the request. */
   readonly hasTool: boolean
-  /** Type of `response_format`. */
+  /** Type of the form that the answer has to have; `text` where the request says none. */
   readonly form: string
+  /** The built-in model can answer in this form. D35. */
+  readonly isFormMet: boolean
   readonly sessionId: string | null
   readonly conversation: Conversation
   /** Words of all texts. */

@@ -128,6 +128,8 @@ export interface ShortJobTypes {
       readonly isReasoning: boolean
       /** The answer is a call of a tool. */
       readonly isCall: boolean
+      /** The answer is JSON with the text, unless it is a call. */
+      readonly isJson: boolean
       /** Answers with the same text. */
       readonly choices: number
     }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Dialect, TextInput } from '../../../schemas/inference/text-request.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { JSON_SCHEMA } from '../../../schemas/inference/form-fit.ts'
 import {
   ECHO_CALLS_MAX,
   ECHO_ORGANIZATION_CALLS_MAX,
@@ -124,21 +125,33 @@ interface Delivered {
   readonly reasoning: number
 }
 
-/** Where a request says the form of its answer. */
-const FORM_PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/response_format/type',
-  responses: '/text/format/type',
-  messages: '/output_config/format/type',
+/** Where a request says the form of its answer, and the schema of that form. */
+const FORM_PATHS: Readonly<Record<Dialect, { readonly form: string; readonly schema: string }>> = {
+  chat: { form: '/response_format', schema: '/response_format/json_schema/schema' },
+  responses: { form: '/text/format', schema: '/text/format/schema' },
+  messages: { form: '/output_config/format', schema: '/output_config/format/schema' },
 }
 
 /** Failure: body_invalid, for an answer in a form that the model does not have. */
 function inputOf(request: TextInput): Outcome<ShortJobTypes['echo']['in']> {
-  const { dialect, form, tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
+  const { tool, hasTool, last, isLastCut, stops, size, isReasoning, choices } = request
   const { tokensMax } = size
-  if (form !== 'text') return refused(FORM_PATHS[dialect], 'is not a form of this model', 'text')
+  if (!request.isFormMet) return formRefused(request)
   if (tool !== null && !hasTool)
     return refused('/tool_choice', 'names no tool of the request', 'a tool of the list `tools`')
-  return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall: tool !== null, choices })
+  const isJson = request.form === JSON_SCHEMA
+  return ok({ last, isLastCut, stops, tokensMax, isReasoning, isCall: tool !== null, isJson, choices })
+}
+
+function formRefused({ dialect, form }: TextInput): Outcome<never> {
+  const paths = FORM_PATHS[dialect]
+  return form === JSON_SCHEMA
+    ? refused(
+        paths.schema,
+        'may refuse `{"text": …}`',
+        'a plain schema that takes `{"text": "<the last text>"}`',
+      )
+    : refused(`${paths.form}/type`, 'is not a form of this model', '`text` or `json_schema`')
 }
 
 /** The parts of all choices, in turns as a provider would write them. */
