@@ -82,7 +82,7 @@ t.test("of several limits credit is told, then the key's, then the broadest budg
 })
 
 t.test('a cost without a bound names whose limit it meets, in the same order', (t) => {
-  const refused = costUnbounded(['workspace', 'key'], null)
+  const refused = costUnbounded(['workspace', 'key'], {})
   t.ok(
     !refused.ok &&
       textOf(refused.failure) === 'Nobody can tell what this call may cost at most, and the key has a limit.',
@@ -90,11 +90,14 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
   t.match(refused, {
     failure: { name: 'cost_unbounded', metadata: { limit_source: 'key_limit', scope: 'key' } },
   })
-  const unpriced = costUnbounded(['organization'], 'acme/m')
+  const unpriced = costUnbounded(['organization'], { unpriced: 'acme/m' })
   t.match(
     unpriced.ok ? '' : textOf(unpriced.failure),
     /no price for acme\/m: .*`"free": true`/,
     'an endpoint without a price is named, with the remedy',
   )
+  t.match(costUnbounded(['key'], { dearMember: 'speed' }), {
+    failure: { detail: /^`speed` may cost more/, metadata: { issues: [{ path: '/speed' }] } },
+  })
   t.end()
 })

@@ -4,6 +4,7 @@ import {
   AnsweringModel,
   CHARGED,
   Count,
+  DEAR,
   Figure,
   Format,
   Free,
@@ -73,6 +74,7 @@ export const MessagesBody = Type.Object(
     top_k: maybe(Type.Integer()),
     metadata: maybe(Type.Object({ user_id: maybe(Type.String()) }, OPEN)),
     ...OURS,
+    ...DEAR,
   },
   OPEN,
 )

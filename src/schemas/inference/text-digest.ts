@@ -3,6 +3,7 @@ import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import { membersOf, type Members } from '../values/members.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
+import type { DEAR } from './text-members.ts'
 import type { TextInput } from './text-request.ts'
 
 /** The first letters of the type of a tool that OpenRouter's own servers run. */
@@ -21,7 +22,15 @@ interface CommonMembers {
 
 type CommonInput = Pick<
   TextInput,
-  'model' | 'isStream' | 'sessionId' | 'models' | 'provider' | 'preset' | 'dropped' | 'parameters'
+  | 'model'
+  | 'isStream'
+  | 'sessionId'
+  | 'models'
+  | 'provider'
+  | 'preset'
+  | 'dropped'
+  | 'parameters'
+  | 'dearMember'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
@@ -34,7 +43,27 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     preset: body.preset ?? null,
     dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
     parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
+    dearMember: dearMemberOf(membersOf(body)),
   }
+}
+
+/**
+ * The values that cost no more than the catalogue says, as OpenAI and Anthropic publish them. `auto` takes
+ * the tier that the account has bought, or that its owner has set. Null and an empty list are usual always.
+ */
+const USUAL = new Map<keyof typeof DEAR, readonly unknown[]>([
+  ['service_tier', ['auto', 'default', 'flex', 'standard', 'standard_only']],
+  ['speed', ['standard']],
+  ['inference_geo', ['global']],
+  // Another model, by the provider's choice or at its other price.
+  ['fallbacks', []],
+  // Each search has a price of its own.
+  ['web_search_options', []],
+])
+
+function dearMemberOf(body: Members): string | null {
+  for (const [name, usual] of USUAL) if (isAsked(body[name]) && !usual.includes(body[name])) return name
+  return null
 }
 
 /** Members of all dialects, and the name that the catalogue has for each in `supported_parameters`. */
@@ -71,8 +100,8 @@ const FORMS: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /**
- * What an endpoint has to have for `require_parameters`, each name once: null asks for nothing. What is
- * missing here is no parameter of the catalogue. D6.
+ * What an endpoint has to have for `require_parameters`, each name once. Members that the table lacks are no
+ * parameters of the catalogue. D6.
  */
 function parametersOf(body: Members): readonly string[] {
   const { response_format, output_format, thinking } = body
@@ -92,7 +121,10 @@ function isAsked(value: unknown): boolean {
   return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
-/** What the built-in model repeats. @param texts of the last turn of the user; undefined: there is none. D35. */
+/**
+ * What the built-in model repeats. D35.
+ * @param texts of the last turn of the user; undefined: there is none
+ */
 export function repeatedOf(texts: readonly string[] | undefined): Pick<TextInput, 'last' | 'isLastCut'> {
   const text = (texts ?? []).join('\n')
   return { last: text.slice(0, ECHO_UNITS_MAX), isLastCut: text.length > ECHO_UNITS_MAX }

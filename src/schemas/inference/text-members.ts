@@ -59,6 +59,19 @@ export const OURS = {
   session_id: maybe(Type.String({ maxLength: SESSION_ID_CHARS_MAX })),
 }
 
+const Dear = Type.Optional(
+  Type.Unknown({ description: 'Passed on. A finite limit needs a value that costs no more than usual.' }),
+)
+
+/** Members of providers by which a call may cost more than the catalogue says. D25. */
+export const DEAR = {
+  service_tier: Dear,
+  speed: Dear,
+  inference_geo: Dear,
+  fallbacks: Dear,
+  web_search_options: Dear,
+}
+
 /** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */
 export const OURS_NAMES: readonly string[] = [...Object.keys(OURS), 'route', 'usage', 'trace', 'debug']
 

@@ -75,6 +75,8 @@ export interface TextInput {
   readonly preset: string | null
   /** Members without an effect that the caller may have counted on, for `x-sluice-dropped`. D9. */
   readonly dropped: readonly string[]
+  /** The first member by which the call may cost more than the catalogue says; null: there is none. D25. */
+  readonly dearMember: string | null
   /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
   readonly parameters: readonly string[]
   /**

@@ -1,6 +1,6 @@
 import type { AccountKind } from './accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
-import { fail, type FailureName, type Outcome } from '../failures.ts'
+import { fail, type Failure, type FailureName, type Outcome } from '../failures.ts'
 import type { FailureMetadata } from '../failure-metadata.ts'
 import { usdOfNano, usdText } from './usd.ts'
 
@@ -44,16 +44,39 @@ export function moneyRefused(refusing: readonly RefusingLimit[]): Outcome<never>
 /**
  * The refusal of a call whose cost has no upper bound.
  * @param kinds accounts with a finite limit, at least one
- * @param unpriced tag of an endpoint whose missing price is the cause
  */
-export function costUnbounded(kinds: readonly AccountKind[], unpriced: string | null): Outcome<never> {
+export function costUnbounded(kinds: readonly AccountKind[], cause: UnboundedCause): Outcome<never> {
   const scope = ORDER.find((kind) => kinds.includes(kind)) ?? 'workspace'
-  const remedy = `The catalogue has no price for ${unpriced ?? ''}: the operator can give it one, or say \`"free": true\` of it.`
+  const { detail, issues } = causeOf(cause)
   return fail('cost_unbounded', {
     fields: { scope: `the ${scope}` },
-    metadata: { limit_source: KINDS[scope].limitSource, scope },
-    ...(unpriced !== null && { detail: remedy }),
+    metadata: { limit_source: KINDS[scope].limitSource, scope, ...(issues && { issues }) },
+    ...(detail !== undefined && { detail }),
   })
+}
+
+/** Why a cost has no bound; without members: nothing bounds its tokens. */
+export interface UnboundedCause {
+  /** Tag of an endpoint without a price. */
+  readonly unpriced?: string
+  /** Name of a member of the request by which it may cost more than the catalogue says. */
+  readonly dearMember?: string
+}
+
+function causeOf({
+  unpriced,
+  dearMember,
+}: UnboundedCause): Pick<Failure, 'detail'> & Pick<FailureMetadata, 'issues'> {
+  if (unpriced !== undefined)
+    return {
+      detail: `The catalogue has no price for ${unpriced}: the operator can give it one, or say \`"free": true\` of it.`,
+    }
+  if (dearMember === undefined) return {}
+  const message = 'may cost more than the catalogue says'
+  return {
+    detail: `\`${dearMember}\` ${message}: leave it out, or call without a limit.`,
+    issues: [{ path: `/${dearMember}`, message, expected: 'its usual value, or none' }],
+  }
 }
 
 /** In the order of reporting. */

@@ -251,7 +251,7 @@ export function balancesOf(ask: HoldInput, balances: Balances, now: number): Out
   if (money.isCreditLimited) need('organization', ask.key.organizationId)
   if (money.isWorkspaceLimited) need('workspace', workspaceOf(ask))
   if (money.isKeyLimited) need('key', money.accountId)
-  if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound.unpriced ?? null)
+  if (unbounded.length > 0) return costUnbounded(unbounded, ask.bound)
   return isFull ? fail('busy') : ok(needed)
 }
 

@@ -1,6 +1,7 @@
 /** What is read of the bodies of all dialects alike. */
 import t from 'tap'
-import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import { providerBody } from '../../../src/schemas/inference/provider-body.ts'
+import { DIALECTS, type Dialect, type TextInput } from '../../../src/schemas/inference/text-request.ts'
 import { keptChat } from '../../support/inference/kept-chat.ts'
 
 const LEAST: Readonly<Record<Dialect, object>> = {
@@ -10,10 +11,12 @@ const LEAST: Readonly<Record<Dialect, object>> = {
 }
 const provider = { require_parameters: true }
 
-function parametersOf(dialect: Dialect, more: object): readonly string[] {
+function digestOf(dialect: Dialect, more: object): TextInput {
   const body = { model: 'm', provider, ...LEAST[dialect], ...more }
-  return keptChat(JSON.stringify(body), { dialect }).digest.parameters
+  return keptChat(JSON.stringify(body), { dialect }).digest
 }
+
+const parametersOf = (dialect: Dialect, more: object): readonly string[] => digestOf(dialect, more).parameters
 
 const schema = { type: 'json_schema', name: 'n', schema: {} }
 const PARAMETERS: readonly (readonly [Dialect, object, readonly string[]])[] = [
@@ -33,7 +36,11 @@ const PARAMETERS: readonly (readonly [Dialect, object, readonly string[]])[] = [
   ['messages', { thinking: { type: 'adaptive' } }, ['max_tokens', 'reasoning']],
   ['messages', { output_config: { effort: 'low' } }, ['max_tokens', 'reasoning']],
   ['messages', { output_config: { format: schema } }, ['max_tokens', 'structured_outputs']],
-  ['messages', { output_format: schema, tools: [{ name: 'f', input_schema: {} }] }, ['max_tokens', 'structured_outputs', 'tools']],
+  [
+    'messages',
+    { output_format: schema, tools: [{ name: 'f', input_schema: {} }] },
+    ['max_tokens', 'structured_outputs', 'tools'],
+  ],
 ]
 
 t.test('require_parameters wants what a body asks for, in the words of the catalogue', async (t) => {
@@ -41,4 +48,40 @@ t.test('require_parameters wants what a body asks for, in the words of the catal
     t.same([...parametersOf(dialect, more)].sort(), names, `${dialect} ${JSON.stringify(more)}`)
   t.same(parametersOf('chat', { seed: 1, provider: { require_parameters: false } }), [])
   t.same(parametersOf('chat', { seed: 1, provider: null }), [])
+})
+
+const DEAR: readonly (readonly [object, string | null])[] = [
+  [{}, null],
+  ...['auto', 'default', 'flex', 'standard', 'standard_only', null].map(
+    (service_tier) => [{ service_tier }, null] as const,
+  ),
+  ...['priority', 'fast', 'ultrafast', 'scale', 'Default', '', 7, {}, true].map(
+    (service_tier) => [{ service_tier }, 'service_tier'] as const,
+  ),
+  [{ speed: 'standard', inference_geo: 'global', fallbacks: [], web_search_options: null }, null],
+  [{ speed: 'fast' }, 'speed'],
+  [{ inference_geo: 'us' }, 'inference_geo'],
+  [{ fallbacks: [{ model: 'dear' }] }, 'fallbacks'],
+  [{ fallbacks: 'default' }, 'fallbacks'],
+  [{ web_search_options: {} }, 'web_search_options'],
+]
+
+t.test(
+  'members by which a call may cost more than the catalogue says are named, in all dialects',
+  async (t) => {
+    for (const dialect of DIALECTS)
+      for (const [more, name] of DEAR)
+        t.equal(digestOf(dialect, more).dearMember, name, `${dialect} ${JSON.stringify(more)}`)
+  },
+)
+
+t.test('of such a member that comes twice the last goes out alone, which was read', async (t) => {
+  const twice =
+    '{"model":"m","input":"x","speed":"fast","service_tier":"priority","service_tier":"flex","speed":null}'
+  const { digest, body } = keptChat(twice, { dialect: 'responses' })
+  t.equal(digest.dearMember, null)
+  t.equal(
+    Buffer.concat(providerBody(body, [])).toString(),
+    '{"model":"m","input":"x","service_tier":"flex","speed":null}',
+  )
 })

@@ -21,6 +21,8 @@ export interface CostBound {
   readonly anyNano: number | null
   /** Tag of an endpoint without a price, which makes one of the two null. C40. */
   readonly unpriced?: string
+  /** A member of the request by which the call may cost more than the catalogue says, likewise. D25. */
+  readonly dearMember?: string
 }
 
 /** Facts of a call for its ledger row. */

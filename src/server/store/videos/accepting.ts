@@ -43,8 +43,8 @@ export interface AcceptDeps {
 
 /**
  * Accepts jobs in one transaction: rows, holds and kept answers. A refused job does not keep the others from
- * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; rows of claims are
- * locked too, but never for long by others.
+ * being accepted. Locks: the workspaces, then the accounts, each in the order of their ids; rows of claims
+ * are locked too, but never for long by others.
  * @returns verdicts in the order of the jobs
  */
 export async function acceptAll(
@@ -71,7 +71,10 @@ export async function acceptAll(
     if (more === null) return { kind: 'refused', refusal: fail('video_jobs_full', FULL) }
     const decision = holding?.decide(job.input) ?? UNHELD
     if (decision.kind === 'unbounded')
-      return { kind: 'refused', refusal: costUnbounded(decision.accounts, job.input.target.endpoint) }
+      return {
+        kind: 'refused',
+        refusal: costUnbounded(decision.accounts, { unpriced: job.input.target.endpoint }),
+      }
     if (decision.kind === 'refused')
       return { kind: decision.isFinal ? 'refused' : 'short', refusal: moneyRefused(decision.refusing) }
     open.set(workspaceId, more)

@@ -33,6 +33,8 @@ export interface TextBoundInput {
   readonly limits?: LimitFlags | null
   /** Answers to the call (`n`). */
   readonly choices: number
+  /** A member by which the call may cost more than the catalogue says; null: there is none. */
+  readonly dearMember: string | null
 }
 
 type Targets = readonly { readonly endpoint: Endpoint }[]
@@ -42,9 +44,9 @@ type Targets = readonly { readonly endpoint: Endpoint }[]
  * at the dearest price of an input, every token of the output at the dearest of an output. D25, design §6.4.
  */
 export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound {
-  return dearestBound(targets, (endpoint) => {
+  const bound = dearestBound(targets, (endpoint) => {
     const { text, requestNano } = endpoint
-    if (text === null) return null
+    if (text === null || mayCostMore(endpoint, input)) return null
     const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
     const answers = tokensAt(text.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
     if (prompt === null || answers === null) return null
@@ -54,6 +56,24 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
     ] as const
     return pricedNano(buckets, requestNano)
   })
+  const { dearMember } = input
+  return dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input))
+    ? { ...bound, dearMember }
+    : bound
+}
+
+/** Whether the catalogue has the price of a call at an endpoint. D25. */
+export function isPriced(endpoint: Endpoint, input: Pick<TextBoundInput, 'dearMember'>): boolean {
+  return !endpoint.isUnpriced && !mayCostMore(endpoint, input)
+}
+
+/** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */
+function mayCostMore(
+  { text, requestNano, ownWay }: Endpoint,
+  { dearMember }: Pick<TextBoundInput, 'dearMember'>,
+): boolean {
+  if (dearMember === null || ownWay !== undefined || text === null) return false
+  return requestNano + text.inputNanoPerMillionMax + text.outputNanoPerMillionMax > 0
 }
 
 /**
@@ -108,8 +128,8 @@ export function affordableOutputTokens(
 }
 
 function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: number): number {
-  const { text, requestNano, isUnpriced } = endpoint
-  if (text === null || isUnpriced) return 0
+  const { text, requestNano } = endpoint
+  if (text === null || !isPriced(endpoint, input)) return 0
   const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
   if (prompt === null) return 0
   const available = (BigInt(availableNano) - BigInt(requestNano)) * BigInt(TOKENS_PER_PRICE)

@@ -22,7 +22,7 @@ import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, textBoundOf } from './bounds.ts'
+import { affordableOutputTokens, isPriced, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { isEcho } from './echo.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
@@ -124,7 +124,7 @@ class RoutingInference implements Inference {
       else for (const target of chosen.value) if (!choices.has(target)) choices.set(target, { model, target })
     }
     if (choices.size === 0 && failed !== null) return failed
-    return ok(pricedChoices([...choices.values()], job.limits))
+    return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, job.request)))
   }
 
   /** Endpoints that the preferences leave, that speak the caller's form and are configured. */

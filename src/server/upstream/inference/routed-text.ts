@@ -10,7 +10,7 @@ import { textPriceOf } from './text-price.ts'
 
 /** What bounds the tokens of a call. D25. */
 export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
-  const { size, choices } = request
+  const { size, choices, dearMember } = request
   const { promptBytesMost, messages, tools, hasFormat, hasServerTools, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
@@ -25,11 +25,12 @@ export function boundInputOf({ request, limits, defaultTokensMax = null }: Bound
     defaultTokensMax,
     limits,
     choices,
+    dearMember,
   }
 }
 
 type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
-  readonly request: Pick<TextInput, 'size' | 'choices'>
+  readonly request: Pick<TextInput, 'size' | 'choices' | 'dearMember'>
 }
 
 interface ConversedBy {

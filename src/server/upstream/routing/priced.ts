@@ -22,13 +22,17 @@ export function choosePriced<T>(
  * The choices whose cost the limits of the caller can bound, over all models of a call; all where there are
  * no others, or only others. C40, D11.
  * @param limits null: no limits
+ * @param isPriced whether the price of the call at an endpoint is known
  */
 export function pricedChoices<C extends { readonly target: { readonly endpoint: Endpoint } }>(
   choices: readonly C[],
   limits: LimitFlags | null,
+  isPriced: (endpoint: Endpoint) => boolean,
 ): readonly C[] {
   if (limits === null) return choices
-  const bounded = choices.filter(({ target }) => isBounded(target.endpoint, limits))
+  const bounded = choices.filter(
+    ({ target: { endpoint } }) => isPriced(endpoint) || !isCounted(limits, endpoint.ownWay !== undefined),
+  )
   return bounded.length === 0 ? choices : bounded
 }
 

@@ -2,7 +2,8 @@ import t from 'tap'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
+import { costUnbounded, moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
+import type { Spend } from '../../../../src/server/ports/money/money.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat } from '../../../support/inference/fake-chat.ts'
@@ -134,5 +135,35 @@ t.test(
       spend.holds.map(({ end }) => end),
       [expected, expected],
     )
+  },
+)
+
+t.test(
+  'chat.create 403: a member that may raise the price is named under a limit, by operator keys alone',
+  async (t) => {
+    const spend = keptSpend()
+    const limited: Spend = {
+      hold: (ask) => (ask.bound.paidNano === null ? costUnbounded(['key'], ask.bound) : spend.hold(ask)),
+    }
+    const dear = {
+      model: 'acme/one',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 5,
+      service_tier: 'priority',
+    }
+    for (const ownKey of [undefined, 'own-key-0123456789']) {
+      const { post, first } = await openChatProvider(t, { spend: limited, ...(ownKey && { ownKey }) })
+      first.usually(answersChat())
+      const response = await post(dear)
+      t.equal(response.status, ownKey === undefined ? 403 : 200)
+      t.equal(first.calls.length, ownKey === undefined ? 0 : 1)
+      const issues = [{ path: '/service_tier' }]
+      if (ownKey === undefined)
+        t.match(await response.json(), { error: { type: 'cost_unbounded', metadata: { issues } } })
+      else await response.text()
+      const usual = await post({ ...dear, service_tier: 'flex' })
+      t.equal(usual.status, 200)
+      await usual.text()
+    }
   },
 )

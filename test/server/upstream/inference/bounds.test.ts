@@ -63,6 +63,7 @@ const ASKED: TextBoundInput = {
   hasStored: false,
   tokensMax: 10,
   choices: 1,
+  dearMember: null,
 }
 
 const both = (nano: number | null) => ({ paidNano: nano, anyNano: nano })
@@ -79,6 +80,17 @@ t.test('tools that the provider runs have no bound, unless input is free', async
   t.equal(tokensOf({ hasServerTools: true }, 1_000), null)
   const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 })
   t.same(textBoundOf([free], { ...ASKED, hasServerTools: true }), textBoundOf([free], ASKED))
+})
+
+t.test("what may cost more than the catalogue says has no bound by the operator's keys", async (t) => {
+  const dear = { ...ASKED, dearMember: 'service_tier' }
+  const usual = textBoundOf([at()], ASKED)
+  t.same(textBoundOf([at()], dear), { ...both(null), dearMember: 'service_tier' })
+  t.same(textBoundOf([at({}, OWN)], dear), { paidNano: 0, anyNano: usual.anyNano })
+  t.same(textBoundOf([at({}, OWN), at()], dear), { ...both(null), dearMember: 'service_tier' })
+  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
+  t.same(textBoundOf([free], dear), both(0), 'what is free is free in every tier')
+  t.equal(affordableOutputTokens([at()], dear, 1e9), 0)
 })
 
 t.test("stored input counts as the context where the key is the caller's own", async (t) => {
@@ -234,6 +246,7 @@ const inputs = fc.record({
   hasStored: fc.constant(false),
   tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
   choices: fc.integer({ min: 1, max: 8 }),
+  dearMember: fc.constant(null),
 })
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
