@@ -8,7 +8,7 @@ export const STREAM_HELD_BYTES_MAX = 64 * 1024
  * Bytes of such events that wait to be written, beyond which the source of the stream is not read. What the
  * connection of the source has brought by then waits before them, and counts to the 64 KiB. Decision.
  */
-export const STREAM_WAITING_BYTES_MAX = 16 * 1024
+export const STREAM_WAITING_BYTES_MAX = 8 * 1024
 /** Milliseconds of silence after which a stream writes a comment or a ping. D16. */
 export const STREAM_SILENCE_MS = 10_000
 /** Milliseconds that the last event of a broken stream may take to leave. D21. */

@@ -49,7 +49,7 @@ export const UPSTREAM_READ_BYTES_MAX = 64 * KIB
  * The same of a long call, whose events are small: while its caller does not read, up to three reads wait in
  * the front. Decision.
  */
-export const UPSTREAM_READ_EVENTS_BYTES_MAX = 16 * KIB
+export const UPSTREAM_READ_EVENTS_BYTES_MAX = 8 * KIB
 /**
  * Bytes of a provider's event stream that wait for the reader; one read of the socket may exceed it.
  * Thousands of event streams are open at once, and behind a caller who does not read each holds so much and a

@@ -49,7 +49,8 @@ export class Gathered {
     const wanted = this.#length + more
     const before = this.#bytes
     if (before !== null && wanted <= before.length) return before
-    const made = Buffer.allocUnsafe(Math.max(FIRST_BYTES, wanted, (before?.length ?? 0) * 2))
+    // A part of Node's pool would keep 8 KiB for as long as the rest does not come.
+    const made = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, wanted, (before?.length ?? 0) * 2))
     before?.copy(made, 0, 0, this.#length)
     this.#bytes = made
     return made

@@ -1,3 +1,4 @@
+import { joined } from '../../../../schemas/values/pieces.ts'
 import type { NativeHead } from '../protocol.ts'
 import type { EventBuffer } from '../walk/event-buffer.ts'
 import { ODD } from '../walk/object-walk.ts'
@@ -161,11 +162,12 @@ export class ChatWalk extends WholeWalk {
     const [choice, other] = this.choices
     const isPlain = other === undefined && choice?.finish === null && this.usage === null && !this.hasError
     if (!isPlain || textAt === -1 || bytes.length - (textEnd - textAt) > REPEATED_BYTES_MAX) return
+    // Parts of Node's pool would keep 8 KiB of it for a stream.
     this.#repeated = {
-      before: Buffer.from(bytes.subarray(0, textAt + 1)),
-      after: Buffer.from(bytes.subarray(textEnd - 1)),
-      put: Buffer.concat([to, ...this.walk.pieces(from.length, textAt + 1)]),
-      putAfter: Buffer.concat([...this.walk.pieces(textEnd - 1, this.end), LINE_ENDS]),
+      before: joined([bytes.subarray(0, textAt + 1)]),
+      after: joined([bytes.subarray(textEnd - 1)]),
+      put: joined([to, ...this.walk.pieces(from.length, textAt + 1)]),
+      putAfter: joined([...this.walk.pieces(textEnd - 1, this.end), LINE_ENDS]),
       choices: this.#choices.choices,
       state,
       otherBytes: this.output.bytes - textBytes,
@@ -177,8 +179,8 @@ export class ChatWalk extends WholeWalk {
     const { choicesAt, usage, state } = this.#top
     const { bytes } = this
     if (choicesAt === -1 || choicesAt > KNOWN_BYTES_MAX || (usage !== null && usage.start < choicesAt)) return
-    const to = Buffer.concat([Buffer.from(DATA), ...this.walk.pieces(this.start, choicesAt)])
-    this.#known = { from: Buffer.from(bytes.subarray(0, choicesAt)), to, state }
+    const to = joined([Buffer.from(DATA), ...this.walk.pieces(this.start, choicesAt)])
+    this.#known = { from: joined([bytes.subarray(0, choicesAt)]), to, state }
   }
 }
 
