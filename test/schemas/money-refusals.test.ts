@@ -96,6 +96,10 @@ t.test('a cost without a bound names whose limit it meets, in the same order', (
     /no price for acme\/m: .*`"free": true`/,
     'an endpoint without a price is named, with the remedy',
   )
+  const unbounded = { path: '/tools/0/max_uses', message: 'has to bound it', expected: 'a number' }
+  t.match(costUnbounded(['key'], { unbounded }), {
+    failure: { detail: /^`\/tools\/0\/max_uses` has to .* a number\./, metadata: { issues: [unbounded] } },
+  })
   t.match(costUnbounded(['key'], { dearMember: 'speed' }), {
     failure: { detail: /^`speed` may cost more/, metadata: { issues: [{ path: '/speed' }] } },
   })

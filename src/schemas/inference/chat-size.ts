@@ -1,6 +1,7 @@
 import { membersOf } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
+import { chatServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Kind = keyof MediaCounts
@@ -33,7 +34,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
     messages: messages.length,
     tools: tools?.length ?? 0,
     hasFormat: (response_format?.type ?? 'text') !== 'text',
-    hasServerTools: false,
+    serverTools: chatServerTools(chat),
     media,
     tokensMax: tokensMaxOf(chat),
   }

@@ -17,6 +17,7 @@ import {
   otherThan,
   OURS,
   Reasoning,
+  ServerToolUse,
   Stream,
   TextOrNull,
 } from './text-members.ts'
@@ -47,6 +48,13 @@ const ToolChoice = Type.Union([
   Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: FunctionName }, OPEN) }, OPEN),
   Type.Object({ type: otherThan('function') }, OPEN),
 ])
+
+const Search = Type.Optional(
+  Type.Unknown({ description: 'Passed on. Nothing bounds what it costs: a finite limit refuses it.' }),
+)
+
+/** Members by which providers are asked to search the web by themselves; null and false ask for nothing. D9. */
+export const SEARCHES = { web_search_options: Search, search_parameters: Search, enable_search: Search }
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */
 export const ChatBody = Type.Object(
@@ -91,6 +99,7 @@ export const ChatBody = Type.Object(
     ...OURS,
     prompt_cache_key: CacheKey,
     ...DEAR,
+    ...SEARCHES,
     user: maybe(Type.String()),
   },
   OPEN,
@@ -104,6 +113,7 @@ export const ChatUsage = Type.Object({
   total_tokens: Count,
   prompt_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count }),
   completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
+  server_tool_use: ServerToolUse,
   ...CHARGED,
   cost_details: Type.Object({
     upstream_inference_cost: orNull(Type.Number()),

@@ -1,21 +1,16 @@
 import { membersOf, type Members } from '../values/members.ts'
 import type { MessagesBody } from './messages.ts'
+import { messagesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Prompt = Pick<MessagesBody, 'messages' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format'>
-
-/**
- * Tools that a provider describes and the caller runs: their types begin with a name, and end with a date.
- * Every other tool runs at the provider, which repeats the input at each step.
- */
-const CLIENT_TOOL = /^(?:custom$|bash_\d|text_editor_\d|computer_\d|memory_\d)/
 
 /** @param bytes of the whole body */
 export function messagesSizeOf(
   body: Prompt,
   { bytes, tokensMax }: { readonly bytes: number; readonly tokensMax: number | null },
 ): TextSize {
-  const { messages, tools, mcp_servers, output_config, output_format } = body
+  const { messages, tools, output_config, output_format } = body
   const media = new Media()
   for (const { content } of messages) media.addAll(content)
   const format = output_config?.format ?? output_format ?? null
@@ -25,14 +20,10 @@ export function messagesSizeOf(
     messages: messages.length,
     tools: tools?.length ?? 0,
     hasFormat: format !== null,
-    hasServerTools: (mcp_servers ?? []).length > 0 || (tools ?? []).some(isServerTool),
+    serverTools: messagesServerTools(body),
     media: media.counts,
     tokensMax,
   }
-}
-
-function isServerTool({ type }: { readonly type?: string | null }): boolean {
-  return !CLIENT_TOOL.test(type ?? 'custom')
 }
 
 /** Pictures and documents, also in the results of tools. */

@@ -15,6 +15,7 @@ import {
   orNull,
   otherThan,
   OURS,
+  ServerToolUse,
   Stream,
   TextOrNull,
 } from './text-members.ts'
@@ -49,7 +50,12 @@ const PROMPT = {
     description: 'The conversation so far, the oldest first.',
   }),
   system: maybe(Type.Union([Type.String(), Type.Array(TextBlock)])),
-  tools: maybe(Type.Array(Tool, { maxItems: TOOLS_MAX })),
+  tools: maybe(
+    Type.Array(Tool, {
+      maxItems: TOOLS_MAX,
+      description: 'A finite limit needs `max_uses` of those that the provider runs.',
+    }),
+  ),
   tool_choice: maybe(ToolChoice),
   thinking: maybe(Type.Object({ type: Type.String(), budget_tokens: maybe(Type.Integer()) }, OPEN)),
   output_config: maybe(Type.Object({ effort: maybe(Type.String()), format: Format }, OPEN)),
@@ -89,6 +95,7 @@ export const MessagesUsageShape = Type.Object({
   cache_creation_input_tokens: Type.Optional(orNull(Count)),
   cache_read_input_tokens: Type.Optional(orNull(Count)),
   output_tokens: Count,
+  server_tool_use: ServerToolUse,
   ...CHARGED,
 })
 

@@ -1,6 +1,7 @@
 import { membersOf, type Members } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
-import type { ResponsesBody, ResponsesItem, ResponsesTool } from './responses.ts'
+import type { ResponsesBody, ResponsesItem } from './responses.ts'
+import { responsesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Kind = keyof MediaCounts
@@ -15,18 +16,6 @@ const MEDIA: ReadonlyMap<
   ['input_video', { kind: 'video', members: ['video_url', 'data'] }],
   ['input_file', { kind: 'file', members: ['file_data'] }],
   ['image_generation_call', { kind: 'image', members: ['result'], isBare: true }],
-])
-
-/** Tools that the caller runs, or that are only parts of the input. All others are the provider's. D9. */
-const CALLER_TOOLS: ReadonlySet<string> = new Set([
-  'function',
-  'custom',
-  'local_shell',
-  'apply_patch',
-  'computer',
-  'computer_use_preview',
-  'namespace',
-  'tool_search',
 ])
 
 /** What goes on from what a provider has stored. D8. */
@@ -45,16 +34,11 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
     hasFormat: (text?.format?.type ?? 'text') !== 'text',
     media: counted.media,
     tokensMax: max_output_tokens ?? null,
-    hasServerTools: (tools ?? []).some(isOfServer),
+    serverTools: responsesServerTools(body),
     hasStored:
       [body.previous_response_id, body.conversation, body.prompt].some((one) => (one ?? null) !== null) ||
       items.some((item) => 'type' in item && item.type === REFERENCE),
   }
-}
-
-function isOfServer(tool: ResponsesTool): boolean {
-  if (tool.type === 'shell') return membersOf(membersOf(tool)['environment'])['type'] !== 'local'
-  return !CALLER_TOOLS.has(tool.type)
 }
 
 /** Media of parts, of outputs of tools, and of items that are media themselves. */

@@ -83,7 +83,12 @@ export const ResponsesBody = Type.Object(
     instructions: maybe(Type.String({ description: 'What the model is told before the input.' })),
     stream: Stream,
     max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
-    max_tool_calls: maybe(Type.Integer({ minimum: 1 })),
+    max_tool_calls: maybe(
+      Type.Integer({
+        minimum: 1,
+        description: 'The most calls of tools that the provider runs. A finite limit needs it for them.',
+      }),
+    ),
     temperature: Figure,
     top_p: Figure,
     presence_penalty: Figure,

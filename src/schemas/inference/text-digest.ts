@@ -57,8 +57,6 @@ const USUAL = new Map<keyof typeof DEAR, readonly unknown[]>([
   ['inference_geo', ['global']],
   // Another model, by the provider's choice or at its other price.
   ['fallbacks', []],
-  // Each search has a price of its own.
-  ['web_search_options', []],
 ])
 
 function dearMemberOf(body: Members): string | null {

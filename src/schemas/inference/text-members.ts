@@ -69,7 +69,6 @@ export const DEAR = {
   speed: Dear,
   inference_geo: Dear,
   fallbacks: Dear,
-  web_search_options: Dear,
 }
 
 /** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */
@@ -87,6 +86,14 @@ export const CHARGED = {
     Type.Boolean({ description: 'True: the provider told no credible counts, and ours stand in. D26.' }),
   ),
 }
+
+/** What the provider's own tools did, in the usage of chat and messages. */
+export const ServerToolUse = maybe(
+  Type.Object(
+    { web_search_requests: maybe(Count) },
+    { ...OPEN, description: 'Searches of the web by the provider, each of which has a price.' },
+  ),
+)
 
 /** Members of a usage that Sluice alone tells: a provider may be a gateway itself, and have them too. */
 export const USAGE_OURS: ReadonlySet<string> = new Set([...Object.keys(CHARGED), 'cost_details'])

@@ -2,6 +2,7 @@ import type { KeptBody } from '../kept-body.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import type { Conversation } from './conversation.ts'
 import type { FileReference } from './file-references.ts'
+import type { ServerTools } from './server-tools.ts'
 
 /** The form of a call on the wire, by which its caller and a provider speak. Part D, "Words". */
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
@@ -23,8 +24,8 @@ export interface TextSize {
   readonly tools: number
   /** The answer has to have a form other than text. */
   readonly hasFormat: boolean
-  /** Tools that the provider runs: what they add to the input is not known. D9. */
-  readonly hasServerTools: boolean
+  /** Tools that the provider runs; null: none. D9. */
+  readonly serverTools: ServerTools | null
   readonly media: MediaCounts
   /**
    * The most tokens of each answer: in chat the larger of `max_tokens` and `max_completion_tokens`, since

@@ -11,6 +11,8 @@ export const TOKENS_ADDED_FORMS_MAX = 1_024
 export const PICTURE_TOKENS_MAX = 65_536
 /** Tokens of one kind that a provider can tell of a call: a higher figure is a mistake. Decision. */
 export const TOKENS_TOLD_MAX = 67_108_864
+/** Searches of the web that a provider can tell of a call: a higher figure counts as this. Decision. */
+export const SEARCHES_TOLD_MAX = 10_000
 /** Finished calls of an endpoint whose tokens per byte an estimate follows. D26. */
 export const RATE_CALLS_MAX = 64
 /** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */

@@ -1,7 +1,7 @@
 import type { AccountKind } from './accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from './budgets.ts'
 import { fail, type Failure, type FailureName, type Outcome } from '../failures.ts'
-import type { FailureMetadata } from '../failure-metadata.ts'
+import type { FailureMetadata, Issue } from '../failure-metadata.ts'
 import { usdOfNano, usdText } from './usd.ts'
 
 /** A finite limit that does not cover a call. Whole nano-USD. */
@@ -61,16 +61,26 @@ export interface UnboundedCause {
   readonly unpriced?: string
   /** Name of a member of the request by which it may cost more than the catalogue says. */
   readonly dearMember?: string
+  /** What of the request has no bound. */
+  readonly unbounded?: Issue
 }
 
 function causeOf({
   unpriced,
   dearMember,
+  unbounded,
 }: UnboundedCause): Pick<Failure, 'detail'> & Pick<FailureMetadata, 'issues'> {
   if (unpriced !== undefined)
     return {
       detail: `The catalogue has no price for ${unpriced}: the operator can give it one, or say \`"free": true\` of it.`,
     }
+  if (unbounded !== undefined) {
+    const { path, message: what, expected } = unbounded
+    return {
+      detail: `\`${path}\` ${what}; expected: ${expected}. Without a limit the call passes.`,
+      issues: [unbounded],
+    }
+  }
   if (dearMember === undefined) return {}
   const message = 'may cost more than the catalogue says'
   return {

@@ -10,9 +10,11 @@ export interface TokenCounts {
   readonly cacheWriteHour?: number
   readonly output: number
   readonly reasoning: number
+  /** Searches of the web that the provider made; absent: none. */
+  readonly searches?: number
 }
 
-/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request. D26. */
+/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26. */
 export interface TextPrice {
   readonly promptNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number
@@ -21,6 +23,8 @@ export interface TextPrice {
   readonly completionNanoPerMillion: number
   readonly reasoningNanoPerMillion: number
   readonly requestNano: number
+  /** Nano-USD of a search of the web that the provider makes. */
+  readonly searchNano: number
 }
 
 /** Tokens, and their price in nano-USD per million. */
@@ -28,7 +32,7 @@ export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
 
 /** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
 export function textCostNano(usage: TokenCounts, price: TextPrice): number {
-  const { cacheWriteHour = 0 } = usage
+  const { cacheWriteHour = 0, searches = 0 } = usage
   return pricedNano(
     [
       [usage.input, price.promptNanoPerMillion],
@@ -38,21 +42,21 @@ export function textCostNano(usage: TokenCounts, price: TextPrice): number {
       [usage.output, price.completionNanoPerMillion],
       [usage.reasoning, price.reasoningNanoPerMillion],
     ],
-    price.requestNano,
+    price.requestNano + searches * price.searchNano,
   )
 }
 
 /**
- * Cost of all buckets together and of one request, in whole nano-USD: rounded up once, at most COST_NANO_MAX.
- * C14.
+ * Cost of all buckets together and of what is no tokens, in whole nano-USD: rounded up once, at most
+ * COST_NANO_MAX. C14.
  */
-export function pricedNano(buckets: readonly PricedTokens[], requestNano: number): number {
+export function pricedNano(buckets: readonly PricedTokens[], otherNano: number): number {
   let sum = 0
   for (const [tokens, nanoPerMillion] of buckets) sum += tokens * nanoPerMillion
   // Every term is at least 0: where the sum is exact, each product was.
   return Math.min(
     COST_NANO_MAX,
-    (Number.isSafeInteger(sum) ? wholeNano(sum) : largeNano(buckets)) + requestNano,
+    (Number.isSafeInteger(sum) ? wholeNano(sum) : largeNano(buckets)) + otherNano,
   )
 }
 

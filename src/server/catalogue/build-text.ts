@@ -2,7 +2,7 @@ import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../schemas/models/
 import type { Pricing } from '../../schemas/models/models.ts'
 import type { Protocol } from '../../schemas/models/protocols.ts'
 import type { LeaveKind, TextProtocol } from '../../schemas/models/text-models.ts'
-import { nanoPerMillion } from '../../schemas/money/prices.ts'
+import { nano, nanoPerMillion } from '../../schemas/money/prices.ts'
 import type { EndpointText, Provider, ProviderText } from '../ports/models/models.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 
@@ -83,6 +83,7 @@ export function endpointText(model: ModelEntry, offered: Offered): EndpointText 
     reasoningNanoPerMillion: reasoning,
     inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite, cacheWriteHour, ...rarer),
     outputNanoPerMillionMax: Math.max(completion, reasoning, output(pricing.audio_output)),
+    ...(pricing.web_search !== undefined && { webSearchNano: counted(nano(pricing.web_search)) }),
     maxCompletionTokens:
       known(entry.max_completion_tokens) ?? known(model.top_provider?.max_completion_tokens),
   }

@@ -6,13 +6,15 @@ import { responsesUsageOf } from '../../../src/server/upstream/inference/respons
 import type { Proof } from '../proof.ts'
 
 /** Of the tokens that a cache has written, some are kept for an hour. */
-type Tokens = TokenCounts & { readonly cacheWriteHour: number }
+type Tokens = TokenCounts & { readonly cacheWriteHour: number; readonly searches: number }
 
 /** A dialect's way to tell tokens, and the product's reader of it. */
 interface Convention {
   readonly name: string
   /** It tells what is kept for an hour; otherwise nothing is. */
   readonly hasHour?: true
+  /** It tells searches of the web; otherwise there are none. */
+  readonly hasSearches?: true
   tell(tokens: Tokens): object
   read(json: Buffer): TokenCounts | null
 }
@@ -32,8 +34,10 @@ function chatOf({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts
 export const CONVENTIONS: readonly Convention[] = [
   {
     name: 'chat',
+    hasSearches: true,
     tell: (tokens) => ({
       ...chatOf(tokens),
+      server_tool_use: { web_search_requests: tokens.searches },
       prompt_tokens_details: { cached_tokens: tokens.cacheRead, cache_write_tokens: tokens.cacheWrite },
       completion_tokens_details: { reasoning_tokens: tokens.reasoning },
     }),
@@ -77,7 +81,8 @@ export const CONVENTIONS: readonly Convention[] = [
     // Anthropic leaves what caches had, and have written, out of the input.
     name: 'messages',
     hasHour: true,
-    tell: ({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning }) => ({
+    hasSearches: true,
+    tell: ({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, searches }) => ({
       ...{ input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite },
       cache_creation: {
         ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
@@ -85,6 +90,7 @@ export const CONVENTIONS: readonly Convention[] = [
       },
       output_tokens: output + reasoning,
       output_tokens_details: { thinking_tokens: reasoning },
+      server_tool_use: { web_search_requests: searches, web_fetch_requests: 9 },
     }),
     read(json) {
       const usage = new MessagesUsage()
@@ -98,6 +104,7 @@ const TOKENS_PER_PRICE = 1_000_000n
 /** Nano-USD per million tokens: 1,000 USD. */
 const PRICE_MAX = 1_000_000_000_000
 const TOKENS_MAX = 2_000_000
+const SEARCHES_MAX = 100
 
 /** @param count usages of each convention */
 export function checkCosts(proof: Proof, count: number): void {
@@ -105,20 +112,21 @@ export function checkCosts(proof: Proof, count: number): void {
   // Small ones and none as often as large ones.
   const tokens = (): number => random([1, 10, 10_000, TOKENS_MAX][random(4)] ?? 1)
   const priceOf = (): number => random([1, 1_000, 1_000_000][random(3)] ?? 1) * random(PRICE_MAX / 1_000_000)
-  for (const { name, hasHour = false, tell, read } of CONVENTIONS) {
+  for (const { name, hasHour = false, hasSearches = false, tell, read } of CONVENTIONS) {
     const wrong: string[] = []
     for (let nth = 0; nth < count; nth++) {
       const cacheWrite = tokens()
       const cacheWriteHour = hasHour ? random(cacheWrite + 1) : 0
       const truth = {
         ...{ input: 1 + tokens(), cacheRead: tokens(), cacheWrite, cacheWriteHour },
-        ...{ output: tokens(), reasoning: tokens() },
+        ...{ output: tokens(), reasoning: tokens(), searches: hasSearches ? random(SEARCHES_MAX) : 0 },
       }
       const price: TextPrice = {
         ...{ promptNanoPerMillion: priceOf(), cacheReadNanoPerMillion: priceOf() },
         ...{ cacheWriteNanoPerMillion: priceOf(), cacheWriteHourNanoPerMillion: priceOf() },
         completionNanoPerMillion: priceOf(),
         ...{ reasoningNanoPerMillion: priceOf(), requestNano: random(1_000_000) },
+        searchNano: random(1_000_000_000),
       }
       const json = Buffer.from(JSON.stringify(tell(truth)))
       const found = read(json)
@@ -143,5 +151,6 @@ function costOf(tokens: Tokens, price: TextPrice): bigint {
     BigInt(tokens.cacheWriteHour) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(tokens.output) * BigInt(price.completionNanoPerMillion) +
     BigInt(tokens.reasoning) * BigInt(price.reasoningNanoPerMillion)
-  return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE + BigInt(price.requestNano)
+  const other = BigInt(price.requestNano) + BigInt(tokens.searches) * BigInt(price.searchNano)
+  return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE + other
 }

@@ -63,27 +63,3 @@ t.test('pictures and documents count wherever they stand, and their data are no 
   t.match(sizeOf([{ type: 'image' }, { type: 'document', source: null }]), { media: { image: 1, file: 1 } })
   t.end()
 })
-
-t.test('tools that the provider runs are told from those of the caller', (t) => {
-  const has = (type: unknown): boolean => sizeOf('x', { tools: [{ type, name: 'n' }] }).hasServerTools
-  for (const type of [
-    undefined,
-    null,
-    'custom',
-    'bash_20250124',
-    'text_editor_20250728',
-    'computer_20251124',
-  ])
-    t.equal(has(type), false, String(type))
-  for (const type of [
-    'web_search_20250305',
-    'web_fetch_20250910',
-    'code_execution_20250825',
-    'new',
-    'bash_x',
-  ])
-    t.equal(has(type), true, type)
-  t.equal(sizeOf('x', { mcp_servers: [{ type: 'url' }] }).hasServerTools, true)
-  t.equal(sizeOf('x', { mcp_servers: [] }).hasServerTools, false)
-  t.end()
-})

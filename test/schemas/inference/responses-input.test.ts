@@ -49,23 +49,6 @@ t.test('items, tools and the form of the answer count', async (t) => {
   t.match(sizeOf({ input: 'x', text: { format: { type: 'text' } }, tools: [] }), { hasFormat: false })
 })
 
-t.test('tools that the provider runs are told from those of the caller', async (t) => {
-  const isServed = (...tools: readonly object[]): boolean => sizeOf({ input: 'x', tools }).hasServerTools
-  for (const type of ['custom', 'local_shell', 'apply_patch', 'computer_use_preview', 'namespace'])
-    t.notOk(isServed({ type: 'function', name: 'f' }, { type }), type)
-  t.notOk(isServed({ type: 'shell', environment: { type: 'local' } }))
-  for (const type of [
-    'web_search',
-    'file_search',
-    'code_interpreter',
-    'mcp',
-    'image_generation',
-    'shell',
-    'new',
-  ])
-    t.ok(isServed({ type: 'function', name: 'f' }, { type }), type)
-})
-
 t.test('what is stored is known by its path', async (t) => {
   const path = (body: object): unknown => digestOf({ input: 'x', ...body }).statePath
   t.equal(path({ store: false, background: null, previous_response_id: null }), undefined)

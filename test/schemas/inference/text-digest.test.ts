@@ -58,12 +58,11 @@ const DEAR: readonly (readonly [object, string | null])[] = [
   ...['priority', 'fast', 'ultrafast', 'scale', 'Default', '', 7, {}, true].map(
     (service_tier) => [{ service_tier }, 'service_tier'] as const,
   ),
-  [{ speed: 'standard', inference_geo: 'global', fallbacks: [], web_search_options: null }, null],
+  [{ speed: 'standard', inference_geo: 'global', fallbacks: [] }, null],
   [{ speed: 'fast' }, 'speed'],
   [{ inference_geo: 'us' }, 'inference_geo'],
   [{ fallbacks: [{ model: 'dear' }] }, 'fallbacks'],
   [{ fallbacks: 'default' }, 'fallbacks'],
-  [{ web_search_options: {} }, 'web_search_options'],
 ]
 
 t.test(

@@ -22,6 +22,7 @@ const PRICE: TextPrice = {
   completionNanoPerMillion: 15_000_000_000,
   reasoningNanoPerMillion: 15_000_000_000,
   requestNano: 0,
+  searchNano: 10_000_000,
 }
 
 t.test('each bucket costs its own price', async (t) => {
@@ -35,6 +36,7 @@ t.test('each bucket costs its own price', async (t) => {
     t.equal(textCostNano({ ...NONE, [bucket]: 2 }, PRICE), 2 * nano, bucket)
   }
   t.equal(textCostNano(NONE, { ...PRICE, requestNano: 7 }), 7)
+  t.equal(textCostNano({ ...NONE, searches: 3 }, PRICE), 30_000_000)
   t.equal(textCostNano({ ...NONE, cacheWrite: 5, cacheWriteHour: 2 }, PRICE), 3 * 3_750 + 2 * 6_000)
 })
 
@@ -47,11 +49,13 @@ t.test('the buckets are rounded up together, not each', async (t) => {
     completionNanoPerMillion: 1,
     reasoningNanoPerMillion: 1,
     requestNano: 0,
+    searchNano: 1,
   }
   const each = { input: 1, cacheRead: 1, cacheWrite: 1, output: 1, reasoning: 1 }
   t.equal(textCostNano(each, fine), 1)
   t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_000 }, fine), 1)
   t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_001 }, fine), 2)
+  t.equal(textCostNano({ ...NONE, input: 500_000, output: 500_001, searches: 2 }, fine), 4)
 })
 
 t.test('no call comes to more than numbers count exactly', async (t) => {
@@ -74,13 +78,13 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
     BigInt(usage.cacheWriteHour ?? 0) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(usage.output) * BigInt(price.completionNanoPerMillion) +
     BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion)
-  const nano = sum / 1_000_000n + (sum % 1_000_000n === 0n ? 0n : 1n) + BigInt(price.requestNano)
+  const nano = sum / 1_000_000n + (sum % 1_000_000n === 0n ? 0n : 1n) + BigInt(price.requestNano) + BigInt(usage.searches ?? 0) * BigInt(price.searchNano)
   return nano > BigInt(COST_NANO_MAX) ? COST_NANO_MAX : Number(nano)
 }
 
 const usagesOf = (figure: fc.Arbitrary<number>) =>
   fc
-    .record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure })
+    .record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure, searches: fc.oneof(fc.constant(0), figure) })
     .chain((usage) =>
       fc.nat(Math.min(usage.cacheWrite, 2 ** 31 - 1)).map((cacheWriteHour) => ({ ...usage, cacheWriteHour })),
     )
@@ -93,6 +97,7 @@ const pricesOf = (figure: fc.Arbitrary<number>) =>
     completionNanoPerMillion: figure,
     reasoningNanoPerMillion: figure,
     requestNano: figure,
+    searchNano: figure,
   })
 
 t.test('100,000 random usages cost what exact arithmetic says', async () => {

@@ -104,6 +104,13 @@ t.test('the dearest price of an input or output is that of whatever kind costs m
   }
 })
 
+t.test('a search of the web has its price, and none where the catalogue does not say', async (t) => {
+  const plain = { prompt: '0.000001', completion: '0.000002' }
+  t.equal(textOf(t, { pricing: { ...plain, web_search: '0.01' } })?.webSearchNano, 10_000_000)
+  t.equal(textOf(t, { pricing: { ...plain, web_search: '0' } })?.webSearchNano, 0)
+  t.equal(textOf(t, { pricing: plain })?.webSearchNano, undefined)
+})
+
 t.test('the longest answer is the endpoint’s, else the model’s; 0 is not known', async (t) => {
   const model = { top_provider: { max_completion_tokens: 8_000 } }
   t.equal(textOf(t, { max_completion_tokens: 4_000 }, { model })?.maxCompletionTokens, 4_000)

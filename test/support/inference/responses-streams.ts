@@ -248,3 +248,11 @@ export const RESPONSES_ANSWERS: Readonly<Record<string, Members>> = {
 function status(): Members {
   return { status: 'completed', completed_at: 1_795_312_801 }
 }
+
+/** An item of a search of the web, or of a visit to a page. */
+export const searchCall = (type?: string): Members => ({
+  id: 'ws_1',
+  type: 'web_search_call',
+  status: 'completed',
+  ...(type !== undefined && { action: { type, query: 'x', sources: [{ type: 'url', url: 'x' }] } }),
+})

@@ -1,3 +1,4 @@
+import { costUnbounded } from '../../../src/schemas/money/money-refusals.ts'
 import type { CallCost, CallProgress, HoldInput, Spend } from '../../../src/server/ports/money/money.ts'
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
@@ -32,4 +33,9 @@ export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
       }
     },
   }
+}
+
+/** Money of a key with a limit: a call that has no bound is refused. */
+export function boundedSpend(spend: Spend = FREE_SPEND): Spend {
+  return { hold: (ask) => (ask.bound.paidNano === null ? costUnbounded(['key'], ask.bound) : spend.hold(ask)) }
 }

@@ -7,6 +7,7 @@ import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../po
 import type { Static } from 'typebox'
 import type { TextHead, TextStream, WholeText } from './answer-text.ts'
 import { Delivery } from './keep-generation.ts'
+import { serverToolUse } from './server-tool-use.ts'
 
 type Usage = Static<typeof ChatUsage>
 
@@ -34,6 +35,7 @@ export function chatUsage(
     },
     is_byok: isByok,
     ...(isEstimated ? { is_estimated: true } : null),
+    ...serverToolUse(usage),
   }
   return { whole: JSON.stringify(shown), added: null }
 }

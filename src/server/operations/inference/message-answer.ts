@@ -13,6 +13,7 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { TextHead, TextStream, WholeText } from './answer-text.ts'
 import { Delivery } from './keep-generation.ts'
+import { serverToolUse } from './server-tool-use.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.
@@ -28,6 +29,7 @@ export function messagesUsage(
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
     output_tokens: usage.output + usage.reasoning,
+    ...serverToolUse(usage),
   }
   const added = { cost: usdOfNano(nano), is_byok: isByok }
   const estimated = isEstimated ? { is_estimated: true } : null

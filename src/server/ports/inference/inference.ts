@@ -34,6 +34,8 @@ export interface TokenUsage {
   /** Text and tool calls. */
   readonly output: number
   readonly reasoning: number
+  /** Searches of the web that the provider made, each of which has a price; absent: none. */
+  readonly searches?: number
 }
 
 /** A file of the workspace whose content goes to the provider within the request. D31. */
@@ -107,7 +109,7 @@ export interface AnsweredBy {
   /** Slug of the provider. */
   readonly provider: string
   readonly isByok: boolean
-  /** The endpoint has neither a price nor `free`. */
+  /** The endpoint has neither a price nor `free`, or the provider ran tools that have none. */
   readonly isUnpriced: boolean
   /** Attempts, with this one. */
   readonly attempts: number

@@ -138,6 +138,8 @@ export interface EndpointText extends ProviderText {
   readonly inputNanoPerMillionMax: number
   /** The dearest price of a token of the output: text, reasoning or sound. D25. */
   readonly outputNanoPerMillionMax: number
+  /** Nano-USD of a search of the web that the provider makes; absent: the catalogue does not say. D9. */
+  readonly webSearchNano?: number
   /** Tokens of one answer, above 0; null: the catalogue does not say. */
   readonly maxCompletionTokens: number | null
 }

@@ -1,5 +1,6 @@
 import type { AccountKind as OwnerKind } from '../../../schemas/money/accounts.ts'
 import { BUDGET_INTERVALS, type BudgetInterval } from '../../../schemas/money/budgets.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { TextTokens } from './text-tokens.ts'
@@ -23,6 +24,8 @@ export interface CostBound {
   readonly unpriced?: string
   /** A member of the request by which the call may cost more than the catalogue says, likewise. D25. */
   readonly dearMember?: string
+  /** What of the request has no bound, likewise; absent: its tokens, or nothing. D9. */
+  readonly unbounded?: Issue
 }
 
 /** Facts of a call for its ledger row. */

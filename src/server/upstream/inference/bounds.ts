@@ -1,3 +1,5 @@
+import type { Issue } from '../../../schemas/failure-metadata.ts'
+import type { ServerTools } from '../../../schemas/inference/server-tools.ts'
 import {
   PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
@@ -17,8 +19,8 @@ export interface TextBoundInput {
   readonly tools: number
   /** The request names a form of answer (`response_format`), whose schema the model reads. */
   readonly hasFormat: boolean
-  /** The provider runs tools, and their results become input. */
-  readonly hasServerTools: boolean
+  /** Tools that the provider runs, at each use of which it reads the whole input again; null: none. */
+  readonly serverTools: ServerTools | null
   /** Pictures, inline or by address. */
   readonly media: number
   /** A document, a sound or a video is there: no maximum of its tokens is known. */
@@ -45,35 +47,78 @@ type Targets = readonly { readonly endpoint: Endpoint }[]
  */
 export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound {
   const bound = dearestBound(targets, (endpoint) => {
-    const { text, requestNano } = endpoint
+    const { text } = endpoint
     if (text === null || mayCostMore(endpoint, input)) return null
     const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
     const answers = tokensAt(text.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
-    if (prompt === null || answers === null) return null
+    const other = mostOtherNano(endpoint, input)
+    if (prompt === null || answers === null || other === null) return null
     const buckets = [
       [prompt, text.inputNanoPerMillionMax],
-      [answers * input.choices, text.outputNanoPerMillionMax],
+      [answers * input.choices * stepsOf(input), text.outputNanoPerMillionMax],
     ] as const
-    return pricedNano(buckets, requestNano)
+    return pricedNano(buckets, other)
   })
   const { dearMember } = input
-  return dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input))
-    ? { ...bound, dearMember }
-    : bound
+  if (dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input)))
+    return { ...bound, dearMember }
+  const unbounded = bound.anyNano === null ? unboundedTools(targets, input) : null
+  return unbounded === null ? bound : { ...bound, unbounded }
 }
 
 /** Whether the catalogue has the price of a call at an endpoint. D25. */
-export function isPriced(endpoint: Endpoint, input: Pick<TextBoundInput, 'dearMember'>): boolean {
-  return !endpoint.isUnpriced && !mayCostMore(endpoint, input)
+export function isPriced(
+  endpoint: Endpoint,
+  input: Pick<TextBoundInput, 'dearMember' | 'serverTools'>,
+): boolean {
+  const { isUnpriced } = endpoint
+  return !isUnpriced && !mayCostMore(endpoint, input) && !lacksSearchPrice(endpoint, input.serverTools)
 }
+
+/** Whether the tools that the provider runs may cost what the catalogue does not say. D9. */
+export function lacksToolPrice(endpoint: Endpoint, tools: ServerTools | null): boolean {
+  if (tools?.price === 'other') return !isFree(endpoint)
+  return lacksSearchPrice(endpoint, tools)
+}
+
+function lacksSearchPrice(endpoint: Endpoint, tools: ServerTools | null): boolean {
+  return tools?.price === 'search' && endpoint.text?.webSearchNano === undefined && !isFree(endpoint)
+}
+
+/** Why the tools of the provider make a call unbounded; null: they are not the cause. */
+function unboundedTools(targets: Targets, { serverTools }: TextBoundInput): Issue | null {
+  if (serverTools === null) return null
+  const { path, uses, remedy } = serverTools
+  if (uses === null) return { path, ...(remedy === null ? BOUNDLESS : { ...UNBOUNDED, expected: remedy }) }
+  const unpriced = targets.find(({ endpoint }) => lacksSearchPrice(endpoint, serverTools))
+  if (unpriced !== undefined) {
+    const message = `needs a price of searches of the web at ${unpriced.endpoint.tag}`
+    return { path, message, expected: '`web_search` in its `pricing`' }
+  }
+  const unknown = targets.find(({ endpoint }) => known(endpoint.contextLength) === null && !isFree(endpoint))
+  if (unknown === undefined) return null
+  const message = `reads the whole context at each use, which is not known of ${unknown.endpoint.tag}`
+  return { path, message, expected: '`context_length` in the catalogue' }
+}
+
+const BOUNDLESS = {
+  message: 'lets the provider run tools, whose cost nothing bounds',
+  expected: 'tools that you run',
+}
+const UNBOUNDED = { message: 'has to bound a tool that the provider runs' }
 
 /** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */
 function mayCostMore(
-  { text, requestNano, ownWay }: Endpoint,
+  endpoint: Endpoint,
   { dearMember }: Pick<TextBoundInput, 'dearMember'>,
 ): boolean {
-  if (dearMember === null || ownWay !== undefined || text === null) return false
-  return requestNano + text.inputNanoPerMillionMax + text.outputNanoPerMillionMax > 0
+  return dearMember !== null && endpoint.ownWay === undefined && !isFree(endpoint)
+}
+
+function isFree({ text, requestNano }: Endpoint): boolean {
+  if (text === null) return false
+  const { inputNanoPerMillionMax, outputNanoPerMillionMax, webSearchNano = 0 } = text
+  return inputNanoPerMillionMax + outputNanoPerMillionMax + requestNano + webSearchNano === 0
 }
 
 /**
@@ -128,15 +173,16 @@ export function affordableOutputTokens(
 }
 
 function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: number): number {
-  const { text, requestNano } = endpoint
+  const { text } = endpoint
   if (text === null || !isPriced(endpoint, input)) return 0
   const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
-  if (prompt === null) return 0
-  const available = (BigInt(availableNano) - BigInt(requestNano)) * BigInt(TOKENS_PER_PRICE)
+  const other = mostOtherNano(endpoint, input)
+  if (prompt === null || other === null) return 0
+  const available = (BigInt(availableNano) - BigInt(other)) * BigInt(TOKENS_PER_PRICE)
   const left = available - BigInt(prompt) * BigInt(text.inputNanoPerMillionMax)
   if (left < 0n) return 0
   if (text.outputNanoPerMillionMax === 0) return Infinity
-  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * BigInt(input.choices))
+  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * BigInt(input.choices * stepsOf(input)))
   return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
 }
 
@@ -147,9 +193,10 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 
 /** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
 function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundInput): number | null {
-  // The whole input counts again at each of their steps.
-  if (input.hasServerTools) return null
   const context = known(contextLength)
+  const { serverTools } = input
+  // What the tools find becomes input, too.
+  if (serverTools !== null) return context === null ? null : context * stepsOf(input)
   // Under the operator's key nothing is stored.
   if (input.hasLongMedia || (input.hasStored && ownWay !== undefined)) return context
   const tokens =
@@ -160,7 +207,22 @@ function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundI
   return Math.min(tokens, context ?? Infinity)
 }
 
-/** Tokens of one answer. Null: nothing says a maximum. */
+/**
+ * Nano-USD of what is no tokens. Null: tools of the provider are without a maximum, or without a price. D9.
+ */
+function mostOtherNano(endpoint: Endpoint, { serverTools }: TextBoundInput): number | null {
+  const { requestNano, text } = endpoint
+  if (serverTools === null || isFree(endpoint)) return requestNano
+  if (serverTools.uses === null || lacksSearchPrice(endpoint, serverTools)) return null
+  return requestNano + serverTools.searches * (text?.webSearchNano ?? 0)
+}
+
+/** Times that the model reads the input, and writes: one more than the uses of tools that have a maximum. */
+function stepsOf({ serverTools }: TextBoundInput): number {
+  return 1 + (serverTools?.uses ?? 0)
+}
+
+/** Tokens of one answer at one step. Null: nothing says a maximum. */
 function mostAnswerTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
   return input.tokensMax ?? maxOfOurs(endpoint, input) ?? known(endpoint.contextLength)
 }

@@ -22,7 +22,7 @@ import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
 import { route } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
-import { affordableOutputTokens, isPriced, textBoundOf } from './bounds.ts'
+import { affordableOutputTokens, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { isEcho } from './echo.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
@@ -124,7 +124,8 @@ class RoutingInference implements Inference {
       else for (const target of chosen.value) if (!choices.has(target)) choices.set(target, { model, target })
     }
     if (choices.size === 0 && failed !== null) return failed
-    return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, job.request)))
+    const input = boundInputOf(job)
+    return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, input)))
   }
 
   /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
@@ -169,7 +170,7 @@ class RoutingInference implements Inference {
             const at = this.#now()
             begunAt = at
             if (request.isStream) metered.committed(one)
-            const by = answeredBy(one, [...request.dropped, ...dropped])
+            const by = answeredBy(one, job, [...request.dropped, ...dropped])
             if (request.isStream) {
               const promptBytes = request.size.promptBytesMost
               const rate = new StreamRate(seen)
@@ -292,13 +293,18 @@ function droppedOf({ request }: InferenceJob, dropped: readonly string[]): reado
   return dropped.length === 0 ? request.dropped : [...request.dropped, ...dropped]
 }
 
-function answeredBy({ model, target, trail }: WritingTry, dropped: readonly string[]): AnsweredBy {
-  const { provider, ownWay, isUnpriced } = target.endpoint
+function answeredBy(
+  { model, target, trail }: WritingTry,
+  { request }: InferenceJob,
+  dropped: readonly string[],
+): AnsweredBy {
+  const { endpoint } = target
+  const { provider, ownWay } = endpoint
   return {
     model: model.id,
     provider: provider.slug,
     isByok: ownWay !== undefined,
-    isUnpriced,
+    isUnpriced: endpoint.isUnpriced || lacksToolPrice(endpoint, request.size.serverTools),
     attempts: trail.length + 1,
     dropped,
   }

@@ -11,13 +11,13 @@ import { textPriceOf } from './text-price.ts'
 /** What bounds the tokens of a call. D25. */
 export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
   const { size, choices, dearMember } = request
-  const { promptBytesMost, messages, tools, hasFormat, hasServerTools, media, tokensMax } = size
+  const { promptBytesMost, messages, tools, hasFormat, serverTools, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
     messages,
     tools,
     hasFormat,
-    hasServerTools,
+    serverTools,
     media: media.image,
     hasLongMedia: media.audio + media.video + media.file > 0,
     hasStored: size.hasStored === true,

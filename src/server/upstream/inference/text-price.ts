@@ -14,5 +14,6 @@ export function textPriceOf({ text, promptNanoPerMillion, requestNano }: Endpoin
     completionNanoPerMillion,
     reasoningNanoPerMillion,
     requestNano,
+    searchNano: text.webSearchNano ?? 0,
   }
 }

@@ -1,4 +1,4 @@
-import { BYTES_PER_TOKEN, RATE_CALLS_MAX, TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
+import { BYTES_PER_TOKEN, RATE_CALLS_MAX, SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
 import type { TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 
@@ -90,7 +90,8 @@ export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: T
     rates.output.learn(output.output + output.reasoning, seen.outputBytes)
   }
   const isEstimated = !seen.isWhole || input === null || output === null
-  return { usage: usageOf(input, output, { seen, rates }), isEstimated }
+  const usage = withSearches(usageOf(input, output, { seen, rates }), searchesOf(told?.searches))
+  return { usage, isEstimated }
 }
 
 /** Written out: usage is read all over a call, and objects of one shape are read quickest. */
@@ -132,6 +133,19 @@ function credibleOutput(
   if (tokens === 0 && outputBytes > 0) return null
   const isStale = !isWhole && tokens < rates.output.estimate(outputBytes) * STALE_SHARE
   return isStale ? null : { output, reasoning }
+}
+
+/**
+ * Searches of the web that a provider tells, or that its answer shows. What exceeds SEARCHES_TOLD_MAX counts as
+ * that, since it has to exceed the bound of its call, too. 0: it is missing, or no count. D24.
+ */
+export function searchesOf(figure: unknown): number {
+  return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0
+}
+
+/** The figures with so many searches, if there were any. */
+export function withSearches(usage: TokenUsage, searches: number): TokenUsage {
+  return searches === 0 ? usage : { ...usage, searches }
 }
 
 /** A count of tokens that a provider tells; null: it is missing, or no count. D24. */

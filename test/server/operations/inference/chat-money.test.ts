@@ -2,12 +2,12 @@ import t from 'tap'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
-import { costUnbounded, moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
-import type { Spend } from '../../../../src/server/ports/money/money.ts'
+import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
-import { answersChat } from '../../../support/inference/fake-chat.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
+import { answersChat, bodyOf } from '../../../support/inference/fake-chat.ts'
+import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
+import { present } from '../../../support/must.ts'
 
 const hello = { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there, you' }] }
 
@@ -142,9 +142,7 @@ t.test(
   'chat.create 403: a member that may raise the price is named under a limit, by operator keys alone',
   async (t) => {
     const spend = keptSpend()
-    const limited: Spend = {
-      hold: (ask) => (ask.bound.paidNano === null ? costUnbounded(['key'], ask.bound) : spend.hold(ask)),
-    }
+    const limited = boundedSpend(spend)
     const dear = {
       model: 'acme/one',
       messages: [{ role: 'user', content: 'Hi' }],
@@ -167,3 +165,48 @@ t.test(
     }
   },
 )
+
+t.test('chat.create 403: what makes a provider search has no bound, is named, and passes without a limit', async (t) => {
+  const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
+  const named = { type: 'function', function: { name: 'f' } }
+  const spend = keptSpend()
+  const limited = await openChatProvider(t, { spend: boundedSpend() })
+  const free = await openChatProvider(t, { spend })
+  for (const [more, path] of [
+    [{ web_search_options: {} }, '/web_search_options'],
+    [{ enable_search: true }, '/enable_search'],
+    [{ tools: [named, { type: 'web_search' }] }, '/tools/1/type'],
+  ] as const) {
+    const refused = await limited.post({ ...body, ...more })
+    t.equal(refused.status, 403)
+    t.match(await refused.json(), {
+      error: { type: 'cost_unbounded', param: path, metadata: { issues: [{ path }] } },
+    })
+    const response = await free.post({ ...body, ...more })
+    t.equal(response.status, 200)
+    t.equal(response.headers.get('x-sluice-unpriced'), 'true')
+    await response.text()
+    t.match(bodyOf(present(free.first.calls.at(-1))), more)
+  }
+  t.equal(limited.first.calls.length, 0)
+  for (const more of [{ web_search_options: null }, { enable_search: false }, { tools: [named] }]) {
+    const response = await limited.post({ ...body, ...more })
+    t.equal(response.status, 200)
+    await response.text()
+  }
+})
+
+t.test('searches that a provider of chat tells are paid, and stand in the usage', async (t) => {
+  const spend = keptSpend()
+  const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.005' }
+  const { post, first } = await openChatProvider(t, { spend, firstFacts: { pricing } })
+  const usage = { prompt_tokens: 20, completion_tokens: 7, server_tool_use: { web_search_requests: 3 } }
+  first.usually(answersChat({ usage }))
+  const messages = [{ role: 'user', content: 'Hi' }]
+  for (const stream of [true, false]) {
+    const response = await post({ model: 'acme/one', messages, stream, web_search_options: {} })
+    t.match(await response.text(), /"server_tool_use":\{"web_search_requests":3\}/)
+    t.equal(response.headers.get('x-sluice-unpriced'), null)
+    t.match(spend.holds.at(-1)?.end, { costNano: 20 * 1_000 + 7 * 2_000 + 3 * 5_000_000 })
+  }
+})

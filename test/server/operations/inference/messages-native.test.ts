@@ -6,6 +6,7 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
+import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
 import {
@@ -18,7 +19,8 @@ import {
 import type { FakeReply } from '../../../support/inference/fake-provider.ts'
 import { Steps, streams } from '../../../support/inference/fake-stream.ts'
 import { eventsOf, openMessagesProvider, saidBy } from '../../../support/inference/messages-front.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
+import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
+import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { present } from '../../../support/must.ts'
 
 const hello = { model: 'acme/chat', max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] }
@@ -243,14 +245,69 @@ t.test('what a cache keeps for an hour has its own price', async (t) => {
   for (const { end } of spend.holds) t.match(end, { costNano, tokens: 113 })
 })
 
-t.test('under a limit, tools that the provider runs have no bound', async (t) => {
+const SEARCHED = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
+const SEARCH = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 }
+
+t.test('searches of the web are bounded by their maximum, and paid by what the provider tells', async (t) => {
   const spend = keptSpend()
-  const { send } = await openMessagesProvider(t, { spend })
-  await (await send({ ...hello, tools: [{ type: 'bash_20250124', name: 'bash' }] })).text()
-  await (await send({ ...hello, tools: [{ type: 'web_search_20250305', name: 'w', max_uses: 1 }] })).text()
-  const [client, server] = spend.holds
-  t.type(client?.ask.bound.anyNano, 'number')
-  t.equal(server?.ask.bound.anyNano, null)
+  const facts = { firstFacts: { pricing: SEARCHED, context_length: 1_000 } }
+  const { send, first, rest } = await openMessagesProvider(t, { spend, ...facts })
+  const counts = { input_tokens: 900, output_tokens: 4 }
+  const answers = (web_search_requests: unknown): void =>
+    first.script(answersMessages({ usage: { ...counts, server_tool_use: { web_search_requests } } }))
+  const tokens = 900 * 1_000 + 4 * 2_000
+  const bound = 3 * (1_000 * 1_000 + 50 * 2_000) + 2 * 10_000_000
+  for (const stream of [true, false])
+    for (const [told, costNano] of [
+      [1, tokens + 10_000_000],
+      [2, tokens + 20_000_000],
+      [0, tokens],
+      [null, tokens],
+      [10 ** 9, tokens + SEARCHES_TOLD_MAX * 10_000_000],
+    ] as const) {
+      answers(told)
+      const response = await send({ ...hello, model: 'acme/one', stream, tools: [SEARCH] })
+      const text = await response.text()
+      t.equal(response.headers.get('x-sluice-unpriced'), null)
+      const { ask, end } = present(spend.holds.at(-1))
+      t.equal(ask.bound.anyNano, bound)
+      t.match(end, { costNano, isEstimated: false }, String(told))
+      t.match(text, `"cost":${Math.min(costNano, bound) / 1e9}`, 'no more than the bound is charged')
+    }
+  t.equal(await rest(), 0)
+})
+
+t.test('messages 403: searches without a maximum or a price are told, and pass without a limit', async (t) => {
+  for (const [pricing, max_uses, path] of [
+    [SEARCHED, undefined, '/tools/0/max_uses'],
+    [SEARCHED, -1, '/tools/0/max_uses'],
+    [undefined, 2, '/tools/0'],
+  ] as const) {
+    const facts = { firstFacts: { context_length: 1_000, ...(pricing && { pricing }) } }
+    const limited = await openMessagesProvider(t, { spend: boundedSpend(), ...facts })
+    const body = { ...hello, model: 'acme/one', tools: [{ ...SEARCH, max_uses }] }
+    const refused = await limited.send(body)
+    t.equal(refused.status, 403)
+    t.match(await refused.json(), { error: { metadata: { error_type: 'cost_unbounded', issues: [{ path }] } } })
+    t.equal(limited.first.calls.length, 0)
+    const free = await openMessagesProvider(t, facts)
+    const response = await free.send(body)
+    await response.text()
+    t.equal(response.status, 200)
+    t.equal(response.headers.get('x-sluice-unpriced'), pricing === undefined ? 'true' : null)
+  }
+})
+
+t.test('under a limit, an endpoint without a price of searches is left out where another has one', async (t) => {
+  const money = { ...NO_LIMITS, isCreditLimited: true }
+  const context = { context_length: 1_000 }
+  const facts = { firstFacts: context, secondFacts: { ...context, pricing: SEARCHED } }
+  const limited = { spend: boundedSpend(), keys: { money } }
+  const { send, first, second } = await openMessagesProvider(t, { ...limited, ...facts })
+  const response = await send({ ...hello, tools: [SEARCH] })
+  t.equal(response.status, 200)
+  await response.text()
+  t.same([first.calls.length, second.calls.length], [0, 1])
 })
 
 t.test('large bodies and answers pass through a thread as small ones do', async (t) => {

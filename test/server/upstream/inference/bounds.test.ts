@@ -6,11 +6,14 @@ import {
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
+import type { ServerTools } from '../../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
 import type { Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
 import {
   affordableOutputTokens,
+  isPriced,
+  lacksToolPrice,
   mustSendMax,
   textBoundOf,
   type TextBoundInput,
@@ -57,7 +60,7 @@ const ASKED: TextBoundInput = {
   messages: 0,
   tools: 0,
   hasFormat: false,
-  hasServerTools: false,
+  serverTools: null,
   media: 0,
   hasLongMedia: false,
   hasStored: false,
@@ -76,10 +79,62 @@ const tokensOf = (input: Partial<TextBoundInput>, contextLength: number | null =
   return anyNano === null ? null : anyNano / 1_000
 }
 
-t.test('tools that the provider runs have no bound, unless input is free', async (t) => {
-  t.equal(tokensOf({ hasServerTools: true }, 1_000), null)
-  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 1_000_000 })
-  t.same(textBoundOf([free], { ...ASKED, hasServerTools: true }), textBoundOf([free], ASKED))
+const SEARCH: ServerTools = { path: '/tools/0', price: 'search', uses: 3, searches: 2, remedy: null }
+const UNBOUNDED: ServerTools = { ...SEARCH, path: '/tools/0/max_uses', uses: null, searches: 0, remedy: 'a number' }
+/** 10,000 nano-USD for a search. */
+const PRICED = { webSearchNano: 10_000 }
+
+t.test('at each use of a tool the whole context is read again, and an answer may be written', async (t) => {
+  const context = { contextLength: 5_000 }
+  const tools = { ...ASKED, serverTools: SEARCH }
+  const steps = 4
+  t.same(
+    textBoundOf([at(PRICED, { ...context, requestNano: 7 })], tools),
+    both(steps * (5_000 * 1_000 + 10 * 2_000) + 2 * 10_000 + 7),
+  )
+  const fetches = { ...ASKED, serverTools: { ...SEARCH, price: 'tokens', searches: 0 } } as const
+  t.same(textBoundOf([at({}, context)], fetches), both(steps * (5_000 * 1_000 + 10 * 2_000)))
+  t.same(textBoundOf([at(PRICED, context)], { ...tools, choices: 2 }), both(steps * 5_040_000 + 20_000))
+  const most = { ...SEARCH, uses: Number.MAX_SAFE_INTEGER, searches: Number.MAX_SAFE_INTEGER }
+  t.same(textBoundOf([at(PRICED, context)], { ...ASKED, serverTools: most }), both(COST_NANO_MAX))
+  t.equal(affordableOutputTokens([at(PRICED, context)], { ...ASKED, serverTools: most }, COST_NANO_MAX), 0)
+})
+
+t.test('tools without a maximum, a price or a context have no bound, and say why', async (t) => {
+  const context = { contextLength: 5_000 }
+  const unbounded = (target: { endpoint: Endpoint }, serverTools: ServerTools): unknown => {
+    const { paidNano, anyNano, unbounded: why } = textBoundOf([target], { ...ASKED, serverTools })
+    t.same([paidNano, anyNano], [null, null])
+    t.equal(affordableOutputTokens([target], { ...ASKED, serverTools }, COST_NANO_MAX), 0)
+    return why
+  }
+  t.match(unbounded(at(PRICED, context), UNBOUNDED), { path: '/tools/0/max_uses', expected: 'a number' })
+  const other = { ...UNBOUNDED, path: '/tools/1/type', price: 'other', remedy: null } as const
+  t.match(unbounded(at(PRICED, context), other), { path: '/tools/1/type', expected: 'tools that you run' })
+  t.match(unbounded(at({}, context), SEARCH), { path: '/tools/0', message: /price .* acme\/m/ })
+  t.match(unbounded(at(PRICED), SEARCH), { path: '/tools/0', message: /context .* acme\/m/ })
+  t.match(unbounded(at({ ...PRICED, inputNanoPerMillionMax: 0 }, context), UNBOUNDED), { path: /max_uses/ })
+})
+
+t.test('what costs nothing needs neither a maximum nor a price of searches', async (t) => {
+  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
+  for (const serverTools of [SEARCH, UNBOUNDED]) t.same(textBoundOf([free], { ...ASKED, serverTools }), both(0))
+  const searches = at({ ...PRICED, inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
+  t.same(textBoundOf([searches], { ...ASKED, serverTools: SEARCH }), both(20_000))
+  t.match(textBoundOf([searches], { ...ASKED, serverTools: UNBOUNDED }), both(null))
+})
+
+t.test('what the catalogue has no price for is told', async (t) => {
+  const priced = (endpoint: { endpoint: Endpoint }, price: ServerTools['price'] | null): readonly boolean[] => {
+    const serverTools = price === null ? null : { ...SEARCH, price }
+    return [isPriced(endpoint.endpoint, { ...ASKED, serverTools }), !lacksToolPrice(endpoint.endpoint, serverTools)]
+  }
+  const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
+  for (const price of [null, 'tokens'] as const) t.same(priced(at(), price), [true, true])
+  t.same(priced(at(), 'search'), [false, false])
+  t.same(priced(at(PRICED), 'search'), [true, true])
+  t.same(priced(at(PRICED), 'other'), [true, false])
+  for (const price of ['search', 'other'] as const) t.same(priced(free, price), [true, true])
 })
 
 t.test("what may cost more than the catalogue says has no bound by the operator's keys", async (t) => {
@@ -217,12 +272,14 @@ const endpoints = fc
     completion: nano,
     reasoning: nano,
     requestNano: fc.nat(1_000_000),
+    search: fc.option(fc.nat(100_000_000), { nil: null, freq: 4 }),
     contextLength: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: null }),
     maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 128_000 }), { nil: null }),
   })
-  .map(({ prompt, read, write, completion, reasoning, requestNano, contextLength, maxCompletionTokens }) =>
+  .map(({ prompt, read, write, completion, reasoning, requestNano, search, contextLength, maxCompletionTokens }) =>
     at(
       {
+        ...(search !== null && { webSearchNano: search }),
         completionNanoPerMillion: completion,
         cacheReadNanoPerMillion: read,
         cacheWriteNanoPerMillion: write,
@@ -240,7 +297,12 @@ const inputs = fc.record({
   messages: fc.nat(4_096),
   tools: fc.nat(1_024),
   hasFormat: fc.boolean(),
-  hasServerTools: fc.nat(7).map((nth) => nth === 0),
+  serverTools: fc.option(
+    fc
+      .record({ uses: fc.option(fc.integer({ min: 1, max: 20 }), { nil: null, freq: 8 }), others: fc.nat(3) })
+      .map(({ uses, others }) => ({ ...SEARCH, uses, searches: Math.max(0, (uses ?? 0) - others) })),
+    { nil: null, freq: 2 },
+  ),
   media: fc.nat(3),
   hasLongMedia: fc.boolean(),
   hasStored: fc.constant(false),
@@ -257,12 +319,13 @@ t.test('no usage within the maximums costs more than the bound', async () => {
       const { anyNano } = textBoundOf([target], input)
       const price = textPriceOf(endpoint)
       if (anyNano === null || price === null) return
-      const prompt = Math.min(
-        endpoint.contextLength ?? Infinity,
-        input.hasLongMedia ? Infinity : input.promptBytes,
-      )
-      const answer = input.tokensMax ?? endpoint.text?.maxCompletionTokens ?? endpoint.contextLength
-      if (prompt === Infinity || answer === null) return
+      const { serverTools } = input
+      const steps = 1 + (serverTools?.uses ?? 0)
+      const read = input.hasLongMedia || serverTools !== null ? Infinity : input.promptBytes
+      const prompt = Math.min(endpoint.contextLength ?? Infinity, read) * steps
+      const most = input.tokensMax ?? endpoint.text?.maxCompletionTokens ?? endpoint.contextLength
+      if (prompt === Infinity || most === null) return
+      const answer = most * steps
       const [cached, output] = [Math.floor(prompt * one), Math.floor(answer * input.choices * other)]
       const cacheRead = Math.floor(cached * third)
       const usage = {
@@ -271,6 +334,7 @@ t.test('no usage within the maximums costs more than the bound', async () => {
         cacheWrite: cached - cacheRead,
         output,
         reasoning: answer * input.choices - output,
+        searches: serverTools?.searches ?? 0,
       }
       return textCostNano(usage, price) <= anyNano
     }),

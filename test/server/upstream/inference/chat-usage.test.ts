@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { chatUsageOf } from '../../../../src/server/upstream/inference/chat/chat-usage.ts'
 
 const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
@@ -42,6 +43,18 @@ t.test('parts above their whole count as the whole', async (t) => {
     [0, 10, 0, 5, 0],
   )
   t.same(told({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
+})
+
+t.test('searches of the web are told by servers in the manner of OpenRouter', async (t) => {
+  const searches = (server_tool_use: unknown): unknown =>
+    chatUsageOf(
+      Buffer.from(JSON.stringify({ prompt_tokens: 1, completion_tokens: 1, server_tool_use })),
+      true,
+    )?.searches
+  t.equal(searches({ web_search_requests: 3 }), 3)
+  t.equal(searches({ web_search_requests: 10 ** 9 }), SEARCHES_TOLD_MAX)
+  for (const none of [null, undefined, {}, [], { web_search_requests: -1 }, { web_search_requests: '3' }])
+    t.equal(searches(none), undefined, JSON.stringify(none))
 })
 
 t.test('figures that are no counts are missing', async (t) => {

@@ -6,7 +6,7 @@ import {
   nativeAnswer,
 } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
-import { RESPONSE, RESPONSES_ANSWERS, USAGE } from '../../../support/inference/responses-streams.ts'
+import { RESPONSE, RESPONSES_ANSWERS, searchCall, USAGE } from '../../../support/inference/responses-streams.ts'
 import { must } from '../../../support/must.ts'
 
 const SHOWN = { whole: '{"input_tokens":1}', added: '"cost":0.5,"is_byok":false' }
@@ -48,6 +48,9 @@ t.test('figures of answers', async (t) => {
     'odd',
   ]
   t.equal(must(read({ ...RESPONSE, output })).outputBytes, 8 + 3 + 3 + 2)
+  const searched = [searchCall('search'), searchCall('open_page'), searchCall('search')]
+  t.match(must(read({ ...RESPONSE, output: searched, usage: USAGE })).usage, { input: 9, searches: 2 })
+  t.match(must(read({ ...RESPONSE, output: searched })).usage, { input: 0, searches: 2 })
 })
 
 t.test('a usage that is missing is put in, with what else is missing', async (t) => {

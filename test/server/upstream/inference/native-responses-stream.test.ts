@@ -4,6 +4,7 @@ import {
   STREAM_EVENT_BYTES_MAX,
   STREAM_MENDED_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
+import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../../support/inference/cut-streams.ts'
 import { bodyOf, type FakeEvent } from '../../../support/inference/fake-stream.ts'
@@ -13,6 +14,7 @@ import {
   named,
   RESPONSE,
   RESPONSES_STREAMS,
+  searchCall,
   USAGE,
 } from '../../../support/inference/responses-streams.ts'
 
@@ -217,6 +219,37 @@ t.test('output is counted once, whichever of its forms a provider leaves out', a
   t.equal(without(/delta$|done$/), 11)
   t.equal(without(/done$/), 11)
   t.equal(summary([bodyOf(RESPONSES_STREAMS['openai, a tool'] ?? [])]).outputBytes, 2)
+})
+
+t.test('searches are counted once, and visits of pages are none', async (t) => {
+  const output = [searchCall('search'), searchCall('open_page'), searchCall(), searchCall('find_in_page')]
+  const items = output.flatMap((item) => [
+    { type: 'response.output_item.added', item },
+    { type: 'response.web_search_call.completed', item_id: 'ws_1' },
+    { type: 'response.output_item.done', item },
+  ])
+  const last = (usage: unknown, all: readonly object[]): object => ({
+    type: 'response.completed',
+    response: { ...RESPONSE, output: all, usage },
+  })
+  const usageOf = (...events: readonly object[]): unknown => {
+    const stream = streamed()
+    for (const event of events) stream.read(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
+    return stream.usage
+  }
+  const told = { input: 9, cacheRead: 0, cacheWrite: 0, output: 4, reasoning: 0 }
+  t.same(usageOf(...items, last(USAGE, output)), { ...told, searches: 2 })
+  t.same(usageOf(...items, last(USAGE, [])), { ...told, searches: 2 }, 'in the items alone')
+  t.same(usageOf(last(USAGE, output)), { ...told, searches: 2 }, 'in the last event alone')
+  t.same(usageOf(last(USAGE, [searchCall('open_page')])), told)
+  t.match(usageOf(...items), { input: 0, output: 0, searches: 2 }, 'of a stream that broke')
+  t.equal(usageOf(...items.filter(({ type }) => !type.endsWith('item.done'))), null)
+  const flood = Array.from({ length: SEARCHES_TOLD_MAX + 5 }, () => searchCall('search'))
+  t.match(usageOf(last(null, flood)), { searches: SEARCHES_TOLD_MAX })
+  const escaped = { type: 'response.output_item.done', item: { ...searchCall('search'), a: 1 } }
+  const stream = streamed()
+  stream.read(Buffer.from(`data: ${JSON.stringify(escaped).replace('"a"', '"\\u0061"')}\n\n`))
+  t.match(stream.usage, { searches: 1 }, 'an event that is written anew')
 })
 
 t.test('how a stream fails', async (t) => {

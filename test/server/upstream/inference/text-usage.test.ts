@@ -4,6 +4,7 @@ import t from 'tap'
 import {
   BYTES_PER_TOKEN,
   RATE_CALLS_MAX,
+  SEARCHES_TOLD_MAX,
   TOKENS_TOLD_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
 import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
@@ -27,6 +28,15 @@ t.test('credible figures of a whole answer are taken as they are', async (t) => 
   t.same(judged({}), { usage: TOLD, isEstimated: false })
   const most = { input: TOKENS_TOLD_MAX, output: TOKENS_TOLD_MAX }
   t.same(judged(most), { usage: { ...TOLD, ...most }, isEstimated: false }, 'above every bound')
+})
+
+t.test('searches stay as they were told, also beside tokens that are estimated', async (t) => {
+  t.same(judged({ searches: 3 }), { usage: { ...TOLD, searches: 3 }, isEstimated: false })
+  const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+  const usage = { ...ESTIMATED_INPUT, ...ESTIMATED_OUTPUT, searches: 2 }
+  t.same(judged({ ...none, searches: 2 }), { usage, isEstimated: true })
+  for (const lie of [0, -1, 0.5, NaN, Infinity]) t.same(judged({ searches: lie }).usage, TOLD, `${lie}`)
+  t.match(judged({ searches: 2 ** 40 }).usage, { searches: SEARCHES_TOLD_MAX })
 })
 
 t.test('without figures both sides are estimated', async (t) => {

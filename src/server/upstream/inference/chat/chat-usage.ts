@@ -1,7 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { countOf } from '../text-usage.ts'
+import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 
 /**
  * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
@@ -35,7 +35,9 @@ export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | 
   if (hasOutput && output + reasoning === 0) return null
   const read = Math.min(cacheRead, prompt)
   const written = Math.min(cacheWrite, prompt - read)
-  return { input: prompt - read - written, cacheRead: read, cacheWrite: written, output, reasoning }
+  const tokens = { input: prompt - read - written, cacheRead: read, cacheWrite: written, output, reasoning }
+  // Servers in the manner of OpenRouter tell it.
+  return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
 }
 
 /** Null and absence are no tokens. */

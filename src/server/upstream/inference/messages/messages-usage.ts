@@ -1,7 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { countOf } from '../text-usage.ts'
+import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 
 /**
  * Usage as a provider of messages tells it, in buckets that do not overlap. The input leaves cached tokens
@@ -17,6 +17,7 @@ export class MessagesUsage {
   #cacheWriteHour = 0
   #output = 0
   #thinking = 0
+  #searches = 0
 
   /** Figures of the first event. @param json one JSON object */
   begun(json: Uint8Array): void {
@@ -41,7 +42,7 @@ export class MessagesUsage {
   get tokens(): TokenUsage | null {
     if (!this.#isTold) return null
     const reasoning = Math.min(this.#thinking, this.#output)
-    return {
+    const tokens = {
       input: this.#input,
       cacheRead: this.#cacheRead,
       cacheWrite: this.#cacheWrite,
@@ -49,6 +50,7 @@ export class MessagesUsage {
       output: this.#output - reasoning,
       reasoning,
     }
+    return withSearches(tokens, this.#searches)
   }
 
   /**
@@ -73,6 +75,8 @@ export class MessagesUsage {
     const parts = hour + (countOf(created['ephemeral_5m_input_tokens']) ?? 0)
     this.#cacheWriteHour = Math.max(this.#cacheWriteHour, hour)
     this.#cacheWrite = Math.max(this.#cacheWrite, parts)
+    const { web_search_requests: searches } = membersOf(usage['server_tool_use'])
+    this.#searches = Math.max(this.#searches, searchesOf(searches))
     return usage
   }
 }

@@ -8,6 +8,7 @@ import { usageBetween } from '../shown-usage.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
+import { usageWithItems } from './responses-usage.ts'
 import { toldUsageOf, type ToldUsage } from './told-usage.ts'
 
 /** Events that have the whole response, and its status where it tells none. */
@@ -45,6 +46,7 @@ export class NativeResponsesStream extends NativeEvents {
   #deltaBytes = 0
   #textBytes = 0
   #itemBytes = 0
+  #searches = 0
   #passed = 0
   #final: Final | null = null
 
@@ -58,9 +60,9 @@ export class NativeResponsesStream extends NativeEvents {
     return super.heldBytes + (final === null ? 0 : final.before.length + final.after.length)
   }
 
-  /** As the provider told it in the last event; null: missing, or not credible. D24. */
+  /** As the provider told it in the last event, with the searches of the items so far. D24. */
   get usage(): TokenUsage | null {
-    return this.#final?.told?.tokens ?? null
+    return usageWithItems(this.#final?.told?.tokens ?? null, this.#searches)
   }
 
   /**
@@ -110,8 +112,14 @@ export class NativeResponsesStream extends NativeEvents {
     this.#deltaBytes += event.deltaBytes
     this.#textBytes += event.textBytes
     const isItem = type === ITEM_DONE && event.item.count > 0
-    if (isItem) this.#itemBytes += event.item.bytes
-    if (FINAL.has(type)) this.#itemBytes = Math.max(this.#itemBytes, response.items.bytes)
+    if (isItem) {
+      this.#itemBytes += event.item.bytes
+      this.#searches += event.item.searches
+    }
+    if (FINAL.has(type)) {
+      this.#itemBytes = Math.max(this.#itemBytes, response.items.bytes)
+      this.#searches = Math.max(this.#searches, response.items.searches)
+    }
     const hasItems = FINAL.has(type) && response.items.count > 0
     if (event.hasDelta || event.textBytes > 0 || event.item.isCall || isItem || hasItems)
       this.hasOutput = true

@@ -1,6 +1,7 @@
 import type { NativeHead, ReadAnswer } from '../protocol.ts'
 import { Pieces } from '../walk/splices.ts'
 import { ResponseWalk } from './response-walk.ts'
+import { usageWithItems } from './responses-usage.ts'
 import { toldUsageOf } from './told-usage.ts'
 
 /**
@@ -17,7 +18,7 @@ export function readResponse(body: Buffer, head: NativeHead): ReadAnswer | null 
   const after = new Pieces(walk.bytes)
   walk.around(before, after, 'completed')
   return {
-    usage: told?.tokens ?? null,
+    usage: usageWithItems(told?.tokens ?? null, response.items.searches),
     outputBytes: response.items.bytes,
     finishReason: walk.incompleteReason ?? status ?? 'completed',
     upstreamId: walk.upstreamId,

@@ -1,6 +1,6 @@
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
-import { countOf } from '../text-usage.ts'
+import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 
 /**
  * Usage as a provider of responses tells it, in buckets that do not overlap: the input includes cached
@@ -24,4 +24,16 @@ export function responsesUsageOf(usage: Members, hasOutput: boolean): TokenUsage
   const text = isBeside ? output : output - reasoning
   if (hasOutput && text + reasoning === 0) return null
   return { input: input - read - written, cacheRead: read, cacheWrite: written, output: text, reasoning }
+}
+
+/** The searches of an answer whose provider told no tokens: those are estimated. */
+const NO_TOKENS: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
+/**
+ * The usage with the searches of the web that the items show; providers of responses tell them nowhere else.
+ * @param tokens null: none are credible
+ * @returns null: nothing is known
+ */
+export function usageWithItems(tokens: TokenUsage | null, searches: number): TokenUsage | null {
+  return searches === 0 ? tokens : withSearches(tokens ?? NO_TOKENS, searchesOf(searches))
 }

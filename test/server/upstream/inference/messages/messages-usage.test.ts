@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SEARCHES_TOLD_MAX } from '../../../../../src/schemas/inference/token-limits.ts'
 import { MessagesUsage } from '../../../../../src/server/upstream/inference/messages/messages-usage.ts'
 
 const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
@@ -40,6 +41,19 @@ t.test('thinking is a part of the output, and an hour a part of what a cache was
   const parts = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 3 }
   t.match(toldBy({ cache_creation: parts }).tokens, { cacheWrite: 5, cacheWriteHour: 3 })
   t.match(toldBy({ cache_creation_input_tokens: 1, cache_creation: null }).tokens, { cacheWrite: 1 })
+  t.end()
+})
+
+t.test('the largest told number of searches counts, up to its maximum', (t) => {
+  const searched = (...figures: readonly unknown[]): unknown => {
+    const told = figures.map((web_search_requests) => ({ server_tool_use: { web_search_requests } }))
+    return toldBy({ input_tokens: 1 }, ...told).tokens?.searches
+  }
+  t.equal(searched(2), 2)
+  t.equal(searched(0, 3, 1), 3)
+  t.equal(searched(10 ** 9), SEARCHES_TOLD_MAX)
+  for (const none of [0, -1, 1.5, '4', null, {}, 1e300]) t.equal(searched(none), undefined, String(none))
+  t.notHas(toldBy({ input_tokens: 1, server_tool_use: null }).tokens ?? {}, { searches: 0 })
   t.end()
 })
 
