@@ -122,6 +122,19 @@ t.test('models of Anthropic are known by their own names too, with the prices of
   t.equal(shipped().resolve('claude-haiku-4-5')?.id, 'anthropic/claude-haiku-4.5')
 })
 
+t.test('searches of the web have a price where each of the maker has the same', async (t) => {
+  const priced = shipped()
+    .models.flatMap(({ endpoints }) => endpoints)
+    .filter(({ text }) => text?.webSearchNano !== undefined)
+  t.same([...new Set(priced.map(({ text }) => text?.webSearchNano))], [10_000_000])
+  t.same(
+    priced.flatMap(({ provider, upstreamModel }) => (provider.slug === 'openai' ? [upstreamModel] : [])),
+    ['gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'o3', 'o4-mini'],
+  )
+  t.equal(priced.filter(({ provider }) => provider.slug === 'anthropic').length, 12)
+  t.ok(priced.every(({ contextLength }) => contextLength !== null), 'whose context bounds the steps')
+})
+
 t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {
   const video = shipped().resolve('sluice/clip-1')?.video
   t.same(

@@ -228,7 +228,7 @@ class RoutingInference implements Inference {
     }
     const price = textPriceOf(endpoint)
     return {
-      ...answeredBy(one, droppedOf(job, dropped)),
+      ...answeredBy(one, job, droppedOf(job, dropped)),
       failure: failure === null ? null : this.#broken(failure, one, job),
       usage,
       isEstimated,
