@@ -53,7 +53,9 @@ const Search = Type.Optional(
   Type.Unknown({ description: 'Passed on. Nothing bounds what it costs: a finite limit refuses it.' }),
 )
 
-/** Members by which providers are asked to search the web by themselves; null and false ask for nothing. D9. */
+/**
+ * Members by which providers are asked to search the web by themselves; null and false ask for nothing. D9.
+ */
 export const SEARCHES = { web_search_options: Search, search_parameters: Search, enable_search: Search }
 
 /** Body of POST /chat/completions. D4; S and O of the clients send these members. */

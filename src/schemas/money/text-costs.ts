@@ -14,7 +14,9 @@ export interface TokenCounts {
   readonly searches?: number
 }
 
-/** Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26. */
+/**
+ * Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26.
+ */
 export interface TextPrice {
   readonly promptNanoPerMillion: number
   readonly cacheReadNanoPerMillion: number

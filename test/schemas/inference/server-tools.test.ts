@@ -15,8 +15,16 @@ function toolsOf(dialect: Dialect, body: object): ServerTools | null {
   return keptChat(all, { dialect }).digest.size.serverTools
 }
 
-const search = (more: object = {}, type = 'web_search_20250305'): object => ({ type, name: 'web_search', ...more })
-const fetches = (more: object = {}, type = 'web_fetch_20250910'): object => ({ type, name: 'web_fetch', ...more })
+const search = (more: object = {}, type = 'web_search_20250305'): object => ({
+  type,
+  name: 'web_search',
+  ...more,
+})
+const fetches = (more: object = {}, type = 'web_fetch_20250910'): object => ({
+  type,
+  name: 'web_fetch',
+  ...more,
+})
 const own = { type: 'custom', name: 'f', input_schema: {} }
 const named = { type: 'function', name: 'f', function: { name: 'f' } }
 
@@ -24,10 +32,24 @@ t.test('tools that the caller runs are none of the provider', async (t) => {
   const chat = [[], [named], [{ type: 'custom', custom: { name: 'f' } }]]
   for (const tools of chat) t.equal(toolsOf('chat', { tools }), null, JSON.stringify(tools))
   t.equal(toolsOf('chat', { web_search_options: null, enable_search: false }), null)
-  for (const type of ['custom', 'local_shell', 'apply_patch', 'computer_use_preview', 'namespace', 'tool_search'])
+  for (const type of [
+    'custom',
+    'local_shell',
+    'apply_patch',
+    'computer_use_preview',
+    'namespace',
+    'tool_search',
+  ])
     t.equal(toolsOf('responses', { tools: [named, { type }] }), null, type)
   t.equal(toolsOf('responses', { tools: [{ type: 'shell', environment: { type: 'local' } }] }), null)
-  for (const type of [undefined, null, 'custom', 'bash_20250124', 'text_editor_20250728', 'computer_20251124'])
+  for (const type of [
+    undefined,
+    null,
+    'custom',
+    'bash_20250124',
+    'text_editor_20250728',
+    'computer_20251124',
+  ])
     t.equal(toolsOf('messages', { tools: [{ ...own, type }] }), null, String(type))
   t.equal(toolsOf('messages', { mcp_servers: [] }), null)
 })
@@ -38,19 +60,49 @@ t.test('without a maximum of uses there is no bound, and what lacks it is named'
     ['chat', { search_parameters: { mode: 'auto' } }, '/search_parameters', 'search'],
     ['chat', { enable_search: true }, '/enable_search', 'search'],
     ['chat', { tools: [named, { type: 'web_search', max_uses: 1 }] }, '/tools/1/type', 'other'],
-    ['chat', { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] }, '/tools/0/type', 'other'],
+    [
+      'chat',
+      { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
+      '/tools/0/type',
+      'other',
+    ],
     ['responses', { tools: [named, { type: 'web_search' }] }, '/max_tool_calls', 'search'],
-    ['responses', { tools: [{ type: 'web_search_preview' }], max_tool_calls: null }, '/max_tool_calls', 'search'],
+    [
+      'responses',
+      { tools: [{ type: 'web_search_preview' }], max_tool_calls: null },
+      '/max_tool_calls',
+      'search',
+    ],
     ['responses', { tools: [{ type: 'web_search' }], max_tool_calls: 1e300 }, '/max_tool_calls', 'search'],
     ['responses', { tools: [{ type: 'mcp' }], max_tool_calls: 1 }, '/tools/0/type', 'tokens'],
     ['responses', { tools: [{ type: 'web_search_x' }], max_tool_calls: 1 }, '/tools/0/type', 'other'],
     ['messages', { tools: [own, search()] }, '/tools/1/max_uses', 'search'],
     ['messages', { tools: [fetches()] }, '/tools/0/max_uses', 'tokens'],
     // Code of the provider uses later versions, in steps of its own.
-    ['messages', { tools: [search({ max_uses: 1 }, 'web_search_20260209')] }, '/tools/0/allowed_callers', 'search'],
-    ['messages', { tools: [search({ max_uses: 1, allowed_callers: ['code_execution_20260120'] })] }, '/tools/0/allowed_callers', 'search'],
-    ['messages', { tools: [search({ max_uses: 1, allowed_callers: [] })] }, '/tools/0/allowed_callers', 'search'],
-    ['messages', { tools: [search({ max_uses: 1, allowed_callers: 'direct' })] }, '/tools/0/allowed_callers', 'search'],
+    [
+      'messages',
+      { tools: [search({ max_uses: 1 }, 'web_search_20260209')] },
+      '/tools/0/allowed_callers',
+      'search',
+    ],
+    [
+      'messages',
+      { tools: [search({ max_uses: 1, allowed_callers: ['code_execution_20260120'] })] },
+      '/tools/0/allowed_callers',
+      'search',
+    ],
+    [
+      'messages',
+      { tools: [search({ max_uses: 1, allowed_callers: [] })] },
+      '/tools/0/allowed_callers',
+      'search',
+    ],
+    [
+      'messages',
+      { tools: [search({ max_uses: 1, allowed_callers: 'direct' })] },
+      '/tools/0/allowed_callers',
+      'search',
+    ],
     ['messages', { tools: [{ type: 'code_execution_20250825' }] }, '/tools/0/type', 'other'],
     ['messages', { tools: [{ type: 'tool_search_tool_regex_20251119' }] }, '/tools/0/type', 'tokens'],
     ['messages', { tools: [{ type: 'new', max_uses: 1 }] }, '/tools/0/type', 'other'],
@@ -60,7 +112,11 @@ t.test('without a maximum of uses there is no bound, and what lacks it is named'
   for (const [dialect, body, path, price] of cases)
     t.match(toolsOf(dialect, body), { path, price, uses: null, searches: 0 }, JSON.stringify(body))
   for (const type of ['file_search', 'code_interpreter', 'image_generation', 'shell', 'new'])
-    t.match(toolsOf('responses', { tools: [{ type }], max_tool_calls: 1 }), { uses: null, price: 'other' }, type)
+    t.match(
+      toolsOf('responses', { tools: [{ type }], max_tool_calls: 1 }),
+      { uses: null, price: 'other' },
+      type,
+    )
   for (const max_uses of [0, -1, 1.5, '5', null, 2 ** 53, 1e300, [1], true])
     t.match(toolsOf('messages', { tools: [search({ max_uses })] }), { uses: null }, JSON.stringify(max_uses))
 })
@@ -89,7 +145,12 @@ t.test('uses add up, of a tool that stands twice too; fetches are no searches', 
   t.same(uses({ tools: [search(direct, 'web_search_20260209')] }), [4, 4, 'search'])
   const most = Number.MAX_SAFE_INTEGER
   t.same(uses({ tools: [search({ max_uses: most })] }), [most, most, 'search'])
-  for (const type of ['web_search', 'web_search_preview', 'web_search_2025_08_26', 'web_search_preview_2025_03_11'])
+  for (const type of [
+    'web_search',
+    'web_search_preview',
+    'web_search_2025_08_26',
+    'web_search_preview_2025_03_11',
+  ])
     t.same(uses({ tools: [named, { type }], max_tool_calls: 3 }, 'responses'), [3, 3, 'search'], type)
   const twice = [{ type: 'web_search' }, { type: 'web_search' }]
   t.same(uses({ tools: twice, max_tool_calls: 3 }, 'responses'), [3, 3, 'search'], 'a maximum of all tools')

@@ -78,13 +78,24 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
     BigInt(usage.cacheWriteHour ?? 0) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(usage.output) * BigInt(price.completionNanoPerMillion) +
     BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion)
-  const nano = sum / 1_000_000n + (sum % 1_000_000n === 0n ? 0n : 1n) + BigInt(price.requestNano) + BigInt(usage.searches ?? 0) * BigInt(price.searchNano)
+  const nano =
+    sum / 1_000_000n +
+    (sum % 1_000_000n === 0n ? 0n : 1n) +
+    BigInt(price.requestNano) +
+    BigInt(usage.searches ?? 0) * BigInt(price.searchNano)
   return nano > BigInt(COST_NANO_MAX) ? COST_NANO_MAX : Number(nano)
 }
 
 const usagesOf = (figure: fc.Arbitrary<number>) =>
   fc
-    .record({ input: figure, cacheRead: figure, cacheWrite: figure, output: figure, reasoning: figure, searches: fc.oneof(fc.constant(0), figure) })
+    .record({
+      input: figure,
+      cacheRead: figure,
+      cacheWrite: figure,
+      output: figure,
+      reasoning: figure,
+      searches: fc.oneof(fc.constant(0), figure),
+    })
     .chain((usage) =>
       fc.nat(Math.min(usage.cacheWrite, 2 ** 31 - 1)).map((cacheWriteHour) => ({ ...usage, cacheWriteHour })),
     )

@@ -132,7 +132,10 @@ t.test('searches of the web have a price where each of the maker has the same', 
     ['gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'o3', 'o4-mini'],
   )
   t.equal(priced.filter(({ provider }) => provider.slug === 'anthropic').length, 12)
-  t.ok(priced.every(({ contextLength }) => contextLength !== null), 'whose context bounds the steps')
+  t.ok(
+    priced.every(({ contextLength }) => contextLength !== null),
+    'whose context bounds the steps',
+  )
 })
 
 t.test('sluice/clip-1 advertises what the renderer makes, no less and no more', async (t) => {

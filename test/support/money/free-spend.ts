@@ -37,5 +37,7 @@ export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
 
 /** Money of a key with a limit: a call that has no bound is refused. */
 export function boundedSpend(spend: Spend = FREE_SPEND): Spend {
-  return { hold: (ask) => (ask.bound.paidNano === null ? costUnbounded(['key'], ask.bound) : spend.hold(ask)) }
+  return {
+    hold: (ask) => (ask.bound.paidNano === null ? costUnbounded(['key'], ask.bound) : spend.hold(ask)),
+  }
 }

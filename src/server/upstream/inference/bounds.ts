@@ -108,10 +108,7 @@ const BOUNDLESS = {
 const UNBOUNDED = { message: 'has to bound a tool that the provider runs' }
 
 /** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */
-function mayCostMore(
-  endpoint: Endpoint,
-  { dearMember }: Pick<TextBoundInput, 'dearMember'>,
-): boolean {
+function mayCostMore(endpoint: Endpoint, { dearMember }: Pick<TextBoundInput, 'dearMember'>): boolean {
   return dearMember !== null && endpoint.ownWay === undefined && !isFree(endpoint)
 }
 

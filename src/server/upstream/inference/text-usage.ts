@@ -1,4 +1,9 @@
-import { BYTES_PER_TOKEN, RATE_CALLS_MAX, SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
+import {
+  BYTES_PER_TOKEN,
+  RATE_CALLS_MAX,
+  SEARCHES_TOLD_MAX,
+  TOKENS_TOLD_MAX,
+} from '../../../schemas/inference/token-limits.ts'
 import type { TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 
@@ -136,8 +141,8 @@ function credibleOutput(
 }
 
 /**
- * Searches of the web that a provider tells, or that its answer shows. What exceeds SEARCHES_TOLD_MAX counts as
- * that, since it has to exceed the bound of its call, too. 0: it is missing, or no count. D24.
+ * Searches of the web that a provider tells, or that its answer shows. What exceeds SEARCHES_TOLD_MAX counts
+ * as that, since it has to exceed the bound of its call, too. 0: it is missing, or no count. D24.
  */
 export function searchesOf(figure: unknown): number {
   return Number.isSafeInteger(figure) ? Math.min(Math.max(0, Number(figure)), SEARCHES_TOLD_MAX) : 0

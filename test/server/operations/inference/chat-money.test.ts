@@ -166,35 +166,38 @@ t.test(
   },
 )
 
-t.test('chat.create 403: what makes a provider search has no bound, is named, and passes without a limit', async (t) => {
-  const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
-  const named = { type: 'function', function: { name: 'f' } }
-  const spend = keptSpend()
-  const limited = await openChatProvider(t, { spend: boundedSpend() })
-  const free = await openChatProvider(t, { spend })
-  for (const [more, path] of [
-    [{ web_search_options: {} }, '/web_search_options'],
-    [{ enable_search: true }, '/enable_search'],
-    [{ tools: [named, { type: 'web_search' }] }, '/tools/1/type'],
-  ] as const) {
-    const refused = await limited.post({ ...body, ...more })
-    t.equal(refused.status, 403)
-    t.match(await refused.json(), {
-      error: { type: 'cost_unbounded', param: path, metadata: { issues: [{ path }] } },
-    })
-    const response = await free.post({ ...body, ...more })
-    t.equal(response.status, 200)
-    t.equal(response.headers.get('x-sluice-unpriced'), 'true')
-    await response.text()
-    t.match(bodyOf(present(free.first.calls.at(-1))), more)
-  }
-  t.equal(limited.first.calls.length, 0)
-  for (const more of [{ web_search_options: null }, { enable_search: false }, { tools: [named] }]) {
-    const response = await limited.post({ ...body, ...more })
-    t.equal(response.status, 200)
-    await response.text()
-  }
-})
+t.test(
+  'chat.create 403: what makes a provider search has no bound, is named, and passes without a limit',
+  async (t) => {
+    const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
+    const named = { type: 'function', function: { name: 'f' } }
+    const spend = keptSpend()
+    const limited = await openChatProvider(t, { spend: boundedSpend() })
+    const free = await openChatProvider(t, { spend })
+    for (const [more, path] of [
+      [{ web_search_options: {} }, '/web_search_options'],
+      [{ enable_search: true }, '/enable_search'],
+      [{ tools: [named, { type: 'web_search' }] }, '/tools/1/type'],
+    ] as const) {
+      const refused = await limited.post({ ...body, ...more })
+      t.equal(refused.status, 403)
+      t.match(await refused.json(), {
+        error: { type: 'cost_unbounded', param: path, metadata: { issues: [{ path }] } },
+      })
+      const response = await free.post({ ...body, ...more })
+      t.equal(response.status, 200)
+      t.equal(response.headers.get('x-sluice-unpriced'), 'true')
+      await response.text()
+      t.match(bodyOf(present(free.first.calls.at(-1))), more)
+    }
+    t.equal(limited.first.calls.length, 0)
+    for (const more of [{ web_search_options: null }, { enable_search: false }, { tools: [named] }]) {
+      const response = await limited.post({ ...body, ...more })
+      t.equal(response.status, 200)
+      await response.text()
+    }
+  },
+)
 
 t.test('searches that a provider of chat tells are paid, and stand in the usage', async (t) => {
   const spend = keptSpend()

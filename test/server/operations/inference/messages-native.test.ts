@@ -277,38 +277,46 @@ t.test('searches of the web are bounded by their maximum, and paid by what the p
   t.equal(await rest(), 0)
 })
 
-t.test('messages 403: searches without a maximum or a price are told, and pass without a limit', async (t) => {
-  for (const [pricing, max_uses, path] of [
-    [SEARCHED, undefined, '/tools/0/max_uses'],
-    [SEARCHED, -1, '/tools/0/max_uses'],
-    [undefined, 2, '/tools/0'],
-  ] as const) {
-    const facts = { firstFacts: { context_length: 1_000, ...(pricing && { pricing }) } }
-    const limited = await openMessagesProvider(t, { spend: boundedSpend(), ...facts })
-    const body = { ...hello, model: 'acme/one', tools: [{ ...SEARCH, max_uses }] }
-    const refused = await limited.send(body)
-    t.equal(refused.status, 403)
-    t.match(await refused.json(), { error: { metadata: { error_type: 'cost_unbounded', issues: [{ path }] } } })
-    t.equal(limited.first.calls.length, 0)
-    const free = await openMessagesProvider(t, facts)
-    const response = await free.send(body)
-    await response.text()
-    t.equal(response.status, 200)
-    t.equal(response.headers.get('x-sluice-unpriced'), pricing === undefined ? 'true' : null)
-  }
-})
+t.test(
+  'messages 403: searches without a maximum or a price are told, and pass without a limit',
+  async (t) => {
+    for (const [pricing, max_uses, path] of [
+      [SEARCHED, undefined, '/tools/0/max_uses'],
+      [SEARCHED, -1, '/tools/0/max_uses'],
+      [undefined, 2, '/tools/0'],
+    ] as const) {
+      const facts = { firstFacts: { context_length: 1_000, ...(pricing && { pricing }) } }
+      const limited = await openMessagesProvider(t, { spend: boundedSpend(), ...facts })
+      const body = { ...hello, model: 'acme/one', tools: [{ ...SEARCH, max_uses }] }
+      const refused = await limited.send(body)
+      t.equal(refused.status, 403)
+      t.match(await refused.json(), {
+        error: { metadata: { error_type: 'cost_unbounded', issues: [{ path }] } },
+      })
+      t.equal(limited.first.calls.length, 0)
+      const free = await openMessagesProvider(t, facts)
+      const response = await free.send(body)
+      await response.text()
+      t.equal(response.status, 200)
+      t.equal(response.headers.get('x-sluice-unpriced'), pricing === undefined ? 'true' : null)
+    }
+  },
+)
 
-t.test('under a limit, an endpoint without a price of searches is left out where another has one', async (t) => {
-  const money = { ...NO_LIMITS, isCreditLimited: true }
-  const context = { context_length: 1_000 }
-  const facts = { firstFacts: context, secondFacts: { ...context, pricing: SEARCHED } }
-  const limited = { spend: boundedSpend(), keys: { money } }
-  const { send, first, second } = await openMessagesProvider(t, { ...limited, ...facts })
-  const response = await send({ ...hello, tools: [SEARCH] })
-  t.equal(response.status, 200)
-  await response.text()
-  t.same([first.calls.length, second.calls.length], [0, 1])
-})
+t.test(
+  'under a limit, an endpoint without a price of searches is left out where another has one',
+  async (t) => {
+    const money = { ...NO_LIMITS, isCreditLimited: true }
+    const context = { context_length: 1_000 }
+    const facts = { firstFacts: context, secondFacts: { ...context, pricing: SEARCHED } }
+    const limited = { spend: boundedSpend(), keys: { money } }
+    const { send, first, second } = await openMessagesProvider(t, { ...limited, ...facts })
+    const response = await send({ ...hello, tools: [SEARCH] })
+    t.equal(response.status, 200)
+    await response.text()
+    t.same([first.calls.length, second.calls.length], [0, 1])
+  },
+)
 
 t.test('large bodies and answers pass through a thread as small ones do', async (t) => {
   const { send, first, rest } = await openMessagesProvider(t)

@@ -11,7 +11,13 @@ import {
   tellsResponse,
 } from '../../../support/inference/fake-responses.ts'
 import { bodyOf as streamBytes } from '../../../support/inference/fake-stream.ts'
-import { named, RESPONSE, RESPONSES_ANSWERS, searchCall, USAGE } from '../../../support/inference/responses-streams.ts'
+import {
+  named,
+  RESPONSE,
+  RESPONSES_ANSWERS,
+  searchCall,
+  USAGE,
+} from '../../../support/inference/responses-streams.ts'
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
 import { present } from '../../../support/must.ts'
 import type { Teardown } from '../../../support/teardown.ts'
@@ -145,35 +151,39 @@ t.test('what Codex sends arrives byte for byte, but for the model', async (t) =>
   t.equal(response.headers.get('x-sluice-dropped'), null)
 })
 
-t.test('searches of the web are bounded by `max_tool_calls`, and paid by the items of the answer', async (t) => {
-  const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
-  const spend = keptSpend()
-  const facts = { firstFacts: { pricing, context_length: 1_000 } }
-  const { post, first, rest } = await open(t, { spend: boundedSpend(spend), ...facts })
-  const asked = { model: 'acme/one', input: 'x', max_output_tokens: 50, tools: [{ type: 'web_search' }] }
-  const refused = await post(asked)
-  t.equal(refused.status, 403)
-  t.match(await refused.json(), { error: { param: '/max_tool_calls', type: 'cost_unbounded' } })
-  const output = [searchCall('search'), searchCall('open_page'), searchCall('search')]
-  const response = { ...RESPONSE, status: 'completed', output, usage: USAGE }
-  const begun = output.map((item) => ({ type: 'response.output_item.done', item }))
-  const tokens = 9 * 1_000 + 4 * 2_000
-  const bound = 4 * (1_000 * 1_000 + 50 * 2_000) + 3 * 10_000_000
-  const ask = async (stream: boolean): Promise<string> =>
-    (await post({ ...asked, max_tool_calls: 3, stream })).text()
-  first.script(saysResponse(response))
-  t.match(await ask(false), `"cost":${(tokens + 20_000_000) / 1e9}`)
-  first.script(tellsResponse(named([...begun, { type: 'response.completed', response }])))
-  t.match(await ask(true), `"cost":${(tokens + 20_000_000) / 1e9}`)
-  first.script(tellsResponse(named(begun)))
-  await t.rejects(ask(true))
-  for (const { ask: hold } of spend.holds) t.equal(hold.bound.anyNano, bound)
-  const [whole, streamed, broken] = spend.holds
-  for (const held of [whole, streamed]) t.match(held?.end, { costNano: tokens + 20_000_000, isEstimated: false })
-  t.match(broken?.end, { isEstimated: true })
-  t.ok((broken?.end as { costNano: number }).costNano > 20_000_000)
-  t.equal(await rest(), 0)
-})
+t.test(
+  'searches of the web are bounded by `max_tool_calls`, and paid by the items of the answer',
+  async (t) => {
+    const pricing = { prompt: '0.000001', completion: '0.000002', web_search: '0.01' }
+    const spend = keptSpend()
+    const facts = { firstFacts: { pricing, context_length: 1_000 } }
+    const { post, first, rest } = await open(t, { spend: boundedSpend(spend), ...facts })
+    const asked = { model: 'acme/one', input: 'x', max_output_tokens: 50, tools: [{ type: 'web_search' }] }
+    const refused = await post(asked)
+    t.equal(refused.status, 403)
+    t.match(await refused.json(), { error: { param: '/max_tool_calls', type: 'cost_unbounded' } })
+    const output = [searchCall('search'), searchCall('open_page'), searchCall('search')]
+    const response = { ...RESPONSE, status: 'completed', output, usage: USAGE }
+    const begun = output.map((item) => ({ type: 'response.output_item.done', item }))
+    const tokens = 9 * 1_000 + 4 * 2_000
+    const bound = 4 * (1_000 * 1_000 + 50 * 2_000) + 3 * 10_000_000
+    const ask = async (stream: boolean): Promise<string> =>
+      (await post({ ...asked, max_tool_calls: 3, stream })).text()
+    first.script(saysResponse(response))
+    t.match(await ask(false), `"cost":${(tokens + 20_000_000) / 1e9}`)
+    first.script(tellsResponse(named([...begun, { type: 'response.completed', response }])))
+    t.match(await ask(true), `"cost":${(tokens + 20_000_000) / 1e9}`)
+    first.script(tellsResponse(named(begun)))
+    await t.rejects(ask(true))
+    for (const { ask: hold } of spend.holds) t.equal(hold.bound.anyNano, bound)
+    const [whole, streamed, broken] = spend.holds
+    for (const held of [whole, streamed])
+      t.match(held?.end, { costNano: tokens + 20_000_000, isEstimated: false })
+    t.match(broken?.end, { isEstimated: true })
+    t.ok((broken?.end as { costNano: number }).costNano > 20_000_000)
+    t.equal(await rest(), 0)
+  },
+)
 
 t.test('a whole answer passes with its usage and cost', async (t) => {
   const spend = keptSpend()

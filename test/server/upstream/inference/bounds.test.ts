@@ -80,7 +80,13 @@ const tokensOf = (input: Partial<TextBoundInput>, contextLength: number | null =
 }
 
 const SEARCH: ServerTools = { path: '/tools/0', price: 'search', uses: 3, searches: 2, remedy: null }
-const UNBOUNDED: ServerTools = { ...SEARCH, path: '/tools/0/max_uses', uses: null, searches: 0, remedy: 'a number' }
+const UNBOUNDED: ServerTools = {
+  ...SEARCH,
+  path: '/tools/0/max_uses',
+  uses: null,
+  searches: 0,
+  remedy: 'a number',
+}
 /** 10,000 nano-USD for a search. */
 const PRICED = { webSearchNano: 10_000 }
 
@@ -118,16 +124,23 @@ t.test('tools without a maximum, a price or a context have no bound, and say why
 
 t.test('what costs nothing needs neither a maximum nor a price of searches', async (t) => {
   const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
-  for (const serverTools of [SEARCH, UNBOUNDED]) t.same(textBoundOf([free], { ...ASKED, serverTools }), both(0))
+  for (const serverTools of [SEARCH, UNBOUNDED])
+    t.same(textBoundOf([free], { ...ASKED, serverTools }), both(0))
   const searches = at({ ...PRICED, inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
   t.same(textBoundOf([searches], { ...ASKED, serverTools: SEARCH }), both(20_000))
   t.match(textBoundOf([searches], { ...ASKED, serverTools: UNBOUNDED }), both(null))
 })
 
 t.test('what the catalogue has no price for is told', async (t) => {
-  const priced = (endpoint: { endpoint: Endpoint }, price: ServerTools['price'] | null): readonly boolean[] => {
+  const priced = (
+    endpoint: { endpoint: Endpoint },
+    price: ServerTools['price'] | null,
+  ): readonly boolean[] => {
     const serverTools = price === null ? null : { ...SEARCH, price }
-    return [isPriced(endpoint.endpoint, { ...ASKED, serverTools }), !lacksToolPrice(endpoint.endpoint, serverTools)]
+    return [
+      isPriced(endpoint.endpoint, { ...ASKED, serverTools }),
+      !lacksToolPrice(endpoint.endpoint, serverTools),
+    ]
   }
   const free = at({ inputNanoPerMillionMax: 0, outputNanoPerMillionMax: 0 })
   for (const price of [null, 'tokens'] as const) t.same(priced(at(), price), [true, true])
@@ -276,21 +289,32 @@ const endpoints = fc
     contextLength: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: null }),
     maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 128_000 }), { nil: null }),
   })
-  .map(({ prompt, read, write, completion, reasoning, requestNano, search, contextLength, maxCompletionTokens }) =>
-    at(
-      {
-        ...(search !== null && { webSearchNano: search }),
-        completionNanoPerMillion: completion,
-        cacheReadNanoPerMillion: read,
-        cacheWriteNanoPerMillion: write,
-        cacheWriteHourNanoPerMillion: write,
-        reasoningNanoPerMillion: reasoning,
-        inputNanoPerMillionMax: Math.max(prompt, read, write),
-        outputNanoPerMillionMax: Math.max(completion, reasoning),
-        maxCompletionTokens,
-      },
-      { promptNanoPerMillion: prompt, requestNano, contextLength },
-    ),
+  .map(
+    ({
+      prompt,
+      read,
+      write,
+      completion,
+      reasoning,
+      requestNano,
+      search,
+      contextLength,
+      maxCompletionTokens,
+    }) =>
+      at(
+        {
+          ...(search !== null && { webSearchNano: search }),
+          completionNanoPerMillion: completion,
+          cacheReadNanoPerMillion: read,
+          cacheWriteNanoPerMillion: write,
+          cacheWriteHourNanoPerMillion: write,
+          reasoningNanoPerMillion: reasoning,
+          inputNanoPerMillionMax: Math.max(prompt, read, write),
+          outputNanoPerMillionMax: Math.max(completion, reasoning),
+          maxCompletionTokens,
+        },
+        { promptNanoPerMillion: prompt, requestNano, contextLength },
+      ),
   )
 const inputs = fc.record({
   promptBytes: fc.nat(1_000_000),

@@ -6,7 +6,12 @@ import {
   nativeAnswer,
 } from '../../../../src/server/upstream/inference/native-answer.ts'
 import { HEAD } from '../../../support/inference/provider-chunks.ts'
-import { RESPONSE, RESPONSES_ANSWERS, searchCall, USAGE } from '../../../support/inference/responses-streams.ts'
+import {
+  RESPONSE,
+  RESPONSES_ANSWERS,
+  searchCall,
+  USAGE,
+} from '../../../support/inference/responses-streams.ts'
 import { must } from '../../../support/must.ts'
 
 const SHOWN = { whole: '{"input_tokens":1}', added: '"cost":0.5,"is_byok":false' }
