@@ -28,8 +28,8 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   budget_exceeded:
     'Raise the budget of the workspace, or wait until its interval begins anew: `metadata.reset_at`.',
   cost_unbounded:
-    'Give the endpoint a price in the catalogue, or `"free": true`; leave out the member that `metadata.issues` names; ' +
-    'or lift the limit that counts the call. ' +
+    'Give the endpoint a price in the catalogue, or `"free": true`; leave out the member that `metadata.issues` names, ' +
+    'or give it the value that is expected; or lift the limit that counts the call. ' +
     'Where the answer alone has no bound, ask for a maximum, or give the key a `default_max_output_tokens`.',
   model_not_allowed: 'Use a model that the key allows, or have its list of models changed.',
   content_type_unsupported: 'Send `Content-Type: application/json`.',

@@ -54,7 +54,8 @@ function costAlike(one: Endpoint, other: Endpoint): boolean {
     a?.cacheReadNanoPerMillion === b?.cacheReadNanoPerMillion &&
     a?.cacheWriteNanoPerMillion === b?.cacheWriteNanoPerMillion &&
     a?.cacheWriteHourNanoPerMillion === b?.cacheWriteHourNanoPerMillion &&
-    a?.reasoningNanoPerMillion === b?.reasoningNanoPerMillion
+    a?.reasoningNanoPerMillion === b?.reasoningNanoPerMillion &&
+    a?.webSearchNano === b?.webSearchNano
   )
 }
 

@@ -55,6 +55,8 @@ t.test('endpoints of other prices keep the order of the catalogue', async (t) =>
       const other = { ...endpoint('other'), text } as Endpoint
       t.equal(firstOf([endpoint('first'), other], one), 'first', name)
     }
+  const searched = { ...endpoint('other'), text: { ...base?.text, webSearchNano: 2 } } as Endpoint
+  for (const one of CONVERSATIONS.slice(0, 20)) t.equal(firstOf([endpoint('first'), searched], one), 'first')
   const unpriced = { ...endpoint('own'), isUnpriced: true }
   t.equal(firstOf([endpoint('paid'), unpriced], 'x'), 'paid')
 })

@@ -1,4 +1,4 @@
-import { LOWER_N, OPEN_OBJECT, QUOTE } from '../../../../schemas/values/json-bytes.ts'
+import { LOWER_N, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../../../schemas/values/json-bytes.ts'
 import type { Output } from '../walk/output.ts'
 import { isAt } from '../walk/json-reader.ts'
 import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
@@ -6,10 +6,14 @@ import { ODD, type Members, type ObjectWalk } from '../walk/object-walk.ts'
 /** A content block: of a message that has come whole, or at its begin in a stream. */
 export class BlockMembers implements Members {
   readonly itemsMax = Infinity
+  /** Searches of the web that gave results, which one without cost has not. */
+  searches = 0
   readonly #walk: ObjectWalk
   readonly #output: Output
   /** Blocks of text and thinking begin empty; every other block is an output by itself. */
   #isText = false
+  #isSearch = false
+  #hasResults = false
   #bytes = 0
 
   constructor(walk: ObjectWalk, output: Output) {
@@ -19,6 +23,8 @@ export class BlockMembers implements Members {
 
   begin(): void {
     this.#isText = false
+    this.#isSearch = false
+    this.#hasResults = false
     this.#bytes = 0
   }
 
@@ -28,8 +34,11 @@ export class BlockMembers implements Members {
     const end = json.value(at, depth)
     if (end < 0) return end
     const isString = json.bytes[at] === QUOTE
-    if (length === 4 && isAt(json.bytes, key, 'type'))
+    if (length === 4 && isAt(json.bytes, key, 'type')) {
       this.#isText = isAt(json.bytes, at, '"text"') || isAt(json.bytes, at, '"thinking"')
+      this.#isSearch = isAt(json.bytes, at, '"web_search_tool_result"')
+    } else if (length === 7 && isAt(json.bytes, key, 'content'))
+      this.#hasResults = json.bytes[at] === OPEN_LIST
     else if (length === 4 && isAt(json.bytes, key, 'text') && isString) this.#bytes += json.textBytes - before
     else if (length === 8 && isAt(json.bytes, key, 'thinking') && isString)
       this.#bytes += json.textBytes - before
@@ -41,6 +50,7 @@ export class BlockMembers implements Members {
 
   end(): string {
     if (!this.#isText) this.#output.isThere = true
+    if (this.#isSearch && this.#hasResults) this.searches++
     this.#output.add(this.#bytes)
     return ''
   }

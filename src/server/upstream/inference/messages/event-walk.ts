@@ -48,6 +48,11 @@ export class EventWalk extends WholeWalk {
     return this.partOf(this.#top.message.usage)
   }
 
+  /** Searches of the web whose results the event has. */
+  get searches(): number {
+    return this.#top.blocks.searches
+  }
+
   /** Of `message_delta`. */
   get stopReason(): string | null {
     return this.#top.delta.stopReason
@@ -120,13 +125,13 @@ class EventMembers implements Members {
   readonly message: MessageMembers
   readonly delta: DeltaMembers
   readonly #walk: ObjectWalk
-  readonly #blocks: BlockMembers
+  readonly blocks: BlockMembers
   readonly #seen = new SeenMembers()
 
   constructor(walk: ObjectWalk, head: NativeHead, output: Output) {
     this.#walk = walk
-    this.#blocks = new BlockMembers(walk, output)
-    this.message = new MessageMembers(walk, { form: 'start', head, blocks: this.#blocks })
+    this.blocks = new BlockMembers(walk, output)
+    this.message = new MessageMembers(walk, { form: 'start', head, blocks: this.blocks })
     this.delta = new DeltaMembers(walk, output)
   }
 
@@ -135,6 +140,7 @@ class EventMembers implements Members {
     this.hasError = false
     this.usage = null
     this.#seen.bits = 0
+    this.blocks.searches = 0
     this.message.begin()
     this.delta.begin()
   }
@@ -161,7 +167,7 @@ class EventMembers implements Members {
         if (isAt(bytes, key, 'message')) return this.#within(MESSAGE, this.message, at, depth)
         break
       case 13:
-        if (isAt(bytes, key, 'content_block')) return this.#within(BLOCK, this.#blocks, at, depth)
+        if (isAt(bytes, key, 'content_block')) return this.#within(BLOCK, this.blocks, at, depth)
         break
     }
     return this.#walk.json.value(at, depth)

@@ -18,6 +18,9 @@ export class MessagesUsage {
   #output = 0
   #thinking = 0
   #searches = 0
+  #isSearchTold = false
+  /** Whose results came. */
+  #seenSearches = 0
 
   /** Figures of the first event. @param json one JSON object */
   begun(json: Uint8Array): void {
@@ -35,12 +38,18 @@ export class MessagesUsage {
     if (usage === null || output === null) return false
     this.#output = Math.max(this.#output, output)
     this.#thinking = Math.max(this.#thinking, thinkingOf(usage))
+    this.#isSearchTold ||= typeof searchesIn(usage) === 'number'
     return true
+  }
+
+  /** Searches whose results came: they count until the provider tells its number, at the end. */
+  saw(searches: number): void {
+    this.#seenSearches += searches
   }
 
   /** Null: none were told. A bucket that was not told, or not as a count, is 0. */
   get tokens(): TokenUsage | null {
-    if (!this.#isTold) return null
+    if (!this.#isTold && this.#seenSearches === 0) return null
     const reasoning = Math.min(this.#thinking, this.#output)
     const tokens = {
       input: this.#input,
@@ -50,7 +59,8 @@ export class MessagesUsage {
       output: this.#output - reasoning,
       reasoning,
     }
-    return withSearches(tokens, this.#searches)
+    const seen = this.#isSearchTold ? 0 : searchesOf(this.#seenSearches)
+    return withSearches(tokens, Math.max(this.#searches, seen))
   }
 
   /**
@@ -75,10 +85,13 @@ export class MessagesUsage {
     const parts = hour + (countOf(created['ephemeral_5m_input_tokens']) ?? 0)
     this.#cacheWriteHour = Math.max(this.#cacheWriteHour, hour)
     this.#cacheWrite = Math.max(this.#cacheWrite, parts)
-    const { web_search_requests: searches } = membersOf(usage['server_tool_use'])
-    this.#searches = Math.max(this.#searches, searchesOf(searches))
+    this.#searches = Math.max(this.#searches, searchesOf(searchesIn(usage)))
     return usage
   }
+}
+
+function searchesIn(usage: Members): unknown {
+  return membersOf(usage['server_tool_use'])['web_search_requests']
 }
 
 function thinkingOf(usage: Members): number {

@@ -96,6 +96,7 @@ export class NativeMessagesStream extends NativeEvents {
     this.walk.write(EVENTS)
     if (output.isThere) this.hasOutput = true
     this.outputBytes += output.bytes
+    this.#usage.saw(this.walk.searches)
     return null
   }
 

@@ -57,6 +57,19 @@ t.test('the largest told number of searches counts, up to its maximum', (t) => {
   t.end()
 })
 
+t.test('searches whose results came count until their number is told', (t) => {
+  const usage = new MessagesUsage()
+  usage.saw(0)
+  t.equal(usage.tokens, null)
+  usage.saw(2)
+  t.same(usage.tokens, { ...NONE, searches: 2 })
+  usage.begun(json({ input_tokens: 3, server_tool_use: { web_search_requests: 0 } }))
+  t.match(usage.tokens, { input: 3, searches: 2 })
+  usage.told(json({ output_tokens: 3, server_tool_use: { web_search_requests: 1 } }))
+  t.match(usage.tokens, { input: 3, searches: 1 })
+  t.end()
+})
+
 t.test('what is no count is not told', (t) => {
   t.equal(new MessagesUsage().tokens, null)
   for (const figure of [-1, 1.5, '4', null, 2 ** 40, {}]) {

@@ -225,6 +225,24 @@ t.test('an output is text, thinking, a signature, a citation, or a block of anot
   t.end()
 })
 
+t.test('searches are those that gave results, until the usage tells them', (t) => {
+  const result = (content: unknown): object =>
+    block({ type: 'web_search_tool_result', tool_use_id: 's', content })
+  const stream = streamed()
+  const search = block({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} })
+  read(stream, started(), search, result([{ type: 'web_search_result', url: 'x' }]))
+  t.match(stream.usage, { searches: 1 })
+  read(stream, result({ type: 'web_search_tool_result_error', error_code: 'unavailable' }), text('Hi'))
+  t.match(stream.usage, { searches: 1 }, 'a failure costs nothing')
+  read(stream, result([]), { ...block({ type: 'text', text: '' }), odd: 1 })
+  t.match(stream.usage, { searches: 2 })
+  stream.read(Buffer.from(`data: ${JSON.stringify(result([])).replace('"content"', '"c\\u006fntent"')}\n\n`))
+  t.match(stream.usage, { searches: 3 }, 'an event that is written anew')
+  read(stream, stopped({ output_tokens: 2, server_tool_use: { web_search_requests: 4 } }), STOP)
+  t.match(stream.usage, { searches: 4 })
+  t.end()
+})
+
 t.test('failures of the provider, and events that clients could not read', (t) => {
   const failed = (...events: readonly (object | string)[]): string | undefined => {
     const stream = streamed()
