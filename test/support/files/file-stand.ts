@@ -31,6 +31,7 @@ export interface FileRowSeen {
 /** What a moment without uploads must look like. */
 export interface Debris {
   readonly pendingRows: number
+  readonly abandonedRows: number
   readonly readyWithoutObject: number
   readonly objectsWithoutRow: number
   readonly stagingFiles: number
@@ -147,7 +148,8 @@ export class FileStand {
     const [rows, objects] = [await this.rows(), await this.objects()]
     const known = new Set(rows.filter(({ state }) => state === 'ready').map(({ id }) => id))
     return {
-      pendingRows: rows.filter(({ state }) => state === 'pending' || state === 'abandoned').length,
+      pendingRows: rows.filter(({ state }) => state === 'pending').length,
+      abandonedRows: rows.filter(({ state }) => state === 'abandoned').length,
       readyWithoutObject: [...known].filter((id) => !objects.has(id)).length,
       objectsWithoutRow: [...objects.keys()].filter((id) => !known.has(id)).length,
       stagingFiles: this.staging().length,

@@ -16,22 +16,30 @@ type Members = Readonly<Record<string, unknown>>
 export const CALL_ID = 'call_Ab12'
 export const SIGNED = 'gAAAAABo+signed/reasoning='
 
-function call(index: number, city: string, id: string): readonly Members[] {
+/** A call of a tool, its arguments in pieces that end within a word. */
+export function toolCall(
+  index: number,
+  {
+    id = CALL_ID,
+    name = 'look',
+    argument,
+  }: { readonly id?: string; readonly name?: string; readonly argument: object },
+): readonly Members[] {
   const at = { item_id: `fc_${index}`, output_index: index }
-  const item = { id: at.item_id, type: 'function_call', call_id: id, name: 'look' }
-  const json = JSON.stringify({ city })
+  const item = { id: at.item_id, type: 'function_call', call_id: id, name }
+  const json = JSON.stringify(argument)
   return [
     {
       type: 'response.output_item.added',
       output_index: index,
       item: { ...item, status: 'in_progress', arguments: '' },
     },
-    ...['{"ci', `ty":"${city.slice(0, 2)}`, `${city.slice(2)}"}`].map((delta) => ({
+    ...[json.slice(0, 4), json.slice(4, 11), json.slice(11)].map((delta) => ({
       type: 'response.function_call_arguments.delta',
       ...at,
       delta,
     })),
-    { type: 'response.function_call_arguments.done', ...at, name: 'look', arguments: json },
+    { type: 'response.function_call_arguments.done', ...at, name, arguments: json },
     {
       type: 'response.output_item.done',
       output_index: index,
@@ -40,9 +48,9 @@ function call(index: number, city: string, id: string): readonly Members[] {
   ]
 }
 
-function thought(text: string): readonly Members[] {
+export function thought(text: string, signature = SIGNED): readonly Members[] {
   const at = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
-  const item = { id: 'rs_1', type: 'reasoning', encrypted_content: SIGNED }
+  const item = { id: 'rs_1', type: 'reasoning', encrypted_content: signature }
   const part = { type: 'summary_text', text }
   return [
     { type: 'response.output_item.added', output_index: 0, item: { ...item, summary: [] } },
@@ -59,7 +67,7 @@ function thought(text: string): readonly Members[] {
 }
 
 /** Streamed where it is asked for, else whole with the items that the events end. */
-function answers(events: readonly Members[]): FakeAnswer {
+export function answers(events: readonly Members[]): FakeAnswer {
   const output = events.flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []))
   const response = { ...RESPONSE, status: 'completed', completed_at: 1_795_312_801, output, usage: USAGE }
   const all = [
@@ -71,10 +79,16 @@ function answers(events: readonly Members[]): FakeAnswer {
   return (request, reply) => (bodyOf(request)['stream'] === true ? streamed : whole)(request, reply)
 }
 
-/** Two calls of `look`, their arguments in pieces that end within a word. */
-export const CALLS = answers([...call(0, 'Oslo', CALL_ID), ...call(1, 'Rome', 'call_Cd34')])
+/** Two calls of `look`. */
+export const CALLS = answers([
+  ...toolCall(0, { argument: { city: 'Oslo' } }),
+  ...toolCall(1, { argument: { city: 'Rome' }, id: 'call_Cd34' }),
+])
 /** Thinks, then calls `look`. */
-export const THINKS_AND_CALLS = answers([...thought('Let me look.'), ...call(1, 'Oslo', CALL_ID)])
+export const THINKS_AND_CALLS = answers([
+  ...thought('Let me look.'),
+  ...toolCall(1, { argument: { city: 'Oslo' } }),
+])
 /** Thinks, then says "Hello". */
 export const THINKS = answers([...thought('Let me think.'), ...messageEvents(['Hello'], 1)])
 

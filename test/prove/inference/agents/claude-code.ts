@@ -1,0 +1,69 @@
+/** Claude Code, which speaks messages. */
+import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
+import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
+import { answersMessages, messageEvents, refusesMessages } from '../../../support/inference/fake-messages.ts'
+import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
+import { streams } from '../../../support/inference/fake-stream.ts'
+import { gives } from '../scenarios/messages-answers.ts'
+import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
+
+const PROGRAM = 'claude'
+/** Names of its tools. */
+const SHELL = 'Bash'
+const READ = 'Read'
+const STRUCTURED = 'StructuredOutput'
+
+/** @returns null: the program is not here */
+export function claudeCode({ origin, key, model, home }: AgentInput): Agent | null {
+  const version = versionOf(PROGRAM)
+  if (version === null) return null
+  const env = {
+    // The agent adds `/v1/messages`.
+    ANTHROPIC_BASE_URL: origin + API_PREFIX.replace(/\/v1$/, ''),
+    ANTHROPIC_AUTH_TOKEN: key,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_SMALL_FAST_MODEL: model,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    CLAUDE_CODE_MAX_RETRIES: '1',
+    // It refuses to skip its questions as root elsewhere.
+    IS_SANDBOX: '1',
+  }
+  return {
+    name: `Claude Code ${version}`,
+    answers,
+    start: ({ prompt, schema, folder }) => {
+      const args = ['-p', prompt, '--dangerously-skip-permissions', '--output-format', 'json']
+      if (schema !== undefined) args.push('--json-schema', JSON.stringify(schema))
+      return Promise.resolve(startAgent(PROGRAM, args, { folder, home, env }))
+    },
+  }
+}
+
+const answers: AgentAnswers = {
+  isFirst: (call) => {
+    const { tools = [], messages } = bodyOf(call) as { tools?: readonly object[]; messages: unknown }
+    return tools.length > 0 && !JSON.stringify(messages).includes('"tool_result"')
+  },
+  calls: ({ thought, signature, command }) =>
+    gives(
+      [{ type: 'thinking', thinking: thought, signature }, uses(SHELL, { command, description: 'Does it' })],
+      'tool_use',
+    ),
+  looks: (file) => gives([uses(READ, { file_path: file })], 'tool_use'),
+  says: (words, plan) => answersMessages({ words }, plan),
+  stalls: (words) => streams(messageEvents({ words }).slice(0, -3), { ending: 'silent' }),
+  refuses: (message) => refusesMessages(400, { message }),
+  structured(value) {
+    const asTool = gives([uses(STRUCTURED, value)], 'tool_use')
+    const asText: FakeAnswer = answersMessages({ words: [JSON.stringify(value)] })
+    return (call, reply) => {
+      const { tools = [] } = bodyOf(call) as { tools?: readonly { readonly name: string }[] }
+      const hasTool = tools.some(({ name }) => name === STRUCTURED) && answers.isFirst(call)
+      return (hasTool ? asTool : asText)(call, reply)
+    }
+  },
+}
+
+function uses(name: string, input: object): { readonly type: string; readonly [member: string]: unknown } {
+  return { type: 'tool_use', id: `toolu_${PROMPT_TOKENS}${name}`, name, input }
+}
