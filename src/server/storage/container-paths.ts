@@ -1,12 +1,12 @@
 import { constants, existsSync } from 'node:fs'
-import { mkdir, open, opendir, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, opendir, readlink, type FileHandle } from 'node:fs/promises'
 import { codeOf } from './disk-failure.ts'
 import { syncOpen } from './sync.ts'
 
 /**
- * Opens folders and files below a folder that other processes write, one component after another, none
- * through a link. Node has no `openat`; on Linux `/proc/self/fd/N` names an open folder even when its path
- * changes meanwhile. Design §5.
+ * Opens folders and files below a folder that other processes write, none through a link. Node has no
+ * `openat`; on Linux `/proc/self/fd/N` names an open folder even when its path changes meanwhile, and its
+ * link tells where the folder lies. Design §5.
  */
 export const CAN_WALK = process.platform === 'linux' && existsSync('/proc/self/fd')
 
@@ -29,6 +29,9 @@ const NOT_THERE = new Set([
   'ENODEV',
   'ENAMETOOLONG',
 ])
+
+/** Folders that a walk reaches as quickly. */
+const WALKED_MAX = 2
 
 export function isNotThere(cause: unknown): boolean {
   return NOT_THERE.has(codeOf(cause))
@@ -55,7 +58,34 @@ export async function openFolder(
   mayMake = false,
 ): Promise<FileHandle> {
   // The root belongs to the operator and may be a link.
-  let folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  const top = await open(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  const there = await openBelow(top, segments)
+  if (there === null) return walk(top, segments, mayMake)
+  await top.close()
+  return there
+}
+
+/**
+ * Opens a folder by its whole path, and then asks the system where the opened folder lies: what was opened
+ * through a link lies elsewhere. Each step of a walk is two calls of the system, this is three in all.
+ * @returns null when there is no such folder, or it does not lie there: the walk finds out why
+ */
+async function openBelow(top: FileHandle, segments: readonly string[]): Promise<FileHandle | null> {
+  if (segments.length < WALKED_MAX) return null
+  const path = segments.join('/')
+  const folder = await openFolderIn(top, path).catch(() => null)
+  if (folder === null) return null
+  const lies = await Promise.all([top, folder].map(({ fd }) => readlink(`/proc/self/fd/${fd}`))).catch(
+    () => [],
+  )
+  if (lies.length === 2 && lies[1] === `${lies[0]}/${path}`) return folder
+  await folder.close()
+  return null
+}
+
+/** Opens one folder after another. Closes `top`. */
+async function walk(top: FileHandle, segments: readonly string[], mayMake: boolean): Promise<FileHandle> {
+  let folder = top
   let hasMade = false
   for (const segment of segments) {
     try {

@@ -183,7 +183,7 @@ async function putFile(
     const folder = await openFolder(root, [...partsOf(container), ...segments], true)
     try {
       await rename(put.staging.path, nameIn(folder, name))
-      await sync(`/proc/self/fd/${folder.fd}`)
+      await syncOpen(folder)
     } finally {
       await folder.close()
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, readdir, rm, statfs } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rm, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_SPARE_BYTES, STORAGE_SPARE_INODES } from '../../schemas/files/file-limits.ts'
@@ -90,7 +90,7 @@ export class StagingFolder {
 
   async #discard(own: Admitted): Promise<void> {
     // The sweep finds a file that could not be removed.
-    await rm(own.path, { force: true }).catch(() => undefined)
+    await unlink(own.path).catch(() => undefined)
     this.#admitted.delete(own)
   }
 }
