@@ -19,8 +19,9 @@ export function cutPage<Row, Wire>(rows: readonly Row[], wireOf: (row: Row) => W
   for (const row of rows) {
     if (bytes >= LIST_PAGE_BYTES_MAX) break
     const wire = wireOf(row)
-    bytes += Buffer.byteLength(JSON.stringify(wire))
     data.push(wire)
+    // Behind the last row nothing can be cut.
+    if (data.length < rows.length) bytes += Buffer.byteLength(JSON.stringify(wire))
   }
   return { rows: rows.slice(0, data.length), data, isCut: data.length < rows.length }
 }

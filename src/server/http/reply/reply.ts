@@ -41,6 +41,9 @@ const OURS_FROM: number = FAILURES.internal.status[0]
 /** Status of a failure because of load, after which clients wait a second. */
 const UNAVAILABLE: number = FAILURES.busy.status[0]
 
+/** Characters from which a body is bytes: below it the library encodes as quickly. Decision. */
+const ENCODED_CHARS_MIN = 16 * 1_024
+
 /** A success whose whole answer is made at once. */
 export type WholeSuccess = Exclude<Success, { kind: 'content' | 'relay' | 'streamed' }>
 
@@ -55,10 +58,15 @@ export function replyOfSuccess(success: WholeSuccess, status: number, facts: Rep
     status,
     statusLine: statusLine(status),
     headers,
-    body: isJson ? JSON.stringify(success.value) : success.parts,
+    body: isJson ? encoded(JSON.stringify(success.value)) : success.parts,
     isShared: isJson ? undefined : success.isShared,
     done: isJson ? undefined : success.done,
   }
+}
+
+/** A long text becomes bytes once: as a text it would be measured and encoded again by each who counts it. */
+function encoded(json: string): string | Uint8Array {
+  return json.length < ENCODED_CHARS_MIN ? json : Buffer.from(json)
 }
 
 function bodiless(
