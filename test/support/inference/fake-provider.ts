@@ -41,6 +41,8 @@ export interface FakeProvider {
   meets(how: FakeWelcome): void
   /** Closes connections on which no request is answered, as a provider does whose keep-alive ends. */
   closeIdle(): void
+  /** Breaks every connection. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -61,6 +63,9 @@ export async function startFakeProvider(usual: FakeAnswer): Promise<FakeProvider
     meets: (how) => void (state.welcome = how),
     closeIdle: () => {
       for (const connection of state.open) if (!connection.isBusy) connection.socket.end()
+    },
+    cut: () => {
+      for (const { socket } of state.open) socket.resetAndDestroy()
     },
     close: () =>
       new Promise((closed) => {

@@ -64,7 +64,7 @@ t.test('the provider gets the content in place of the id, byte for byte, with it
     const { post, first, store, rest } = await openInlineFiles(t, dialect)
     const { named, inline } = PARTS[dialect]
     const whole = 'é"\\\n\t' + 'x'.repeat(INLINE_FILE_BYTES_MAX - 6)
-    const texts = ['y', `ab"\n${'z'.repeat(64 * KIB - 3)}`, ...(dialect === 'responses' ? [] : [whole])]
+    const texts = ['y', `ab"\n${'z'.repeat(64 * KIB - 3)}`, ...(dialect === 'chat' ? [whole] : [])]
     for (const text of texts) {
       const file = await store(text, 'folder/a.txt')
       const response = await post(asked(dialect, [named(file.id)], { service_tier: 'auto' }))
@@ -248,6 +248,23 @@ async function openWatched(
   const front = await openInlineFiles(t, 'chat', { spend, watch: (transfers) => watched.around(transfers) })
   return { ...front, spend }
 }
+
+t.test('an endpoint that breaks off while it gets the file is followed by another', async (t) => {
+  const watched = new Watched()
+  const front = await openWatched(t, watched)
+  const { id } = await front.store('x'.repeat(KIB * KIB), 'a.txt')
+  for (const stream of [false, true]) {
+    front.first.meets('stall')
+    const response = front.post(asked('chat', [PARTS.chat.named(id)], { stream }))
+    await until('the file is read', () => watched.readBytes > 0)
+    front.first.cut()
+    t.equal((await response).headers.get('x-sluice-provider'), 'second')
+    t.match(await (await response).text(), /you/)
+    watched.readBytes = 0
+  }
+  t.same([watched.open, watched.opened], [0, 4])
+  t.equal(await front.rest(), 0)
+})
 
 t.test('a file that cannot be read is no fault of a provider, and costs nothing', async (t) => {
   const watched = new Watched(damaged)
