@@ -31,11 +31,17 @@ export function bodyOf(body: EgressRequest['body']): RequestBody {
 function inPieces(parts: readonly Uint8Array[]): RequestBody {
   const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0)
   if (sizeBytes <= JOINED_BODY_BYTES_MAX) return { content: Buffer.concat(parts), lengthHeader: null }
-  return { content: Readable.from(piecesOf(parts), { objectMode: false }), lengthHeader: String(sizeBytes) }
+  return {
+    content: Readable.from(piecesOf([...parts]), { objectMode: false }),
+    lengthHeader: String(sizeBytes),
+  }
 }
 
-function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (const part of parts) {
+/**
+ * @param parts are taken out as they go: a generator that has ended keeps its variables, and a response may
+ * stream for an hour
+ */
+function* piecesOf(parts: Uint8Array[]): Generator<Uint8Array> {
+  for (let part = parts.shift(); part !== undefined; part = parts.shift())
     for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
-  }
 }

@@ -36,7 +36,8 @@ const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
  * reader that writes once for each piece would write a hundred times for a burst of a hundred events.
  */
 export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
-  readonly request: EgressExchangeRequest
+  /** Without the body, once the response has begun: its bytes would stay in memory until the stream's end. */
+  request: EgressExchangeRequest
   isQueued = false
   readonly #home: StreamHome
   readonly #aheadBytesMax: number
@@ -120,6 +121,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     if (length !== null) this.#missingBytes = Number(length)
     this.#resume = resume
     this.#settle = null
+    if (!(this.request.body instanceof Readable)) this.request = { ...this.request, body: null }
     clearTimeout(this.#timer)
     if (this.request.signalEnds !== 'response') this.#leaveSignal()
     settle(ok({ status, isSuccess: status < 300, header, headers, body: this }))

@@ -1,5 +1,7 @@
 /** The bytes of long calls: how they are read, and what providers do to them. D12, D17. */
 import { createServer, type AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import {
   UPSTREAM_EVENTS_BYTES_MAX,
@@ -295,3 +297,22 @@ t.test('what cannot be written into a request is header_invalid, and nothing is 
 function textIn(piece: Uint8Array | null): string {
   return Buffer.from(piece ?? []).toString()
 }
+
+t.test('nothing of a request stays in memory while its response streams', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const { exchange, provider } = await openLongCalls(t, {}, streams([], { ending: 'silent' }))
+  const buffers: WeakRef<ArrayBufferLike>[] = []
+  const body = (): readonly Uint8Array[] => {
+    const pieces = [300_000, 100, 20_000].map((bytes) => Buffer.alloc(bytes, 'x'))
+    buffers.push(...pieces.map(({ buffer }) => new WeakRef(buffer)))
+    return pieces
+  }
+  const exchanged = must(await exchange({ body: body() }))
+  t.equal((await provider.arrived(0)).body.length, 320_100)
+  await until('all of it is free', () => {
+    gc()
+    return buffers.every((buffer) => buffer.deref() === undefined)
+  })
+  exchanged.body.close()
+})

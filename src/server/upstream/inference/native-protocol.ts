@@ -10,7 +10,7 @@ import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import { arePlain, openBody, plainBody, type SentBody } from './inline/sent-body.ts'
+import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
@@ -146,7 +146,7 @@ export class NativeProtocol implements WritingProtocol {
     if (!opened.ok) return opened
     const sent = opened.value
     const bodyBytes = sent.bytes
-    const outcome = await this.#link.post(path, sent.content, { ...attempt, bodyBytes }, kind)
+    const outcome = await this.#link.post(path, sent.take(), { ...attempt, bodyBytes }, kind)
     sent.close()
     return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
   }
@@ -154,17 +154,18 @@ export class NativeProtocol implements WritingProtocol {
   async #stream(attempt: WritingAttempt): Promise<Outcome<Written>> {
     const { job } = attempt
     const { request: requestOf } = NATIVE_DIALECTS[job.request.dialect]
-    const request = requestOf(job, this.#endpoint, this.#text)
-    const { body } = request
-    if (arePlain(body)) return this.#streamed(attempt, request, plainBody(body))
+    const { body, ...request } = requestOf(job, this.#endpoint, this.#text)
+    if (arePlain(body)) return this.#streamed(attempt, request, new PlainBody(body))
     const opened = await openBody(body, job.call.signal)
     if (!opened.ok) return opened
     return this.#streamed(attempt, request, opened.value).finally(() => opened.value.close())
   }
 
+  /** @param request without its body, which would stay in memory as long as the answer streams */
+
   async #streamed(
     { job, model, sink, begin, startedAt }: WritingAttempt,
-    { dropped, headers }: NativeRequest,
+    { dropped, headers }: Omit<NativeRequest, 'body'>,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
     const { path, stream: open } = NATIVE_DIALECTS[job.request.dialect]
@@ -173,7 +174,7 @@ export class NativeProtocol implements WritingProtocol {
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
     const written = { ...NOTHING_WRITTEN, dropped }
     let isSent = false
-    const outcome = await this.#link.stream(path, sent.content, {
+    const outcome = await this.#link.stream(path, sent.take(), {
       beginsBy,
       // The relay has the clocks of D17; this one must not end the wait for a first output.
       stallMs: Math.max(firstOutputMs, stallMs),

@@ -65,9 +65,14 @@ class Source {
   }
 }
 
+function streamOf(body: SentBody): Readable {
+  const content = body.take()
+  if (!(content instanceof Readable)) throw new Error('the body is no stream')
+  return content
+}
+
 async function sent(body: SentBody): Promise<Buffer> {
-  if (!(body.content instanceof Readable)) throw new Error('the body is no stream')
-  const all = await buffer(body.content)
+  const all = await buffer(streamOf(body))
   body.close()
   return all
 }
@@ -110,8 +115,7 @@ t.test('a text whose escapes exceed the request is not sent', async (t) => {
 t.test('a body that is closed early closes its file, and has not failed', async (t) => {
   const source = new Source(Buffer.alloc(1_048_576), 65_536)
   const body = must(await openBody([source.hole('file')], SIGNAL))
-  if (!(body.content instanceof Readable)) throw new Error('the body is no stream')
-  const reading = body.content[Symbol.asyncIterator]()
+  const reading = streamOf(body)[Symbol.asyncIterator]()
   await reading.next()
   body.close()
   await reading.next().catch(() => undefined)

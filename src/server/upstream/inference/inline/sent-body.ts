@@ -14,7 +14,8 @@ const TRIPLE = 3
 
 /** The body of one request to a provider. */
 export interface SentBody {
-  readonly content: readonly Uint8Array[] | Readable
+  /** Gives the content out, once: an answer may stream for an hour, and nothing more is sent. */
+  take(): readonly Uint8Array[] | Readable
   /** Bytes of a stream; null: the gate counts the pieces. */
   readonly bytes: number | null
   /** Why the content broke off before its end; null: it did not. */
@@ -28,8 +29,25 @@ export function arePlain(pieces: readonly RequestPiece[]): pieces is readonly Ui
   return pieces.every((piece) => piece instanceof Uint8Array)
 }
 
-export function plainBody(content: readonly Uint8Array[]): SentBody {
-  return { content, bytes: null, failure: null, close: () => undefined }
+/** The body of a request without files. */
+export class PlainBody implements SentBody {
+  readonly bytes = null
+  readonly failure = null
+  #content: readonly Uint8Array[]
+
+  constructor(content: readonly Uint8Array[]) {
+    this.#content = content
+  }
+
+  take(): readonly Uint8Array[] {
+    const content = this.#content
+    this.#content = []
+    return content
+  }
+
+  close(): void {
+    this.#content = []
+  }
 }
 
 /**
@@ -110,33 +128,40 @@ class FileReading {
 }
 
 class FileBody implements SentBody {
-  readonly content: Readable
   readonly bytes: number
   readonly #reading: FileReading
+  readonly #content: Readable
 
   constructor(pieces: readonly RequestPiece[], bytes: number, reading: FileReading) {
     this.bytes = bytes
     this.#reading = reading
-    this.content = Readable.from(written(pieces, reading), { objectMode: false })
+    this.#content = Readable.from(written([...pieces], reading), { objectMode: false })
     // `failure` says why.
-    this.content.on('error', () => undefined)
+    this.#content.on('error', () => undefined)
   }
 
   get failure(): Failure | null {
     return this.#reading.failure
   }
 
+  take(): Readable {
+    return this.#content
+  }
+
   close(): void {
     this.#reading.close()
-    this.content.destroy()
+    this.#content.destroy()
   }
 }
 
-async function* written(pieces: readonly RequestPiece[], reading: FileReading): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) {
-    if (!(piece instanceof Uint8Array)) yield* contentOf(piece, reading)
-    else for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)
-  }
+/** @param pieces are taken out as they go: a generator that has ended keeps its variables */
+async function* written(pieces: RequestPiece[], reading: FileReading): AsyncGenerator<Uint8Array> {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift())
+    yield* piece instanceof Uint8Array ? cut(piece) : contentOf(piece, reading)
+}
+
+function* cut(piece: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)
 }
 
 async function* contentOf({ file, form }: FileHole, reading: FileReading): AsyncGenerator<Uint8Array> {
