@@ -14,6 +14,16 @@ export interface TokenCounts {
   readonly searches?: number
 }
 
+/** Tokens of the prompt, those of caches among them. */
+export function inputTokens({ input, cacheRead, cacheWrite }: TokenCounts): number {
+  return input + cacheRead + cacheWrite
+}
+
+/** Tokens of the answer, those of its reasoning among them. */
+export function outputTokens({ output, reasoning }: TokenCounts): number {
+  return output + reasoning
+}
+
 /**
  * Prices of a model that writes: nano-USD per million tokens, and nano-USD of each request and search. D26.
  */

@@ -7,8 +7,8 @@ import type { Ports } from '../ports/ports.ts'
 import { PRESET_USE_FAILURES } from './apply-preset.ts'
 import type { Call, Success } from './define.ts'
 
-/** Failures of every operation that calls models and pays for it, beside those of its body. */
-export const PAID_CALL_FAILURES = [
+/** Failures of every operation that calls models, beside those of its body. */
+export const MODEL_CALL_FAILURES = [
   'body_invalid',
   ...PRESET_USE_FAILURES,
   'header_invalid',
@@ -20,10 +20,6 @@ export const PAID_CALL_FAILURES = [
   'endpoint_unconfigured',
   'endpoint_unavailable',
   'hops_exceeded',
-  'credit_exhausted',
-  'key_limit_exceeded',
-  'budget_exceeded',
-  'cost_unbounded',
   'upstream_failed',
   'upstream_invalid',
   'upstream_too_large',
@@ -36,8 +32,17 @@ export const PAID_CALL_FAILURES = [
   'credential_unavailable',
   'deadline_exceeded',
   'draining',
-  'internal',
   'client_gone',
+] as const satisfies readonly FailureName[]
+
+/** Failures of every operation that pays for its calls of models, beside those of its body. */
+export const PAID_CALL_FAILURES = [
+  ...MODEL_CALL_FAILURES,
+  'credit_exhausted',
+  'key_limit_exceeded',
+  'budget_exceeded',
+  'cost_unbounded',
+  'internal',
 ] as const satisfies readonly FailureName[]
 
 interface PaidCall<R> {

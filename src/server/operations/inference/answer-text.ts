@@ -1,34 +1,31 @@
-import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { CONVERSATION_HEADERS } from '../../../schemas/inference/conversation.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
-import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { defaultOutputTokens } from '../../../schemas/limits/model-calls.ts'
+import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
-import type { EventStream } from '../../ports/event-stream.ts'
 import type {
   AnsweredBy,
-  FinalEvents,
   Inference,
   InferenceEnd,
   InferencePlan,
   InferenceProgress,
-  InferenceSink,
   ShownUsage,
 } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
-import type { PresetContent } from '../../ports/presets/presets.ts'
-import { isComplete, usedPreset } from '../apply-preset.ts'
 import { nextCallId } from '../call-ids.ts'
 import { modelsOf, type KnownModels } from '../callable-model.ts'
 import type { Call, Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
-import { withFiles, type TextWithFiles } from './inline-files.ts'
-import { keepGeneration, type Delivery } from './keep-generation.ts'
+import { completeText, type PresetUse } from './complete-text.ts'
+import type { TextWithFiles } from './inline-files.ts'
+import { keepGeneration, type CallRecord, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
+import { StreamedReply, WholeReply, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
@@ -50,50 +47,15 @@ export const ANSWER_HEADERS = {
     '`capped` when it told more than the call may cost at most, which is what was charged.',
 } as const
 
-/** What every event, or the answer, of one call begins with. */
-export interface TextHead {
-  /** `gen_…` */
-  readonly id: string
-  /** Unix seconds. */
-  readonly createdS: number
-  /** Canonical id of the first model of the call; another one may answer. D11. */
-  readonly model: string
-}
-
-/** An answer as server-sent events in a dialect. D13. */
-export interface TextStream extends InferenceSink {
-  readonly delivery: Delivery
-  /** A first output may never come: failures before it are then told by the stream too. */
-  readonly isOpen: boolean
-  /** Begins the reply before any output. D15. */
-  openEarly(): void
-  /** @param finalEvents what the provider's stream kept back for the usage */
-  end(usage: ShownUsage, finalEvents: FinalEvents | null): void
-  /** Tells the client that the answer is not whole. D21. */
-  /** Written while the source is silent, in place of the form's. D16. */
-  readonly silence?: Uint8Array
-  breakOff(failure: Failure, told: { readonly statuses: readonly number[]; readonly requestId: string }): void
-}
-
-/** An answer that is sent when it is whole. D14. */
-export interface WholeText extends InferenceSink {
-  /** The answer of a model that writes parts. */
-  answer(usage: ShownUsage): object
-}
-
 /** The form of calls and answers in one dialect: what its operation adds to `answerText`. */
-export interface TextForm {
+export interface TextForm extends Pick<PresetUse, 'presetOf'> {
   /** Id of the operation. */
   readonly operation: string
-  /** What a call takes of a preset. D10. */
-  presetOf(content: PresetContent): TextPreset
-  /** @param open begins the reply; called with the first output, or without an endpoint before it */
-  stream(head: TextHead, request: TextRequest, open: (by: AnsweredBy | null) => EventStream): TextStream
+  /** The events of a streamed answer. */
+  events(head: TextHead, request: TextRequest): TextEvents
   whole(head: TextHead): WholeText
   /** @param nano the charged part of the cost */
   usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
-  /** Written while the source is silent, unless the stream has its own. D16. */
-  readonly silence: Uint8Array
   /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
   passed?(call: Pick<Call, 'headers'>): Outcome<readonly string[]>
 }
@@ -109,59 +71,48 @@ export function answerText(call: TextCall, form: TextForm, ports: Ports): Answer
   const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
   if (!session.ok) return session
   if (session.value !== null) call.notes.sessionId = session.value
-  const { body } = call
-  return isCompleteText(body) ? answer(call, { body, form, ports }) : answerWithPreset(call, form, ports)
+  const text = completeText(call, form, ports)
+  return text instanceof Promise
+    ? text.then((completed) => answer(call, completed, { form, ports }))
+    : answer(call, text, { form, ports })
 }
 
-function isCompleteText(body: TextRequest): body is CompleteText {
-  return isComplete(body)
-}
-
-async function answerWithPreset(call: TextCall, form: TextForm, ports: Ports): Promise<Outcome<Success>> {
-  const used = await usedPreset(call, ports)
-  if (!used.ok) return used
-  const { model, content } = used.value
-  const { key, body, signal } = call
-  const preset = { fields: form.presetOf(content), model }
-  const merged = await ports.inference.withPreset(body, preset, { caller: callerOf(key), signal })
-  return merged.ok ? answer(call, { body: merged.value, form, ports }) : merged
-}
-
-/** The conversation as a coding agent names it. */
-function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
-  for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
-  return null
-}
-
-interface AnswerParts extends TextWithFiles {
+interface AnswerParts {
   readonly form: TextForm
   readonly ports: Ports
 }
 
-function answer(call: TextCall, parts: AnswerParts): Answered {
-  return parts.body.files === undefined ? answerFound(call, parts) : answerWithFiles(call, parts)
-}
-
-async function answerWithFiles(call: TextCall, parts: AnswerParts): Promise<Outcome<Success>> {
-  const found = await withFiles(call, parts.body, parts.ports)
-  return found.ok ? answerFound(call, { ...parts, ...found.value }) : found
-}
-
-/** @param parts with the files that the body names */
-function answerFound(call: TextCall, parts: AnswerParts): Answered {
+/** Returns a promise of its own only when the models of the workspace are to be loaded. */
+function answer(call: TextCall, text: Outcome<TextWithFiles>, parts: AnswerParts): Answered {
+  if (!text.ok) return text
   const models = modelsOf(call.key, parts.ports)
   return models instanceof Promise
-    ? models.then((known) => answerWith(call, known, parts))
-    : answerWith(call, models, parts)
+    ? models.then((known) => answerWith(call, known, { ...parts, ...text.value }))
+    : answerWith(call, models, { ...parts, ...text.value })
 }
 
-function answerWith(
-  call: TextCall,
-  known: Outcome<KnownModels>,
-  { body, files, form, ports }: AnswerParts,
-): Answered {
+interface CompleteParts extends AnswerParts, TextWithFiles {}
+
+function answerWith(call: TextCall, known: Outcome<KnownModels>, parts: CompleteParts): Answered {
   if (!known.ok) return known
-  const found = callableModels({ key: call.key, body }, known.value, ports)
+  const planned = planOf(call, known.value, parts)
+  return planned.ok ? paidAnswer(call, planned.value, parts) : planned
+}
+
+interface Planned {
+  readonly head: TextHead
+  readonly plan: InferencePlan
+  /** What stands for the maximum that the request lacks. D25. */
+  readonly defaultTokensMax: number | null
+}
+
+/** Failures: those of `callableModels`, of the form's headers, and of `Inference.plan`. */
+function planOf(
+  call: TextCall,
+  known: KnownModels,
+  { body, files, form, ports }: CompleteParts,
+): Outcome<Planned> {
+  const found = callableModels({ key: call.key, body }, known, ports)
   if (!found.ok) return found
   const [model] = found.value
   call.notes.model = model.id
@@ -185,54 +136,49 @@ function answerWith(
     deadlineAt: call.deadlineAt,
     call,
   })
-  return planned.ok ? pay(call, { body, form, ports, head, plan: planned.value, defaultTokensMax }) : planned
+  return planned.ok ? ok({ head, plan: planned.value, defaultTokensMax }) : planned
 }
 
-interface PlannedAnswer extends AnswerParts {
-  readonly head: TextHead
-  readonly plan: InferencePlan
-  /** What stands for the maximum that the request lacks. D25. */
-  readonly defaultTokensMax: number | null
+/** The conversation as a coding agent names it. */
+function agentSession({ headers }: Pick<TextCall, 'headers'>): string | null {
+  for (const name of CONVERSATION_HEADERS) if (headers[name] !== undefined) return headers[name]
+  return null
 }
 
-/** Reserves the money of a planned call, runs it, pays, and keeps the record. */
-function pay(call: TextCall, { body, form, ports, head, plan, defaultTokensMax }: PlannedAnswer): Answered {
+function paidAnswer(
+  call: TextCall,
+  { head, plan, defaultTokensMax }: Planned,
+  { body, form, ports }: CompleteParts,
+): Promise<Outcome<Success>> {
   const { bound } = plan
-  const { id, model } = head
-  const { media } = body.size
-  const { isStream: isStreamed } = body
-  const record = { call, id, model, isStreamed, media }
-  const unanswered = (failure: Failure, delivery: Delivery): void =>
-    keepGeneration({ ...record, end: null, failure, chargedNano: 0, delivery }, ports)
-  const keep = (end: InferenceEnd, chargedNano: number): void => {
-    const { delivery } = answer
-    keepGeneration(
-      { call, id, model, isStreamed, media, end, failure: end.failure, chargedNano, delivery },
-      ports,
-    )
-  }
+  const { isStream: isStreamed, size } = body
   const { streamHoldMs } = ports.inference
-  const answer = isStreamed
-    ? streamed(call, { head, body, form, streamHoldMs, unanswered })
-    : whole(head, form)
+  const answer = isStreamed ? streamed(call, { head, body, form, streamHoldMs }) : whole(head, form)
+  const { id, model } = head
+  const record: CallRecord = { call, id, model, isStreamed, media: size.media, delivery: answer.delivery }
   return paidCall(
     call,
     {
       operation: form.operation,
       model,
       bound,
-      run: (hold) => answer.run(plan, keepProgress({ ...record, delivery: answer.delivery }, hold)),
+      async run(hold) {
+        const outcome = await answer.run(plan, keepProgress(record, hold))
+        if (!outcome.ok && answer.isOpen)
+          keepGeneration(record, { end: null, failure: outcome.failure, chargedNano: 0 }, ports)
+        return outcome
+      },
       refused: (failure) => tellAffordable(failure, plan, defaultTokensMax),
       ended(end, hold) {
         const { failure } = end
         // Only a streamed answer reached its caller in part. D26.
         if (failure !== null && !isStreamed) {
           hold.release()
-          keep(end, 0)
+          keepGeneration(record, { end, failure, chargedNano: 0 }, ports)
           return { ok: false, failure }
         }
         const charge = settle(call, spentOn(end), { bound, hold })
-        keep(end, charge.nano)
+        keepGeneration(record, { end, failure, chargedNano: charge.nano }, ports)
         return answer.ended(end, charge)
       },
     },
@@ -249,8 +195,8 @@ function spentOn(end: InferenceEnd): Spent {
   const { usage } = end
   return {
     costNano: end.costNano,
-    promptTokens: usage.input + usage.cacheRead + usage.cacheWrite,
-    text: { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead },
+    promptTokens: inputTokens(usage),
+    text: { outputTokens: outputTokens(usage), cachedTokens: usage.cacheRead },
     isByok: end.isByok,
     isEstimated: end.isEstimated,
     isUnpriced: end.isUnpriced,
@@ -264,6 +210,8 @@ function spentOn(end: InferenceEnd): Spent {
 interface Answer {
   /** Null: not streamed. */
   readonly delivery: Delivery | null
+  /** The head of the answer has left. */
+  readonly isOpen: boolean
   run(plan: InferencePlan, progressed: (progress: InferenceProgress) => void): Promise<Outcome<InferenceEnd>>
   ended(end: InferenceEnd, charge: Charge): Outcome<Success>
 }
@@ -272,48 +220,48 @@ interface Streaming extends Pick<Inference, 'streamHoldMs'> {
   readonly head: TextHead
   readonly body: CompleteText
   readonly form: TextForm
-  /** Called when no provider has begun an answer whose head had left. */
-  readonly unanswered: (failure: Failure, delivery: Delivery) => void
 }
 
-function streamed(call: TextCall, { head, body, form, streamHoldMs, unanswered }: Streaming): Answer {
-  const told = { statuses: TEXT_STATUSES, requestId: call.requestId }
-  const sink = form.stream(head, body, (by) =>
-    call.events({ headers: headersOf(head, by), silence: () => sink.silence ?? form.silence }),
+function streamed(call: TextCall, { head, body, form, streamHoldMs }: Streaming): Answer {
+  const facts = { statuses: TEXT_STATUSES, requestId: call.requestId }
+  const events = form.events(head, body)
+  const reply = new StreamedReply(events, (by) =>
+    call.events({ headers: headersOf(head, by), silence: () => events.silence }),
   )
   return {
-    delivery: sink.delivery,
+    delivery: reply.delivery,
+    get isOpen() {
+      return reply.isOpen
+    },
     async run(plan, progressed) {
       // A provider that is silent must not write on for a caller who has left. D27.
       call.watch()
-      const hold = setTimeout(() => sink.openEarly(), streamHoldMs)
-      const outcome = await plan.run(sink, progressed).finally(() => clearTimeout(hold))
+      const hold = setTimeout(() => reply.openEarly(), streamHoldMs)
+      const outcome = await plan.run(reply, progressed).finally(() => clearTimeout(hold))
       // Behind the head only the stream can tell. D15.
-      if (!outcome.ok && sink.isOpen) {
-        sink.breakOff(outcome.failure, told)
-        unanswered(outcome.failure, sink.delivery)
-      }
+      if (!outcome.ok) reply.breakOff(outcome.failure, facts)
       return outcome
     },
     ended(end, { nano }) {
       const { failure } = end
-      if (failure === null) sink.end(form.usageOf(end, nano), end.finalEvents)
-      else sink.breakOff(failure, told)
+      if (failure === null) reply.end(form.usageOf(end, nano), end.finalEvents)
+      else reply.breakOff(failure, facts)
       return failure === null ? ok({ kind: 'streamed' }) : { ok: false, failure }
     },
   }
 }
 
 function whole(head: TextHead, form: TextForm): Answer {
-  const sink = form.whole(head)
+  const reply = new WholeReply(form.whole(head))
   return {
     delivery: null,
-    run: (plan, progressed) => plan.run(sink, progressed),
+    isOpen: false,
+    run: (plan, progressed) => plan.run(reply, progressed),
     ended(end, { nano, isCapped }) {
       const usage = form.usageOf(end, nano)
       const headers = headersOf(head, end, usageWord(end, isCapped))
       const { answer } = end
-      if (answer === null) return ok({ kind: 'json', value: sink.answer(usage), headers })
+      if (answer === null) return ok({ kind: 'json', value: reply.answer(usage), headers })
       const parts = answer.withUsage(usage)
       return ok({ kind: 'bytes', parts, contentType: 'application/json', headers, done: answer.release })
     },

@@ -1,13 +1,12 @@
 import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ChatUsage } from '../../../schemas/inference/chat.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EventStream } from '../../ports/event-stream.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
-import type { TextHead, TextStream, WholeText } from './answer-text.ts'
-import { Delivery } from './keep-generation.ts'
 import { serverToolUse } from './server-tool-use.ts'
+import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 type Usage = Static<typeof ChatUsage>
 
@@ -19,8 +18,7 @@ export function chatUsage(
   { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
   nano: number,
 ): ShownUsage {
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite
-  const completion = usage.output + usage.reasoning
+  const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
   const shown: Usage = {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -41,86 +39,49 @@ export function chatUsage(
 }
 
 const DONE = 'data: [DONE]\n\n'
-/** Written while the source is silent. D16. */
-export const CHAT_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 
-/** An answer of chat as server-sent events. D13. */
-export class ChatStream implements TextStream {
-  readonly delivery = new Delivery()
+/** The server-sent events of an answer of chat. D13. */
+export class ChatEvents implements TextEvents {
+  readonly silence = SILENCE
   readonly #head: TextHead
   /** The caller asked for the usage in OpenAI's form, an event without choices. D7. */
   readonly #isUsageAlone: boolean
-  readonly #open: (by: AnsweredBy | null) => EventStream
-  #by: AnsweredBy | null = null
-  #prefix = ''
+  /** Begins every event. */
+  #prefix: string
   /** Choices whose role was told. */
   readonly #begun = new Set<number>()
   /** Tools that a choice has called so far. */
   readonly #tools = new Map<number, number>()
-  #stream: EventStream | null = null
 
-  constructor(
-    head: TextHead,
-    { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>,
-    open: (by: AnsweredBy | null) => EventStream,
-  ) {
+  constructor(head: TextHead, { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>) {
     this.#head = head
+    this.#prefix = prefixOf(head, null)
     this.#isUsageAlone = isUsageAlone
-    this.#open = open
   }
 
-  get isOpen(): boolean {
-    return this.#stream !== null
-  }
-
-  openEarly(): void {
-    if (this.#stream !== null) return
-    this.#stream = this.#open(null)
-    this.#stream.write(CHAT_SILENCE)
-  }
-
-  begin(by: AnsweredBy): void {
-    const { provider, model } = by
-    this.#by = by
+  begin({ provider, model }: AnsweredBy): void {
     this.#prefix = prefixOf({ ...this.#head, model }, provider)
   }
 
-  take(parts: readonly WrittenPart[]): boolean {
-    return this.pass(Buffer.from(parts.map((part) => this.#textOf(part)).join('')))
+  eventsOf(parts: readonly WrittenPart[]): Uint8Array {
+    return Buffer.from(parts.map((part) => this.#textOf(part)).join(''))
   }
 
-  pass(events: Uint8Array): boolean {
-    this.#stream ??= this.#open(this.#by)
-    this.#stream.write(events)
-    this.delivery.wrote()
-    return this.#stream.hasRoom
-  }
-
-  async room(): Promise<void> {
-    if (this.#stream !== null) await this.delivery.stall(this.#stream.room())
-  }
-
-  end({ whole }: ShownUsage): void {
+  lastOf({ whole }: ShownUsage): Uint8Array {
     const choices = this.#isUsageAlone ? '[]' : `[${choice(0, '{"role":"assistant","content":""}')}]`
-    this.#stream ??= this.#open(this.#by)
-    this.#stream.write(Buffer.from(`${this.#prefix}${choices},"usage":${whole}}\n\n${DONE}`))
-    this.#stream.end()
+    return Buffer.from(`${this.#prefix}${choices},"usage":${whole}}\n\n${DONE}`)
   }
 
-  breakOff(
-    failure: Failure,
-    told: { readonly statuses: readonly number[]; readonly requestId: string },
-  ): void {
-    const code = statusOf(failure.name, told.statuses)
+  failureOf(failure: Failure, { statuses, requestId }: FailureFacts): Uint8Array {
+    const code = statusOf(failure.name, statuses)
     const metadata = {
       error_type: failure.name,
       provider_name: failure.metadata?.provider_name ?? null,
-      request_id: told.requestId,
+      request_id: requestId,
     }
     const error = { code, message: textOf(failure), type: failure.name, metadata }
     const choices = '[{"index":0,"delta":{"content":""},"finish_reason":"error"}]'
-    const prefix = this.#by === null ? prefixOf(this.#head, null) : this.#prefix
-    this.#stream?.breakOff(Buffer.from(`${prefix}${choices},"error":${JSON.stringify(error)}}\n\n`))
+    return Buffer.from(`${this.#prefix}${choices},"error":${JSON.stringify(error)}}\n\n`)
   }
 
   #textOf(part: WrittenPart): string {
@@ -180,7 +141,7 @@ interface Message {
 }
 
 /** An answer of chat that is sent when it is whole. D14. */
-export class ChatWhole implements WholeText {
+export class WholeChat implements WholeText {
   readonly #head: TextHead
   readonly #choices = new Map<number, Message>()
   #provider = ''
@@ -195,36 +156,7 @@ export class ChatWhole implements WholeText {
     this.#model = model
   }
 
-  take(parts: readonly WrittenPart[]): boolean {
-    for (const part of parts) this.#add(part)
-    return true
-  }
-
-  /** No provider streams an answer that is wanted whole. */
-  pass(): boolean {
-    return true
-  }
-
-  room(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  answer({ whole }: ShownUsage): object {
-    const { id, createdS: created } = this.#head
-    const usage: unknown = JSON.parse(whole)
-    const [provider, model] = [this.#provider, this.#model]
-    const choices = [...this.#choices].map(([index, message]) => ({
-      index,
-      finish_reason: message.finish,
-      native_finish_reason: message.finish,
-      message: messageOf(message),
-    }))
-    const object = 'chat.completion'
-    // Clients that validate want the member, and take null.
-    return { id, object, created, model, provider, system_fingerprint: null, choices, usage }
-  }
-
-  #add(part: WrittenPart): void {
+  add(part: WrittenPart): void {
     const message = this.#messageOf(part.choice)
     switch (part.kind) {
       case 'text':
@@ -247,6 +179,21 @@ export class ChatWhole implements WholeText {
       default:
         part satisfies never
     }
+  }
+
+  answer({ whole }: ShownUsage): object {
+    const { id, createdS: created } = this.#head
+    const usage: unknown = JSON.parse(whole)
+    const [provider, model] = [this.#provider, this.#model]
+    const choices = [...this.#choices].map(([index, message]) => ({
+      index,
+      finish_reason: message.finish,
+      native_finish_reason: message.finish,
+      message: messageOf(message),
+    }))
+    const object = 'chat.completion'
+    // Clients that validate want the member, and take null.
+    return { id, object, created, model, provider, system_fingerprint: null, choices, usage }
   }
 
   #messageOf(index: number): Message {

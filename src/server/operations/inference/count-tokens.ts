@@ -1,17 +1,18 @@
 import { messagesPresetOf } from '../../../schemas/inference/messages-preset.ts'
 import { COUNT_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { TokenCount } from '../../../schemas/inference/messages.ts'
-import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Outcome } from '../../../schemas/failures.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import type { Ports } from '../../ports/ports.ts'
-import { isComplete, PRESET_USE_FAILURES, usedPreset } from '../apply-preset.ts'
 import { modelsOf } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
+import { MODEL_CALL_FAILURES } from '../paid-call.ts'
 import { TEXT_STATUSES } from './answer-text.ts'
 import { callableModels } from './callable-models.ts'
-import { INLINE_FILE_FAILURES, withFiles, type TextWithFiles } from './inline-files.ts'
+import { completeText } from './complete-text.ts'
+import { INLINE_FILE_FAILURES, type TextWithFiles } from './inline-files.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 
 interface Inputs {
@@ -38,60 +39,13 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   success: { status: 200, body: TokenCount },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
-  failures: [
-    ...PRESET_USE_FAILURES,
-    'body_invalid',
-    'header_invalid',
-    'not_supported',
-    'model_unknown',
-    'model_not_allowed',
-    ...INLINE_FILE_FAILURES,
-    'scope_missing',
-    'model_unfit',
-    'count_unavailable',
-    'endpoint_excluded',
-    'endpoint_unconfigured',
-    'endpoint_unavailable',
-    'hops_exceeded',
-    'upstream_failed',
-    'upstream_invalid',
-    'upstream_too_large',
-    'upstream_credential',
-    'upstream_own_key',
-    'provider_key_unfit',
-    'upstream_overloaded',
-    'upstream_slow',
-    'upstream_refused',
-    'credential_unavailable',
-    'deadline_exceeded',
-    'busy',
-    'store_unavailable',
-    'draining',
-    'client_gone',
-  ],
+  failures: [...MODEL_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'count_unavailable'],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   async run(call, ports) {
-    const body = await completeBody(call, ports)
-    if (!body.ok) return body
-    if (body.value.files === undefined) return count(call, { body: body.value }, ports)
-    const found = await withFiles(call, body.value, ports)
-    return found.ok ? count(call, found.value, ports) : found
+    const text = await completeText(call, { presetOf: messagesPresetOf, isCount: true }, ports)
+    return text.ok ? count(call, text.value, ports) : text
   },
 })
-
-async function completeBody(call: CountCall, ports: Ports): Promise<Outcome<CompleteText>> {
-  const { body, key, signal } = call
-  if (isCompleteText(body)) return { ok: true, value: body }
-  const used = await usedPreset(call, ports)
-  if (!used.ok) return used
-  const { model, content } = used.value
-  const preset = { fields: messagesPresetOf(content), model }
-  return ports.inference.withPreset(body, preset, { caller: callerOf(key), signal, isCount: true })
-}
-
-function isCompleteText(body: TextRequest): body is CompleteText {
-  return isComplete(body)
-}
 
 async function count(
   call: CountCall,

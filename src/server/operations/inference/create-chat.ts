@@ -5,7 +5,7 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { CHAT_SILENCE, ChatStream, chatUsage, ChatWhole } from './chat-answer.ts'
+import { ChatEvents, chatUsage, WholeChat } from './chat-answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
 interface Inputs {
@@ -18,10 +18,9 @@ const OPERATION = 'chat.create'
 const CHAT: TextForm = {
   operation: OPERATION,
   presetOf: chatPresetOf,
-  stream: (head, request, open) => new ChatStream(head, request, open),
-  whole: (head) => new ChatWhole(head),
+  events: (head, request) => new ChatEvents(head, request),
+  whole: (head) => new WholeChat(head),
   usageOf: chatUsage,
-  silence: CHAT_SILENCE,
 }
 
 /**

@@ -5,7 +5,7 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { MESSAGES_SILENCE, MessageStream, messagesUsage, WholeMessage } from './message-answer.ts'
+import { MessageEvents, messagesUsage, WholeMessage } from './message-answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
@@ -19,10 +19,9 @@ const OPERATION = 'messages.create'
 const MESSAGES: TextForm = {
   operation: OPERATION,
   presetOf: messagesPresetOf,
-  stream: (head, request, open) => new MessageStream(head, request, open),
+  events: (head, request) => new MessageEvents(head, request),
   whole: (head) => new WholeMessage(head),
   usageOf: messagesUsage,
-  silence: MESSAGES_SILENCE,
   passed: anthropicHeaders,
 }
 

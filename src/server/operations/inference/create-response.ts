@@ -5,7 +5,7 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { RESPONSES_SILENCE, ResponsesStream, responsesUsage, ResponsesWhole } from './responses-answer.ts'
+import { ResponsesEvents, responsesUsage, WholeResponse } from './responses-answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
 
 interface Inputs {
@@ -18,10 +18,9 @@ const OPERATION = 'responses.create'
 const RESPONSES: TextForm = {
   operation: OPERATION,
   presetOf: responsesPresetOf,
-  stream: (head, _, open) => new ResponsesStream(head, open),
-  whole: (head) => new ResponsesWhole(head),
+  events: (head) => new ResponsesEvents(head),
+  whole: (head) => new WholeResponse(head),
   usageOf: responsesUsage,
-  silence: RESPONSES_SILENCE,
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { GenerationRecord } from '../../../schemas/inference/generations.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { Generation } from '../../ports/inference/generations.ts'
 
@@ -38,8 +39,7 @@ export function generationRecord(
   origin: string,
 ): GenerationRecord {
   const { usage, isByok, finishReason } = facts
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite
-  const completion = usage.output + usage.reasoning
+  const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
   const cost = usdOfNano(facts.chargedNano)
   return {
     id,

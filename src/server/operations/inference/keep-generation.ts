@@ -39,8 +39,8 @@ export class Delivery {
   }
 }
 
-/** A call that is over, as far as its record needs it. */
-export interface EndedCall {
+/** A call, as far as its record needs it. */
+export interface CallRecord {
   readonly call: Pick<Call, 'key' | 'requestId' | 'startedAt' | 'signal' | 'hasEnded' | 'notes'>
   /** `gen_…` */
   readonly id: string
@@ -49,19 +49,26 @@ export interface EndedCall {
   readonly isStreamed: boolean
   /** Pictures and sounds of the prompt. */
   readonly media: { readonly image: number; readonly audio: number }
+  /** Null: not streamed. */
+  readonly delivery: Delivery | null
+}
+
+/** How a call ended. */
+export interface CallEnd {
   /** Null: the head of the answer had left, and no provider has begun to answer. */
   readonly end: InferenceEnd | null
   /** Null: the answer is whole. */
   readonly failure: Failure | null
   /** The charged part of the cost. */
   readonly chargedNano: number
-  /** Null: not streamed. */
-  readonly delivery: Delivery | null
 }
 
 /** Keeps the record of a call, also of one that broke off or was left. No step of this can fail. D33. */
-export function keepGeneration(ended: EndedCall, { generations }: Pick<Ports, 'generations'>): void {
-  const { call, id, model, isStreamed, media, end, failure, chargedNano, delivery } = ended
+export function keepGeneration(
+  { call, id, model, isStreamed, media, delivery }: CallRecord,
+  { end, failure, chargedNano }: CallEnd,
+  { generations }: Pick<Ports, 'generations'>,
+): void {
   const { organizationId, workspaceId } = callerOf(call.key)
   const { sessionId } = call.notes
   const isCancelled = isStreamed && hasLeft(call, failure)
@@ -99,12 +106,12 @@ export function keepGeneration(ended: EndedCall, { generations }: Pick<Ports, 'g
 const NO_USAGE: TokenUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** A stream that is read to its end without its caller has no failure. D27. */
-function hasLeft({ hasEnded, signal }: EndedCall['call'], failure: Failure | null): boolean {
+function hasLeft({ hasEnded, signal }: CallRecord['call'], failure: Failure | null): boolean {
   if (failure !== null) return failure.name === 'client_gone'
   return hasEnded && endedBy(signal).name === 'client_gone'
 }
 
-function sinceStart({ startedAt }: EndedCall['call'], at: number | null): number | null {
+function sinceStart({ startedAt }: CallRecord['call'], at: number | null): number | null {
   return at === null ? null : Math.round(at - startedAt)
 }
 

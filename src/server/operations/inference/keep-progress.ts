@@ -1,13 +1,12 @@
+import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import type { InferenceProgress } from '../../ports/inference/inference.ts'
 import type { StreamNote } from '../../ports/inference/generations.ts'
 import type { Hold } from '../../ports/money/money.ts'
-import { wordOf, storable, type EndedCall } from './keep-generation.ts'
-
-type StreamedCall = Pick<EndedCall, 'call' | 'id' | 'media' | 'delivery'>
+import { wordOf, storable, type CallRecord } from './keep-generation.ts'
 
 /** Tells the journal what is charged, and recorded, of a stream whose front dies. D28. */
 export function keepProgress(
-  { call, id, media, delivery }: StreamedCall,
+  { call, id, media, delivery }: Pick<CallRecord, 'call' | 'id' | 'media' | 'delivery'>,
   hold: Pick<Hold, 'progress'>,
 ): (progress: InferenceProgress) => void {
   return ({ usage, costNano, provider, model, isByok, isDrained, upstreamMs, ...more }) => {
@@ -30,8 +29,8 @@ export function keepProgress(
       isEstimated: true,
       provider,
       model,
-      tokens: usage.input + usage.cacheRead + usage.cacheWrite,
-      text: { outputTokens: usage.output + usage.reasoning, cachedTokens: usage.cacheRead },
+      tokens: inputTokens(usage),
+      text: { outputTokens: outputTokens(usage), cachedTokens: usage.cacheRead },
       milliseconds: upstreamMs,
       isDrained,
       note: JSON.stringify(note),

@@ -1,19 +1,17 @@
 import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import { messageError } from '../../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
+import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EventStream } from '../../ports/event-stream.ts'
 import type {
   AnsweredBy,
-  FinalEvents,
   FinishReason,
   InferenceEnd,
   ShownUsage,
   WrittenPart,
 } from '../../ports/inference/inference.ts'
-import type { TextHead, TextStream, WholeText } from './answer-text.ts'
-import { Delivery } from './keep-generation.ts'
 import { serverToolUse } from './server-tool-use.ts'
+import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.
@@ -28,7 +26,7 @@ export function messagesUsage(
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
-    output_tokens: usage.output + usage.reasoning,
+    output_tokens: outputTokens(usage),
     ...serverToolUse(usage),
   }
   const added = { cost: usdOfNano(nano), is_byok: isByok }
@@ -39,8 +37,6 @@ export function messagesUsage(
   }
 }
 
-/** Written while the source is silent before the begin of the message. D16. */
-export const MESSAGES_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 const PING = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n')
 
 /** Why a message ended, in Anthropic's words. */
@@ -50,14 +46,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   tool_calls: 'tool_use',
 }
 
-/** An answer of messages as server-sent events. D13. */
-export class MessageStream implements TextStream {
-  readonly delivery = new Delivery()
-  readonly #head: TextHead
+/** The server-sent events of an answer of messages. D13. */
+export class MessageEvents implements TextEvents {
+  #head: TextHead
   readonly #promptWords: number
-  readonly #open: (by: AnsweredBy | null) => EventStream
-  #by: AnsweredBy | null = null
-  #stream: EventStream | null = null
   /** `message_start` was written. */
   #hasBegun = false
   /** The block that is open, by the kind of its parts; null: none is. */
@@ -66,63 +58,39 @@ export class MessageStream implements TextStream {
   #blocks = 0
   #stopReason = 'end_turn'
 
-  constructor(
-    head: TextHead,
-    { promptWords }: Pick<TextRequest, 'promptWords'>,
-    open: (by: AnsweredBy | null) => EventStream,
-  ) {
+  constructor(head: TextHead, { promptWords }: Pick<TextRequest, 'promptWords'>) {
     this.#head = head
     this.#promptWords = promptWords
-    this.#open = open
-  }
-
-  get isOpen(): boolean {
-    return this.#stream !== null
   }
 
   /** Clients take a ping only behind the begin of the message. D16. */
   get silence(): Uint8Array {
-    return this.#hasBegun ? PING : MESSAGES_SILENCE
+    return this.#hasBegun ? PING : SILENCE
   }
 
-  openEarly(): void {
-    if (this.#stream !== null) return
-    this.#stream = this.#open(null)
-    this.#stream.write(MESSAGES_SILENCE)
+  begin({ model }: AnsweredBy): void {
+    this.#head = { ...this.#head, model }
   }
 
-  begin(by: AnsweredBy): void {
-    this.#by = by
-  }
-
-  take(parts: readonly WrittenPart[]): boolean {
+  eventsOf(parts: readonly WrittenPart[]): Uint8Array {
     const begin = this.#hasBegun ? '' : this.#begun()
-    return this.pass(Buffer.from(begin + parts.map((part) => this.#textOf(part)).join('')))
-  }
-
-  pass(events: Uint8Array): boolean {
-    this.#stream ??= this.#open(this.#by)
-    this.#stream.write(events)
     this.#hasBegun = true
-    this.delivery.wrote()
-    return this.#stream.hasRoom
+    return Buffer.from(begin + parts.map((part) => this.#textOf(part)).join(''))
   }
 
-  async room(): Promise<void> {
-    if (this.#stream !== null) await this.delivery.stall(this.#stream.room())
+  passed(): void {
+    this.#hasBegun = true
   }
 
-  end(usage: ShownUsage, finalEvents: FinalEvents | null): void {
-    this.#stream ??= this.#open(this.#by)
-    const last = finalEvents === null ? [this.#ended(usage)] : finalEvents.withUsage(usage)
-    this.#stream.write(Buffer.concat(last))
-    this.#stream.end()
+  lastOf({ whole }: ShownUsage): Uint8Array {
+    const delta = { stop_reason: this.#stopReason, stop_sequence: null }
+    const usage: unknown = JSON.parse(whole)
+    const type = 'message_delta'
+    const stop = event('message_stop', { type: 'message_stop' })
+    return Buffer.from(event(type, { type, delta, usage }) + stop)
   }
 
-  breakOff(
-    failure: Failure,
-    { statuses, requestId }: { readonly statuses: readonly number[]; readonly requestId: string },
-  ): void {
+  failureOf(failure: Failure, { statuses, requestId }: FailureFacts): Uint8Array {
     const metadata = {
       error_type: failure.name,
       provider_name: failure.metadata?.provider_name ?? null,
@@ -130,11 +98,10 @@ export class MessageStream implements TextStream {
     }
     const status = statusOf(failure.name, statuses)
     const error = messageError({ status, message: textOf(failure), metadata, requestId })
-    this.#stream?.breakOff(Buffer.from(event('error', error)))
+    return Buffer.from(event('error', error))
   }
 
   #begun(): string {
-    const { id, model } = this.#head
     const usage = {
       input_tokens: this.#promptWords,
       cache_creation_input_tokens: 0,
@@ -144,7 +111,7 @@ export class MessageStream implements TextStream {
     const ending = { content: [], stop_reason: null, stop_sequence: null, usage }
     return event('message_start', {
       type: 'message_start',
-      message: { ...messageBegin({ id, model: this.#by?.model ?? model }), ...ending },
+      message: { ...messageBegin(this.#head), ...ending },
     })
   }
 
@@ -193,14 +160,6 @@ export class MessageStream implements TextStream {
     const type = 'content_block_stop'
     return event(type, { type, index: this.#blocks - 1 })
   }
-
-  #ended({ whole }: ShownUsage): Buffer {
-    const delta = { stop_reason: this.#stopReason, stop_sequence: null }
-    const usage: unknown = JSON.parse(whole)
-    const type = 'message_delta'
-    const stop = event('message_stop', { type: 'message_stop' })
-    return Buffer.from(event(type, { type, delta, usage }) + stop)
-  }
 }
 
 function event(name: string, data: object): string {
@@ -221,42 +180,19 @@ interface Block {
 
 /** An answer of messages that is sent when it is whole. D14. */
 export class WholeMessage implements WholeText {
-  readonly #head: TextHead
+  #head: TextHead
   readonly #blocks: Block[] = []
   #stopReason = 'end_turn'
-  #model: string
 
   constructor(head: TextHead) {
     this.#head = head
-    this.#model = head.model
   }
 
   begin({ model }: AnsweredBy): void {
-    this.#model = model
+    this.#head = { ...this.#head, model }
   }
 
-  take(parts: readonly WrittenPart[]): boolean {
-    for (const part of parts) this.#add(part)
-    return true
-  }
-
-  /** No provider streams an answer that is wanted whole. */
-  pass(): boolean {
-    return true
-  }
-
-  room(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  answer({ whole }: ShownUsage): object {
-    const usage: unknown = JSON.parse(whole)
-    const ending = { stop_reason: this.#stopReason, stop_sequence: null, usage }
-    const begin = messageBegin({ id: this.#head.id, model: this.#model })
-    return { ...begin, content: this.#blocks.map(blockOf), ...ending }
-  }
-
-  #add(part: WrittenPart): void {
+  add(part: WrittenPart): void {
     if (part.kind === 'finish') this.#stopReason = STOP_REASONS[part.reason]
     else if (part.kind === 'tool') this.#blocks.push({ kind: 'tool', tool: part, text: '' })
     else {
@@ -265,6 +201,12 @@ export class WholeMessage implements WholeText {
       if (last?.kind === kind) last.text += part.text
       else this.#blocks.push({ kind, tool: null, text: part.text })
     }
+  }
+
+  answer({ whole }: ShownUsage): object {
+    const usage: unknown = JSON.parse(whole)
+    const ending = { stop_reason: this.#stopReason, stop_sequence: null, usage }
+    return { ...messageBegin(this.#head), content: this.#blocks.map(blockOf), ...ending }
   }
 }
 

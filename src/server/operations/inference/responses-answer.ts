@@ -1,18 +1,11 @@
 import type { Static } from 'typebox'
 import { textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ResponsesUsage } from '../../../schemas/inference/responses.ts'
+import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EventStream } from '../../ports/event-stream.ts'
-import type {
-  AnsweredBy,
-  FinalEvents,
-  InferenceEnd,
-  ShownUsage,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
-import type { TextHead, TextStream, WholeText } from './answer-text.ts'
-import { Delivery } from './keep-generation.ts'
+import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import { ResponseItems, type ResponseEvent } from './response-items.ts'
+import { SILENCE, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 
@@ -24,8 +17,7 @@ export function responsesUsage(
   { usage, isByok, isEstimated }: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>,
   nano: number,
 ): ShownUsage {
-  const input = usage.input + usage.cacheRead + usage.cacheWrite
-  const output = usage.output + usage.reasoning
+  const [input, output] = [inputTokens(usage), outputTokens(usage)]
   const ours = {
     cost: usdOfNano(nano),
     cost_details: {
@@ -47,96 +39,57 @@ export function responsesUsage(
   return { whole: JSON.stringify(shown), added: isEstimated ? null : JSON.stringify(ours).slice(1, -1) }
 }
 
-/** Written while the source is silent. D16. */
-export const RESPONSES_SILENCE = Buffer.from(': SLUICE PROCESSING\n\n')
 const LF = 0x0a
 
-/** An answer of responses as server-sent events. D13. */
-export class ResponsesStream implements TextStream {
-  readonly delivery = new Delivery()
-  readonly #head: TextHead
-  readonly #open: (by: AnsweredBy | null) => EventStream
+/** The server-sent events of an answer of responses. D13. */
+export class ResponsesEvents implements TextEvents {
+  readonly silence = SILENCE
+  #head: TextHead
   readonly #items: ResponseItems
-  #by: AnsweredBy | null = null
-  #stream: EventStream | null = null
   /** Events so far: the number of the next one. */
   #events = 0
 
-  /** @param open begins the reply; called with the first output, or without an endpoint before it */
-  constructor(head: TextHead, open: (by: AnsweredBy | null) => EventStream) {
+  constructor(head: TextHead) {
     this.#head = head
-    this.#open = open
     this.#items = new ResponseItems(tailOf(head))
   }
 
-  get isOpen(): boolean {
-    return this.#stream !== null
+  begin({ model }: AnsweredBy): void {
+    this.#head = { ...this.#head, model }
   }
 
-  openEarly(): void {
-    if (this.#stream !== null) return
-    this.#stream = this.#open(null)
-    this.#stream.write(RESPONSES_SILENCE)
+  eventsOf(parts: readonly WrittenPart[]): Uint8Array {
+    return this.#bytesOf([...this.#begun(), ...parts.flatMap((part) => this.#items.add(part))])
   }
 
-  begin(by: AnsweredBy): void {
-    this.#by = by
-  }
-
-  take(parts: readonly WrittenPart[]): boolean {
-    const events = parts.flatMap((part) => this.#items.add(part))
-    return this.#write([...(this.#events === 0 ? this.#begun() : []), ...events])
-  }
-
-  pass(events: Uint8Array): boolean {
+  passed(events: Uint8Array): void {
     for (let at = events.indexOf(LF); at >= 0; at = events.indexOf(LF, at + 1))
       if (events[at + 1] === LF) this.#events++
-    return this.#send(events)
   }
 
-  async room(): Promise<void> {
-    if (this.#stream !== null) await this.delivery.stall(this.#stream.room())
+  lastOf({ whole }: ShownUsage): Uint8Array {
+    const { status, ...more } = endOf(this.#items)
+    const response = responseOf(this.#head, { status, ...more, usage: JSON.parse(whole) as unknown })
+    return this.#bytesOf([...this.#begun(), { type: `response.${status}`, response }])
   }
 
-  end(usage: ShownUsage, finalEvents: FinalEvents | null): void {
-    if (finalEvents === null) this.#write([...(this.#events === 0 ? this.#begun() : []), this.#last(usage)])
-    else this.#send(Buffer.concat(finalEvents.withUsage(usage)))
-    this.#stream?.end()
-  }
-
-  breakOff(failure: Failure): void {
+  failureOf(failure: Failure): Uint8Array {
     const error = { code: failure.name, message: textOf(failure), param: null }
-    this.#stream?.breakOff(Buffer.from(this.#textOf({ type: 'error', ...error })))
+    return this.#bytesOf([{ type: 'error', ...error }])
   }
 
+  /** The events before the first output; behind it none. */
   #begun(): readonly ResponseEvent[] {
-    const response = responseOf(this.#headNow(), { status: 'in_progress' })
+    if (this.#events > 0) return []
+    const response = responseOf(this.#head, { status: 'in_progress' })
     return [
       { type: 'response.created', response },
       { type: 'response.in_progress', response },
     ]
   }
 
-  #last({ whole }: ShownUsage): ResponseEvent {
-    const { status, ...more } = endOf(this.#items)
-    const response = responseOf(this.#headNow(), { status, ...more, usage: JSON.parse(whole) as unknown })
-    return { type: `response.${status}`, response }
-  }
-
-  /** Another model of the call may answer. D11. */
-  #headNow(): TextHead {
-    return { ...this.#head, model: this.#by?.model ?? this.#head.model }
-  }
-
-  #write(events: readonly ResponseEvent[]): boolean {
-    return this.#send(Buffer.from(events.map((event) => this.#textOf(event)).join('')))
-  }
-
-  #send(events: Uint8Array): boolean {
-    this.#stream ??= this.#open(this.#by)
-    this.#stream.write(events)
-    this.delivery.wrote()
-    return this.#stream.hasRoom
+  #bytesOf(events: readonly ResponseEvent[]): Uint8Array {
+    return Buffer.from(events.map((event) => this.#textOf(event)).join(''))
   }
 
   #textOf({ type, ...more }: ResponseEvent): string {
@@ -146,38 +99,25 @@ export class ResponsesStream implements TextStream {
 }
 
 /** An answer of responses that is sent when it is whole. D14. */
-export class ResponsesWhole implements WholeText {
-  readonly #head: TextHead
+export class WholeResponse implements WholeText {
+  #head: TextHead
   readonly #items: ResponseItems
-  #model: string
 
   constructor(head: TextHead) {
     this.#head = head
-    this.#model = head.model
     this.#items = new ResponseItems(tailOf(head))
   }
 
   begin({ model }: AnsweredBy): void {
-    this.#model = model
+    this.#head = { ...this.#head, model }
   }
 
-  take(parts: readonly WrittenPart[]): boolean {
-    for (const part of parts) this.#items.add(part)
-    return true
-  }
-
-  /** No provider streams an answer that is wanted whole. */
-  pass(): boolean {
-    return true
-  }
-
-  room(): Promise<void> {
-    return Promise.resolve()
+  add(part: WrittenPart): void {
+    this.#items.add(part)
   }
 
   answer({ whole }: ShownUsage): object {
-    const head = { ...this.#head, model: this.#model }
-    return responseOf(head, { ...endOf(this.#items), usage: JSON.parse(whole) as unknown })
+    return responseOf(this.#head, { ...endOf(this.#items), usage: JSON.parse(whole) as unknown })
   }
 }
 

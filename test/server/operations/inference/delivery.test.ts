@@ -1,7 +1,8 @@
 /** How a streamed answer reaches its caller, as the record of its call tells it. */
 import t from 'tap'
-import { ChatStream } from '../../../../src/server/operations/inference/chat-answer.ts'
+import { ChatEvents } from '../../../../src/server/operations/inference/chat-answer.ts'
 import { Delivery } from '../../../../src/server/operations/inference/keep-generation.ts'
+import { StreamedReply } from '../../../../src/server/operations/inference/text-replies.ts'
 
 t.test('the first output has an instant, and every wait for the caller is counted', async (t) => {
   let now = 5
@@ -23,7 +24,8 @@ t.test('the first output has an instant, and every wait for the caller is counte
 
 t.test('a stream counts its outputs, its waits for the caller, and no comment. D33', async (t) => {
   const written: string[] = []
-  const sink = new ChatStream({ id: 'gen_1', createdS: 1, model: 'a/b' }, { isUsageAlone: false }, () => ({
+  const events = new ChatEvents({ id: 'gen_1', createdS: 1, model: 'a/b' }, { isUsageAlone: false })
+  const sink = new StreamedReply(events, () => ({
     write: (event) => void written.push(Buffer.from(event).toString()),
     isOpen: true,
     hasRoom: false,
