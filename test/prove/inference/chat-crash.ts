@@ -1,28 +1,23 @@
 /** Fronts are killed in the midst of hundreds of streams: each is charged what it had come to, once. */
 import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
-import type { GenerationFacts } from '../../../src/server/ports/inference/generations.ts'
 import { PROGRESS_AHEAD_MS } from '../../../src/schemas/inference/stream-limits.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { clientPortsOf } from '../../support/wire/sockets.ts'
+import { checkLedger } from '../check-ledger.ts'
 import type { Program, Proof } from '../proof.ts'
-import { bodyOf, startCall, type PacedCall } from './paced-callers.ts'
-import {
-  boundOf,
-  COMPLETION_NANO,
-  PACED_MODEL,
-  PROMPT_NANO,
-  startPacedStand,
-  type PacedStand,
-} from './paced-stand.ts'
+import { bookedOf, paidOf, type Booked } from './paced/booked.ts'
+import { bodyOf, startCall, type PacedCall } from './paced/callers.ts'
+import { PACED_DIALECTS, type PacedDialect } from './paced/dialects.ts'
+import { boundOf, PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FRONTS = 2
 const FULL = { kills: 20, streams: 1_000 }
 const SHORT = { kills: 1, streams: 60 }
 /** Milliseconds between two words of an answer. */
 const WORD_MS = 200
-/** What a call asks for: nearly all of its bound. */
-const MORE = { max_tokens: 5_000 }
+/** Tokens that a call asks for: nearly all of its bound. */
+const TOKENS_MAX = 5_000
 /** Words behind which every stream has told of itself. */
 const WORDS_MIN = 8
 /** Milliseconds from the recovery until its money is lent again. */
@@ -38,12 +33,12 @@ export const program: Program = {
   async run(proof) {
     const { kills, streams } = proof.isShort ? SHORT : FULL
     const stand = await startPacedStand(proof, { fronts: FRONTS, wordMs: WORD_MS })
-    for (let nth = 0; nth < kills; nth++) await killOnce({ proof, stand, streams, nth })
-    const checked = await stand.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    const found = JSON.stringify(checked).slice(0, 300)
-    proof.check('the ledger explains every counter', !('failed' in checked), found)
+    const first = proof.random(PACED_DIALECTS.length)
+    for (let nth = 0; nth < kills; nth++) {
+      const dialect = PACED_DIALECTS[(first + nth) % PACED_DIALECTS.length] ?? PACED_DIALECTS[0]
+      await killOnce({ proof, stand, streams, nth, dialect })
+    }
+    await checkLedger(proof, stand.stand)
   },
 }
 
@@ -52,14 +47,17 @@ interface Round {
   readonly stand: PacedStand
   readonly streams: number
   readonly nth: number
+  /** Of all calls of the round, whose bounds are to be the same. */
+  readonly dialect: PacedDialect
 }
 
-async function killOnce({ proof, stand, streams, nth }: Round): Promise<void> {
-  const name = `kill ${nth + 1}`
-  const nextId = idsOf(proof, nth)
-  await setBudget(stand, nextId(), streams)
-  const running = await openAll(stand, nextId, streams)
-  const refused = call(stand, nextId())
+async function killOnce(round: Round): Promise<void> {
+  const { proof, stand, streams, nth, dialect } = round
+  const name = `kill ${nth + 1}, ${dialect.name}`
+  const nextCall = callsOf(round)
+  await setBudget(round)
+  const running = await openAll(nextCall, streams)
+  const refused = nextCall()
   await refused.begun
   proof.check(
     `${name}: the budget is full`,
@@ -70,7 +68,7 @@ async function killOnce({ proof, stand, streams, nth }: Round): Promise<void> {
   await pause(proof.random(1_000))
   const { killed, recoveredAt } = await kill(stand, running)
   // The others still hold theirs: what this one gets is what the killed streams held.
-  const next = await admitted(stand, nextId)
+  const next = await admitted(nextCall)
   const usableMs = performance.now() - recoveredAt
   proof.check(
     `${name}: its money is lent again`,
@@ -101,38 +99,41 @@ async function killOnce({ proof, stand, streams, nth }: Round): Promise<void> {
   proof.say(`${name}: the longest time between two reads of the others: ${gapMs.toFixed(0)} ms`)
 }
 
-/** Ids of one length: all calls of a proof have the same bound. */
-function idsOf(proof: Proof, round: number): () => string {
-  const begin = `crash-${String(proof.seed).padStart(10, '0')}-${String(round).padStart(2, '0')}`
+/** Ids of one length: all calls of a round have the same bound. */
+function idOf({ proof, nth }: Round, count: number): string {
+  const begin = `crash-${String(proof.seed).padStart(10, '0')}-${String(nth).padStart(2, '0')}`
+  return `${begin}-${String(count).padStart(5, '0')}`
+}
+
+/** @returns begins a call */
+function callsOf(round: Round): () => PacedCall {
+  const { dialect } = round
+  const { port, keys } = round.stand.stand
   let count = 0
-  return () => `${begin}-${String(count++).padStart(5, '0')}`
+  return () => {
+    const asking = { dialect, asked: { id: idOf(round, count++) }, tokensMax: TOKENS_MAX }
+    return startCall({ port, model: PACED_MODEL }, { key: keys.inference_key, ...asking })
+  }
 }
 
-function call({ stand }: PacedStand, id: string): PacedCall {
-  const to = { port: stand.port, model: PACED_MODEL }
-  return startCall(to, { key: stand.keys.inference_key, asked: { id }, more: MORE })
-}
-
-/** The budget holds so many calls, and half of another one. */
-async function setBudget(stand: PacedStand, id: string, streams: number): Promise<void> {
+/** The budget holds the calls of the round, and half of another one. */
+async function setBudget(round: Round): Promise<void> {
+  const { stand, streams, dialect } = round
   await stand.untilReturned(RETURNED_MS_MAX)
   const { workspace_id: workspaceId } = stand.stand.keys
   const { spentNano } = await stand.account(workspaceAccount(workspaceId))
-  const bound = boundOf(Buffer.byteLength(bodyOf(PACED_MODEL, { id }, MORE)), MORE.max_tokens)
+  const body = bodyOf(PACED_MODEL, { dialect, asked: { id: idOf(round, 0) }, tokensMax: TOKENS_MAX })
+  const bound = boundOf(Buffer.byteLength(body), TOKENS_MAX)
   const limitUsd = (Number(spentNano) + (streams + 0.5) * bound) / 1e9
   await stand.manage('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: limitUsd })
 }
 
-async function openAll(
-  stand: PacedStand,
-  nextId: () => string,
-  streams: number,
-): Promise<readonly PacedCall[]> {
+async function openAll(nextCall: () => PacedCall, streams: number): Promise<readonly PacedCall[]> {
   const open: PacedCall[] = []
   let left = streams
   const opener = async (): Promise<void> => {
     while (left-- > 0) {
-      const one = await admitted(stand, nextId)
+      const one = await admitted(nextCall)
       if (one !== null) open.push(one)
     }
   }
@@ -141,9 +142,9 @@ async function openAll(
 }
 
 /** A call that is admitted, by whichever try; null: none is. */
-async function admitted(stand: PacedStand, nextId: () => string): Promise<PacedCall | null> {
+async function admitted(nextCall: () => PacedCall): Promise<PacedCall | null> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const one = call(stand, nextId())
+    const one = nextCall()
     await one.begun
     if (one.status === 200) return one
     await pause(TRY_MS)
@@ -171,48 +172,22 @@ async function kill(
   return { killed: victim.calls, recoveredAt }
 }
 
-interface Row {
-  readonly id: string
-  readonly kind: string
-  readonly nano: number
-}
-
-interface Kept {
-  readonly id: string
-  readonly facts: GenerationFacts
-}
-
 /** What the books and the records say of killed streams that is not so. */
 async function faultsOf(stand: PacedStand, killed: readonly PacedCall[]): Promise<readonly string[]> {
-  const { sql } = stand.store
-  const ids = killed.map(({ id }) => id).join(',')
-  const rows = await sql<Row[]>`SELECT request_id AS id, kind, cost_nano::float8 AS nano FROM ledger
-    WHERE request_id = ANY(string_to_array(${ids}, ','))`
-  const generations = killed.map(({ generationId }) => generationId).join(',')
-  const kept = await sql<Kept[]>`SELECT id, facts FROM generations
-    WHERE id = ANY(string_to_array(${generations}, ','))`
+  const booked = await bookedOf(stand, killed)
   return killed.flatMap((one) => {
-    const own = rows.filter(({ id }) => id === one.id)
-    const records = kept.filter(({ id }) => id === one.generationId)
-    const wrong = wrongOf(stand, one, { own, records })
+    const wrong = wrongOf(stand, one, booked(one))
     return wrong === null ? [] : [`${one.id}: ${wrong}`]
   })
 }
 
-function wrongOf(
-  { provider, wordMs }: PacedStand,
-  one: PacedCall,
-  { own, records }: { readonly own: readonly Row[]; readonly records: readonly Kept[] },
-): string | null {
-  const [row, record] = [own[0], records[0]?.facts]
-  if (own.length !== 1 || row?.kind !== 'estimated') return JSON.stringify(own)
-  if (records.length !== 1 || record === undefined) return `${records.length} records`
-  const { usage, chargedNano, finishReason, isEstimated, isCancelled } = record
-  if (finishReason !== 'error' || !isEstimated || isCancelled) return JSON.stringify(record)
-  const { input, output } = usage
-  const cost = input * PROMPT_NANO + output * COMPLETION_NANO
-  if (cost !== row.nano || cost !== chargedNano)
-    return `${cost} is booked as ${row.nano}, told as ${chargedNano}`
+function wrongOf({ provider, wordMs }: PacedStand, one: PacedCall, booked: Booked): string | null {
+  const found = paidOf(one, booked)
+  if (!found.ok) return found.wrong
+  const { row, facts } = found
+  const { output } = facts.usage
+  if (row.kind !== 'estimated') return JSON.stringify(row)
+  if (facts.finishReason !== 'error' || !facts.isEstimated || facts.isCancelled) return JSON.stringify(facts)
   const answer = provider.answers.get(one.id)
   if (answer === undefined || answer.endedAt === null) return 'its provider was not cut'
   // A part of a token is one.

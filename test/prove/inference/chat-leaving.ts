@@ -1,12 +1,14 @@
 /** Callers leave at random instants: providers are cut at once, or read to their end, and each call is charged. */
 import { DRAINS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
-import type { GenerationFacts } from '../../../src/server/ports/inference/generations.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
+import { checkLedger } from '../check-ledger.ts'
 import type { Program, Proof } from '../proof.ts'
-import { bodyOf, startCall, type PacedCall } from './paced-callers.ts'
-import { PROMPT_TOKENS, type Asked, type PacedAnswer } from './paced-provider.ts'
-import { boundOf, DRAINED_MODEL, PACED_MODEL, startPacedStand, type PacedStand } from './paced-stand.ts'
+import { recordsOf, rowsOf, type BookedRow } from './paced/booked.ts'
+import { startCall, type PacedCall } from './paced/callers.ts'
+import { drawDialect, PACED_DIALECTS, PROMPT_TOKENS } from './paced/dialects.ts'
+import type { Asked, PacedAnswer } from './paced/provider.ts'
+import { boundOf, DRAINED_MODEL, PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FRONTS = 2
 const FULL = { callers: 1_000, drained: 800 }
@@ -15,7 +17,7 @@ const WORD_MS = 200
 const LEAVING_MS_MAX = 6_000
 /** Milliseconds from the end of the caller's connection to that of the provider's. */
 const CUT_MS_MAX = 50
-const MORE = { max_tokens: 100 }
+const TOKENS_MAX = 100
 /** Of every second caller the provider is silent behind so many words. */
 const SILENT_AT = 3
 /** Words of a drained answer: it goes on when all callers have left. */
@@ -40,11 +42,7 @@ export const program: Program = {
     await warm(stand)
     await cancels(proof, stand, size.callers)
     await drains(proof, stand, size.drained)
-    const checked = await stand.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    const found = JSON.stringify(checked).slice(0, 300)
-    proof.check('the ledger explains every counter', !('failed' in checked), found)
+    await checkLedger(proof, stand.stand)
   },
 }
 
@@ -53,7 +51,9 @@ async function warm({ stand }: PacedStand): Promise<void> {
   for (let nth = 0; nth < WARMING_ROUNDS; nth++) {
     const calls = Array.from({ length: WARMING_CALLS }, (_, at) => {
       const asked = { id: `warm-${nth}-${at}`, words: 1 }
-      return startCall({ port: stand.port, model: PACED_MODEL }, { key: stand.keys.inference_key, asked })
+      const dialect = PACED_DIALECTS[at % PACED_DIALECTS.length] ?? PACED_DIALECTS[0]
+      const asking = { key: stand.keys.inference_key, dialect, asked }
+      return startCall({ port: stand.port, model: PACED_MODEL }, asking)
     })
     await Promise.all(calls.map(({ over }) => over))
   }
@@ -67,24 +67,20 @@ interface Leaving {
   asked(nth: number): Asked
 }
 
-interface Left {
-  readonly asked: Asked
-  readonly call: PacedCall
-}
-
 /** @returns all calls, each of which was left */
-async function leave(proof: Proof, { stand }: PacedStand, input: Leaving): Promise<readonly Left[]> {
+async function leave(proof: Proof, { stand }: PacedStand, input: Leaving): Promise<readonly PacedCall[]> {
   const { model, callers, msMax } = input
-  const all: Left[] = []
+  const all: PacedCall[] = []
   for (let nth = 0; nth < callers; nth++) {
     const [asked, key] = [input.asked(nth), stand.keys.inference_key]
-    const call = startCall({ port: stand.port, model }, { key, asked, more: MORE })
+    const dialect = drawDialect((below) => proof.random(below))
+    const call = startCall({ port: stand.port, model }, { key, dialect, asked, tokensMax: TOKENS_MAX })
     setTimeout(call.leave, proof.random(msMax))
-    all.push({ asked, call })
+    all.push(call)
     // A front that admits a thousand calls at once does little else.
     await pause(REST_MS)
   }
-  await Promise.all(all.map(({ call }) => call.over))
+  await Promise.all(all.map(({ over }) => over))
   return all
 }
 
@@ -96,7 +92,7 @@ async function cancels(proof: Proof, stand: PacedStand, callers: number): Promis
   const calls = await leave(proof, stand, { model: PACED_MODEL, callers, msMax: LEAVING_MS_MAX, asked })
   await until('all providers are cut', () => stand.provider.open === 0)
   const made = madeOf(stand, calls)
-  const others = calls.filter(({ call }) => call.end !== 'left').length
+  const others = calls.filter(({ end }) => end !== 'left').length
   proof.check(
     'cancel: the connection of each provider is closed',
     made.length > 0 && others === 0 && made.every(({ answer }) => !answer.isWhole),
@@ -158,56 +154,51 @@ async function drains(proof: Proof, stand: PacedStand, callers: number): Promise
   )
 }
 
-interface Made extends Left {
+interface Made {
+  readonly call: PacedCall
   readonly answer: PacedAnswer
 }
 
 /** The calls that came to the provider. */
-function madeOf({ provider }: PacedStand, calls: readonly Left[]): readonly Made[] {
-  return calls.flatMap((one) => {
-    const answer = provider.answers.get(one.call.id)
-    return answer === undefined ? [] : [{ ...one, answer }]
+function madeOf({ provider }: PacedStand, calls: readonly PacedCall[]): readonly Made[] {
+  return calls.flatMap((call) => {
+    const answer = provider.answers.get(call.id)
+    return answer === undefined ? [] : [{ call, answer }]
   })
 }
 
-interface Row {
-  readonly id: string
-  readonly kind: string
-  readonly nano: number
-  readonly tokens: number
-  readonly output: number
-}
-
 /** Whether the row of a call that was cut is no estimate of what was generated until then, or above its bound. */
-function isApart({ kind, nano, output }: Row, { asked, answer }: Made): boolean {
-  const bound = boundOf(Buffer.byteLength(bodyOf(PACED_MODEL, asked, MORE)), MORE.max_tokens)
+function isApart({ kind, nano, output }: BookedRow, { call, answer }: Made): boolean {
+  const bound = boundOf(call.bodyBytes, TOKENS_MAX)
   const most = Math.max(APART_WORDS, answer.generated * APART_SHARE)
   return kind !== 'estimated' || nano > bound || Math.abs(output - answer.generated) > most
 }
 
 /** The rows of calls by their ids, and what is wrong with their number and with their records. */
 async function booked(
-  { store: { sql } }: PacedStand,
+  stand: PacedStand,
   made: readonly Made[],
-): Promise<{ readonly rows: ReadonlyMap<string, Row>; readonly wrong: string[] }> {
-  const ids = made.map(({ call }) => call.id).join(',')
-  const found: Row[] = []
+): Promise<{ readonly rows: ReadonlyMap<string, BookedRow>; readonly wrong: string[] }> {
+  const calls = made.map(({ call }) => call)
+  let found = await rowsOf(stand, calls)
   await until('every call has a row', async () => {
-    const read = await sql<
-      Row[]
-    >`SELECT request_id AS id, kind, cost_nano::float8 AS nano, tokens::float8 AS tokens,
-      output_tokens::float8 AS output FROM ledger WHERE request_id = ANY(string_to_array(${ids}, ','))`
-    found.splice(0, found.length, ...read)
-    return new Set(found.map(({ id }) => id)).size === made.length
+    found = await rowsOf(stand, calls)
+    return found.size === made.length
   })
-  const rows = new Map(found.map((row) => [row.id, row]))
-  const wrong = found.length === rows.size ? [] : [`${found.length - rows.size} rows too many`]
-  const records = async (): Promise<readonly { readonly facts: GenerationFacts }[]> =>
-    sql`SELECT facts FROM generations WHERE facts->>'requestId' = ANY(string_to_array(${ids}, ','))`
-  await until('every call has a record', async () => (await records()).length >= made.length)
-  for (const { facts } of await records()) {
-    const isTold = facts.isCancelled && facts.finishReason === null
-    if (!isTold || facts.chargedNano !== rows.get(facts.requestId)?.nano) wrong.push(JSON.stringify(facts))
+  let kept = await recordsOf(stand, calls)
+  await until('every call has a record', async () => {
+    kept = await recordsOf(stand, calls)
+    return kept.size === made.length
+  })
+  const rows = new Map<string, BookedRow>()
+  const wrong: string[] = []
+  for (const { id } of calls) {
+    const [[row, ...moreRows], [record, ...moreRecords]] = [found.get(id) ?? [], kept.get(id) ?? []]
+    if (row !== undefined) rows.set(id, row)
+    const { isCancelled, finishReason, chargedNano } = record?.facts ?? {}
+    const isTold = isCancelled === true && finishReason === null && chargedNano === row?.nano
+    if (!isTold || moreRows.length + moreRecords.length > 0)
+      wrong.push(JSON.stringify([row, ...moreRows, record, ...moreRecords]))
   }
   return { rows, wrong }
 }

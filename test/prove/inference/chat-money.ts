@@ -2,11 +2,13 @@
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { overspent, tighten, TURNS, type Turn } from '../money/spend/tight-limits.ts'
+import { checkLedger } from '../check-ledger.ts'
 import type { Program, Proof } from '../proof.ts'
 import { checkCosts } from './cost-oracle.ts'
-import type { PacedCall } from './paced-callers.ts'
-import { spendStreams } from './paced-spenders.ts'
-import { PACED_MODEL, startPacedStand, type PacedStand } from './paced-stand.ts'
+import { rowsOf, type BookedRow } from './paced/booked.ts'
+import type { PacedCall } from './paced/callers.ts'
+import { spendStreams } from './paced/spenders.ts'
+import { PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FULL = { fronts: 4, rounds: 20, callers: 200, restUsd: 0.2, usages: 100_000 }
 const SHORT = { fronts: 2, rounds: TURNS.length, callers: 30, restUsd: 0.012, usages: 2_000 }
@@ -30,11 +32,7 @@ export const program: Program = {
     for (let nth = 0; nth < size.rounds; nth++) await race({ proof, stand, size, key, hash, nth })
     const returnedMs = await stand.untilReturned(RETURNED_MS_MAX)
     proof.check('all that was lent comes back', returnedMs !== null, `${returnedMs?.toFixed(0)} ms`)
-    const checked = await stand.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    const found = JSON.stringify(checked).slice(0, 300)
-    proof.check('the ledger explains every counter', !('failed' in checked), found)
+    await checkLedger(proof, stand.stand)
   },
 }
 
@@ -61,7 +59,7 @@ async function race({ proof, stand, size, key, hash, nth }: Round): Promise<void
     random: (below) => proof.random(below),
   })
   const admitted = calls.filter(({ status }) => status === 200)
-  const rows = await rowsOf(stand, calls, admitted)
+  const rows = await settledRows(stand, calls, admitted)
   const { samples, above } = await watch.end()
   const ends = ['whole', 'left', 'broken'].map(
     (end) => `${admitted.filter((one) => one.end === end).length} ${end}`,
@@ -119,25 +117,15 @@ function watchLimits(
   }
 }
 
-interface Row {
-  readonly id: string
-  readonly kind: string
-  readonly nano: number
-}
-
 /** The rows of calls by their ids, once every call that was admitted has one. */
-async function rowsOf(
-  { store: { sql } }: PacedStand,
+async function settledRows(
+  stand: PacedStand,
   calls: readonly PacedCall[],
   admitted: readonly PacedCall[],
-): Promise<ReadonlyMap<string, readonly Row[]>> {
-  const ids = calls.map(({ id }) => id).join(',')
-  const rows = new Map<string, Row[]>()
+): ReturnType<typeof rowsOf> {
+  let rows = await rowsOf(stand, calls)
   await until('every admitted call has a row', async () => {
-    const found = await sql<Row[]>`SELECT request_id AS id, kind, cost_nano::float8 AS nano FROM ledger
-      WHERE request_id = ANY(string_to_array(${ids}, ','))`
-    rows.clear()
-    for (const row of found) rows.set(row.id, [...(rows.get(row.id) ?? []), row])
+    rows = await rowsOf(stand, calls)
     return admitted.every(({ id }) => rows.has(id))
   })
   return rows
@@ -146,7 +134,7 @@ async function rowsOf(
 const NANO_PER_USD = 1e9
 
 /** Null: the rows are as they have to be. */
-function wrongOf({ id, status, end, cost }: PacedCall, rows: readonly Row[]): string | null {
+function wrongOf({ id, status, end, cost }: PacedCall, rows: readonly BookedRow[]): string | null {
   const settled = rows.filter(({ kind }) => kind === 'usage' || kind === 'estimated')
   const others = rows.filter(({ kind }) => kind !== 'usage' && kind !== 'estimated' && kind !== 'overrun')
   // Of a caller who left before the head it is not known whether the call was sent.

@@ -7,6 +7,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { tree } from '../../support/load/process-cpu.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
+import { checkLedger } from '../check-ledger.ts'
 import type { Program, Proof } from '../proof.ts'
 
 const FULL = { unread: 1_000, readers: 20, readMs: 10_000 }
@@ -74,14 +75,7 @@ async function cut(proof: Proof, stand: Stand, stalled: readonly Stalled[]): Pro
     `${left} of ${stalled.length} left ${Math.round((performance.now() - from) / 1_000)} s behind the measurement`,
   )
   await after(SETTLED_MS)
-  const checked = await stand
-    .cli('ledger', 'check')
-    .catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check(
-    'the ledger explains every counter',
-    !('failed' in checked),
-    JSON.stringify(checked).slice(0, 200),
-  )
+  await checkLedger(proof, stand)
 }
 
 async function openStreams(stand: Stand): Promise<number> {

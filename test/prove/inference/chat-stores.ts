@@ -1,9 +1,12 @@
 /** Redis and Postgres are away under streams: none breaks, new calls go on, and all is charged behind it. */
 import { pause } from '../../support/nodes/spawned.ts'
+import { until } from '../../support/wait.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
-import { checkCharged } from './charged.ts'
-import { startCall, type PacedCall } from './paced-callers.ts'
-import { PACED_MODEL, startPacedStand, type PacedStand } from './paced-stand.ts'
+import { checkCharged } from './paced/charged.ts'
+import { startCall, type PacedCall } from './paced/callers.ts'
+import { drawDialect } from './paced/dialects.ts'
+import { PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FULL = { fronts: 2, streams: 200, wordMs: 200, ratePerS: 50, leadMs: 6_000, outMs: 10_000 }
 const SHORT = { fronts: 1, streams: 30, wordMs: 100, ratePerS: 15, leadMs: 1_500, outMs: 3_000 }
@@ -16,7 +19,7 @@ const RPM = 30_000
  * What a call asks for. Its bound is some hundred times what it costs: what comes back of each call lasts for
  * the next ones, as it does for callers who set a generous maximum.
  */
-const MORE = { max_tokens: 5_000 }
+const TOKENS_MAX = 5_000
 const RETURNED_MS_MAX = 60_000
 
 export const program: Program = {
@@ -53,11 +56,7 @@ export const program: Program = {
       const returnedMs = await stand.untilReturned(RETURNED_MS_MAX)
       proof.check('all that was lent comes back', returnedMs !== null, `${returnedMs?.toFixed(0)} ms`)
     }
-    const checked = await stand.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    const found = JSON.stringify(checked).slice(0, 300)
-    proof.check('the ledger explains every counter', !('failed' in checked), found)
+    await checkLedger(proof, stand.stand)
   },
 }
 
@@ -86,7 +85,9 @@ async function through({ proof, stand, size, keys }: Outage): Promise<Calls> {
     const id = `stores-${proof.seed}-${count}`
     const key = keys[count++ % keys.length] ?? ''
     if (isAway) during.add(id)
-    return startCall(to, { key, asked: words === undefined ? { id } : { id, words }, more: MORE })
+    const asked = words === undefined ? { id } : { id, words }
+    const dialect = drawDialect((below) => proof.random(below))
+    return startCall(to, { key, dialect, asked, tokensMax: TOKENS_MAX })
   }
   const streams = Array.from({ length: size.streams }, () => start())
   await Promise.all(streams.map(({ begun }) => begun))
@@ -99,6 +100,8 @@ async function through({ proof, stand, size, keys }: Outage): Promise<Calls> {
   await Promise.all([stand.postgres.start(), stand.redis?.start()])
   await pause(size.leadMs)
   clearInterval(timer)
+  // Of an answer without a word, responses tell no tokens that can be believed.
+  await until('every call has a word', () => calls.every(({ end, read }) => end !== 'open' || read > 0))
   stand.provider.endAll()
   await Promise.all([...streams, ...calls].map(({ over }) => over))
   return { streams, calls, isDuring: (id) => during.has(id) }

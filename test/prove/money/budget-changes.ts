@@ -3,6 +3,7 @@ import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const CALLERS = { full: 200, short: 30 }
@@ -26,14 +27,7 @@ export const program: Program = {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 1 : 2 })
     for (let round = 0; round < (proof.isShort ? ROUNDS.short : ROUNDS.full); round++)
       await changes({ proof, bench, round })
-    const checked = await bench.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    proof.check(
-      'the ledger explains every counter',
-      !('failed' in checked),
-      JSON.stringify(checked).slice(0, 300),
-    )
+    await checkLedger(proof, bench.stand)
   },
 }
 

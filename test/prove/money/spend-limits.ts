@@ -2,6 +2,7 @@
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
 import { overspent, tighten, TURNS, type Turn } from './spend/tight-limits.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 /** USD that the tightest limit leaves, and by how much each wider one leaves more. */
@@ -15,14 +16,7 @@ export const program: Program = {
     const bench = await startSpendStand(proof, { fronts: proof.isShort ? 2 : 4 })
     const { key, hash } = await bench.makeKey(bench.stand.keys.workspace_id)
     for (const turn of TURNS) await take({ proof, bench, key, hash, turn })
-    const checked = await bench.stand
-      .cli('ledger', 'check')
-      .catch((problem: unknown) => ({ failed: String(problem) }))
-    proof.check(
-      'the ledger explains every counter',
-      !('failed' in checked),
-      JSON.stringify(checked).slice(0, 300),
-    )
+    await checkLedger(proof, bench.stand)
   },
 }
 

@@ -4,6 +4,7 @@ import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const CALLERS = 32
@@ -217,14 +218,7 @@ async function books(
     returnedMs !== null,
     returnedMs === null ? 'not all' : `after ${(returnedMs / 1000).toFixed(1)} s`,
   )
-  const checked = await bench.stand
-    .cli('ledger', 'check')
-    .catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check(
-    'the ledger explains every counter',
-    !('failed' in checked),
-    JSON.stringify(checked).slice(0, 300),
-  )
+  await checkLedger(proof, bench.stand)
 }
 
 function since(

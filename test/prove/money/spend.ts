@@ -3,6 +3,7 @@ import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { Spenders, type Answer } from './spend/spenders.ts'
 import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const NANO = 1_000_000_000n
@@ -97,7 +98,7 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
     spenders.costNano <= spentNano - before,
     `told ${usd(spenders.costNano)}, booked ${usd(spentNano - before)}`,
   )
-  await checkLedger({ proof, bench, name })
+  await checkLedger(proof, bench.stand, `${name}: `)
 }
 
 /** Waits for what is lent, and spends what came back until the budget refuses. */
@@ -113,21 +114,6 @@ async function drained(
   // Until then what the last calls cost may not be booked.
   await bench.untilReturned(RETURNED_MS_MAX)
   return { returnedMs, last }
-}
-
-async function checkLedger({
-  proof,
-  bench,
-  name,
-}: Pick<Run, 'proof' | 'bench'> & { readonly name: string }): Promise<void> {
-  const checked = await bench.stand
-    .cli('ledger', 'check')
-    .catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check(
-    `${name}: the ledger explains every counter`,
-    !('failed' in checked),
-    JSON.stringify(checked).slice(0, 300),
-  )
 }
 
 function usd(nano: bigint): string {

@@ -5,6 +5,7 @@ import { startKilling } from './killing.ts'
 import type { Accepted } from './offers.ts'
 import { startKindsProvider } from './provider.ts'
 import { modelOf, startVideoStand, SUBMIT_KINDS, type VideoStand } from './video-stand.ts'
+import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const JOBS = 5_000
@@ -124,12 +125,5 @@ export async function judgeRun(
     { count: number }[]
   >`SELECT count(*)::int AS count FROM leases WHERE journal_id IN (SELECT hold_id FROM video_jobs)`
   judge(proof, { ...run, rows: await readJobs(sql), webhooks: receiver.received, leases: held?.count ?? -1 })
-  const checked = await stand
-    .cli('ledger', 'check')
-    .catch((problem: unknown) => ({ failed: String(problem) }))
-  proof.check(
-    'the ledger explains every counter',
-    !('failed' in checked),
-    JSON.stringify(checked).slice(0, 200),
-  )
+  await checkLedger(proof, stand)
 }

@@ -1,10 +1,14 @@
 /** Callers that stream from a node, each on a connection of its own, so that fronts share them. */
 import { request as send, type ClientRequest, type IncomingMessage } from 'node:http'
-import { WORD, type Asked } from './paced-provider.ts'
+import type { PacedDialect } from './dialects.ts'
+import type { Asked } from './provider.ts'
 
 /** One call, as its caller sees it. */
 export interface PacedCall {
   readonly id: string
+  readonly dialect: PacedDialect
+  /** Bytes of the request's body. */
+  readonly bodyBytes: number
   /** 0: no answer has come. */
   status: number
   /** Resolves with the head of the answer, or at the end. */
@@ -19,7 +23,7 @@ export interface PacedCall {
   failures: number
   /** Milliseconds of the longest time between two reads. */
   gapMs: number
-  /** `open` until the end. `whole`: with `[DONE]`; `broken`: without; `left`: the caller went. */
+  /** `open` until the end. `whole`: with the end of its dialect; `broken`: without; `left`: the caller went. */
   end: 'open' | 'whole' | 'broken' | 'left'
   /** `performance.now()` when the caller left. */
   leftAt: number
@@ -40,42 +44,54 @@ export interface CallersInput {
   readonly model: string
 }
 
-/** A call's request. @param more members beside the usual ones */
-export function bodyOf(model: string, asked: Asked, more: object = {}): string {
-  const messages = [{ role: 'user', content: JSON.stringify(asked) }]
-  return JSON.stringify({ model, stream: true, messages, ...more })
+/** What a call asks for. */
+export interface Asking {
+  readonly dialect: PacedDialect
+  readonly asked: Asked
+  /** The most tokens of the answer; absent: the least that the dialect takes. */
+  readonly tokensMax?: number
 }
 
-/** @param more members of the request beside the usual ones */
+/** A call's request. */
+export function bodyOf(model: string, { dialect, asked, tokensMax }: Asking): string {
+  return JSON.stringify({ model, stream: true, ...dialect.request(JSON.stringify(asked), tokensMax) })
+}
+
 export function startCall(
   { port, model }: CallersInput,
-  { key, asked, more = {} }: { readonly key: string; readonly asked: Asked; readonly more?: object },
+  asking: Asking & { readonly key: string },
 ): PacedCall {
-  const body = bodyOf(model, asked, more)
+  const { dialect, asked, key } = asking
+  const body = bodyOf(model, asking)
+  const bodyBytes = Buffer.byteLength(body)
   const req = send({
     port,
     host: '127.0.0.1',
-    path: '/api/v1/chat/completions',
+    path: `/api/v1${dialect.path}`,
     method: 'POST',
     agent: false,
     headers: {
       'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
+      'content-length': bodyBytes,
       authorization: `Bearer ${key}`,
       'x-request-id': asked.id,
     },
   })
-  const call = callOf(asked.id, req)
+  const call = callOf({ id: asked.id, bodyBytes, dialect }, req)
   req.end(body)
   return call
 }
 
-function callOf(id: string, req: ClientRequest): PacedCall {
+type Sent = Pick<PacedCall, 'id' | 'dialect' | 'bodyBytes'>
+
+function callOf({ id, dialect, bodyBytes }: Sent, req: ClientRequest): PacedCall {
   let isOver = (): void => undefined
   let hasBegun = (): void => undefined
   const call: PacedCall = {
     ...{
       id,
+      dialect,
+      bodyBytes,
       status: 0,
       refusal: '',
       failures: 0,
@@ -118,7 +134,11 @@ function callOf(id: string, req: ClientRequest): PacedCall {
   return call
 }
 
+/** A refusal, or the last event of a stream that is not whole; responses have a code in place of the type. */
+const FAILED = /"error_type":"(\w+)"|^data: \{"type":"error",.*?"code":"(\w+)"/
+
 function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['end']) => void): void {
+  const { heard, terminator } = call.dialect
   let rest = ''
   let lastAt = performance.now()
   let isDone = false
@@ -130,19 +150,29 @@ function reading(res: IncomingMessage, call: PacedCall, ended: (how: PacedCall['
     // The body of a refusal is one line without an end.
     rest = call.status === 200 ? (lines.pop() ?? '') : ''
     for (const line of lines) {
-      if (line.includes(`"content":"${WORD}"`)) call.read++
-      else if (line === 'data: [DONE]') isDone = true
-      else if (line.includes('"error_type":')) {
-        call.refusal = /"error_type":"(\w+)"/.exec(line)?.[1] ?? ''
-        call.failures++
-      } else if (line.includes('"usage":{')) call.cost = costOf(line)
+      if (line.includes(heard)) call.read++
+      else if (line === terminator) isDone = true
+      else if (line.includes('"usage":{')) call.cost = costOf(line)
+      else noteFailure(line, call)
     }
   })
   res.on('error', () => ended('broken'))
   res.on('close', () => ended(isDone && res.complete ? 'whole' : 'broken'))
 }
 
+function noteFailure(line: string, call: PacedCall): void {
+  const failed = FAILED.exec(line)
+  if (failed === null) return
+  call.refusal = failed[1] ?? failed[2] ?? ''
+  call.failures++
+}
+
+interface Costly {
+  readonly usage?: { readonly cost?: number }
+}
+
+/** The event that ends a response has the usage within. */
 function costOf(line: string): number {
-  const event = JSON.parse(line.slice('data: '.length)) as { usage?: { cost?: number } }
-  return event.usage?.cost ?? 0
+  const event = JSON.parse(line.slice('data: '.length)) as Costly & { readonly response?: Costly }
+  return (event.usage ?? event.response?.usage)?.cost ?? 0
 }

@@ -2,11 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { PACED_DIALECTS, type PacedDialect } from './dialects.ts'
 
-/** Four bytes: a token by the measure of an endpoint that has taught nothing else. */
-export const WORD = ' abc'
-
-/** What the provider does for a call, as JSON in the call's last message. */
+/** What the provider does for a call, as JSON in the call's prompt. */
 export interface Asked {
   readonly id: string
   /** Words until the end of the answer; left out: until `endAll`. */
@@ -41,6 +39,7 @@ export interface PacedProvider {
 
 interface Open extends PacedAnswer {
   readonly asked: Asked
+  readonly dialect: PacedDialect
   readonly res: ServerResponse
 }
 
@@ -57,19 +56,19 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
     const { words = Infinity, silentAt = Infinity } = one.asked
     if (one.generated >= words) return end(one)
     if (one.generated >= silentAt) return
-    one.generated++
-    one.res.write(chunk({ content: WORD }))
+    one.res.write(one.dialect.word(++one.generated))
   }
   const end = (one: Open): void => {
     one.isWhole = true
     forget(one)
     one.endedAt = performance.now()
-    one.res.end(`${chunk({}, 'stop')}${usageOf(one)}data: [DONE]\n\n`)
+    one.res.end(one.dialect.end(one.generated, toldBy(one)))
   }
   const server = createServer((req, res) => {
-    void askedOf(req).then((asked) => {
+    void requestOf(req).then(({ asked, dialect }) => {
       const one: Open = {
         asked,
+        dialect,
         res,
         generated: 0,
         beganAt: performance.now(),
@@ -83,7 +82,7 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
         one.endedAt ??= performance.now()
       })
       res.writeHead(200, { 'content-type': 'text/event-stream' })
-      res.write(chunk({ role: 'assistant', content: '' }))
+      res.write(dialect.begin(asked.usage !== 'missing'))
     })
   }).listen(0, '127.0.0.1')
   let turn = 0
@@ -109,32 +108,24 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
   }
 }
 
-/** Tokens of every prompt, as the provider tells them. */
-export const PROMPT_TOKENS = 20
-
-async function askedOf(req: IncomingMessage): Promise<Asked> {
-  const pieces: Buffer[] = []
-  for await (const piece of req) pieces.push(piece as Buffer)
-  const { messages } = JSON.parse(Buffer.concat(pieces).toString()) as { messages: { content: string }[] }
-  return JSON.parse(messages.at(-1)?.content ?? '') as Asked
+interface Request {
+  readonly asked: Asked
+  readonly dialect: PacedDialect
 }
 
-const HEAD = '{"id":"chatcmpl-paced","object":"chat.completion.chunk","created":1700000000,"model":"paced"'
-
-function chunk(delta: object, finish: string | null = null): string {
-  const choices = [{ index: 0, delta, finish_reason: finish }]
-  return `data: ${HEAD},"choices":${JSON.stringify(choices)}}\n\n`
+async function requestOf(req: IncomingMessage): Promise<Request> {
+  const pieces: Buffer[] = []
+  for await (const piece of req) pieces.push(piece as Buffer)
+  const dialect = PACED_DIALECTS.find(({ path }) => req.url?.endsWith(path) === true)
+  if (dialect === undefined) throw new Error(`no dialect has the path ${req.url}`)
+  const body = JSON.parse(Buffer.concat(pieces).toString()) as Readonly<Record<string, unknown>>
+  return { dialect, asked: JSON.parse(dialect.promptOf(body)) as Asked }
 }
 
 const LIES = { zero: 0, negative: -5, huge: 100_000 } as const
 
-function usageOf({ asked: { usage }, generated }: Open): string {
-  if (usage === 'missing') return ''
-  const completion = usage === undefined ? generated : LIES[usage]
-  const told = {
-    prompt_tokens: PROMPT_TOKENS,
-    completion_tokens: completion,
-    total_tokens: PROMPT_TOKENS + completion,
-  }
-  return `data: ${HEAD},"choices":[],"usage":${JSON.stringify(told)}}\n\n`
+/** The tokens that it tells; null: none. */
+function toldBy({ asked: { usage }, generated }: Open): number | null {
+  if (usage === 'missing') return null
+  return usage === undefined ? generated : LIES[usage]
 }

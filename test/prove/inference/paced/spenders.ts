@@ -1,7 +1,8 @@
 /** Callers of streams of random length who spend what there is, and of whom some leave in between. */
-import { pause } from '../../support/nodes/spawned.ts'
-import { startCall, type CallersInput, type PacedCall } from './paced-callers.ts'
-import type { Asked } from './paced-provider.ts'
+import { pause } from '../../../support/nodes/spawned.ts'
+import { startCall, type CallersInput, type PacedCall } from './callers.ts'
+import { drawDialect } from './dialects.ts'
+import type { Asked } from './provider.ts'
 
 export interface SpendersInput extends CallersInput {
   readonly key: string
@@ -39,7 +40,8 @@ export async function spendStreams(input: SpendersInput): Promise<readonly Paced
         words: random(WORDS_MAX + 1),
         ...(lie === undefined ? null : { usage: lie }),
       }
-      const call = startCall(input, { key: input.key, asked, more: { max_tokens: TOKENS_MAX } })
+      const asking = { dialect: drawDialect(random), asked, tokensMax: TOKENS_MAX }
+      const call = startCall(input, { key: input.key, ...asking })
       calls.push(call)
       const leaving = random(LEAVING_EACH) === 0 ? setTimeout(call.leave, random(LEAVING_MS_MAX)) : undefined
       await call.over

@@ -1,7 +1,8 @@
 /** A node whose one model writes at a steady pace, and whose money can be looked at. */
-import { startSpendStand, type SpendStand } from '../money/spend/spend-stand.ts'
-import type { Proof } from '../proof.ts'
-import { startPacedProvider, type PacedProvider } from './paced-provider.ts'
+import { startSpendStand, type SpendStand } from '../../money/spend/spend-stand.ts'
+import type { Proof } from '../../proof.ts'
+import { PACED_DIALECTS } from './dialects.ts'
+import { startPacedProvider, type PacedProvider } from './provider.ts'
 
 export const PACED_MODEL = 'acme/paced'
 /** The same, by a provider that is read to its end when its caller leaves. */
@@ -44,7 +45,8 @@ export async function startPacedStand(
 function catalogue(origin: string): object {
   const pricing = { prompt: usdOf(PROMPT_NANO), completion: usdOf(COMPLETION_NANO) }
   const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
-  const provider = { protocol: 'openai', base_url: `${origin}/v1` }
+  const speaks = PACED_DIALECTS.map(({ name }) => name)
+  const provider = { protocol: 'openai', base_url: `${origin}/v1`, speaks }
   const models = [
     [PACED_MODEL, 'paced'],
     [DRAINED_MODEL, 'drained'],
