@@ -110,10 +110,22 @@ const FindingView = Type.Object({
 })
 export type FindingView = Static<typeof FindingView>
 
+const StreamsView = Type.Object({
+  open: Type.Integer({ description: 'Streamed answers under way, from their first output on.' }),
+  ttft_p50_ms: measuredMs('Median time from a request to the first output, over `quantile_seconds`.'),
+  ttft_p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),
+  tokens_per_second: Type.Number({
+    description: 'Output of models that write, over `quantile_seconds`, that of open streams too.',
+  }),
+})
+
 const MoneyView = Type.Object({
   calls_open: Type.Integer({ description: 'Paid calls under way.' }),
   calls_waiting: Type.Integer({ description: 'Calls that wait for money.' }),
   refused_per_second: Type.Number({ description: 'Calls that were not paid.' }),
+  spent_usd_per_minute: Type.Number({
+    description: 'Charged for calls that ended, at the rate of `quantile_seconds`.',
+  }),
   held_usd: Type.Number({ description: 'Lent money that no call holds.' }),
   journal_lag_ms: Type.Number({
     description: 'How far the books are behind the journals: the slowest front.',
@@ -146,6 +158,7 @@ export const LiveView = Type.Object({
   cpu_share: Type.Number({ description: "CPU of the node's own processes; 1 is one core." }),
   memory_bytes: Type.Integer({ description: "Resident memory of the node's own processes." }),
   inflight: Type.Integer({ description: 'Calls under way.' }),
+  streams: StreamsView,
   providers: Type.Array(ProviderView, {
     description: 'Those that were asked since the processes started, by slug.',
   }),

@@ -72,6 +72,8 @@ export interface HttpFront {
   readonly port: number
   readonly load: HttpLoad
   readonly connections: Pick<Connections, 'open' | 'refused'>
+  /** Bytes of answers that wait for their readers. */
+  readonly unreadBytes: number
   /** Refuses new connections; existing ones end after their next reply. Calls go on. */
   stopAccepting(): void
   /**
@@ -138,6 +140,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     get load() {
       return load()
     },
+    get unreadBytes() {
+      return unread.bytes
+    },
   }
 }
 
@@ -157,7 +162,10 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
   }
 }
 
-function frontOf(listener: Listener, exchanges: ExchangeHost): Omit<HttpFront, 'load' | 'connections'> {
+function frontOf(
+  listener: Listener,
+  exchanges: ExchangeHost,
+): Omit<HttpFront, 'load' | 'connections' | 'unreadBytes'> {
   const stopAccepting = (): void => {
     exchanges.isClosing = true
     listener.stopAccepting()

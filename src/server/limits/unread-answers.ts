@@ -8,9 +8,15 @@ import { UNREAD_ANSWERS_BYTES_MAX } from '../../schemas/limits/share-limits.ts'
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #held = new Map<string, number>()
+  #bytes = 0
 
   constructor(bytesMax = UNREAD_ANSWERS_BYTES_MAX) {
     this.#bytesMax = bytesMax
+  }
+
+  /** Of all organizations. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   hasRoom(organizationId: string): boolean {
@@ -24,9 +30,11 @@ export class UnreadAnswers {
   hold(organizationId: string | null, bytes: number): () => void {
     const holder = organizationId ?? ''
     let held = bytes
+    this.#bytes += bytes
     this.#held.set(holder, (this.#held.get(holder) ?? 0) + bytes)
     return () => {
       const left = (this.#held.get(holder) ?? 0) - held
+      this.#bytes -= held
       held = 0
       if (left > 0) this.#held.set(holder, left)
       else this.#held.delete(holder)

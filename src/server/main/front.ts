@@ -180,6 +180,7 @@ function watchFront(
     inFlight: () => http.load.calls,
     connections: () => http.connections,
     shortJobsWaiting: () => pools.shortJobsWaiting,
+    unreadBytes: () => http.unreadBytes,
     logLinesDropped: () => log.dropped,
     degraded: () => ({
       postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,

@@ -28,6 +28,8 @@ export interface MoneyContext {
 export interface MoneyCounts {
   takes: number
   overruns: number
+  /** Charged. */
+  spentNano: number
   open: number
 }
 
@@ -153,6 +155,7 @@ export class Reservation implements Hold {
     const charged = chargedNano(cost, bound)
     const paid = this.#paidBy(cost)
     if (cost.costNano > charged) this.#context.counts.overruns += 1
+    this.#context.counts.spentNano += charged
     this.#context.journal.settle(this.#takeId, {
       kind: 'settle',
       day: this.#day,

@@ -51,7 +51,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
   readonly #borrowing: Borrowing
   readonly #journalFlush: JournalFlush
   readonly #leaveFeed: () => void
-  readonly #counts: MoneyCounts = { takes: 0, overruns: 0, open: 0 }
+  readonly #counts: MoneyCounts = { takes: 0, overruns: 0, spentNano: 0, open: 0 }
   readonly #refusals: Record<MoneyRefuser, number> = {
     credit: 0,
     key_limit: 0,

@@ -1,7 +1,8 @@
 import { Histogram, type Registry } from 'prom-client'
 
-/** The observations under one label. */
+/** The observations under one set of labels. */
 interface Series {
+  /** The values, with `|` between them: they are names of Sluice's own, and none has it. */
   readonly label: string
   /** Observations by bucket; the last count holds those beyond all buckets. */
   readonly counts: number[]
@@ -29,28 +30,29 @@ export class Durations {
     {
       name,
       help,
-      label,
+      labels,
       bounds,
     }: {
       readonly name: string
       readonly help: string
-      readonly label: string
+      readonly labels: readonly string[]
       readonly bounds: readonly number[]
     },
   ) {
     this.#bounds = bounds
     const read = (): readonly Exposed[] =>
-      [...this.#series.values()].flatMap((series) => exposed(name, { label, bounds, series }))
+      [...this.#series.values()].flatMap((series) => exposed(name, { labels, bounds, series }))
     registry.registerMetric(
-      new TakenOver({ name, help, labelNames: [label], buckets: [...bounds], registers: [] }, read),
+      new TakenOver({ name, help, labelNames: [...labels], buckets: [...bounds], registers: [] }, read),
     )
   }
 
-  /** All observations since the start, by label. */
+  /** All observations since the start, by the values of the labels. */
   get series(): Iterable<{ readonly label: string; readonly counts: readonly number[] }> {
     return this.#series.values()
   }
 
+  /** @param label the value of the label; those of several with `|` between them */
   observe(label: string, value: number): void {
     const series = this.#series.get(label) ?? this.#begin(label)
     const bounds = this.#bounds
@@ -87,16 +89,17 @@ class TakenOver extends Histogram {
 function exposed(
   name: string,
   {
-    label,
+    labels,
     bounds,
     series,
   }: {
-    readonly label: string
+    readonly labels: readonly string[]
     readonly bounds: readonly number[]
     readonly series: Series
   },
 ): readonly Exposed[] {
-  const sharedLabels = { [label]: series.label }
+  const values = series.label.split('|')
+  const sharedLabels = Object.fromEntries(labels.map((name, nth) => [name, values[nth] ?? '']))
   let count = 0
   const buckets = series.counts.map((some, at): Exposed => {
     count += some

@@ -6,6 +6,7 @@ import type { DeliveryCounts } from '../ports/webhooks/webhooks.ts'
 import type { Durations } from './durations.ts'
 import type { FrontReading } from './front-metrics.ts'
 import { delayOf, FRONT_RESOLUTION_MS } from './process-metrics.ts'
+import type { StreamsReading } from './stream-metrics.ts'
 import type { Tally } from './tally.ts'
 
 /** Milliseconds without a look after which the reader stops sampling the delay of the loop. Decision. */
@@ -56,6 +57,8 @@ export interface LiveReading {
   readonly breakers: readonly BreakerReading[]
   /** Figures of a front; null for other roles. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
+  /** Of a front; null for other roles. */
+  readonly streams: StreamsReading | null
   readonly money: MoneyReading | null
   /** Video jobs that a runner holds, by state; null for other roles. */
   readonly heldVideos: Readonly<Record<HeldVideoState, number>> | null
@@ -67,6 +70,7 @@ export interface LiveSources {
   readonly inFlight?: () => number
   readonly front?: { readonly slot: number; readonly load: () => FrontReading }
   readonly breakers?: () => readonly BreakerReading[]
+  readonly streams?: () => StreamsReading
   readonly money?: () => MoneyReading
   readonly heldVideos?: () => Readonly<Record<HeldVideoState, number>>
   /** Null before the first count. */
@@ -104,7 +108,7 @@ export class LiveReader {
   }
 
   read(): LiveReading {
-    const { inFlight, front, breakers, money, heldVideos, deliveries } = this.#sources
+    const { inFlight, front, breakers, streams, money, heldVideos, deliveries } = this.#sources
     const { user, system } = process.cpuUsage()
     return {
       atMs: performance.now(),
@@ -116,6 +120,7 @@ export class LiveReader {
       providers: this.#readAttempts(),
       breakers: breakers?.() ?? [],
       front: front === undefined ? null : { slot: front.slot, delay: this.#loop.read(), load: front.load() },
+      streams: streams?.() ?? null,
       money: money?.() ?? null,
       heldVideos: heldVideos?.() ?? null,
       deliveries: deliveries?.() ?? null,

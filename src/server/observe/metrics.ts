@@ -23,6 +23,8 @@ export interface Gauges {
   readonly shortJobsWaiting?: () => number
   /** Open connections of callers now, and connections refused since the start. */
   readonly connections?: () => { readonly open: number; readonly refused: number }
+  /** Bytes of answers that wait for their readers. */
+  readonly unreadBytes?: () => number
   /** Log lines that were dropped because the reader was too slow, since the start. */
   readonly logLinesDropped?: () => number
   /** Degraded modes by name; 1 while a mode is on. */
@@ -76,6 +78,8 @@ export function createMetrics(front: number | null = null): Metrics {
   live.attempts(upstream, ({ outcome = '' }) => isOurs(outcome))
   const watched = watchReadings(registry)
   live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
+  const streams = createStreamMeters(registry)
+  live.add({ streams: () => streams.read() })
   const stopWatching = watchProcess(registry, front)
   return {
     registry,
@@ -95,7 +99,7 @@ export function createMetrics(front: number | null = null): Metrics {
     rateDecision(decision, source) {
       decisions[decision][source].count += 1
     },
-    streams: createStreamMeters(registry),
+    streams,
     unpriced: (operation, provider) => unpriced.add(1, operation, provider),
     broadcast: (outcome, count) => traces.add(count, outcome),
     watch: (gauges) => void watched.push(gauges),
@@ -158,14 +162,14 @@ function talliesOf(registry: Registry) {
 
 function durationsOf(registry: Registry) {
   const ofCalls = (name: string, help: string, bounds: readonly number[]) =>
-    new Durations(registry, { name, help, label: 'operation', bounds })
+    new Durations(registry, { name, help, labels: ['operation'], bounds })
   return {
     duration: ofCalls('sluice_request_seconds', 'Duration of calls.', CALL_BUCKETS),
     overhead: ofCalls('sluice_overhead_seconds', 'Duration of calls less their provider.', OVERHEAD_BUCKETS),
     attempts: new Durations(registry, {
       name: 'sluice_upstream_seconds',
       help: 'Duration of attempts at providers.',
-      label: 'provider',
+      labels: ['provider'],
       bounds: CALL_BUCKETS,
     }),
   }
@@ -209,6 +213,11 @@ function watchReadings(registry: Registry): Gauges[] {
     (gauges) => gauges.shortJobsWaiting?.() ?? 0,
   )
   now('sluice_connections', 'Connections of callers.', (gauges) => gauges.connections?.().open ?? 0)
+  now(
+    'sluice_unread_answer_bytes',
+    'Bytes of answers, streams among them, that are held for callers who read slowly.',
+    (gauges) => gauges.unreadBytes?.() ?? 0,
+  )
   total(
     'sluice_connections_refused_total',
     'Connections of callers that were one too many.',

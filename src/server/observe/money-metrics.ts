@@ -29,6 +29,7 @@ export function watchMoney(registry: Registry, read: () => MoneyReading): void {
   counter('sluice_money_takes_total', 'Calls that took money, or whose cost is booked.', ({ takes }) => takes)
   gauge('sluice_money_calls_open', 'Of them those under way.', ({ open }) => open)
   counter('sluice_money_overruns_total', 'Calls that cost more than their bound.', ({ overruns }) => overruns)
+  counter('sluice_money_spent_usd_total', 'Charged for calls.', ({ spentNano }) => usdOfNano(spentNano))
   new Counter({
     name: 'sluice_money_refusals_total',
     help: 'Calls that were not paid, by who refused.',

@@ -1,57 +1,171 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
-import type { StreamMeters } from '../ports/observe.ts'
+import { METRIC_MODELS_MAX, PROGRESS_RATE_MS_MIN } from '../../schemas/inference/stream-limits.ts'
+import type { AnswerLabels, StreamMeters } from '../ports/observe.ts'
 import { Durations } from './durations.ts'
 import { Tally } from './tally.ts'
 
 /** Seconds: from a model in memory to one that thinks as long as a provider may. */
-const FIRST_OUTPUT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+export const FIRST_OUTPUT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+/** Seconds of Sluice's own part. */
+const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+/** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
+const RATE_BUCKETS = [2.5, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
+const LABELS = ['operation', 'provider', 'model'] as const
+/** The models behind the first METRIC_MODELS_MAX. */
+const OTHER = 'other'
 
-/** Metrics of streamed answers, by provider of the catalogue. D36. */
-export function createStreamMeters(registry: Registry): StreamMeters {
+/** Answers of models that write, since the start of the process. */
+export interface StreamsReading {
+  /** Streams whose first output has left, and that are not over. */
+  readonly open: number
+  /** Streams by the time to their first output (`FIRST_OUTPUT_BUCKETS`). */
+  readonly firstCounts: readonly number[]
+  /** Tokens of outputs, those of open streams among them. */
+  readonly tokens: number
+}
+
+/** Metrics of the answers of models that write. D36. */
+export interface StreamMetrics extends StreamMeters {
+  read(): StreamsReading
+}
+
+export function createStreamMeters(registry: Registry): StreamMetrics {
+  const counts = talliesOf(registry)
+  const { first, own, rate } = durationsOf(registry)
+  const valuesOf = boundedValues()
+  const open = watchOpen(registry)
+  let tokensSum = 0
+  return {
+    committed(by, { ms, ownMs, failed }) {
+      const values = valuesOf(by)
+      counts.commits.add(1, ...values)
+      if (failed > 0) counts.fallbacks.add(failed, ...values)
+      first.observe(values.join('|'), ms / 1_000)
+      own.observe(values.join('|'), ownMs / 1_000)
+      open.add(values, 1)
+    },
+    wrote(by, tokens) {
+      tokensSum += tokens
+      counts.tokens.add(tokens, ...valuesOf(by))
+    },
+    ended(by, { cause, tokens, ms, pausedMs, isDrained }) {
+      const values = valuesOf(by)
+      open.add(values, -1)
+      if (cause !== null) counts.cuts.add(1, ...values, cause)
+      if (isDrained) counts.drains.add(1, ...values)
+      if (pausedMs > 0) counts.paused.add(pausedMs / 1_000, ...values)
+      const writingMs = ms - pausedMs
+      if (writingMs >= PROGRESS_RATE_MS_MIN) rate.observe(values.join('|'), (tokens / writingMs) * 1_000)
+    },
+    called(by, failure: FailureName | null, isEstimated: boolean) {
+      const values = valuesOf(by)
+      counts.calls.add(1, ...values, failure ?? '')
+      if (isEstimated) counts.estimated.add(1, ...values)
+    },
+    read: () => ({ open: open.all, firstCounts: sums(first.series), tokens: tokensSum }),
+  }
+}
+
+function talliesOf(registry: Registry) {
   const tally = (name: string, help: string, ...labels: readonly string[]): Tally =>
-    new Tally(registry, name, help, ['provider', ...labels])
-  const commits = tally('sluice_stream_commits_total', 'Streamed answers whose first output has left.')
-  const fallbacks = tally(
-    'sluice_stream_fallbacks_total',
-    'Endpoints that failed before the first output, by the provider that answered after them.',
-  )
-  const cuts = tally(
-    'sluice_streams_cut_total',
-    'Streams that ended before the answer did, by what ended them.',
-    'cause',
-  )
-  const estimated = tally(
-    'sluice_estimated_usage_total',
-    'Streams whose provider told no credible token counts.',
-  )
-  const first = new Durations(registry, {
-    name: 'sluice_stream_first_output_seconds',
-    help: 'Time from the first attempt of a call to the first output of its stream.',
-    label: 'provider',
-    bounds: FIRST_OUTPUT_BUCKETS,
-  })
+    new Tally(registry, name, help, [...LABELS, ...labels])
+  return {
+    calls: tally(
+      'sluice_model_calls_total',
+      'Calls of models that write, by how they ended; without a provider where none has answered.',
+      'failure',
+    ),
+    commits: tally('sluice_stream_commits_total', 'Streamed answers whose first output has left.'),
+    fallbacks: tally(
+      'sluice_stream_fallbacks_total',
+      'Endpoints that failed before the first output, by the provider that answered after them.',
+    ),
+    cuts: tally(
+      'sluice_streams_cut_total',
+      'Streams that ended before the answer did, by what ended them.',
+      'cause',
+    ),
+    drains: tally('sluice_stream_drains_total', 'Streams that were read on when their callers had left.'),
+    paused: tally(
+      'sluice_stream_paused_seconds_total',
+      'Seconds in which providers were not read, since callers did not read.',
+    ),
+    estimated: tally(
+      'sluice_estimated_usage_total',
+      'Answers whose provider told no credible token counts, or that broke off.',
+    ),
+    tokens: tally('sluice_output_tokens_total', 'Tokens of outputs, while they are written.'),
+  }
+}
+
+function durationsOf(registry: Registry) {
+  const durations = (name: string, help: string, bounds: readonly number[]): Durations =>
+    new Durations(registry, { name, help, labels: LABELS, bounds })
+  return {
+    first: durations(
+      'sluice_ttft_seconds',
+      'Time from the request to the first output of a stream.',
+      FIRST_OUTPUT_BUCKETS,
+    ),
+    own: durations(
+      'sluice_gateway_ttft_seconds',
+      "Of sluice_ttft_seconds Sluice's own part: until the first attempt.",
+      OWN_BUCKETS,
+    ),
+    rate: durations(
+      'sluice_output_tokens_per_second',
+      'Tokens a second of a stream behind its first output, without the time in which it was paused.',
+      RATE_BUCKETS,
+    ),
+  }
+}
+
+/** The values of the labels; the set of models is bounded. */
+function boundedValues(): (by: AnswerLabels) => readonly [string, string, string] {
+  const models = new Set<string>()
+  return ({ operation, provider, model }) => {
+    if (models.size < METRIC_MODELS_MAX) models.add(model)
+    return [operation, provider, models.has(model) ? model : OTHER]
+  }
+}
+
+interface Open {
+  readonly all: number
+  add(values: readonly string[], count: 1 | -1): void
+}
+
+function watchOpen(registry: Registry): Open {
   const open = new Map<string, number>()
+  let all = 0
   new Gauge({
     name: 'sluice_streams_open',
     help: 'Streams whose first output has left, and that are not over.',
-    labelNames: ['provider'],
+    labelNames: [...LABELS],
     registers: [registry],
     collect() {
-      for (const [provider, count] of open) this.set({ provider }, count)
+      for (const [values, count] of open) {
+        const [operation = '', provider = '', model = ''] = values.split('|')
+        this.set({ operation, provider, model }, count)
+      }
     },
   })
   return {
-    committed(provider, ms, failed) {
-      commits.add(1, provider)
-      if (failed > 0) fallbacks.add(failed, provider)
-      first.observe(provider, ms / 1_000)
-      open.set(provider, (open.get(provider) ?? 0) + 1)
+    get all() {
+      return all
     },
-    ended(provider, cause: FailureName | null, isEstimated) {
-      open.set(provider, (open.get(provider) ?? 1) - 1)
-      if (cause !== null) cuts.add(1, provider, cause)
-      if (isEstimated) estimated.add(1, provider)
+    add(values, count) {
+      const key = values.join('|')
+      all += count
+      open.set(key, (open.get(key) ?? 0) + count)
     },
   }
+}
+
+/** The counts of all series together, by bucket. */
+function sums(series: Durations['series']): readonly number[] {
+  const found = new Array<number>(FIRST_OUTPUT_BUCKETS.length + 1).fill(0)
+  for (const { counts } of series)
+    for (const [at, count] of counts.entries()) found[at] = (found[at] ?? 0) + count
+  return found
 }

@@ -19,6 +19,8 @@ export interface CallNotes {
   limitsMs?: number
   validateMs?: number
   upstreamMs?: number
+  /** Milliseconds until the first output, or the whole answer, was there. D32. */
+  ttftMs?: number
   model?: string
   /** The caller's name for a session, of a length that the operation has checked. */
   sessionId?: string
@@ -103,18 +105,50 @@ export interface Meters {
   readonly streams: StreamMeters
 }
 
-/** Figures of streamed answers, by the slug of their provider in the catalogue. D36. */
+/** Whose answer a figure is of. */
+export interface AnswerLabels {
+  /** Id of the operation. */
+  readonly operation: string
+  /** Slug in the catalogue; empty: no endpoint has answered. */
+  readonly provider: string
+  /** Canonical id in the catalogue; `private`: a model of a workspace's own. */
+  readonly model: string
+}
+
+export interface FirstOutput {
+  /** Milliseconds from the request. */
+  readonly ms: number
+  /** Of these, those before the first attempt. */
+  readonly ownMs: number
+  /** Endpoints that were tried before the one that answers. */
+  readonly failed: number
+}
+
+export interface StreamEnd {
+  /** What ended the stream before the answer did; null: the answer is whole. */
+  readonly cause: FailureName | null
+  /** Of the output, with its reasoning. */
+  readonly tokens: number
+  /** Milliseconds from the first output. */
+  readonly ms: number
+  /** Milliseconds in which the provider was not read, since the caller did not read. */
+  readonly pausedMs: number
+  /** The provider was read on when the caller had left. D27. */
+  readonly isDrained: boolean
+}
+
+/** Figures of the answers of models that write. D36. */
 export interface StreamMeters {
+  /** The first output leaves. */
+  committed(by: AnswerLabels, first: FirstOutput): void
+  /** So many tokens more were written. */
+  wrote(by: AnswerLabels, tokens: number): void
+  /** Once for each committed stream. */
+  ended(by: AnswerLabels, end: StreamEnd): void
   /**
-   * The first output leaves.
-   * @param ms from the first attempt of the call
-   * @param failed endpoints that were tried before
-   */
-  committed(provider: string, ms: number, failed: number): void
-  /**
-   * Once for each committed stream.
-   * @param cause what ended it before the answer did; null: the answer is whole
+   * Once for each call, streamed or whole.
+   * @param failure null: the answer is whole
    * @param isEstimated the usage is Sluice's own count
    */
-  ended(provider: string, cause: FailureName | null, isEstimated: boolean): void
+  called(by: AnswerLabels, failure: FailureName | null, isEstimated: boolean): void
 }

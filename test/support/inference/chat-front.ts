@@ -127,7 +127,9 @@ export interface InferenceParts {
   readonly streams?: StreamMeters
 }
 
-const NO_STREAM_METERS: StreamMeters = { committed: () => undefined, ended: () => undefined }
+const none = (): void => undefined
+/** Meters that count nothing. */
+export const NO_STREAM_METERS: StreamMeters = { committed: none, wrote: none, ended: none, called: none }
 
 /** Models as a front has them. */
 export function inferenceWith({

@@ -19,10 +19,12 @@ export function liveView(more: Partial<LiveView>): LiveView {
     providers: [{ provider: 'openai', per_second: 12, failed_per_second: 0, state: 'ok', breaker: null }],
     videos: { held: { accepted: 0, running: 3 } },
     webhooks: { waiting: 2, dead: 0 },
+    streams: { open: 12, ttft_p50_ms: 320, ttft_p99_ms: 1_250, tokens_per_second: 480 },
     money: {
       calls_open: 1,
       calls_waiting: 0,
       refused_per_second: 0,
+      spent_usd_per_minute: 0.0123,
       held_usd: 0.5,
       journal_lag_ms: 12,
       is_journal_broken: false,

@@ -181,6 +181,7 @@ function serverTiming({ notes, startedAt }: ReplyFacts): string {
   if (notes.limitsMs !== undefined) text += `limits;dur=${millis(notes.limitsMs)}, `
   if (notes.validateMs !== undefined) text += `validate;dur=${millis(notes.validateMs)}, `
   if (notes.upstreamMs !== undefined) text += `upstream;dur=${millis(notes.upstreamMs)}, `
+  if (notes.ttftMs !== undefined) text += `ttft;dur=${millis(notes.ttftMs)}, `
   return `${text}total;dur=${millis(performance.now() - startedAt)}`
 }
 

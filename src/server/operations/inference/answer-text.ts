@@ -122,6 +122,8 @@ function planOf(
   const { tokensMax } = body.size
   const defaultTokensMax = tokensMax === null ? defaultOutputTokens(call.key.callLimits) : null
   const planned = ports.inference.plan({
+    operation: form.operation,
+    startedAt: call.startedAt,
     models: found.value,
     request: body,
     ...(files !== undefined && { files }),
@@ -153,7 +155,7 @@ function paidAnswer(
   const { bound } = plan
   const { isStream: isStreamed, size } = body
   const { streamHoldMs } = ports.inference
-  const answer = isStreamed ? streamed(call, { head, body, form, streamHoldMs }) : whole(head, form)
+  const answer = isStreamed ? streamed(call, { head, body, form, streamHoldMs }) : whole(call, head, form)
   const { id, model } = head
   const record: CallRecord = { call, id, model, isStreamed, media: size.media, delivery: answer.delivery }
   return paidCall(
@@ -225,9 +227,10 @@ interface Streaming extends Pick<Inference, 'streamHoldMs'> {
 function streamed(call: TextCall, { head, body, form, streamHoldMs }: Streaming): Answer {
   const facts = { statuses: TEXT_STATUSES, requestId: call.requestId }
   const events = form.events(head, body)
-  const reply = new StreamedReply(events, (by) =>
-    call.events({ headers: headersOf(head, by), silence: () => events.silence }),
-  )
+  const reply = new StreamedReply(events, (by) => {
+    if (by !== null) noteFirstOutput(call)
+    return call.events({ headers: headersOf(head, by), silence: () => events.silence })
+  })
   return {
     delivery: reply.delivery,
     get isOpen() {
@@ -251,7 +254,12 @@ function streamed(call: TextCall, { head, body, form, streamHoldMs }: Streaming)
   }
 }
 
-function whole(head: TextHead, form: TextForm): Answer {
+/** For the head, which leaves with it. D32. */
+function noteFirstOutput({ notes, startedAt }: TextCall): void {
+  notes.ttftMs = performance.now() - startedAt
+}
+
+function whole(call: TextCall, head: TextHead, form: TextForm): Answer {
   const reply = new WholeReply(form.whole(head))
   return {
     delivery: null,
@@ -261,6 +269,7 @@ function whole(head: TextHead, form: TextForm): Answer {
       const usage = form.usageOf(end, nano)
       const headers = headersOf(head, end, usageWord(end, isCapped))
       const { answer } = end
+      noteFirstOutput(call)
       if (answer === null) return ok({ kind: 'json', value: reply.answer(usage), headers })
       const parts = answer.withUsage(usage)
       return ok({ kind: 'bytes', parts, contentType: 'application/json', headers, done: answer.release })

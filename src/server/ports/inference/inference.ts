@@ -53,6 +53,10 @@ export interface InlineFile extends FileReference {
 }
 
 export interface InferenceJob {
+  /** Id of the operation, for the metrics. D36. */
+  readonly operation: string
+  /** `performance.now()` of the request. */
+  readonly startedAt: number
   /** At least one, in the order to try them; an endpoint of several is tried once. D11. */
   readonly models: readonly CallableModel[]
   readonly request: TextRequest
@@ -199,7 +203,10 @@ export interface PresetBy {
 }
 
 /** A prompt whose tokens are counted; the first model counts. D5. */
-export type CountJob = Omit<InferenceJob, 'head' | 'limits' | 'defaultTokensMax'>
+export type CountJob = Omit<
+  InferenceJob,
+  'operation' | 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'
+>
 
 /** Answers by models that write. */
 export interface Inference {

@@ -106,6 +106,8 @@ export interface MoneyReading {
   readonly takes: number
   readonly open: number
   readonly overruns: number
+  /** Charged since the start. */
+  readonly spentNano: number
   readonly refusals: Readonly<Record<MoneyRefuser, number>>
   readonly waiting: number
   readonly heldNano: number

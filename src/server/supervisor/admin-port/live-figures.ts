@@ -10,8 +10,10 @@ import { frontLoadBetween } from '../../observe/front-metrics.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FrontLoad } from '../../observe/load-advice.ts'
 import { CALL_BUCKETS } from '../../observe/metrics.ts'
+import { FIRST_OUTPUT_BUCKETS, type StreamsReading } from '../../observe/stream-metrics.ts'
 import type { ProcessSpans, Span } from './live-spans.ts'
 
+const MINUTE_S = 60
 /** Share of failed attempts from which a provider counts as failing. Decision. */
 const FAILING_SHARE = 0.5
 
@@ -79,21 +81,26 @@ export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<stri
 
 /**
  * A quantile in milliseconds, interpolated as if each bucket were filled evenly; null without measurements.
+ * @param bounds of the buckets, in seconds
  */
-export function quantileMs(buckets: readonly number[], quantile: number): number | null {
+export function quantileMs(
+  buckets: readonly number[],
+  quantile: number,
+  bounds: readonly number[] = CALL_BUCKETS,
+): number | null {
   const all = buckets.reduce((sum, count) => sum + count, 0)
   if (all === 0) return null
   const rank = quantile * all
   let below = 0
-  for (const [at, bound] of CALL_BUCKETS.entries()) {
+  for (const [at, bound] of bounds.entries()) {
     const count = buckets[at] ?? 0
     if (below + count >= rank && count > 0) {
-      const from = CALL_BUCKETS[at - 1] ?? 0
+      const from = bounds[at - 1] ?? 0
       return rounded((from + (bound - from) * ((rank - below) / count)) * 1_000)
     }
     below += count
   }
-  return (CALL_BUCKETS.at(-1) ?? 0) * 1_000
+  return (bounds.at(-1) ?? 0) * 1_000
 }
 
 export function providerViews(processes: readonly ProcessSpans[], now: Date): ProviderView[] {
@@ -192,6 +199,26 @@ export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLo
   })
 }
 
+const NO_STREAMS: StreamsReading = { open: 0, firstCounts: [], tokens: 0 }
+
+/** Streamed answers of all fronts. */
+export function streamsView(processes: readonly ProcessSpans[]): LiveView['streams'] {
+  const firstCounts = new Array<number>(FIRST_OUTPUT_BUCKETS.length + 1).fill(0)
+  let tokensPerS = 0
+  for (const { window } of processes) {
+    const [from, to] = [window.from.streams ?? NO_STREAMS, window.to.streams ?? NO_STREAMS]
+    tokensPerS += (to.tokens - from.tokens) / secondsOf(window)
+    for (const [at, count] of to.firstCounts.entries())
+      firstCounts[at] = (firstCounts[at] ?? 0) + count - (from.firstCounts[at] ?? 0)
+  }
+  return {
+    open: sumOf(processes, ({ to }) => to.streams?.open ?? 0),
+    ttft_p50_ms: quantileMs(firstCounts, 0.5, FIRST_OUTPUT_BUCKETS),
+    ttft_p99_ms: quantileMs(firstCounts, 0.99, FIRST_OUTPUT_BUCKETS),
+    tokens_per_second: rounded(tokensPerS),
+  }
+}
+
 export function moneyView(processes: readonly ProcessSpans[]): LiveView['money'] {
   const found = {
     calls_open: 0,
@@ -201,7 +228,8 @@ export function moneyView(processes: readonly ProcessSpans[]): LiveView['money']
     is_journal_broken: false,
   }
   let heldNano = 0
-  for (const { last } of processes) {
+  let spentNanoPerS = 0
+  for (const { last, window } of processes) {
     const { money } = last.to
     if (money === null) continue
     const refused = unpaid(last.to) - unpaid(last.from)
@@ -209,10 +237,16 @@ export function moneyView(processes: readonly ProcessSpans[]): LiveView['money']
     found.calls_waiting += money.waiting
     found.refused_per_second += refused / secondsOf(last)
     heldNano += money.heldNano
+    spentNanoPerS += (money.spentNano - (window.from.money?.spentNano ?? 0)) / secondsOf(window)
     found.journal_lag_ms = Math.max(found.journal_lag_ms, rounded(money.flushLagS * 1_000))
     found.is_journal_broken ||= money.isJournalBroken
   }
-  return { ...found, refused_per_second: rounded(found.refused_per_second), held_usd: usdOfNano(heldNano) }
+  return {
+    ...found,
+    refused_per_second: rounded(found.refused_per_second),
+    spent_usd_per_minute: usdOfNano(Math.round(spentNanoPerS * MINUTE_S)),
+    held_usd: usdOfNano(heldNano),
+  }
 }
 
 function unpaid({ money }: LiveReading): number {

@@ -14,6 +14,7 @@ import {
   refusalsOf,
   rounded,
   secondsOf,
+  streamsView,
   sumOf,
   webhooksView,
 } from './live-figures.ts'
@@ -68,6 +69,7 @@ export function liveView({
     ),
     memory_bytes: own.memoryBytes + sumOf(processes, ({ to }) => to.memoryBytes),
     inflight: sumOf(processes, ({ to }) => to.inFlight),
+    streams: streamsView(processes),
     providers: providerViews(processes, now),
     videos: { held: heldVideos(processes) },
     webhooks: webhooksView(processes),

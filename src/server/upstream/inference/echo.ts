@@ -72,7 +72,8 @@ export class Echo implements WritingProtocol {
     if (!read.ok) return read
     const echoed = await this.#house.jobs.run('echo', read.value, { caller, signal: call.signal })
     if (!echoed.ok) return echoed
-    const { isWhole, hasBegun, ...delivered } = await this.#deliver(partsOf(echoed.value, request), attempt)
+    const parts = partsOf(echoed.value, request)
+    const { isWhole, hasBegun, pausedMs, delivered } = await this.#deliver(parts, attempt)
     if (!hasBegun) return { ok: false, failure: endedBy(call.signal) }
     return ok({
       failure: isWhole ? null : endedBy(call.signal),
@@ -84,6 +85,8 @@ export class Echo implements WritingProtocol {
       dropped: [],
       upstreamId: null,
       finishReason: isWhole ? echoed.value.finish : null,
+      pausedMs,
+      isDrained: false,
     })
   }
 
@@ -91,6 +94,7 @@ export class Echo implements WritingProtocol {
     const { request, caller, call } = job
     const step = this.#isSlow ? request.choices : TURN_PARTS
     const delivered = { output: 0, reasoning: 0 }
+    let pausedMs = 0
     const seen = {
       get usage() {
         return { input: request.promptWords, cacheRead: 0, cacheWrite: 0, ...delivered }
@@ -110,19 +114,24 @@ export class Echo implements WritingProtocol {
         if (kind === 'text' || kind === 'arguments') delivered.output++
         else if (kind === 'reasoning') delivered.reasoning++
       }
-      if (some.length > 0 && !sink.take(some)) await sink.room()
+      if (some.length > 0 && !sink.take(some)) {
+        const pausedAt = performance.now()
+        await sink.room()
+        pausedMs += performance.now() - pausedAt
+      }
       // The loop sees a signal that ends the wait.
       if (!isWhole && this.#isSlow) await delay(ECHO_SLOW_MS, null, call).catch(() => null)
     }
-    return { isWhole, hasBegun, ...delivered }
+    return { isWhole, hasBegun, pausedMs, delivered }
   }
 }
 
 interface Delivered {
   readonly isWhole: boolean
   readonly hasBegun: boolean
-  readonly output: number
-  readonly reasoning: number
+  /** Milliseconds in which the caller did not read. */
+  readonly pausedMs: number
+  readonly delivered: { readonly output: number; readonly reasoning: number }
 }
 
 /** Where a request says the form of its answer, and the schema of that form. */

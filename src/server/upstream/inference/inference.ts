@@ -16,7 +16,7 @@ import type {
   PresetBy,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import type { BreakerReading, Log, Meters, StreamMeters } from '../../ports/observe.ts'
+import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
@@ -25,6 +25,7 @@ import { TargetTable, type Target } from '../routing/targets.ts'
 import { affordableOutputTokens, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { isEcho } from './echo.ts'
+import { MeteredCall } from './metered-call.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
@@ -152,7 +153,7 @@ class RoutingInference implements Inference {
     { sink, progressed }: Receivers,
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
-    const metered = new MeteredStream(this.#meters.streams, this.#now)
+    const metered = new MeteredCall(this.#meters.streams, job, this.#now)
     let begunAt: number | null = null
     let close = (): void => undefined
     const attempted = this.#attempts.run(job, choices, {
@@ -169,29 +170,34 @@ class RoutingInference implements Inference {
             request.source.release()
             const at = this.#now()
             begunAt = at
-            if (request.isStream) metered.committed(one)
             const by = answeredBy(one, job, [...request.dropped, ...dropped])
             if (request.isStream) {
+              metered.committed(one)
+              const begun = { by, at, rate: new StreamRate(seen), metered }
               const promptBytes = request.size.promptBytesMost
-              const rate = new StreamRate(seen)
-              const told = (): InferenceProgress => this.#progress(one, { by, at, rate, promptBytes, seen })
+              const told = (): InferenceProgress => this.#progress(one, { ...begun, promptBytes, seen })
               close = this.#open.add(() => progressed(told()))
             }
             sink.begin(by)
           },
           startedAt: one.startedAt,
         }),
-      answered: (written, one) => this.#end(written, one, { job, begunAt }),
+      answered: (written, one) => {
+        metered.answered(written, one)
+        return this.#end(written, one, { job, begunAt })
+      },
     })
     const outcome = await attempted.finally(() => close())
     metered.ended(outcome)
     return outcome
   }
 
-  #progress(one: WritingTry, { by, at, rate, ...begun }: BegunAnswer): InferenceProgress {
+  #progress(one: WritingTry, { by, at, rate, metered, ...begun }: BegunAnswer): InferenceProgress {
     const { endpoint } = one.target
     const now = this.#now()
-    const usage = rate.ahead({ promptBytes: begun.promptBytes, openMs: now - at }, this.#rates.of(endpoint))
+    const written = rate.usage(begun.promptBytes, this.#rates.of(endpoint))
+    metered.wrote(written)
+    const usage = rate.ahead(written, now - at)
     const price = textPriceOf(endpoint)
     return {
       ...by,
@@ -258,35 +264,9 @@ interface BegunAnswer {
   /** Milliseconds of the clock at the first output. */
   readonly at: number
   readonly rate: StreamRate
+  readonly metered: MeteredCall
   readonly promptBytes: number
   readonly seen: SeenStream
-}
-
-/** The figures of one stream. D36. */
-class MeteredStream {
-  readonly #meters: StreamMeters
-  readonly #now: () => number
-  readonly #startedAt: number
-  /** Null: nothing has left. */
-  #provider: string | null = null
-
-  constructor(meters: StreamMeters, now: () => number) {
-    this.#meters = meters
-    this.#now = now
-    this.#startedAt = now()
-  }
-
-  committed({ target, trail }: WritingTry): void {
-    this.#provider = target.endpoint.provider.slug
-    this.#meters.committed(this.#provider, this.#now() - this.#startedAt, trail.length)
-  }
-
-  ended(outcome: Outcome<InferenceEnd>): void {
-    if (this.#provider === null) return
-    const failure = outcome.ok ? outcome.value.failure : outcome.failure
-    const isEstimated = outcome.ok && outcome.value.isEstimated
-    this.#meters.ended(this.#provider, failure?.name ?? null, isEstimated)
-  }
 }
 
 function droppedOf({ request }: InferenceJob, dropped: readonly string[]): readonly string[] {

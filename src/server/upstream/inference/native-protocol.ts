@@ -34,6 +34,8 @@ const NOTHING_WRITTEN = {
   finalEvents: null,
   upstreamId: null,
   finishReason: null,
+  pausedMs: 0,
+  isDrained: false,
 } as const
 
 /**
@@ -117,12 +119,11 @@ export class NativeProtocol implements WritingProtocol {
     }
     const { usage, outputBytes, withUsage, upstreamId, finishReason } = read.value
     return ok({
+      ...NOTHING_WRITTEN,
       failure: null,
       told: usage,
-      isExact: false,
       outputBytes,
       answer: { withUsage, release: answer.release },
-      finalEvents: null,
       dropped: asked.dropped,
       upstreamId,
       finishReason,
@@ -196,7 +197,12 @@ export class NativeProtocol implements WritingProtocol {
       return { ok: false, failure: unquoted(refusal, searchedIn(job.request)) }
     }
     const stream = open(this.#head(job, model), this.#link.redacted)
-    const { failure: ended, hasBegun } = await new Relay({
+    const {
+      failure: ended,
+      hasBegun,
+      pausedMs,
+      isDrained,
+    } = await new Relay({
       body: outcome.value.body,
       stream,
       sink,
@@ -213,7 +219,8 @@ export class NativeProtocol implements WritingProtocol {
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage, outputBytes, upstreamId, finishReason } = stream
     const finalEvents = failure === null ? stream.finalEvents : null
-    return ok({ ...written, failure, told: usage, outputBytes, finalEvents, upstreamId, finishReason })
+    const figures = { told: usage, outputBytes, upstreamId, finishReason, pausedMs, isDrained }
+    return ok({ ...written, ...figures, failure, finalEvents })
   }
 
   #head({ head }: InferenceJob, model: CallableModel): NativeHead {

@@ -81,16 +81,18 @@ export class StreamRate {
     this.#first = sizeOf(seen)
   }
 
-  /** @param openMs milliseconds since the first output */
-  ahead(
-    { promptBytes, openMs }: { readonly promptBytes: number; readonly openMs: number },
-    rates: TextRates,
-  ): TokenUsage {
+  /** What the stream has come to. */
+  usage(promptBytes: number, rates: TextRates): TokenUsage {
     const { usage: told, outputBytes, isExact = false } = this.#seen
-    const now =
-      isExact && told !== null
-        ? told
-        : judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
+    if (isExact && told !== null) return told
+    return judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
+  }
+
+  /**
+   * @param now what the stream has come to
+   * @param openMs milliseconds since the first output
+   */
+  ahead(now: TokenUsage, openMs: number): TokenUsage {
     const size = sizeOf(this.#seen)
     const later = size === 0 ? 0 : ((size - this.#first) / size) * (now.output + now.reasoning)
     const ahead = Math.ceil((later * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))

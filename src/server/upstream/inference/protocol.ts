@@ -48,6 +48,10 @@ export interface Written {
   readonly upstreamId: string | null
   /** Of the choice that ended last, in the provider's words; null: none has ended. */
   readonly finishReason: string | null
+  /** Milliseconds in which the provider was not read, since the caller did not read. */
+  readonly pausedMs: number
+  /** The provider was read on when the caller had left. D27. */
+  readonly isDrained: boolean
 }
 
 /** Texts by one endpoint, in one wire protocol. Design §10. */

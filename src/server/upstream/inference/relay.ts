@@ -60,6 +60,10 @@ export interface Relayed {
   readonly failure: Failure | null
   /** The first output was passed on. */
   readonly hasBegun: boolean
+  /** Milliseconds in which the provider was not read, since the caller did not read. */
+  readonly pausedMs: number
+  /** The provider was read on when the caller had left. D27. */
+  readonly isDrained: boolean
 }
 
 /**
@@ -68,6 +72,7 @@ export interface Relayed {
  */
 export class Relay {
   readonly #input: RelayInput
+  readonly #now: () => number
   /** Events before the first output. */
   readonly #held: Uint8Array[] = []
   #heldBytes = 0
@@ -78,6 +83,7 @@ export class Relay {
   #hasRoom = true
   #isLate = false
   #isDraining = false
+  #pausedMs = 0
   /** Ends the wait for the provider. */
   readonly #timer: MovingTimer
   /** Ends a stream that goes on for ever. */
@@ -86,7 +92,8 @@ export class Relay {
 
   constructor(input: RelayInput) {
     this.#input = input
-    this.#timer = new MovingTimer(this.#onLate, input.now)
+    this.#now = input.now ?? (() => performance.now())
+    this.#timer = new MovingTimer(this.#onLate, this.#now)
   }
 
   async run(): Promise<Relayed> {
@@ -98,7 +105,12 @@ export class Relay {
     try {
       const failure = await this.#read()
       if (failure === null && !this.#hasBegun) this.#begin()
-      return { failure, hasBegun: this.#hasBegun }
+      return {
+        failure,
+        hasBegun: this.#hasBegun,
+        pausedMs: this.#pausedMs,
+        isDrained: this.#isDraining,
+      }
     } finally {
       this.#timer.close()
       clearTimeout(this.#whole)
@@ -122,7 +134,9 @@ export class Relay {
       if (this.#hasRoom || this.#isDraining) continue
       // Time in which the caller does not read is not the provider's.
       this.#timer.stop()
+      const pausedAt = this.#now()
       await sink.room()
+      this.#pausedMs += this.#now() - pausedAt
       if (!this.#isDraining) this.#timer.start(stallMs)
     }
   }

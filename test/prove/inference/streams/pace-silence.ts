@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { STREAM_HOLD_MS_DEFAULT, STREAM_SILENCE_MS } from '../../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
 import { Timers } from '../../../../src/server/http/timers.ts'
+import { NO_STREAM_METERS } from '../../../support/inference/chat-front.ts'
 import type { FakeAnswer, FakeReply } from '../../../support/inference/fake-provider.ts'
 import { bodyOf, streams, type FakeEvent } from '../../../support/inference/fake-stream.ts'
 import type { Proof } from '../../proof.ts'
@@ -56,7 +57,7 @@ async function standAt(
   { speed, firstOutputMs = FIRST_OUTPUT_MS_DEFAULT, stallMs = STALL_MS_DEFAULT, committed }: Clocks,
 ): Promise<StreamStand> {
   const stand = await openStand({
-    streams: { committed: (_provider, ms) => committed?.(ms), ended: () => undefined },
+    streams: { ...NO_STREAM_METERS, committed: (_, { ms }) => committed?.(ms) },
     timers: new Timers(() => performance.now() * speed),
     streamHoldMs: STREAM_HOLD_MS_DEFAULT / speed,
     firstProvider: { first_output_ms: firstOutputMs / speed, stall_ms: stallMs / speed },

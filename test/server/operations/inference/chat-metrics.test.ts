@@ -1,62 +1,148 @@
-/** What the metrics of streams say of chats. */
+/** What the metrics of models that write say of calls. D36. */
 import t from 'tap'
+import type {
+  AnswerLabels,
+  FirstOutput,
+  StreamEnd,
+  StreamMeters,
+} from '../../../../src/server/ports/observe.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat, refusesChat } from '../../../support/inference/fake-chat.ts'
 import { Steps } from '../../../support/inference/fake-stream.ts'
 import { until } from '../../../support/wait.ts'
 
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }], stream: true }
+const by = (provider: string, model = 'acme/chat'): AnswerLabels => ({
+  operation: 'chat.create',
+  provider,
+  model,
+})
 
-t.test('each stream is committed once and ends once, by its provider', async (t) => {
-  const seen: (readonly unknown[])[] = []
-  const { post, first, second, rest } = await openChatProvider(t, {
-    streams: {
-      committed: (provider, ms, failed) => void seen.push(['committed', provider, ms >= 0, failed]),
-      ended: (...facts) => void seen.push(['ended', ...facts]),
-    },
-  })
-  const after = async (body: object, signal?: AbortSignal): Promise<readonly (readonly unknown[])[]> => {
+class KeptMeters implements StreamMeters {
+  readonly committedBy: (readonly [AnswerLabels, FirstOutput])[] = []
+  readonly endedBy: (readonly [AnswerLabels, StreamEnd])[] = []
+  readonly calledBy: (readonly [AnswerLabels, string | null, boolean])[] = []
+  tokens = 0
+
+  committed(...facts: readonly [AnswerLabels, FirstOutput]): void {
+    this.committedBy.push(facts)
+  }
+
+  wrote(_: AnswerLabels, tokens: number): void {
+    this.tokens += tokens
+  }
+
+  ended(...facts: readonly [AnswerLabels, StreamEnd]): void {
+    this.endedBy.push(facts)
+  }
+
+  called(...facts: readonly [AnswerLabels, string | null, boolean]): void {
+    this.calledBy.push(facts)
+  }
+
+  /** What was told since the last look. */
+  take(): {
+    readonly begun: unknown
+    readonly ended: unknown
+    readonly called: unknown
+    readonly tokens: number
+  } {
+    const { tokens } = this
+    this.tokens = 0
+    const seen = { begun: this.committedBy.splice(0), ended: this.endedBy.splice(0) }
+    return { ...seen, called: this.calledBy.splice(0), tokens }
+  }
+}
+
+t.test('each stream is committed once and ends once, by operation, provider and model', async (t) => {
+  const streams = new KeptMeters()
+  const { post, first, second, rest } = await openChatProvider(t, { streams })
+  const after = async (body: object, signal?: AbortSignal): Promise<ReturnType<KeptMeters['take']>> => {
     await post(body, {}, signal)
       .then((response) => response.text())
       .catch(() => undefined)
     await rest()
-    return seen.splice(0)
+    return streams.take()
   }
-  t.same(await after(hello), [
-    ['committed', 'first', true, 0],
-    ['ended', 'first', null, false],
-  ])
+  t.match(await after(hello), {
+    begun: [[by('first'), { ms: Number, ownMs: Number, failed: 0 }]],
+    ended: [[by('first'), { cause: null, tokens: 4, ms: Number, pausedMs: 0, isDrained: false }]],
+    called: [[by('first'), null, false]],
+    tokens: 4,
+  })
   first.script(refusesChat(500))
-  t.same(await after(hello), [
-    ['committed', 'second', true, 1],
-    ['ended', 'second', null, false],
-  ])
+  t.match(await after(hello), {
+    begun: [[by('second'), { failed: 1 }]],
+    ended: [[by('second'), { cause: null }]],
+    called: [[by('second'), null, false]],
+  })
   first.script(answersChat({ usage: 'missing' }))
-  t.same((await after(hello))[1], ['ended', 'first', null, true])
+  t.match(await after(hello), {
+    ended: [[by('first'), { cause: null }]],
+    called: [[by('first'), null, true]],
+  })
   first.script(answersChat({}, { cutAt: 700, ending: 'rst' }))
-  t.same(await after(hello), [
-    ['committed', 'first', true, 0],
-    ['ended', 'first', 'upstream_failed', true],
-  ])
+  t.match(await after(hello), {
+    ended: [[by('first'), { cause: 'upstream_failed' }]],
+    called: [[by('first'), 'upstream_failed', true]],
+  })
   const silent = new Steps()
   silent.allow(2)
   for (const provider of [first, second]) provider.usually(answersChat({}, { steps: silent }))
   const leaving = new AbortController()
   const left = after(hello, leaving.signal)
-  await until(() => seen.length === 1)
+  await until(() => streams.committedBy.length === 1)
   leaving.abort()
-  t.match(await left, [['committed'], ['ended', /first|second/, 'client_gone', true]])
-  t.same(await after({ ...hello, model: 'acme/none' }), [], 'a call that is refused is no stream')
+  t.match(await left, {
+    ended: [[Object, { cause: 'client_gone' }]],
+    called: [[Object, 'client_gone', true]],
+  })
+  const refused = await after({ ...hello, model: 'acme/none' })
+  t.same(
+    refused,
+    { begun: [], ended: [], called: [], tokens: 0 },
+    'a call that is refused is none of a model',
+  )
 })
 
-t.test('a whole answer is no stream', async (t) => {
-  const seen: unknown[] = []
-  const { post } = await openChatProvider(t, {
-    streams: { committed: () => void seen.push(1), ended: () => void seen.push(2) },
-  })
+t.test(
+  'the time to the first output is from the request, and its own part before the first attempt',
+  async (t) => {
+    const streams = new KeptMeters()
+    let offsetMs = 0
+    const now = (): number => performance.now() + offsetMs
+    const { post, first } = await openChatProvider(t, { streams, now })
+    const steps = new Steps()
+    first.script(answersChat({}, { steps }))
+    const response = post(hello)
+    await first.arrived(0)
+    offsetMs = 5_000
+    steps.allow(3)
+    const answer = await response
+    offsetMs = 7_000
+    steps.allow(99)
+    await answer.text()
+    const [{ ms, ownMs } = { ms: 0, ownMs: 0 }] = streams.committedBy.map(([, facts]) => facts)
+    t.ok(ownMs > 0 && ms >= ownMs + 5_000, `${ms} ms, ${ownMs} of them before the first attempt`)
+    t.ok((streams.endedBy[0]?.[1].ms ?? 0) >= 2_000, 'the rest is the time of its rate')
+  },
+)
+
+t.test('a whole answer and a call that fails are counted, and are no streams', async (t) => {
+  const streams = new KeptMeters()
+  const { post, first, second } = await openChatProvider(t, { streams })
   t.equal((await post({ ...hello, stream: false })).status, 200)
   t.equal((await post({ ...hello, model: 'sluice/echo-1', stream: false })).status, 200)
-  t.same(seen, [])
+  for (const provider of [first, second]) provider.usually(refusesChat(500))
+  t.equal((await post({ ...hello, stream: false })).status, 502)
+  t.match(streams.take(), {
+    ...{ begun: [], ended: [], tokens: 6 },
+    called: [
+      [by('first'), null, false],
+      [by('local', 'sluice/echo-1'), null, false],
+      [by(''), 'upstream_failed', false],
+    ],
+  })
   await (await post({ ...hello, model: 'sluice/echo-1' })).text()
-  await until(() => seen.length === 2)
+  await until(() => streams.endedBy.length === 1)
 })

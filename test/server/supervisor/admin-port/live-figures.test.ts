@@ -268,6 +268,7 @@ t.test('videos, webhooks and money are those of all processes', (t) => {
     calls_open: 2,
     calls_waiting: 1,
     refused_per_second: 3,
+    spent_usd_per_minute: 0,
     held_usd: 1.5,
     journal_lag_ms: 1_000,
     is_journal_broken: false,
@@ -280,5 +281,21 @@ t.test('videos, webhooks and money are those of all processes', (t) => {
     ],
   )
   t.equal(seen([look(1, front(0, 0))], [look(1, front(1_000, 0))]).webhooks, null)
+  t.end()
+})
+
+t.test('streams are told over all fronts, and what calls cost at the rate of the longer time', (t) => {
+  const at = (atMs: number, streams: LiveReading['streams'], spentNano: number) =>
+    readingAt(atMs, { streams, money: { ...MONEY, spentNano } })
+  const firstCounts = (count: number) => [0, 0, 0, 0, count]
+  const before = { open: 9, firstCounts: firstCounts(1), tokens: 50 }
+  const now = { open: 2, firstCounts: firstCounts(5), tokens: 250 }
+  const looks = (pid: number) => [look(pid, at(0, before, 1e9)), look(pid, at(2_000, now, 1.5e9))] as const
+  const [[one, oneLater], [other, otherLater]] = [looks(1), looks(2)]
+  const idle = (atMs: number) => look(3, readingAt(atMs), 'runner')
+  const view = seen([one, other, idle(0)], [oneLater, otherLater, idle(2_000)])
+  t.same(view.streams, { open: 4, ttft_p50_ms: 175, ttft_p99_ms: 248.5, tokens_per_second: 200 })
+  t.equal(view.money.spent_usd_per_minute, 30)
+  t.same(seen([], []).streams, { open: 0, ttft_p50_ms: null, ttft_p99_ms: null, tokens_per_second: 0 })
   t.end()
 })

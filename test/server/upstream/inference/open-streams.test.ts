@@ -79,24 +79,24 @@ function grown(first: number, bytes: number): StreamRate {
 
 t.test('the usage of a stream is what it delivered and two seconds more of its rate', (t) => {
   const rates = new TextRates()
-  const at = (openMs: number) => ({ promptBytes: 400, openMs })
+  const ahead = (rate: StreamRate, openMs: number) => rate.ahead(rate.usage(400, rates), openMs)
   // A quarter of a token for each byte: 100 tokens in 10 s are 20 in two.
-  t.match(grown(0, 400).ahead(at(10_000), rates), { input: 100, output: 120, reasoning: 0 })
-  t.match(grown(0, 0).ahead(at(10_000), rates), { input: 100, output: 0 })
+  t.match(ahead(grown(0, 400), 10_000), { input: 100, output: 120, reasoning: 0 })
+  t.match(ahead(grown(0, 0), 10_000), { input: 100, output: 0 })
   // A first event of many words is no rate.
-  t.equal(grown(400, 400).ahead(at(300), rates).output, 100)
-  t.equal(grown(200, 400).ahead(at(10_000), rates).output, 110)
-  t.equal(grown(0, 400).ahead(at(1), rates).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
+  t.equal(ahead(grown(400, 400), 300).output, 100)
+  t.equal(ahead(grown(200, 400), 10_000).output, 110)
+  t.equal(ahead(grown(0, 400), 1).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
   t.end()
 })
 
 t.test('figures that the provider tells on the way count, and those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
-  const at = { promptBytes: 400, openMs: 10_000 }
+  const ahead = (rate: StreamRate) => rate.ahead(rate.usage(400, new TextRates()), 10_000)
   const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null }
   const rate = new StreamRate(seen)
   Object.assign(seen, { usage, outputBytes: 300 })
-  t.same(rate.ahead(at, new TextRates()), { ...usage, output: 80 })
+  t.same(ahead(rate), { ...usage, output: 80 })
   const counted = {
     usage: { ...usage, output: 0, reasoning: 0 },
     outputBytes: 0,
@@ -105,6 +105,6 @@ t.test('figures that the provider tells on the way count, and those of Sluice ar
   }
   const exact = new StreamRate(counted)
   counted.usage = { ...usage, output: 1, reasoning: 0 }
-  t.same(exact.ahead(at, new TextRates()), { ...usage, output: 2, reasoning: 0 })
+  t.same(ahead(exact), { ...usage, output: 2, reasoning: 0 })
   t.end()
 })

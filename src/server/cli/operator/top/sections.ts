@@ -70,6 +70,7 @@ const STATUS_TONES: Readonly<Record<LiveView['readiness']['status'], Tone>> = {
 
 function figureLines({ readiness, ...view }: LiveView): readonly Line[] {
   const { fronts, workers, runners } = readiness
+  const { streams, money } = view
   const share = ({ ready, wanted }: { ready: number; wanted: number }): Piece =>
     piece(`${ready}/${wanted}`, ready < wanted ? 'bad' : 'strong')
   return [
@@ -80,6 +81,13 @@ function figureLines({ readiness, ...view }: LiveView): readonly Line[] {
       ...figure('in flight', grouped(view.inflight)),
       ...figure('CPU', `${view.cpu_share.toFixed(2)} cores`),
       ...figure('memory', bytesText(view.memory_bytes)),
+    ],
+    [
+      ...figure('streams', grouped(streams.open)),
+      ...figure('first output', msText(streams.ttft_p50_ms)),
+      ...figure('p99', msText(streams.ttft_p99_ms)),
+      ...figure('tokens', `${rateText(streams.tokens_per_second)}/s`),
+      ...figure('cost', `$${money.spent_usd_per_minute.toFixed(4)}/min`),
     ],
     [
       piece('fronts ', 'faint'),

@@ -5,7 +5,7 @@ import { useLive } from '../live.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { DataTable, type Column } from '../parts/data-table.tsx'
-import { bytes, count, duration, figure, share, Time } from '../parts/figures.tsx'
+import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { Plot, type PlotLine } from '../parts/plot.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
 import { Tile } from '../parts/tile.tsx'
@@ -125,7 +125,7 @@ function withCode(text: string): ComponentChild[] {
 function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
   const busiest = named(latest, name)
   const { requests_per_second: requests, refused_per_second: refused, failed_per_second: failed } = latest
-  const { fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness } = latest
+  const { fronts, inflight, cpu_share: cpu, memory_bytes: memory, readiness, streams, money } = latest
   const loop = Math.max(0, ...fronts.map(({ loop_p99_ms: p99 }) => p99))
   return (
     <dl class="tiles">
@@ -152,6 +152,16 @@ function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {
         note={bytes(memory)}
         tone={readiness.fronts.ready < readiness.fronts.wanted ? 'warn' : undefined}
       />
+      <Tile
+        name="Open streams"
+        value={count(streams.open)}
+        note={`first output ${duration(streams.ttft_p50_ms)}, p99 ${duration(streams.ttft_p99_ms)}`}
+      />
+      <Tile
+        name="Tokens written"
+        value={`${figure(streams.tokens_per_second)}/s`}
+        note={`${usd(money.spent_usd_per_minute)} a minute`}
+      />
     </dl>
   )
 }
@@ -175,6 +185,11 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
         line('p50', 'line-3', (look) => named(look, busiest)?.p50_ms ?? null),
         line('p99', 'line-4', (look) => named(look, busiest)?.p99_ms ?? null),
       ],
+      first: [
+        line('p50', 'line-3', (look) => look.streams.ttft_p50_ms),
+        line('p99', 'line-4', (look) => look.streams.ttft_p99_ms),
+      ],
+      tokens: [line('tokens', 'line-1', (look) => look.streams.tokens_per_second)],
       loop: [
         line('p50', 'line-3', (look) => worst(look.fronts, 'loop_p50_ms')),
         line('p99', 'line-4', (look) => worst(look.fronts, 'loop_p99_ms')),
@@ -182,7 +197,7 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
       ],
     }
   }, [looks, busiest])
-  const { at, requests, latency, loop } = drawn
+  const { at, requests, latency, first, tokens, loop } = drawn
   return (
     <div class="grid" style={{ '--least': '20rem' }}>
       <section class="panel">
@@ -195,6 +210,12 @@ function Plots({ looks, busiest }: Busiest & { readonly looks: readonly LiveView
           lines={latency}
           format={duration}
         />
+      </section>
+      <section class="panel">
+        <Plot title="Time to the first output of a stream" at={at} lines={first} format={duration} />
+      </section>
+      <section class="panel">
+        <Plot title="Tokens a second" at={at} lines={tokens} format={figure} />
       </section>
       <section class="panel">
         <Plot title="Event-loop delay, slowest front" at={at} lines={loop} format={duration} />

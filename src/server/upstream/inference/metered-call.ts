@@ -1,0 +1,86 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import { outputTokens } from '../../../schemas/money/text-costs.ts'
+import type { InferenceEnd, InferenceJob, TokenUsage } from '../../ports/inference/inference.ts'
+import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import type { AnswerLabels, StreamMeters } from '../../ports/observe.ts'
+import type { Try } from '../routing/attempts.ts'
+import type { Written, WritingProtocol } from './protocol.ts'
+
+/** Stands for the models of workspaces, whose names are theirs. */
+const PRIVATE = 'private'
+
+type MeteredJob = Pick<InferenceJob, 'operation' | 'startedAt' | 'models'>
+type WritingTry = Pick<Try<WritingProtocol>, 'model' | 'target' | 'trail'>
+
+/** Tells the figures of one call, streamed or whole. D36. */
+export class MeteredCall {
+  readonly #meters: StreamMeters
+  readonly #now: () => number
+  readonly #job: MeteredJob
+  readonly #attemptedAt: number
+  #by: AnswerLabels
+  /** Null: no output of a stream has left. */
+  #committedAt: number | null = null
+  #tokens = 0
+  #pausedMs = 0
+  #isDrained = false
+
+  /** @param now milliseconds of the same clock as the start of the call */
+  constructor(meters: StreamMeters, job: MeteredJob, now: () => number) {
+    this.#meters = meters
+    this.#now = now
+    this.#job = job
+    this.#attemptedAt = now()
+    const { operation, models } = job
+    this.#by = { operation, provider: '', model: nameOf(models[0]) }
+  }
+
+  /** The first output of a stream leaves. */
+  committed(one: WritingTry): void {
+    const now = this.#now()
+    this.#committedAt = now
+    this.#by = this.#labelsOf(one)
+    const { startedAt } = this.#job
+    const ownMs = this.#attemptedAt - startedAt
+    this.#meters.committed(this.#by, { ms: now - startedAt, ownMs, failed: one.trail.length })
+  }
+
+  /** @param usage of the answer so far */
+  wrote(usage: TokenUsage): void {
+    const tokens = outputTokens(usage)
+    if (tokens <= this.#tokens) return
+    this.#meters.wrote(this.#by, tokens - this.#tokens)
+    this.#tokens = tokens
+  }
+
+  /** An endpoint has answered, whole or in part. */
+  answered({ pausedMs, isDrained }: Pick<Written, 'pausedMs' | 'isDrained'>, one: WritingTry): void {
+    this.#by = this.#labelsOf(one)
+    this.#pausedMs = pausedMs
+    this.#isDrained = isDrained
+  }
+
+  ended(outcome: Outcome<InferenceEnd>): void {
+    const cause = (outcome.ok ? outcome.value.failure : outcome.failure)?.name ?? null
+    if (outcome.ok) this.wrote(outcome.value.usage)
+    this.#meters.called(this.#by, cause, outcome.ok && outcome.value.isEstimated)
+    if (this.#committedAt === null) return
+    const ms = this.#now() - this.#committedAt
+    const [pausedMs, isDrained] = [this.#pausedMs, this.#isDrained]
+    this.#meters.ended(this.#by, { cause, tokens: this.#tokens, ms, pausedMs, isDrained })
+  }
+
+  #labelsOf({ model, target }: WritingTry): AnswerLabels {
+    const { endpoint } = target
+    const name = isPrivate(endpoint) ? PRIVATE : model.id
+    return { operation: this.#job.operation, provider: endpoint.provider.slug, model: name }
+  }
+}
+
+function nameOf(model: CallableModel | undefined): string {
+  return model === undefined || model.endpoints.every(isPrivate) ? PRIVATE : model.id
+}
+
+function isPrivate({ ownWay }: Endpoint): boolean {
+  return ownWay !== undefined && ownWay.destination !== null
+}
