@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { Generation } from '../../../../src/server/ports/inference/generations.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
-import { fail } from '../../../../src/schemas/failures.ts'
 import { moneyRefused } from '../../../../src/schemas/money/money-refusals.ts'
 import { BREAKING, openChat } from '../../../support/inference/chat-front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
@@ -54,26 +53,6 @@ t.test(
     )
   },
 )
-
-t.test('chat.create 402: money that is used up is told before anything is written', async (t) => {
-  const { post } = await openChat(t, { spend: { hold: () => fail('credit_exhausted') } })
-  for (const stream of [false, true]) {
-    const response = await post({ ...hello, stream })
-    t.equal(response.status, 402)
-    t.match(await response.json(), { error: { code: 402, type: 'credit_exhausted', param: null } })
-  }
-})
-
-t.test('chat.create 503: a journal that cannot be written begins no answer', async (t) => {
-  const hold = {
-    written: () => false,
-    progress: () => undefined,
-    settle: () => undefined,
-    release: () => undefined,
-  }
-  const { post } = await openChat(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
-  t.equal((await post({ ...hello, stream: true })).status, 503)
-})
 
 t.test('chat.create 403: a refusal says how many tokens of an answer there is money for', async (t) => {
   const limits = [100, 30].map((restNano) => ({

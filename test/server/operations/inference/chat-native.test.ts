@@ -19,7 +19,8 @@ import {
   silentChat,
   strictChat,
 } from '../../../support/inference/fake-chat.ts'
-import type { FakeAnswer, FakeReply } from '../../../support/inference/fake-provider.ts'
+import { readBroken } from '../../../support/inference/dialect-rows.ts'
+import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { Steps } from '../../../support/inference/fake-stream.ts'
 import { until } from '../../../support/wait.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
@@ -78,67 +79,6 @@ t.test('a whole answer passes with our id, its usage and cost', async (t) => {
   t.ok(isAnswer.Check(answer), [...isAnswer.Errors(answer)].map((one) => JSON.stringify(one)).join())
   t.match(spend.holds[0]?.end, { costNano: PROMPT_TOKENS * 1_000 + 4 * 2_000 })
   t.equal(await rest(), 0)
-})
-
-t.test('an endpoint that fails before its first output leaves no trace, another answers', async (t) => {
-  const { post, first, rest } = await openChatProvider(t)
-  const refusals = [refusesChat(500), refusesChat(429), (_: unknown, reply: FakeReply) => reply.rst()]
-  const cuts = [
-    answersChat({}, { cutAt: 0, ending: 'rst' }),
-    answersChat({}, { cutAt: 100, ending: 'fin' }),
-    answersChat({ words: [] }, { cutAt: 300, ending: 'fin' }),
-  ]
-  for (const [stream, failures] of [
-    [true, [...refusals, ...cuts]],
-    [false, refusals],
-  ] as const) {
-    for (const failure of failures) {
-      first.script(failure)
-      const response = await post({ ...hello, stream })
-      t.equal(response.headers.get('x-sluice-provider'), 'second')
-      t.equal(response.headers.get('x-sluice-attempts'), '2')
-      const text = await response.text()
-      t.match(text, stream ? /\[DONE\]/ : /Hello there, you/)
-      const roles = text.match(/"role":"assistant"/g) ?? []
-      t.equal(roles.length, stream ? 2 : 1, 'that of the answer, and of the event with the usage')
-    }
-  }
-  t.equal(await rest(), 0)
-})
-
-t.test('a refusal of the request is told, and tried nowhere else', async (t) => {
-  const { post, first, second } = await openChatProvider(t)
-  for (const stream of [true, false]) {
-    first.script(refusesChat(400, { message: 'No such voice.' }))
-    const response = await post({ ...hello, stream })
-    t.equal(response.status, 400)
-    t.match(await response.json(), { error: { type: 'upstream_refused', message: /No such voice/ } })
-  }
-  t.equal(second.calls.length, 0)
-})
-
-t.test('a stream that breaks behind its first output says so, and is paid for what came. D21', async (t) => {
-  const spend = keptSpend()
-  const { post, first, second } = await openChatProvider(t, { spend })
-  for (const ending of ['fin', 'rst'] as const) {
-    first.script(answersChat({}, { cutAt: 1_000, ending }))
-    const response = await post({ ...hello, stream: true })
-    const text = await readBroken(response)
-    t.match(text, /Hello/)
-    t.notMatch(text, /\[DONE\]/)
-    const last = /data: ([^\n]*"error"[^\n]*)\n\n/.exec(text)?.[1] ?? '{}'
-    t.match(JSON.parse(last), {
-      provider: 'first',
-      choices: [{ finish_reason: 'error' }],
-      error: {
-        code: 502,
-        type: 'upstream_failed',
-        metadata: { error_type: 'upstream_failed', provider_name: 'First' },
-      },
-    })
-  }
-  t.equal(second.calls.length, 0, 'nothing is tried again behind an output')
-  for (const { end } of spend.holds) t.match(end, { isEstimated: true, provider: 'first' })
 })
 
 t.test('a caller who leaves ends the call at its provider, and pays what was delivered. D27', async (t) => {
@@ -272,14 +212,4 @@ t.test('the head waits for as long as the setting says, from not at all on', asy
 const refusesLater: FakeAnswer = async (call, reply) => {
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   await refusesChat(500)(call, reply)
-}
-
-async function readBroken(response: Response): Promise<string> {
-  const reader = present(response.body).getReader()
-  let text = ''
-  for (;;) {
-    const next = await reader.read().catch(() => null)
-    if (next === null || next.done) return text
-    text += Buffer.from(next.value as Uint8Array).toString()
-  }
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
-import { eventsOf, openChat, STUCK, type Chunk } from '../../../support/inference/chat-front.ts'
+import { eventsOf, openChat, type Chunk } from '../../../support/inference/chat-front.ts'
 import {
   CHOICES_MAX,
   ECHO_CALLS_MAX,
@@ -12,12 +12,10 @@ import {
   ECHO_UNITS_MAX,
   FUNCTION_NAME_CHARS_MAX,
   INFERENCE_BODY_BYTES_MAX,
-  INFERENCE_DEADLINE_MS,
   MESSAGES_MAX,
   STOPS_MAX,
   TOOLS_MAX,
 } from '../../../../src/schemas/inference/inference-limits.ts'
-import { createChat } from '../../../../src/server/operations/inference/create-chat.ts'
 import { LocalCalls } from '../../../../src/server/upstream/local-calls.ts'
 import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
@@ -188,41 +186,6 @@ t.test(
   },
 )
 
-t.test('a stream that breaks off says why in its last event, and is not ended. D21', async (t) => {
-  const { port, front } = await openChat(t)
-  const content = Array.from({ length: 100 }, (_, nth) => `w${nth}`).join(' ')
-  const body = JSON.stringify({
-    model: 'sluice/echo-1:slow',
-    stream: true,
-    messages: [{ role: 'user', content }],
-  })
-  const client = rawClient(port)
-  client.send(
-    requestText(
-      'POST /api/v1/chat/completions',
-      { authorization: AUTHORIZATION, 'content-length': String(body.length) },
-      body,
-    ),
-  )
-  await client.until(/ w2"/)
-  void front.drain(0)
-  const text = await client.closed()
-  t.notMatch(text, /\[DONE\]/)
-  t.notMatch(text, /\r\n0\r\n/)
-  const last = JSON.parse(/data: ([^\n]*"error"[^\n]*)\n\n/.exec(text)?.[1] ?? '{}') as Chunk
-  t.match(last, {
-    object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
-    error: {
-      code: 503,
-      type: 'draining',
-      message: String,
-      metadata: { error_type: 'draining', request_id: String },
-    },
-  })
-  t.ok(isChunk.Check(last))
-})
-
 t.test('fragments of a tool call cut no character', async (t) => {
   const { post } = await openChat(t)
   for (const content of ['😀', '😀😀', 'a😀b', '😀a😀', '']) {
@@ -319,12 +282,6 @@ t.test('a text that is longer than what the model repeats is cut', async (t) => 
   t.match(await (await post({ ...hello, ...whole })).json(), { choices: [{ finish_reason: 'stop' }] })
   const named = { tools: [tool('n'.repeat(FUNCTION_NAME_CHARS_MAX + 1))] }
   t.equal((await post({ ...hello, ...named })).status, 400)
-})
-
-t.test('chat.create 524: a model that begins no answer in time', async (t) => {
-  t.equal(createChat.deadlineMs, INFERENCE_DEADLINE_MS)
-  const { post } = await openChat(t, { deadlineMs: 1, inference: STUCK })
-  for (const stream of [false, true]) t.equal((await post({ ...hello, stream })).status, 524)
 })
 
 t.test('the calls of one organization leave room for those of others', (t) => {

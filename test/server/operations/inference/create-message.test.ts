@@ -3,16 +3,12 @@ import { Compile } from 'typebox/compile'
 import { messageError } from '../../../../src/schemas/inference/message-errors.ts'
 import {
   INFERENCE_BODY_BYTES_MAX,
-  INFERENCE_DEADLINE_MS,
   PASSED_HEADER_CHARS_MAX,
 } from '../../../../src/schemas/inference/inference-limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/messages.ts'
-import { createMessage } from '../../../../src/server/operations/inference/create-message.ts'
 import { AUTHORIZATION, MANAGEMENT_KEY } from '../../../support/front.ts'
-import { openChat, STUCK, type ChatFrontOptions } from '../../../support/inference/chat-front.ts'
+import { openChat, type ChatFrontOptions } from '../../../support/inference/chat-front.ts'
 import { messageDataOf } from '../../../support/inference/message-events.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
-import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import type { Teardown } from '../../../support/teardown.ts'
 
 const hello = {
@@ -229,44 +225,4 @@ t.test('headers that would not be words alone are refused', async (t) => {
     t.match(await response.json(), { error: { metadata: { issues: [{ path: '/anthropic-beta' }] } } })
   }
   t.equal((await post(hello, { authorization, 'anthropic-beta': 'a-2025-01-01, b' })).status, 200)
-})
-
-t.test('messages.create 402: money that is used up is told', async (t) => {
-  const spend = {
-    ...keptSpend(),
-    hold: () => ({ ok: false, failure: { name: 'credit_exhausted' } }) as const,
-  }
-  const { post } = await openMessages(t, { spend })
-  const response = await post({ ...hello, stream: true })
-  t.match(await response.json(), { type: 'error', error: { type: 'billing_error', code: 402 } })
-  t.equal(response.status, 402)
-})
-
-t.test('messages.create 524: a model that begins no answer in time', async (t) => {
-  t.equal(createMessage.deadlineMs, INFERENCE_DEADLINE_MS)
-  const { post } = await openMessages(t, { deadlineMs: 1, inference: STUCK })
-  const response = await post({ ...hello, stream: true })
-  t.match(await response.json(), { error: { type: 'timeout_error', code: 524 } })
-  t.equal(response.status, 524)
-})
-
-t.test('a stream that breaks off says why in its last event, and is not ended. D21', async (t) => {
-  const { port, front } = await openMessages(t)
-  const content = Array.from({ length: 100 }, (_, nth) => `w${nth}`).join(' ')
-  const slow = { ...hello, model: 'sluice/echo-1:slow', stream: true, max_tokens: 200 }
-  const body = JSON.stringify({ ...slow, messages: [{ role: 'user', content }] })
-  const client = rawClient(port)
-  const headers = { authorization: AUTHORIZATION, 'content-length': String(body.length) }
-  client.send(requestText('POST /api/v1/messages', headers, body))
-  await client.until(/ w2"/)
-  void front.drain(0)
-  const text = await client.closed()
-  t.notMatch(text, /message_stop|\r\n0\r\n/)
-  const last: unknown = JSON.parse(/event: error\ndata: ([^\n]*)\n\n/.exec(text)?.[1] ?? '{}')
-  t.match(last, {
-    type: 'error',
-    error: { type: 'overloaded_error', code: 503, message: String, metadata: { error_type: 'draining' } },
-    request_id: String,
-  })
-  t.ok(isEvent.Check(last))
 })

@@ -1,21 +1,12 @@
 /** Responses of the built-in model, and what is refused before any model is asked. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import { fail } from '../../../../src/schemas/failures.ts'
-import {
-  INFERENCE_BODY_BYTES_MAX,
-  INFERENCE_DEADLINE_MS,
-  MESSAGES_MAX,
-  TOOLS_MAX,
-} from '../../../../src/schemas/inference/inference-limits.ts'
+import { MESSAGES_MAX, TOOLS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { ResponsesAnswer } from '../../../../src/schemas/inference/responses.ts'
-import { createResponse } from '../../../../src/server/operations/inference/create-response.ts'
-import { openChat, STUCK, type ChatFront } from '../../../support/inference/chat-front.ts'
-import { AUTHORIZATION } from '../../../support/front.ts'
+import { openChat, type ChatFront } from '../../../support/inference/chat-front.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { Teardown } from '../../../support/teardown.ts'
 import { openRouterShapes } from '../../../support/wire/foreign-clients.ts'
-import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 
 const hello = { model: 'sluice/echo-1', input: 'Hello there, you' }
 const isAnswer = Compile(ResponsesAnswer)
@@ -174,30 +165,6 @@ t.test('an answer that is cut at its maximum is incomplete', async (t) => {
   t.equal(answer.output[0]?.content?.[0]?.text, 'Hello there,')
 })
 
-t.test('a stream that breaks off says why in its last event, and is not ended. D21', async (t) => {
-  const { port, front } = await open(t)
-  const input = Array.from({ length: 100 }, (_, nth) => `w${nth}`).join(' ')
-  const body = JSON.stringify({ model: 'sluice/echo-1:slow', stream: true, input })
-  const client = rawClient(port)
-  const headers = { authorization: AUTHORIZATION, 'content-length': String(body.length) }
-  client.send(requestText('POST /api/v1/responses', headers, body))
-  await client.until(/ w2"/)
-  void front.drain(0)
-  const text = await client.closed()
-  t.notMatch(text, /response\.completed/)
-  t.notMatch(text, /\r\n0\r\n/)
-  const [, name, data] = /event: (error)\ndata: ([^\n]*)\n\n/.exec(text) ?? []
-  t.equal(name, 'error')
-  const numbers = [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number))
-  t.same(
-    numbers,
-    numbers.map((_, nth) => nth),
-  )
-  t.match(JSON.parse(data ?? ''), { type: 'error', code: 'draining', message: String, param: null })
-  const { event: check } = await openRouterShapes()
-  t.doesNotThrow(() => check(JSON.parse(data ?? '')))
-})
-
 t.test(
   "responses.create 400: errors say the field, with `type` and `param` for OpenAI's client",
   async (t) => {
@@ -238,28 +205,6 @@ t.test(
     })
   },
 )
-
-t.test('responses.create 402, 404, 413: money, models and sizes', async (t) => {
-  const { post } = await open(t)
-  t.equal((await post({ ...hello, model: 'sluice/echo-2' })).status, 404)
-  t.equal((await post({ ...hello, input: 'x'.repeat(INFERENCE_BODY_BYTES_MAX) })).status, 413)
-  const poor = await open(t, { spend: { hold: () => fail('credit_exhausted') } })
-  for (const stream of [false, true]) t.equal((await poor.post({ ...hello, stream })).status, 402)
-})
-
-t.test('responses.create 503, 524: a journal that cannot be written, a model that is late', async (t) => {
-  const hold = {
-    written: () => false,
-    progress: () => undefined,
-    settle: () => undefined,
-    release: () => undefined,
-  }
-  const unwritten = await open(t, { spend: { hold: () => ({ ok: true, value: hold }) } })
-  t.equal((await unwritten.post({ ...hello, stream: true })).status, 503)
-  t.equal(createResponse.deadlineMs, INFERENCE_DEADLINE_MS)
-  const late = await open(t, { deadlineMs: 1, inference: STUCK })
-  for (const stream of [false, true]) t.equal((await late.post({ ...hello, stream })).status, 524)
-})
 
 t.test('every whole call is paid once, under the name of its operation', async (t) => {
   const spend = keptSpend()

@@ -1,0 +1,162 @@
+/** The dialects of models that write, as rows: what a scenario that all of them share needs to know of each. */
+import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import { openChatProvider, type ChatProviderFront, type ChatProviderOptions } from './chat-provider-front.ts'
+import { answersChat, refusesChat } from './fake-chat.ts'
+import { answersMessages, messageErrorEvent, messageEvents, refusesMessages } from './fake-messages.ts'
+import type { FakeAnswer } from './fake-provider.ts'
+import { answersResponses, responseEvents, tellsResponse } from './fake-responses.ts'
+import { bodyOf, streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
+import { named, RESPONSE } from './responses-streams.ts'
+import type { Teardown } from '../teardown.ts'
+
+export interface DialectRow {
+  readonly name: Dialect
+  /** Id of the operation. */
+  readonly operation: string
+  /** Below `/api/v1`. */
+  readonly path: string
+  /** A request with this text of the user. */
+  asks(model: string, text: string): Readonly<Record<string, unknown>>
+  /** An honest answer: "Hello there, you". @param usage what is told of the tokens, in place of the truth */
+  answers(usage?: Untold, plan?: StreamPlan): FakeAnswer
+  /** What providers tell of tokens that nobody can believe. */
+  readonly untold: readonly Untold[]
+  refuses(status: number, message?: string): FakeAnswer
+  /** Streams that fail before their first output. */
+  readonly failures: readonly FakeAnswer[]
+  /** Stands once in the begin of each attempt's stream that is passed on. */
+  readonly begin: RegExp
+  /** Bytes of an honest stream up to its second word. */
+  readonly secondAt: number
+  /** The text of a caller's stream. */
+  said(stream: string): string
+  /** Stands in the end of a whole stream, and of no other. */
+  readonly terminator: RegExp
+  /** The event that tells of a failure in a caller's stream, or null. */
+  failureIn(stream: string): unknown
+  /** What that event has to tell. @param error name of the failure @param code its status */
+  failureOf(error: string, code: number): object
+}
+
+type Untold = 'missing' | object
+
+const WORDS: Readonly<Record<Dialect, RegExp>> = {
+  chat: /"delta":\{"content":("(?:[^"\\]|\\.)*")/g,
+  responses: /"type":"response\.output_text\.delta",[^\n]*?"delta":("(?:[^"\\]|\\.)*")/g,
+  messages: /"type":"text_delta","text":("(?:[^"\\]|\\.)*")/g,
+}
+
+function saidIn(stream: string, words: RegExp): string {
+  return [...stream.matchAll(words)].map(([, word = '""']) => JSON.parse(word) as string).join('')
+}
+
+function eventIn(stream: string, event: RegExp): unknown {
+  const data = event.exec(stream)?.[1]
+  return data === undefined ? null : (JSON.parse(data) as unknown)
+}
+
+/** Bytes of a stream of chat, whose words are each in an event of their own, up to the second word. */
+const CHAT_SECOND_AT = 700
+
+const chat: DialectRow = {
+  name: 'chat',
+  operation: 'chat.create',
+  path: '/chat/completions',
+  asks: (model, content) => ({ model, messages: [{ role: 'user', content }] }),
+  answers: (usage, plan) => answersChat(usage === undefined ? {} : { usage }, plan),
+  untold: ['missing', { prompt_tokens: -1, completion_tokens: 1.5 }],
+  refuses: (status, message) => refusesChat(status, message === undefined ? {} : { message }),
+  failures: [answersChat({ words: [] }, { cutAt: 300, ending: 'fin' })],
+  begin: /"content":"Hello"/g,
+  secondAt: CHAT_SECOND_AT,
+  said: (stream) => saidIn(stream, WORDS.chat),
+  terminator: /\[DONE\]/,
+  failureIn: (stream) => eventIn(stream, /data: ([^\n]*"error"[^\n]*)\n\n$/),
+  failureOf: (error, code) => ({
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+    error: { code, type: error, message: String, metadata: { error_type: error, request_id: String } },
+  }),
+}
+
+const FAILED = { ...RESPONSE, status: 'failed', error: { code: 'server_error', message: 'Oh.' } }
+const failing = (type: string, more: object): FakeAnswer =>
+  tellsResponse([...responseEvents().slice(0, 2), ...named([{ type, sequence_number: 2, ...more }])])
+
+const responses: DialectRow = {
+  name: 'responses',
+  operation: 'responses.create',
+  path: '/responses',
+  asks: (model, input) => ({ model, input }),
+  answers: (usage, plan) => answersResponses(usage === undefined ? {} : { usage }, plan),
+  untold: ['missing', { input_tokens: -1, output_tokens: 1.5 }],
+  refuses: chat.refuses,
+  failures: [
+    answersResponses({ words: [] }, { cutAt: 2_000, ending: 'rst' }),
+    failing('response.failed', { response: FAILED }),
+    failing('error', { code: 'rate_limit_exceeded', message: 'x', param: null }),
+  ],
+  begin: /event: response\.created\n/g,
+  secondAt: placeOf(responseEvents()),
+  said: (stream) => saidIn(stream, WORDS.responses),
+  terminator: /event: response\.(completed|incomplete|failed)/,
+  failureIn: (stream) => eventIn(stream, /event: error\ndata: ([^\n]*)\n\n$/),
+  failureOf: (error) => ({
+    ...{ type: 'error', sequence_number: Number },
+    ...{ code: error, message: String, param: null },
+  }),
+}
+
+const messages: DialectRow = {
+  name: 'messages',
+  operation: 'messages.create',
+  path: '/messages',
+  asks: (model, content) => ({ model, max_tokens: 200, messages: [{ role: 'user', content }] }),
+  answers: (usage, plan) => answersMessages(usage === undefined ? {} : { usage }, plan),
+  untold: ['missing', { input_tokens: 0, output_tokens: 0 }, { input_tokens: -1, output_tokens: 1.5 }],
+  refuses: (status, message) => refusesMessages(status, message === undefined ? {} : { message }),
+  failures: [
+    answersMessages({}, { cutAt: 400, ending: 'fin' }),
+    streams([...messageEvents({ words: [] }).slice(0, 2), messageErrorEvent()]),
+  ],
+  begin: /event: message_start\n/g,
+  secondAt: placeOf(messageEvents()),
+  said: (stream) => saidIn(stream, WORDS.messages),
+  terminator: /event: message_stop/,
+  failureIn: responses.failureIn,
+  failureOf: (error, code) => ({
+    type: 'error',
+    error: { type: /_error$/, code, message: String, metadata: { error_type: error, request_id: String } },
+    request_id: String,
+  }),
+}
+
+function placeOf(events: readonly FakeEvent[]): number {
+  return bodyOf(events).indexOf(' there')
+}
+
+export const DIALECT_ROWS: readonly DialectRow[] = [chat, responses, messages]
+
+/** A front whose two providers speak the dialect of the row, and answer. */
+export async function openDialect(
+  t: Teardown,
+  { name, path, answers }: DialectRow,
+  options: ChatProviderOptions = {},
+): Promise<ChatProviderFront> {
+  const front = await openChatProvider(t, { path, providers: { speaks: [name] }, ...options })
+  for (const provider of [front.first, front.second]) provider.usually(answers())
+  return front
+}
+
+/** The text of a stream until its connection broke. Throws where the answer ended as if it were whole. */
+export async function readBroken(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  const reader = response.body?.getReader()
+  let text = ''
+  for (;;) {
+    const next = await reader?.read().catch(() => null)
+    if (next === null) return text
+    if (next === undefined || next.done) throw new Error('the answer ended as if it were whole')
+    text += decoder.decode(next.value as Uint8Array, { stream: true })
+  }
+}
