@@ -57,7 +57,7 @@ export interface LiveReading {
   readonly breakers: readonly BreakerReading[]
   /** Figures of a front; null for other roles. */
   readonly front: { readonly slot: number; readonly delay: LoopDelay; readonly load: FrontReading } | null
-  /** Of a front; null for other roles. */
+  /** Null for a process without metrics of streams. */
   readonly streams: StreamsReading | null
   readonly money: MoneyReading | null
   /** Video jobs that a runner holds, by state; null for other roles. */

@@ -21,6 +21,7 @@ t.test('one look tells what the node does and what hurts, the worst first', asyn
   t.same(frame(view), [
     'Sluice 1.2.3  ready  10:11:12 UTC',
     'requests 1,234/s  refused 0.1/s  failed 0/s  in flight 4  CPU 1.25 cores  memory 512 MiB',
+    'streams 12  first output 320 ms  p99 1250 ms  tokens 480/s  cost $0.0123/min',
     'fronts 2/2  worker threads 4/4  runners 1/1',
     '',
     'bad  Postgres is away',
