@@ -20,6 +20,9 @@ const opened = (): Dashboard => present(dashboard)
 /** The window of a key that is deleted while it is open. */
 let other: Page | null = null
 const embeddings = { body: { model: PRICED_MODEL, input: 'seven' } }
+const chat = {
+  body: { model: 'sluice/echo-1', stream: true, messages: [{ role: 'user', content: 'One two three' }] },
+}
 
 t.test('is ready for a key at once, and takes it by the keyboard alone', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
@@ -96,7 +99,23 @@ t.test('shows figures that move under load, the operation that is called among t
   } finally {
     await load.end()
   }
-  t.equal(await page.locator('.uplot canvas').count(), 3)
+  t.equal(await page.locator('.uplot canvas').count(), 5)
+})
+
+t.test('shows what models write: tokens a second, and the time to the first of them', { skip }, async (t) => {
+  const dashboard = opened()
+  const { page, inferenceKey } = dashboard
+  const tile = (name: string): Promise<string> =>
+    page.locator('.tile', { hasText: name }).locator('dd').innerText()
+  const load = callAgainAndAgain(() => dashboard.call('chat/completions', inferenceKey, chat))
+  try {
+    await until('tokens are shown', async () => /^[1-9][\d,.]*\/s/.test(await tile('Tokens written')))
+    await until('a time is shown', async () => /first output \d/.test(await tile('Open streams')))
+  } finally {
+    await load.end()
+  }
+  t.match(await tile('Tokens written'), /\$\d\.\d\d a minute/, 'what calls of the last seconds cost')
+  await page.getByRole('img', { name: /^Time to the first output of a stream\. Last: p50 \d/ }).waitFor()
 })
 
 t.test(
