@@ -31,6 +31,7 @@ type CommonInput = Pick<
   | 'dropped'
   | 'parameters'
   | 'dearMember'
+  | 'hasFallbacks'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
@@ -44,6 +45,7 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     dropped: (body.transforms ?? []).length > 0 ? ['transforms'] : [],
     parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
     dearMember: dearMemberOf(membersOf(body)),
+    hasFallbacks: isAsked(membersOf(body)['fallbacks']),
   }
 }
 

@@ -78,6 +78,8 @@ export interface TextInput {
   readonly dropped: readonly string[]
   /** The first member by which the call may cost more than the catalogue says; null: there is none. D25. */
   readonly dearMember: string | null
+  /** The provider may answer with another model, which it knows alone (`fallbacks`). D2. */
+  readonly hasFallbacks: boolean
   /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
   readonly parameters: readonly string[]
   /**

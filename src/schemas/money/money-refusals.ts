@@ -59,33 +59,23 @@ export function costUnbounded(kinds: readonly AccountKind[], cause: UnboundedCau
 export interface UnboundedCause {
   /** Tag of an endpoint without a price. */
   readonly unpriced?: string
-  /** Name of a member of the request by which it may cost more than the catalogue says. */
-  readonly dearMember?: string
   /** What of the request has no bound. */
   readonly unbounded?: Issue
 }
 
 function causeOf({
   unpriced,
-  dearMember,
   unbounded,
 }: UnboundedCause): Pick<Failure, 'detail'> & Pick<FailureMetadata, 'issues'> {
   if (unpriced !== undefined)
     return {
       detail: `The catalogue has no price for ${unpriced}: the operator can give it one, or say \`"free": true\` of it.`,
     }
-  if (unbounded !== undefined) {
-    const { path, message: what, expected } = unbounded
-    return {
-      detail: `\`${path}\` ${what}; expected: ${expected}. Without a limit the call passes.`,
-      issues: [unbounded],
-    }
-  }
-  if (dearMember === undefined) return {}
-  const message = 'may cost more than the catalogue says'
+  if (unbounded === undefined) return {}
+  const { path, message, expected } = unbounded
   return {
-    detail: `\`${dearMember}\` ${message}: leave it out, or call without a limit.`,
-    issues: [{ path: `/${dearMember}`, message, expected: 'its usual value, or none' }],
+    detail: `\`${path}\` ${message}; expected: ${expected}. Without a limit the call passes.`,
+    issues: [unbounded],
   }
 }
 

@@ -22,9 +22,7 @@ export interface CostBound {
   readonly anyNano: number | null
   /** Tag of an endpoint without a price, which makes one of the two null. C40. */
   readonly unpriced?: string
-  /** A member of the request by which the call may cost more than the catalogue says, likewise. D25. */
-  readonly dearMember?: string
-  /** What of the request has no bound, likewise; absent: its tokens, or nothing. D9. */
+  /** What of the request has no bound, likewise; absent: its tokens, or nothing. D9, D25. */
   readonly unbounded?: Issue
 }
 

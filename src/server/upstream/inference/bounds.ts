@@ -61,7 +61,7 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
   })
   const { dearMember } = input
   if (dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input)))
-    return { ...bound, dearMember }
+    return { ...bound, unbounded: { path: `/${dearMember}`, ...DEARER } }
   const unbounded = bound.anyNano === null ? unboundedTools(targets, input) : null
   return unbounded === null ? bound : { ...bound, unbounded }
 }
@@ -105,6 +105,7 @@ const BOUNDLESS = {
   message: 'lets the provider run tools, whose cost nothing bounds',
   expected: 'tools that you run',
 }
+const DEARER = { message: 'may cost more than the catalogue says', expected: 'its usual value, or none' }
 const UNBOUNDED = { message: 'has to bound a tool that the provider runs' }
 
 /** Under a workspace's own key the account is the workspace's. What costs nothing costs no more of it. */

@@ -133,6 +133,9 @@ t.test('400 404 403: a model that the call may not end at is refused with its pa
   const response = await bound.post({ ...hello, models: ['acme/one', 'acme/other'] })
   t.equal(response.status, 403)
   t.match(await response.json(), told('model_not_allowed'))
+  const fallbacks = await bound.post({ ...hello, fallbacks: [{ model: 'other-1' }] })
+  t.equal(fallbacks.status, 403)
+  t.match(await fallbacks.json(), { error: { type: 'model_not_allowed', param: '/fallbacks' } })
   t.equal(first.calls.length + bound.first.calls.length, 0)
 })
 
