@@ -148,7 +148,7 @@ function talliesOf(registry: Registry) {
   const unpriced = new Tally(
     registry,
     'sluice_unpriced_calls_total',
-    'Calls that were served by endpoints without a price, and charged nothing.',
+    'Calls whose endpoint has no price, or tools of whose provider have none: those are not charged.',
     ['operation', 'provider'],
   )
   const traces = new Tally(

@@ -2,7 +2,9 @@
 import { textCostNano, type TextPrice, type TokenCounts } from '../../../src/schemas/money/text-costs.ts'
 import { chatUsageOf } from '../../../src/server/upstream/inference/chat/chat-usage.ts'
 import { MessagesUsage } from '../../../src/server/upstream/inference/messages/messages-usage.ts'
-import { responsesUsageOf } from '../../../src/server/upstream/inference/responses/responses-usage.ts'
+import { readResponse } from '../../../src/server/upstream/inference/responses/response-answer.ts'
+import { HEAD } from '../../support/inference/provider-chunks.ts'
+import { searchCall } from '../../support/inference/responses-streams.ts'
 import type { Proof } from '../proof.ts'
 
 /** Of the tokens that a cache has written, some are kept for an hour. */
@@ -68,14 +70,18 @@ export const CONVENTIONS: readonly Convention[] = [
   {
     // The prompt is there, since nothing else makes a model write.
     name: 'responses',
-    tell: ({ input, cacheRead, cacheWrite, output, reasoning }) => ({
-      input_tokens: input + cacheRead + cacheWrite,
-      input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
-      output_tokens: output + reasoning,
-      output_tokens_details: { reasoning_tokens: reasoning },
-      total_tokens: input + cacheRead + cacheWrite + output + reasoning,
+    hasSearches: true,
+    tell: ({ input, cacheRead, cacheWrite, output, reasoning, searches }) => ({
+      output: Array.from({ length: searches }, () => searchCall('search')),
+      usage: {
+        input_tokens: input + cacheRead + cacheWrite,
+        input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
+        output_tokens: output + reasoning,
+        output_tokens_details: { reasoning_tokens: reasoning },
+        total_tokens: input + cacheRead + cacheWrite + output + reasoning,
+      },
     }),
-    read: (json) => responsesUsageOf(JSON.parse(json.toString()) as Readonly<Record<string, unknown>>, false),
+    read: (json) => readResponse(json, HEAD)?.usage ?? null,
   },
   {
     // Anthropic leaves what caches had, and have written, out of the input.
@@ -104,7 +110,7 @@ const TOKENS_PER_PRICE = 1_000_000n
 /** Nano-USD per million tokens: 1,000 USD. */
 const PRICE_MAX = 1_000_000_000_000
 const TOKENS_MAX = 2_000_000
-const SEARCHES_MAX = 100
+const SEARCHES_MAX = 10
 
 /** @param count usages of each convention */
 export function checkCosts(proof: Proof, count: number): void {
@@ -119,7 +125,7 @@ export function checkCosts(proof: Proof, count: number): void {
       const cacheWriteHour = hasHour ? random(cacheWrite + 1) : 0
       const truth = {
         ...{ input: 1 + tokens(), cacheRead: tokens(), cacheWrite, cacheWriteHour },
-        ...{ output: tokens(), reasoning: tokens(), searches: hasSearches ? random(SEARCHES_MAX) : 0 },
+        ...{ output: 1 + tokens(), reasoning: tokens(), searches: hasSearches ? random(SEARCHES_MAX) : 0 },
       }
       const price: TextPrice = {
         ...{ promptNanoPerMillion: priceOf(), cacheReadNanoPerMillion: priceOf() },

@@ -41,7 +41,8 @@ export const ANSWER_HEADERS = {
   'x-sluice-dropped':
     'Members of the request that the provider did not get, or that have no effect, with commas between them.',
   'x-sluice-unpriced':
-    '`true` when the catalogue has neither a price for the endpoint nor `free`: nothing is charged, whatever its provider asks.',
+    '`true` when the catalogue has neither a price for the endpoint nor `free`, or no price for tools that the provider runs: ' +
+    'what has no price is not charged, whatever the provider asks.',
   'x-sluice-usage':
     'Of an answer that is not streamed: `estimated` when the provider told no credible token counts and ours stand in; ' +
     '`capped` when it told more than the call may cost at most, which is what was charged.',
