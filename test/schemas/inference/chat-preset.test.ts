@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { CHAT_PRESET, chatPresetOf } from '../../../src/schemas/inference/chat-preset.ts'
-import { mergedBody } from '../../../src/schemas/inference/text-preset.ts'
+import { CHAT_PRESET, chatPresetOf } from '../../../src/schemas/inference/presets/chat-preset.ts'
+import { mergedBody } from '../../../src/schemas/inference/presets/text-preset.ts'
 import { BODIES } from '../../../src/schemas/bodies.ts'
 import {
   ChatTexts,

@@ -1,5 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
+import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
 import type { CompleteText, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
 import type { PresetBy } from '../../ports/inference/inference.ts'

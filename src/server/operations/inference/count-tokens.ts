@@ -1,4 +1,4 @@
-import { messagesPresetOf } from '../../../schemas/inference/messages-preset.ts'
+import { messagesPresetOf } from '../../../schemas/inference/presets/messages-preset.ts'
 import { COUNT_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { TokenCount } from '../../../schemas/inference/messages.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'

@@ -1,5 +1,5 @@
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
-import { chatPresetOf } from '../../../schemas/inference/chat-preset.ts'
+import { chatPresetOf } from '../../../schemas/inference/presets/chat-preset.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'

@@ -1,6 +1,6 @@
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { ResponsesAnswer, ResponsesEvent } from '../../../schemas/inference/responses.ts'
-import { responsesPresetOf } from '../../../schemas/inference/responses-preset.ts'
+import { responsesPresetOf } from '../../../schemas/inference/presets/responses-preset.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'

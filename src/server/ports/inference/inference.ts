@@ -1,6 +1,6 @@
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
-import type { TextPreset } from '../../../schemas/inference/text-preset.ts'
+import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
-import { chatPresetOf } from '../../../../src/schemas/inference/chat-preset.ts'
+import { chatPresetOf } from '../../../../src/schemas/inference/presets/chat-preset.ts'
 import { mergePreset } from '../../../../src/server/upstream/inference/merge-preset.ts'
 import { threads } from '../../../support/front.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'

@@ -1,5 +1,5 @@
 /** Tools that one form of calls saved, in the words of another. */
-import { membersOf } from '../values/members.ts'
+import { membersOf } from '../../values/members.ts'
 import type { PresetSource } from './text-preset.ts'
 
 /** A function that the caller runs. */

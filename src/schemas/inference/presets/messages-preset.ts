@@ -1,8 +1,8 @@
-import type { KeptRequest } from '../presets/preset-input.ts'
-import { MESSAGES_KEPT } from '../presets/preset-messages.ts'
+import type { KeptRequest } from '../../presets/preset-input.ts'
+import { MESSAGES_KEPT } from '../../presets/preset-messages.ts'
 import { SHARED_FIELDS } from './chat-preset.ts'
 import { functionOf } from './preset-tools.ts'
-import { isNull } from './provider-body.ts'
+import { isNull } from '../provider-body.ts'
 import { jsonOf, namesOf, textPresetOf, valueOf, type PresetForm, type TextPreset } from './text-preset.ts'
 
 /** The words of OpenAI's two forms for a choice of tools. */

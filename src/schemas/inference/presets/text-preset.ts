@@ -1,8 +1,8 @@
-import type { KeptBody, MemberSpan } from '../kept-body.ts'
-import type { KeptRequest } from '../presets/preset-input.ts'
-import { membersOf } from '../values/members.ts'
-import { joined } from '../values/pieces.ts'
-import { isNull, providerBody, type BodyEdit } from './provider-body.ts'
+import type { KeptBody, MemberSpan } from '../../kept-body.ts'
+import type { KeptRequest } from '../../presets/preset-input.ts'
+import { membersOf } from '../../values/members.ts'
+import { joined } from '../../values/pieces.ts'
+import { isNull, providerBody, type BodyEdit } from '../provider-body.ts'
 
 export type PresetSource = KeptRequest['source']
 type Config = KeptRequest['config']

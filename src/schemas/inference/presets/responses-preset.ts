@@ -1,5 +1,5 @@
-import type { KeptRequest } from '../presets/preset-input.ts'
-import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
+import type { KeptRequest } from '../../presets/preset-input.ts'
+import { RESPONSES_KEPT } from '../../presets/preset-responses.ts'
 import { OPENAI_FIELDS, SHARED_FIELDS } from './chat-preset.ts'
 import { functionOf } from './preset-tools.ts'
 import { isMissing, namesOf, textPresetOf, type PresetForm, type TextPreset } from './text-preset.ts'

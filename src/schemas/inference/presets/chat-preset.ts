@@ -1,6 +1,6 @@
-import { CHAT_KEPT } from '../presets/preset-chat.ts'
-import { KEPT, OPENAI_KEPT } from '../presets/preset-fields.ts'
-import type { KeptRequest } from '../presets/preset-input.ts'
+import { CHAT_KEPT } from '../../presets/preset-chat.ts'
+import { KEPT, OPENAI_KEPT } from '../../presets/preset-fields.ts'
+import type { KeptRequest } from '../../presets/preset-input.ts'
 import { functionOf } from './preset-tools.ts'
 import { namesOf, textPresetOf, type PresetForm, type TextPreset } from './text-preset.ts'
 
