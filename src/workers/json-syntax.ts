@@ -5,7 +5,7 @@ import * as json from '../schemas/values/json-bytes.ts'
  * these loops.
  */
 const { BACKSLASH, DOT, endOfDigits, ESCAPED, hexOf, LOWER_E, LOWER_U, MINUS, NINE, PLUS } = json
-const { QUOTE, SPACE, UPPER_E, WRONG, ZERO } = json
+const { isPlain, QUOTE, SPACE, UPPER_E, WRONG, ZERO } = json
 
 /** A fault that `JSON.parse` accepts and Sluice refuses. */
 export const LONE_SURROGATE = -2
@@ -75,18 +75,6 @@ export function endOfText(bytes: Buffer, from: number): number {
     if ((quote - 1 - before) % 2 === 0) return quote + 1
   }
   return WRONG
-}
-
-/**
- * Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest
- * bit here.
- */
-function isPlain(four: number): boolean {
-  const quotes = four ^ 0x22222222
-  const slashes = four ^ 0x5c5c5c5c
-  const found =
-    ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
-  return (found & 0x80808080) === 0
 }
 
 /**

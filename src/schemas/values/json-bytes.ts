@@ -64,3 +64,15 @@ export function hexOf(bytes: Uint8Array, at: number): number {
   }
   return value
 }
+
+/**
+ * Whether none of four bytes is a quote, a backslash or a control character: each of these sets its highest
+ * bit here.
+ */
+export function isPlain(four: number): boolean {
+  const quotes = four ^ 0x22222222
+  const slashes = four ^ 0x5c5c5c5c
+  const found =
+    ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((four - 0x20202020) & ~four)
+  return (found & 0x80808080) === 0
+}

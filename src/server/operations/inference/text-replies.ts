@@ -1,4 +1,6 @@
 import type { Failure } from '../../../schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import { bytesOf } from '../../../schemas/values/pieces.ts'
 import type { EventStream } from '../../ports/event-stream.ts'
 import type {
   AnsweredBy,
@@ -91,9 +93,10 @@ export class StreamedReply implements InferenceSink {
   /** @param finalEvents what the provider's stream kept back for the usage */
   end(usage: ShownUsage, finalEvents: FinalEvents | null): void {
     this.#stream ??= this.#open(this.#by)
-    const last =
-      finalEvents === null ? this.#events.lastOf(usage) : Buffer.concat(finalEvents.withUsage(usage))
-    this.#stream.write(last)
+    const last = finalEvents === null ? [this.#events.lastOf(usage)] : finalEvents.withUsage(usage)
+    // One write, unless the copy for it would hold the loop: the last event may have 16 MiB.
+    const isLarge = bytesOf(last) > INLINE_JSON_BYTES_MAX
+    for (const bytes of isLarge ? last : [Buffer.concat(last)]) this.#stream.write(bytes)
     this.#stream.end()
   }
 

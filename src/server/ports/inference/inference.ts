@@ -134,7 +134,7 @@ export interface ShownUsage {
 
 /** The last events of a stream, which wait until the call is paid. D13. */
 export interface FinalEvents {
-  /** Whole events, to be sent in one write. */
+  /** Whole events in pieces, to be sent in one write where they are small. */
   withUsage(usage: ShownUsage): readonly Uint8Array[]
 }
 

@@ -12,6 +12,8 @@ export interface SseEvent {
   readonly data: Buffer
   /** The data came in one `data:` line, and so has no line end in it. */
   readonly isOneLine: boolean
+  /** False: the data lies in the bytes that were read, which the caller may use again. */
+  readonly isOwn: boolean
 }
 
 export interface SseRead {
@@ -185,7 +187,8 @@ export class SseReader {
   #dispatch(): void {
     if (this.#dataLines > 0) {
       const data = this.#slice ?? this.#joined.take()
-      this.#events.push({ name: this.#name, data, isOneLine: this.#dataLines === 1 })
+      const isOneLine = this.#dataLines === 1
+      this.#events.push({ name: this.#name, data, isOneLine, isOwn: !this.#isSliceBorrowed })
     }
     this.#forget()
   }

@@ -112,3 +112,20 @@ t.test('a value nests no deeper than any body', async (t) => {
   t.equal(isWhole(`${'{"a":'.repeat(JSON_DEPTH_MAX + 1)}1${'}'.repeat(JSON_DEPTH_MAX + 1)}`), false)
   t.equal(isWhole('['.repeat(10_000_000)), false)
 })
+
+t.test('a string of any length ends where JSON.parse ends it, wherever it has other bytes', (t) => {
+  const odd = ['\\n', '\\"', '\\\\', '\\u00e9', '\\ud83d\\ude00', '\\x', '\u0001', '"', 'é', '\u{1f600}']
+  for (let before = 0; before < 600; before += before < 140 ? 1 : 37)
+    for (const one of odd)
+      for (const after of [0, 1, 5, 300]) {
+        const text = `["${'a'.repeat(before)}${one}${'b'.repeat(after)}"]`
+        const reader = new JsonReader(Buffer.from(`  ${text}`).subarray(2))
+        const isWhole = reader.isWhole()
+        if (isWhole !== isParsed(text)) t.fail(JSON.stringify({ before, one, after }))
+        if (!isWhole) continue
+        const [value] = JSON.parse(text) as readonly string[]
+        if (reader.textBytes !== Buffer.byteLength(value ?? ''))
+          t.fail(`${reader.textBytes} bytes of ${text}`)
+      }
+  t.end()
+})

@@ -1,9 +1,10 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
+import { bytesOf } from '../../../../schemas/values/pieces.ts'
 import type { FinalEvents, TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { EVENTS, INVALID, isDoneMark, NativeEvents } from '../native-events.ts'
-import type { NativeHead } from '../protocol.ts'
+import type { AnswerPieces, NativeHead } from '../protocol.ts'
 import { usageBetween } from '../shown-usage.ts'
 import type { SseEvent } from '../sse-reader.ts'
 import { Pieces } from '../walk/splices.ts'
@@ -29,9 +30,8 @@ const ERROR = 'error'
 const PINGS: ReadonlySet<string> = new Set(['ping', 'keepalive'])
 
 interface Final {
-  /** The event up to the usage of its response. */
-  readonly before: Buffer
-  readonly after: Buffer
+  /** The event around the usage of its response. */
+  readonly pieces: AnswerPieces
   /** Null: the provider told none that is credible. */
   readonly told: ToldUsage | null
 }
@@ -57,7 +57,7 @@ export class NativeResponsesStream extends NativeEvents {
 
   override get heldBytes(): number {
     const final = this.#final
-    return super.heldBytes + (final === null ? 0 : final.before.length + final.after.length)
+    return super.heldBytes + (final === null ? 0 : bytesOf(final.pieces.before) + bytesOf(final.pieces.after))
   }
 
   /** As the provider told it in the last event, with the searches of the items so far. D24. */
@@ -77,12 +77,10 @@ export class NativeResponsesStream extends NativeEvents {
   get finalEvents(): FinalEvents | null {
     const final = this.#final
     if (final === null) return null
-    const { before, after, told } = final
-    const pieces = { before: [before], told: told === null ? null : [told.members], after: [after] }
-    return { withUsage: (usage) => usageBetween(pieces, usage) }
+    return { withUsage: (usage) => usageBetween(final.pieces, usage) }
   }
 
-  protected override take({ name, data, isOneLine }: SseEvent): Failure | null {
+  protected override take({ name, data, isOneLine, isOwn }: SseEvent): Failure | null {
     const start = endOfSpace(data, 0)
     // Neither is an event of responses; some servers end with the mark of chat.
     if (start === data.length || isDoneMark(data, start)) return null
@@ -98,7 +96,7 @@ export class NativeResponsesStream extends NativeEvents {
     if (type === '' || PINGS.has(type)) return null
     this.upstreamId ??= walk.upstreamId
     this.#count(type)
-    if (FINAL.has(type)) return this.#end(type)
+    if (FINAL.has(type)) return this.#end(type, isOwn || walk.bytes !== data)
     EVENTS.source = walk.bytes
     EVENTS.text(`event: ${type}\ndata: `)
     walk.write(EVENTS, CONTAINERS.get(type) ?? 'in_progress')
@@ -125,7 +123,8 @@ export class NativeResponsesStream extends NativeEvents {
       this.hasOutput = true
   }
 
-  #end(type: string): Failure | null {
+  /** @param isOwn the bytes that were walked over stay: a copy of 16 MiB would hold the loop */
+  #end(type: string, isOwn: boolean): Failure | null {
     const walk = this.walk
     if (walk.event.isBare) return INVALID
     // Before the first output another endpoint may answer. D22.
@@ -136,11 +135,12 @@ export class NativeResponsesStream extends NativeEvents {
     before.text(`event: ${type}\ndata: `)
     walk.around(before, after, status)
     after.text('\n\n')
+    const told = toldUsageOf(walk.usage, this.hasOutput)
     this.isDone = true
+    const kept = ({ all }: Pieces): readonly Uint8Array[] => (isOwn ? all : [Buffer.concat(all)])
     this.#final = {
-      before: Buffer.concat(before.all),
-      after: Buffer.concat(after.all),
-      told: toldUsageOf(walk.usage, this.hasOutput),
+      pieces: { before: kept(before), told: told === null ? null : [told.members], after: kept(after) },
+      told,
     }
     this.finishReason = walk.incompleteReason ?? walk.status ?? status
     return null

@@ -10,6 +10,7 @@ import {
   endOfSpace,
   ESCAPED,
   hexOf,
+  isPlain,
   LOWER_E,
   LOWER_U,
   MINUS,
@@ -27,6 +28,9 @@ const WORDS: ReadonlyMap<number, string> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]),
 )
 
+/** Bytes of a string that are read one by one, before it counts as long. */
+const NEAR_BYTES = 128
+
 /**
  * Walks over JSON in bytes, and makes no value of it. It takes what `JSON.parse` takes, no deeper than
  * JSON_DEPTH_MAX; whether the bytes are UTF-8 is not checked. Each method gets the place of a value's first
@@ -36,11 +40,20 @@ export class JsonReader {
   bytes: Buffer
   /** Bytes in UTF-8 that the strings read so far have when they are decoded. */
   textBytes = 0
+  /** Of `bytes`, to read long strings by four bytes; null: no string was long. */
+  #view: DataView | null = null
   /** Values that were walked over, names not among them. */
   values = 0
 
   constructor(bytes: Buffer) {
     this.bytes = bytes
+  }
+
+  /** Other bytes are read from now on. */
+  begin(bytes: Buffer): void {
+    this.bytes = bytes
+    this.textBytes = 0
+    this.#view = null
   }
 
   /** Whether all of the bytes are one value. */
@@ -64,19 +77,32 @@ export class JsonReader {
     const { length } = bytes
     let at = open + 1
     while (at < length) {
-      const byte = bytes[at] ?? 0
-      if (byte === QUOTE) {
-        this.textBytes += at - open - 1
-        return at + 1
+      for (const near = Math.min(at + NEAR_BYTES, length); at < near;) {
+        const byte = bytes[at] ?? 0
+        if (byte === QUOTE) {
+          this.textBytes += at - open - 1
+          return at + 1
+        }
+        if (byte < SPACE) return WRONG
+        if (byte !== BACKSLASH) at++
+        else {
+          at = this.#escape(at)
+          if (at === WRONG) return WRONG
+        }
       }
-      if (byte < SPACE) return WRONG
-      if (byte !== BACKSLASH) at++
-      else {
-        at = this.#escape(at)
-        if (at === WRONG) return WRONG
-      }
+      at = this.#endOfPlain(at)
     }
     return WRONG
+  }
+
+  /** @returns a place up to which no byte ends a string, or means more than itself in it */
+  #endOfPlain(from: number): number {
+    const { buffer, byteOffset, length } = this.bytes
+    this.#view ??= new DataView(buffer, byteOffset, length)
+    const view = this.#view
+    let at = from
+    while (at <= length - 4 && isPlain(view.getInt32(at, true))) at += 4
+    return at
   }
 
   /** Takes off `textBytes` what an escape is longer than its character. */

@@ -45,8 +45,7 @@ export class ObjectWalk {
   #isCut = false
 
   begin(bytes: Buffer): void {
-    this.json.bytes = bytes
-    this.json.textBytes = 0
+    this.json.begin(bytes)
     this.splices.clear()
     this.#isCut = false
   }
