@@ -88,6 +88,19 @@ t.test('a stream passes with the canonical model, its usage and cost in the last
   t.equal(await rest(), 0)
 })
 
+t.test('events above what one turn may copy arrive whole, the last with its cost', async (t) => {
+  const { post, first } = await open(t)
+  const word = 'a "word" of é\n'.repeat(40_000)
+  first.usually(answersResponses({ words: [word] }))
+  const response = await post({ ...hello, stream: true })
+  const events = eventsOf(await response.text())
+  t.ok(textOf(events) === word)
+  const last = JSON.stringify(events.at(-1))
+  t.ok(last.includes(JSON.stringify(word).slice(1, -1)))
+  const cost = (PROMPT_TOKENS * 1_000 + 2_000) / 1e9
+  t.match(events.at(-1), { type: 'response.completed', response: { model: 'acme/chat', usage: { cost } } })
+})
+
 t.test('what Codex sends arrives byte for byte, but for the model', async (t) => {
   const { post, first } = await open(t)
   const message = (role: string, type: string, text: string): object => ({
