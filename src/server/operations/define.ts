@@ -218,6 +218,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly hasEnded: boolean
   /** False: the caller's organization has to read earlier replies before Sluice makes more for it. */
   readonly hasRoomToRead: boolean
+  /** The request came to a hostname that promises its callers a region. */
+  readonly isRegional: boolean
   readonly notes: CallNotes
   /**
    * Reports that a call that outlives its client is charged from now on, or no longer. While the call is

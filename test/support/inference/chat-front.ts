@@ -52,6 +52,7 @@ export interface ChatFrontOptions {
   /** Receives the records of calls. */
   readonly generations?: Generations
   readonly presetConfigs?: Ports['presetConfigs']
+  readonly regionalHosts?: readonly string[]
   /** Files of the workspace. */
   readonly files?: Pick<Ports, 'files' | 'transfers'>
   /** Every endpoint is under this key, which is the workspace's own. */
@@ -79,6 +80,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
   const front = await openFront(t, operations, {
     ports,
     access: accessTo(keyRecords(options.keys)),
+    ...(options.regionalHosts && { regionalHosts: options.regionalHosts }),
     timers: options.timers ?? (deadlineMs === undefined ? patient() : new Timers()),
   })
   return {

@@ -74,7 +74,7 @@ function attachBody({ exchange, head }: RequestCall, { operation, body }: Route)
 function enter(call: RequestCall, { route, params }: Routed, next: () => void): void {
   const { operation } = route
   const { key, deps } = call
-  const refusal = placeRefusal(operation, key, () => deps.regional.has(call.head.host))
+  const refusal = placeRefusal(operation, key, () => call.isRegional)
   if (refusal !== null) return call.fail(refusal)
   const enterWriting = (): void => {
     const closed = writesRefusal(operation, key)

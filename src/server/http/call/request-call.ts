@@ -113,6 +113,10 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     return this.#key === null || this.deps.host.unread.hasRoom(this.#key.organizationId)
   }
 
+  get isRegional(): boolean {
+    return this.deps.regional.has(this.head.host)
+  }
+
   get isScim(): boolean {
     return isScimPath(this.head.path)
   }

@@ -21,6 +21,7 @@ import { ownWorkspaceOf, type Call } from '../define.ts'
 
 /** Failures of the files that a call names, beside those of every call. */
 export const INLINE_FILE_FAILURES = [
+  'regional_refused',
   'file_unknown',
   'file_too_large',
   'body_too_large',
@@ -38,7 +39,7 @@ export interface TextWithFiles {
   readonly files?: readonly InlineFile[]
 }
 
-type FilesCall = Pick<Call, 'key'>
+type FilesCall = Pick<Call, 'key' | 'isRegional'>
 type FilesPorts = Pick<Ports, 'files' | 'transfers'>
 
 /** What downloads need. A model could repeat what a key may not read. */
@@ -47,14 +48,16 @@ const READ: readonly KeyScope[] = ['files:read']
 /**
  * Finds the files of a request: they are of the key's workspace, of types that their places take, and small
  * enough. Nothing of them is read. D31.
- * Failures: scope_missing, body_invalid, store_unavailable, file_unknown, file_too_large, body_too_large.
+ * Failures: regional_refused, scope_missing, body_invalid, store_unavailable, file_unknown, file_too_large, body_too_large.
  */
 export async function withFiles(
-  { key }: FilesCall,
+  { key, isRegional }: FilesCall,
   body: CompleteText,
   ports: FilesPorts,
 ): Promise<Outcome<TextWithFiles>> {
   const { files: references = [] } = body
+  // As a download is.
+  if (isRegional) return fail('regional_refused')
   if (!hasScope(key.scopes, READ)) return fail('scope_missing', { fields: { scope: scopesText(READ) } })
   const workspaceId = ownWorkspaceOf(key)
   const ids = [...new Set(references.map(({ id }) => id))]

@@ -168,14 +168,20 @@ t.test('what may not be sent is refused with its path, and nothing reaches a pro
   t.equal(front.first.calls.length, 0)
 })
 
-t.test('a key without files:read sends no file', async (t) => {
-  const { post, store, first } = await openInlineFiles(t, 'chat', { keys: { scopes: ['inference'] } })
-  const { id } = await store('secret', 'a.txt')
-  const response = await post(asked('chat', [PARTS.chat.named(id)]))
-  t.equal(response.status, 403)
-  t.match(await response.text(), /files:read/)
-  t.equal((await post(asked('chat', [PARTS.chat.named('file-abc')]))).status, 200)
-  t.match(present(first.calls[0]).body.toString(), 'file-abc')
+t.test('who may not download a file sends none', async (t) => {
+  const cases = [
+    [{ keys: { scopes: ['inference'] } }, 'scope_missing', /files:read/],
+    [{ regionalHosts: ['127.0.0.1'] }, 'regional_refused', /regional/],
+  ] as const
+  for (const [options, type, text] of cases) {
+    const { post, store, first } = await openInlineFiles(t, 'chat', options)
+    const { id } = await store('secret', 'a.txt')
+    const response = await post(asked('chat', [PARTS.chat.named(id)]))
+    t.equal(response.status, 403)
+    t.match(await response.json(), { error: { message: text, metadata: { error_type: type } } })
+    t.equal((await post(asked('chat', [PARTS.chat.named('file-abc')]))).status, 200)
+    t.match(present(first.calls[0]).body.toString(), 'file-abc')
+  }
 })
 
 /** Files whose content does what a test wants; counts what is open, and the bytes that were read. */
