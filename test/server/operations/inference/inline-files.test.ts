@@ -15,6 +15,7 @@ import { storedFile } from '../../../support/files/files.ts'
 import { KEY } from '../../../support/front.ts'
 import { PROMPT_TOKENS, refusesChat } from '../../../support/inference/fake-chat.ts'
 import { openInlineFiles, type InlineFilesFront } from '../../../support/inference/inline-files.ts'
+import { memoryConfigs, MemoryVersion } from '../../../support/presets/presets.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { present } from '../../../support/must.ts'
 import { until } from '../../../support/wait.ts'
@@ -95,6 +96,23 @@ t.test('streams, large bodies and files beside each other go out alike', async (
   const out = [inline('one'), long, { type: 'image_url', image_url: { url } }, inline('other'), inline('one')]
   const wanted = went(asked('chat', out, { stream: true, stream_options: { include_usage: true } }))
   t.equal(present(first.calls[0]).body.toString(), wanted)
+})
+
+t.test('files go out behind what a preset adds', async (t) => {
+  const presets = { one: [new MemoryVersion({ model: 'acme/chat' }, { systemPrompt: 'Be "brief".' })] }
+  const presetConfigs: ReturnType<typeof memoryConfigs> = {
+    find: (workspaceId, named) => memoryConfigs(presets, workspaceId).find(workspaceId, named),
+  }
+  for (const dialect of DIALECTS) {
+    const { post, first, store } = await openInlineFiles(t, dialect, { presetConfigs })
+    const { id } = await store('content', 'a.txt')
+    const { named, inline } = PARTS[dialect]
+    const response = await post({ ...asked(dialect, [named(id), named(id)]), model: '@preset/one' })
+    t.equal(response.status, 200)
+    const sent = present(first.calls[0]).body.toString()
+    t.match(sent, /Be \\"brief/)
+    t.ok(sent.includes(`"content":${JSON.stringify([inline('content'), inline('content')])}`), dialect)
+  }
 })
 
 t.test('another endpoint, and a count of tokens, get the content too', async (t) => {
