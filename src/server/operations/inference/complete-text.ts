@@ -9,7 +9,7 @@ import { isComplete, usedPreset } from '../apply-preset.ts'
 import type { Call } from '../define.ts'
 import { withFiles, type TextWithFiles } from './inline-files.ts'
 
-type TextCall = Pick<Call<undefined, undefined, TextRequest>, 'key' | 'body' | 'signal'>
+type TextCall = Pick<Call<undefined, undefined, TextRequest>, 'key' | 'body' | 'signal' | 'isRegional'>
 type TextPorts = Pick<Ports, 'inference' | 'presetConfigs' | 'files' | 'transfers'>
 type Completed = Outcome<TextWithFiles>
 
