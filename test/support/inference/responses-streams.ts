@@ -141,6 +141,16 @@ function ofPython({ type, ...members }: Members): Members {
   }
 }
 
+/** An item of a search of the web, or of a visit to a page. */
+export const searchCall = (type?: string): Members => ({
+  id: 'ws_1',
+  type: 'web_search_call',
+  status: 'completed',
+  ...(type !== undefined && { action: { type, query: 'x', sources: [{ type: 'url', url: 'x' }] } }),
+})
+
+const searching = { item_id: 'ws_1', output_index: 0 }
+
 /** By provider. Each stream says "Hi there", or calls the tool `f` with `{}`. */
 export const RESPONSES_STREAMS: Readonly<Record<string, readonly FakeEvent[]>> = {
   openai: messageStream(['Hi', ' there']),
@@ -196,6 +206,23 @@ export const RESPONSES_STREAMS: Readonly<Record<string, readonly FakeEvent[]>> =
       end([call('{}')]),
     ]),
   ),
+  'openai, a search of the web': named(
+    numbered([
+      ...begin(),
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { id: 'ws_1', type: 'web_search_call', status: 'in_progress' },
+      },
+      ...['in_progress', 'searching', 'completed'].map((state) => ({
+        type: `response.web_search_call.${state}`,
+        ...searching,
+      })),
+      { type: 'response.output_item.done', output_index: 0, item: searchCall('search') },
+      ...messageEvents(['Hi there'], 1),
+      end([searchCall('search'), message('Hi there')]),
+    ]),
+  ),
   'openai, while it is silent': named(
     numbered([
       ...begin(),
@@ -225,6 +252,12 @@ export const RESPONSES_STREAMS: Readonly<Record<string, readonly FakeEvent[]>> =
 export const RESPONSES_ANSWERS: Readonly<Record<string, Members>> = {
   openai: { ...RESPONSE, ...status(), output: [message('Hi there')], usage: USAGE },
   'openai, a tool': { ...RESPONSE, ...status(), output: [call('{}')], usage: USAGE },
+  'openai, a search of the web': {
+    ...RESPONSE,
+    ...status(),
+    output: [searchCall('search'), searchCall('open_page'), message('Hi there')],
+    usage: USAGE,
+  },
   'openai, reasoning': {
     ...RESPONSE,
     ...status(),
@@ -248,11 +281,3 @@ export const RESPONSES_ANSWERS: Readonly<Record<string, Members>> = {
 function status(): Members {
   return { status: 'completed', completed_at: 1_795_312_801 }
 }
-
-/** An item of a search of the web, or of a visit to a page. */
-export const searchCall = (type?: string): Members => ({
-  id: 'ws_1',
-  type: 'web_search_call',
-  status: 'completed',
-  ...(type !== undefined && { action: { type, query: 'x', sources: [{ type: 'url', url: 'x' }] } }),
-})
