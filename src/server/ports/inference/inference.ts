@@ -203,10 +203,7 @@ export interface PresetBy {
 }
 
 /** A prompt whose tokens are counted; the first model counts. D5. */
-export type CountJob = Omit<
-  InferenceJob,
-  'operation' | 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'
->
+export type CountJob = Omit<InferenceJob, 'operation' | 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'>
 
 /** Answers by models that write. */
 export interface Inference {
