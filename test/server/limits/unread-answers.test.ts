@@ -15,10 +15,13 @@ t.test(
     t.equal(unread.hasRoom('a'), true)
     const second = unread.hold('a', UNREAD_SMALL_BYTES)
     t.same([unread.hasRoom('a'), unread.hasRoom('b')], [false, true])
+    const other = unread.hold('b', 5)
+    t.equal(unread.bytes, UNREAD_ANSWERS_BYTES_MAX + 5)
     second()
     t.equal(unread.hasRoom('a'), true)
-    first()
+    for (const giveBack of [first, first, other]) giveBack()
     t.equal(unread.hasRoom('a'), true)
+    t.equal(unread.bytes, 0)
   },
 )
 

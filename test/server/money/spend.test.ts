@@ -155,7 +155,7 @@ t.test('a cost above the bound is cut to it, and the rest told as an overrun', a
   await money.paid(600, 900)
   await money.runFor(2 * BOOKS_FLUSH_MS)
   t.match(money.lender.usage, [{ costNano: 600, overrunNano: 300 }])
-  t.equal(money.spend.reading.overruns, 1)
+  t.match(money.spend.reading, { overruns: 1, spentNano: 600 })
 })
 
 t.test('a call by own credentials is paid by the accounts that count such', async (t) => {

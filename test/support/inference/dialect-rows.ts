@@ -1,9 +1,9 @@
 /** The dialects of models that write, as rows: what a scenario that all of them share needs to know of each. */
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
 import { openChatProvider, type ChatProviderFront, type ChatProviderOptions } from './chat-provider-front.ts'
-import { answersChat, refusesChat } from './fake-chat.ts'
+import { answersChat, chatEvents, refusesChat } from './fake-chat.ts'
 import { answersMessages, messageErrorEvent, messageEvents, refusesMessages } from './fake-messages.ts'
-import type { FakeAnswer } from './fake-provider.ts'
+import type { FakeAnswer, FakeCall } from './fake-provider.ts'
 import { answersResponses, responseEvents, tellsResponse } from './fake-responses.ts'
 import { bodyOf, streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
 import { named, RESPONSE } from './responses-streams.ts'
@@ -15,8 +15,8 @@ export interface DialectRow {
   readonly operation: string
   /** Below `/api/v1`. */
   readonly path: string
-  /** A request with this text of the user. */
-  asks(model: string, text: string): Readonly<Record<string, unknown>>
+  /** A request with these texts of the user. */
+  asks(model: string, ...texts: readonly string[]): Readonly<Record<string, unknown>>
   /** An honest answer: "Hello there, you". @param usage what is told of the tokens, in place of the truth */
   answers(usage?: Untold, plan?: StreamPlan): FakeAnswer
   /** What providers tell of tokens that nobody can believe. */
@@ -26,6 +26,8 @@ export interface DialectRow {
   readonly failures: readonly FakeAnswer[]
   /** Stands once in the begin of each attempt's stream that is passed on. */
   readonly begin: RegExp
+  /** Events of an honest stream up to its first word, with it. */
+  readonly wordAt: number
   /** Bytes of an honest stream up to its second word. */
   readonly secondAt: number
   /** The text of a caller's stream. */
@@ -55,20 +57,23 @@ function eventIn(stream: string, event: RegExp): unknown {
   return data === undefined ? null : (JSON.parse(data) as unknown)
 }
 
-/** Bytes of a stream of chat, whose words are each in an event of their own, up to the second word. */
-const CHAT_SECOND_AT = 700
+/** As every streamed call of a chat is answered. D7. */
+const CHAT_EVENTS = chatEvents({
+  body: Buffer.from('{"stream_options":{"include_usage":true}}'),
+} as unknown as FakeCall)
 
 const chat: DialectRow = {
   name: 'chat',
   operation: 'chat.create',
   path: '/chat/completions',
-  asks: (model, content) => ({ model, messages: [{ role: 'user', content }] }),
+  asks: (model, ...texts) => ({ model, messages: texts.map(userText) }),
   answers: (usage, plan) => answersChat(usage === undefined ? {} : { usage }, plan),
   untold: ['missing', { prompt_tokens: -1, completion_tokens: 1.5 }],
   refuses: (status, message) => refusesChat(status, message === undefined ? {} : { message }),
   failures: [answersChat({ words: [] }, { cutAt: 300, ending: 'fin' })],
   begin: /"content":"Hello"/g,
-  secondAt: CHAT_SECOND_AT,
+  wordAt: wordIn(CHAT_EVENTS),
+  secondAt: placeOf(CHAT_EVENTS),
   said: (stream) => saidIn(stream, WORDS.chat),
   terminator: /\[DONE\]/,
   failureIn: (stream) => eventIn(stream, /data: ([^\n]*"error"[^\n]*)\n\n$/),
@@ -87,7 +92,7 @@ const responses: DialectRow = {
   name: 'responses',
   operation: 'responses.create',
   path: '/responses',
-  asks: (model, input) => ({ model, input }),
+  asks: (model, ...texts) => ({ model, input: texts.length === 1 ? texts[0] : texts.map(userText) }),
   answers: (usage, plan) => answersResponses(usage === undefined ? {} : { usage }, plan),
   untold: ['missing', { input_tokens: -1, output_tokens: 1.5 }],
   refuses: chat.refuses,
@@ -97,6 +102,7 @@ const responses: DialectRow = {
     failing('error', { code: 'rate_limit_exceeded', message: 'x', param: null }),
   ],
   begin: /event: response\.created\n/g,
+  wordAt: wordIn(responseEvents()),
   secondAt: placeOf(responseEvents()),
   said: (stream) => saidIn(stream, WORDS.responses),
   terminator: /event: response\.(completed|incomplete|failed)/,
@@ -111,7 +117,7 @@ const messages: DialectRow = {
   name: 'messages',
   operation: 'messages.create',
   path: '/messages',
-  asks: (model, content) => ({ model, max_tokens: 200, messages: [{ role: 'user', content }] }),
+  asks: (model, ...texts) => ({ model, max_tokens: 200, messages: texts.map(userText) }),
   answers: (usage, plan) => answersMessages(usage === undefined ? {} : { usage }, plan),
   untold: ['missing', { input_tokens: 0, output_tokens: 0 }, { input_tokens: -1, output_tokens: 1.5 }],
   refuses: (status, message) => refusesMessages(status, message === undefined ? {} : { message }),
@@ -120,6 +126,7 @@ const messages: DialectRow = {
     streams([...messageEvents({ words: [] }).slice(0, 2), messageErrorEvent()]),
   ],
   begin: /event: message_start\n/g,
+  wordAt: wordIn(messageEvents()),
   secondAt: placeOf(messageEvents()),
   said: (stream) => saidIn(stream, WORDS.messages),
   terminator: /event: message_stop/,
@@ -129,6 +136,15 @@ const messages: DialectRow = {
     error: { type: /_error$/, code, message: String, metadata: { error_type: error, request_id: String } },
     request_id: String,
   }),
+}
+
+function userText(content: string): object {
+  return { role: 'user', content }
+}
+
+/** Events up to the first word, with it. */
+function wordIn(events: readonly FakeEvent[]): number {
+  return events.findIndex(({ data }) => data.includes('"Hello"')) + 1
 }
 
 function placeOf(events: readonly FakeEvent[]): number {

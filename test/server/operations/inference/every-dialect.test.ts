@@ -15,7 +15,9 @@ import {
   type DialectRow,
 } from '../../../support/inference/dialect-rows.ts'
 import type { FakeReply } from '../../../support/inference/fake-provider.ts'
+import { Steps } from '../../../support/inference/fake-stream.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
+import { present } from '../../../support/must.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 
 /** A test of each dialect, whose name begins its title. */
@@ -115,6 +117,32 @@ each('the head tells how long the stages took, until the first output. D32', asy
   const held = await early.post({ ...row.asks('acme/one', 'x'), stream: true }, {}, leaving.signal)
   t.match(held.headers.get('server-timing'), timed(`${before}total;dur=MS`), 'no output is there')
   leaving.abort()
+})
+
+each('each event leaves before the next one comes', async (row, t) => {
+  const { post, first } = await openDialect(t, row)
+  const steps = new Steps()
+  first.script(row.answers(undefined, { steps }))
+  steps.allow(row.wordAt)
+  const response = await post({ ...row.asks('acme/chat', 'Hello there'), stream: true })
+  const reader = present(response.body).getReader()
+  let text = ''
+  const untilSaid = async (said: string): Promise<void> => {
+    while (row.said(text) !== said) text += Buffer.from((await reader.read()).value ?? []).toString()
+  }
+  await untilSaid('Hello')
+  for (const said of ['Hello there', 'Hello there,', 'Hello there, you']) {
+    steps.allow()
+    await untilSaid(said)
+  }
+  steps.allow(99)
+  while (!row.terminator.test(text)) text += Buffer.from((await reader.read()).value ?? []).toString()
+})
+
+each('a conversation of megabytes is answered', async (row, t) => {
+  const { post } = await openChat(t, { path: row.path })
+  const answer = await post(row.asks('sluice/echo-1', 'x '.repeat(1_000_000), 'short'))
+  t.match(await answer.text(), /"short"[^]*_tokens":1000001/)
 })
 
 each('a stream of a front that ends says why in its last event, and is not ended. D21', async (row, t) => {

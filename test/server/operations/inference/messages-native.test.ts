@@ -9,13 +9,7 @@ import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/m
 import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
-import {
-  answersMessages,
-  messageEvents,
-  refusesMessages,
-  strictMessages,
-} from '../../../support/inference/fake-messages.ts'
-import { Steps } from '../../../support/inference/fake-stream.ts'
+import { answersMessages, refusesMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
 import { eventsOf, openMessagesProvider, saidBy } from '../../../support/inference/messages-front.ts'
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
@@ -227,26 +221,4 @@ t.test('large bodies and answers pass through a thread as small ones do', async 
   })
   t.equal(present(first.calls[0]).body.toString(), JSON.stringify({ ...body, model: 'first-model' }))
   t.equal(await rest(), 0)
-})
-
-t.test('each event leaves before the next one comes', async (t) => {
-  const { send, first } = await openMessagesProvider(t)
-  const steps = new Steps()
-  first.script(answersMessages({}, { steps }))
-  const at = messageEvents().findIndex(({ data }) => data.includes('"Hello"')) + 1
-  steps.allow(at)
-  const response = await send({ ...hello, stream: true })
-  const reader = present(response.body).getReader()
-  let text = ''
-  const until = async (part: string): Promise<void> => {
-    while (!text.includes(part)) text += Buffer.from((await reader.read()).value ?? []).toString()
-  }
-  await until('"Hello"')
-  for (const word of [' there', '","', ' you']) {
-    steps.allow()
-    await until(word)
-  }
-  steps.allow(99)
-  await until('message_stop')
-  t.pass('the stream came to its end')
 })

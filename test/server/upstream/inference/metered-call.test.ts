@@ -1,0 +1,88 @@
+import t from 'tap'
+import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
+import type { CallableModel, Endpoint } from '../../../../src/server/ports/models/models.ts'
+import type { StreamMeters } from '../../../../src/server/ports/observe.ts'
+import { MeteredCall } from '../../../../src/server/upstream/inference/metered-call.ts'
+
+type WritingTry = Parameters<MeteredCall['committed']>[0]
+
+const shared = { provider: { slug: 'acme' } } as Endpoint
+const own = { provider: { slug: 'acme' }, ownWay: { destination: null } } as Endpoint
+const privateOne = { provider: { slug: 'acme' }, ownWay: { destination: {} } } as Endpoint
+const model = (...endpoints: readonly Endpoint[]): CallableModel =>
+  ({ id: 'acme/m', endpoints }) as CallableModel
+const tryOf = (endpoint: Endpoint): WritingTry =>
+  ({ model: model(endpoint), target: { endpoint }, trail: { length: 0 } }) as unknown as WritingTry
+const usage = (output: number): TokenUsage => ({
+  input: 1,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output,
+  reasoning: 1,
+})
+
+/** What a call tells, a name and its facts each. */
+function told(models: readonly CallableModel[], tell: (call: MeteredCall) => void): readonly unknown[] {
+  const seen: unknown[] = []
+  const tells =
+    (name: string) =>
+    (...facts: readonly unknown[]) =>
+      void seen.push([name, ...facts])
+  const meters: StreamMeters = {
+    committed: tells('committed'),
+    wrote: tells('wrote'),
+    ended: tells('ended'),
+    called: tells('called'),
+  }
+  let now = 10
+  tell(new MeteredCall(meters, { operation: 'chat.create', startedAt: 4, models }, () => (now += 10)))
+  return seen
+}
+
+t.test(
+  'a model of a workspace has no name of its own, and that of the catalogue keeps its one',
+  async (t) => {
+    for (const [endpoint, name] of [
+      [shared, 'acme/m'],
+      [own, 'acme/m'],
+      [privateOne, 'private'],
+    ] as const) {
+      const by = { operation: 'chat.create', provider: 'acme', model: name }
+      const failed = { ok: false, failure: { name: 'busy' } } as const
+      t.same(
+        told([model(endpoint)], (call) => call.ended(failed)),
+        [['called', { ...by, provider: '' }, 'busy', false]],
+      )
+      const seen = told([model(shared)], (call) => {
+        call.committed(tryOf(endpoint))
+        call.answered({ pausedMs: 3, isDrained: true }, tryOf(endpoint))
+        call.ended(failed)
+      })
+      t.same(seen, [
+        ['committed', by, { ms: 26, ownMs: 16, failed: 0 }],
+        ['called', by, 'busy', false],
+        ['ended', by, { cause: 'busy', tokens: 0, ms: 10, pausedMs: 3, isDrained: true }],
+      ])
+    }
+  },
+)
+
+t.test('a model of which one endpoint is shared has its name where none has answered', async (t) => {
+  const failed = { ok: false, failure: { name: 'busy' } } as const
+  t.match(
+    told([model(privateOne, shared)], (call) => call.ended(failed)),
+    [['called', { model: 'acme/m' }]],
+  )
+})
+
+t.test('tokens are told as they grow, with reasoning, and never taken back', async (t) => {
+  const seen = told([model(shared)], (call) => {
+    call.committed(tryOf(shared))
+    for (const output of [3, 3, 2, 8]) call.wrote(usage(output))
+  })
+  t.match(seen.slice(1), [
+    ['wrote', Object, 4],
+    ['wrote', Object, 5],
+  ])
+  t.equal(seen.length, 3)
+})
