@@ -1,10 +1,7 @@
 /** What chat, responses and messages have in common: each scenario runs in every dialect. */
 import t, { type Test } from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
-import {
-  INFERENCE_BODY_BYTES_MAX,
-  INFERENCE_DEADLINE_MS,
-} from '../../../../src/schemas/inference/inference-limits.ts'
+import { INFERENCE_DEADLINE_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChat, STUCK } from '../../../support/inference/chat-front.ts'
@@ -162,9 +159,9 @@ each('a stream of a front that ends says why in its last event, and is not ended
 })
 
 const STATUSES: Readonly<Record<string, string>> = {
-  chat: 'chat.create 402, 404, 413, 503, 524: each has its failure, streamed or whole',
-  responses: 'responses.create 402, 404, 413, 503, 524: each has its failure, streamed or whole',
-  messages: 'messages.create 402, 404, 413, 503, 524: each has its failure, streamed or whole',
+  chat: 'chat.create 402, 404, 503, 524: each has its failure, streamed or whole',
+  responses: 'responses.create 402, 404, 503, 524: each has its failure, streamed or whole',
+  messages: 'messages.create 402, 404, 503, 524: each has its failure, streamed or whole',
 }
 
 for (const { name, operation, path, asks } of DIALECT_ROWS)
@@ -175,7 +172,6 @@ for (const { name, operation, path, asks } of DIALECT_ROWS)
     const cases: readonly (readonly [number, string, object, Parameters<typeof openChat>[1]])[] = [
       [402, 'credit_exhausted', hello, { spend: { hold: () => fail('credit_exhausted') } }],
       [404, 'model_unknown', asks('sluice/echo-2', 'x'), {}],
-      [413, 'body_too_large', asks('sluice/echo-1', 'x'.repeat(INFERENCE_BODY_BYTES_MAX)), {}],
       [503, 'store_unavailable', hello, { spend: { hold: () => ({ ok: true, value: unwritten }) } }],
       [524, 'deadline_exceeded', hello, { deadlineMs: 1, inference: STUCK }],
     ]
