@@ -19,6 +19,10 @@ export interface FailureMetadata {
   readonly provider_code?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
+  /** Of a limit that is no money: what it counts. C11, D29. */
+  readonly limit_kind?: 'requests' | 'tokens' | 'parallel'
+  /** Tokens that the call was expected to use. D29. */
+  readonly estimated_tokens?: number
   /** The kind of the limit's owner: `organization`, `workspace`, `key`. */
   readonly scope?: string
   readonly limit?: number

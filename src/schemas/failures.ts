@@ -46,8 +46,10 @@ export const FAILURES = {
   // Limits
   rate_limited: row(
     [429], 'caller', 'backoff',
-    'The key is over its limit of {limit} requests a minute (one each {each} s, burst {burst}); try again in {retry} s.',
+    'The {holder} is over its limit of {limit} {what}; try again in {retry} s.',
   ),
+  tokens_over_limit: row([400],
+    'caller', 'after_change', 'This call needs about {estimated} tokens, more than the {limit} a minute of the {holder}: no wait lets it in.'),
   // Money (contract C14, C15)
   credit_exhausted: row([402],
     'caller', 'after_change', 'The credit of the organization does not cover this call.'),

@@ -22,7 +22,10 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   key_disabled: 'Ask who manages the key to enable it again.',
   wrong_key_kind: 'Call models with an inference key, and manage with a management key.',
   operator_only: 'Ask the operator of the installation.',
-  rate_limited: 'Wait as `Retry-After` says, space calls evenly, or have the limit of the key raised.',
+  rate_limited:
+    'Wait as `Retry-After` says, space calls evenly, or have the limit raised that `metadata.limit_source` names.',
+  tokens_over_limit:
+    'Send a shorter prompt, or ask for fewer tokens (`max_tokens`), or have `rate_limit_tpm` raised.',
   credit_exhausted: 'Add credit to the organization.',
   key_limit_exceeded: 'Raise the limit of the key, or wait until its interval begins anew.',
   budget_exceeded:

@@ -1,11 +1,28 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { TOKENS_TOLD_MAX } from '../inference/token-limits.ts'
-import { DEFAULT_OUTPUT_TOKENS_MIN } from './rate-limits.ts'
+import { DEFAULT_OUTPUT_TOKENS_MIN, PARALLEL_MAX, RATE_LIMIT_TPM_MAX } from './rate-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 
-/** Fields of keys and of workspaces for their calls to models; null: none. D25. */
+/** Fields of keys and of workspaces for their calls to models; null: none. D25, D29. */
 export const CallLimits = Type.Object({
+  max_parallel: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: PARALLEL_MAX,
+      description:
+        'Our extension: calls to models that are under way at once, each until its answer has ended; null: no limit. ' +
+        'Jobs of videos do not count.',
+    }),
+  ),
+  rate_limit_tpm: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: RATE_LIMIT_TPM_MAX,
+      description:
+        'Our extension: tokens a minute of prompts and answers, all of which may come at once; null: no limit.',
+    }),
+  ),
   default_max_output_tokens: nullable(
     Type.Integer({
       minimum: DEFAULT_OUTPUT_TOKENS_MIN,
@@ -21,7 +38,11 @@ export type CallLimits = Static<typeof CallLimits>
 /** The same fields in bodies: those that are left out stay. */
 export const CALL_LIMIT_FIELDS = Type.Partial(CallLimits).properties
 
-export const NO_CALL_LIMITS: CallLimits = { default_max_output_tokens: null }
+export const NO_CALL_LIMITS: CallLimits = {
+  max_parallel: null,
+  rate_limit_tpm: null,
+  default_max_output_tokens: null,
+}
 
 const NAMES = Object.keys(NO_CALL_LIMITS) as readonly (keyof CallLimits)[]
 
@@ -48,6 +69,15 @@ export function limitsOfCalls(
 ): LimitsOfCalls | null {
   const isAny = [key, workspace].some((stored) => NAMES.some((name) => (stored[name] ?? null) !== null))
   return isAny ? { key: callLimitsOf(key), workspace: callLimitsOf(workspace) } : null
+}
+
+/** Whether calls have to be admitted by their number, or their tokens. D29. */
+export function isCallLimited(limits: LimitsOfCalls | null | undefined): limits is LimitsOfCalls {
+  return isLimiting(limits?.key) || isLimiting(limits?.workspace)
+}
+
+function isLimiting(limits: CallLimits | undefined): boolean {
+  return limits !== undefined && (limits.max_parallel !== null || limits.rate_limit_tpm !== null)
 }
 
 /**

@@ -29,3 +29,21 @@ export const RATE_BURST_DIVISOR = 10
 export const RATE_LIMIT_RPM_MAX = 1_000_000_000
 /** Tokens of `default_max_output_tokens`, at least: OpenAI's responses refuse a lower maximum. Decision. */
 export const DEFAULT_OUTPUT_TOKENS_MIN = 16
+/** Calls under way of `max_parallel`. Decision. */
+export const PARALLEL_MAX = 1_000_000
+/** Tokens a minute of `rate_limit_tpm`. Decision. */
+export const RATE_LIMIT_TPM_MAX = 1_000_000_000
+/** Tokens of an answer that a call takes of its limit of tokens at its admission, at most. D29. */
+export const ADMITTED_OUTPUT_TOKENS_MAX = 4_096
+/**
+ * Milliseconds of a limit of tokens that calls may owe beyond a minute's burst: what a call uses beyond its
+ * estimate is forgotten above it, so that no key waits longer than two minutes. Decision.
+ */
+export const TOKENS_OWED_MS_MAX = 60_000
+/**
+ * Milliseconds after which the place of a call is free unless its front renews it: a front that hangs is
+ * killed earlier. Decision.
+ */
+export const CALL_LEASE_MS = 15_000
+/** Milliseconds between two renewals of the places of a front's calls. Decision. */
+export const CALL_RENEW_MS = 3_000

@@ -40,10 +40,11 @@ export function refusedOf(known: WindowState): Admitted {
   return {
     failure: {
       name: 'rate_limited',
-      fields: { limit: known.limitRpm, ...paceOf(known.limitRpm), retry: retryAfterS },
+      fields: { holder: 'key', limit: known.limitRpm, ...paceOf(known.limitRpm), retry: retryAfterS },
       retryAfterS,
       metadata: {
         limit_source: 'key_rate_limit',
+        limit_kind: 'requests',
         limit: known.limitRpm,
         reset_at: new Date(resetOf(known)).toISOString(),
         headers: {
@@ -58,8 +59,9 @@ export function refusedOf(known: WindowState): Admitted {
 }
 
 /** Seconds from one request to the next, and requests at once, as in C11, in numbers for a person. */
-function paceOf(limitRpm: number): { readonly each: number; readonly burst: number } {
-  return { each: Number((60 / limitRpm).toPrecision(3)), burst: Math.floor(burstOf(limitRpm)) }
+function paceOf(limitRpm: number): Readonly<Record<'each' | 'burst' | 'what', string | number>> {
+  const [each, burst] = [Number((60 / limitRpm).toPrecision(3)), Math.floor(burstOf(limitRpm))]
+  return { each, burst, what: `requests a minute (one each ${each} s, burst ${burst})` }
 }
 
 function headersOf(known: WindowState, resetS: number): Readonly<Record<string, string>> {
@@ -74,4 +76,17 @@ function headersOf(known: WindowState, resetS: number): Readonly<Record<string, 
 
 function resetOf(known: WindowState): number {
   return Math.ceil(known.epochMs + known.resetAfterMs)
+}
+
+/** Headers of several limits of one call: those that both have list both limits. Source: contract C11. */
+export function joinedHeaders(
+  one: Readonly<Record<string, string>> | null,
+  other: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (one === null) return other
+  const shared = Object.entries(other).map(([name, value]) => {
+    const before = one[name]
+    return [name, before === undefined ? value : `${before}, ${value}`]
+  })
+  return { ...one, ...Object.fromEntries(shared) }
 }

@@ -20,12 +20,28 @@ export function takeOne(
   window: Window,
   now: number,
 ): { readonly isTaken: boolean; readonly retryAfterMs: number } {
-  settle(window, now)
-  const over = window.levelMs + window.intervalMs - window.toleranceMs
-  // A tolerance of a thousandth of a millisecond, since sums of fractions are inexact.
-  if (over > 0.001) return { isTaken: false, retryAfterMs: Math.ceil(over) }
+  const retryAfterMs = waitFor(window, now, 1)
+  if (retryAfterMs > 0) return { isTaken: false, retryAfterMs }
   window.levelMs += window.intervalMs
   return { isTaken: true, retryAfterMs: 0 }
+}
+
+/** Milliseconds until so many tokens are free; 0: they are. */
+export function waitFor(window: Window, now: number, tokens: number): number {
+  settle(window, now)
+  const over = window.levelMs + tokens * window.intervalMs - window.toleranceMs
+  // A tolerance of a thousandth of a millisecond, since sums of fractions are inexact.
+  return over > 0.001 ? Math.ceil(over) : 0
+}
+
+/**
+ * Takes so many tokens whether they are free or not; negative: gives them back.
+ * @param owedMsMax milliseconds by which the level may exceed the burst
+ */
+export function add(window: Window, now: number, tokens: number, owedMsMax: number): void {
+  settle(window, now)
+  const levelMs = window.levelMs + tokens * window.intervalMs
+  window.levelMs = Math.max(0, Math.min(levelMs, window.toleranceMs + owedMsMax))
 }
 
 /** Whole tokens that are free at `now`. */

@@ -3,6 +3,7 @@ import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
 import { countGenerations } from '../observe/generation-metrics.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import type { ModelCalls } from '../ports/model-calls.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EpochFeed, Hints } from '../ports/keys/keys.ts'
 import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
@@ -35,6 +36,7 @@ export interface FrontPortDeps {
   readonly hints: Hints
   readonly feed: EpochFeed
   readonly fronts: FrontCount
+  readonly modelCalls: ModelCalls
   readonly rootKeys: RootKeys
   readonly pools: Pools
   readonly egress: Egress
@@ -62,7 +64,7 @@ export interface FrontPorts {
 /** Everything that the operations of a front use. */
 export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promise<FrontPorts> {
   const { part, store, state, hints, feed, fronts, rootKeys, pools, egress, metrics, log } = deps
-  const { catalogue, observer, fenced } = deps
+  const { catalogue, observer, fenced, modelCalls } = deps
   const { jobs, sessions } = pools
   const credentials = credentialsOf(part)
   const calling = {
@@ -92,6 +94,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     observer,
     apiKeys: openApiKeys({ store, publish: hints.publish, rateLimitRpm: config.rateLimitRpm }),
     spend: money.spend,
+    modelCalls,
     ...files.ports,
     ...vault.ports,
     ...openPrivateEndpointPorts(config, { ...shared, hints, feed, jobs }),

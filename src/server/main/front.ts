@@ -5,6 +5,7 @@ import { openPools, type Pools } from '../../workers/pool.ts'
 import type { Config } from '../config.ts'
 import { compile, startHttp, type HttpFront, type HttpOptions } from '../http/front.ts'
 import { createAdmission } from '../limits/admission.ts'
+import { createModelCalls } from '../limits/model-calls.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
 import { watchBreakers } from '../observe/breaker-metrics.ts'
 import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
@@ -18,7 +19,9 @@ import type { EpochFeed } from '../ports/keys/keys.ts'
 import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
 import { openHints } from '../redis/hints.ts'
 import { openState, type State } from '../redis/open.ts'
+import { openCallAuthority } from '../redis/model-calls.ts'
 import { openRateAuthority } from '../redis/rates.ts'
+import { openScripts } from '../redis/scripts.ts'
 import { openKeyStore } from '../store/keys/api-keys.ts'
 import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
@@ -76,8 +79,27 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const pools = openFrontPools(part, log)
   const egress = openGate(config, adminPorts)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
-  const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state)]
-  const opened = { part, store, state, hints, feed, fronts: heartbeat, rootKeys, pools, egress, catalogue }
+  const now = (): number => performance.now()
+  const scripts = openScripts(state)
+  const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state, scripts)]
+  const modelCalls = createModelCalls({
+    authority: openCallAuthority(state, scripts),
+    fronts: heartbeat,
+    now,
+  })
+  const opened = {
+    modelCalls,
+    part,
+    store,
+    state,
+    hints,
+    feed,
+    fronts: heartbeat,
+    rootKeys,
+    pools,
+    egress,
+    catalogue,
+  }
   const { ports, breakers, files, writers } = await openFrontPorts(config, {
     ...opened,
     observer,
@@ -92,7 +114,6 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     { keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
     { channel, log },
   )
-  const now = (): number => performance.now()
   const admission = createAdmission({ authority, fronts: heartbeat, now, meters: metrics })
   const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
@@ -102,7 +123,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
       // front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
-      .then(() => closeAll([feed, hints, state, files, pools, egress, broadcast, tracer, store, keyLane]))
+      .then(() =>
+        closeAll([modelCalls, feed, hints, state, files, pools, egress, broadcast, tracer, store, keyLane]),
+      )
       .finally(() => process.exit(0))
   let isDraining = false
   channel.onDrain((isReplaced) => {
@@ -200,8 +223,8 @@ function watchFront(
 }
 
 /**
- * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then until
- * its streams are over. Design §2, D34.
+ * A replaced front waits until idle keep-alive connections have sent one more request or ended, and then
+ * until its streams are over. Design §2, D34.
  */
 async function drainFront(
   http: HttpFront,

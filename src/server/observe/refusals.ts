@@ -49,6 +49,7 @@ const REMEDIES: Readonly<Partial<Record<FailureName, Pick<Advice, 'fix' | 'page'
     fix: 'raise the requests a minute of the key, or let its callers wait as `Retry-After` says',
     page: 'keys',
   },
+  tokens_over_limit: { fix: 'raise the tokens a minute of the key', page: 'keys' },
   key_limit_exceeded: { fix: 'raise the limit of the key', page: 'keys' },
   model_not_allowed: { fix: 'see which models the key may use', page: 'keys' },
   credit_exhausted: { fix: 'add credit', page: 'spend' },

@@ -231,6 +231,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
    * before the answer is cut.
    */
   watch(): void
+  /** Adds headers of limits to the reply. */
+  limited(headers: Readonly<Record<string, string>>): void
   /**
    * Begins a reply of events with status 200: for an operation that then returns `streamed`. Called at most
    * once; the head leaves with the first event. The signal still ends when the client leaves or the node

@@ -3,6 +3,7 @@ import { chargedNano } from '../../schemas/money/costs.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import type { CallCost, CostBound, Hold } from '../ports/money/money.ts'
+import { isCallLimited } from '../../schemas/limits/model-calls.ts'
 import type { Ports } from '../ports/ports.ts'
 import { PRESET_USE_FAILURES } from './apply-preset.ts'
 import type { Call, Success } from './define.ts'
@@ -15,6 +16,7 @@ export const MODEL_CALL_FAILURES = [
   'model_unknown',
   'model_not_allowed',
   'scope_missing',
+  'tokens_over_limit',
   'model_unfit',
   'endpoint_excluded',
   'endpoint_unconfigured',
@@ -50,6 +52,10 @@ interface PaidCall<R> {
   /** Id of the model, the first of several. */
   readonly model: string
   readonly bound: CostBound
+  /** Tokens that the call is expected to use. D29. */
+  estimatedTokens(): number
+  /** Tokens that it has used. */
+  usedTokens(result: R): number
   /**
    * Makes the call. A failure costs nothing.
    * @param hold is told how far a streamed answer has come, and nothing else. D28
@@ -61,12 +67,46 @@ interface PaidCall<R> {
   ended(result: R, hold: Hold): Outcome<Success>
 }
 
+type PayingCall = Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded' | 'limited'>
+
 /**
- * Reserves the most that a call may cost, makes the call, and pays its cost: nothing without a result.
- * Failures: those of `Spend.hold` and of the call, store_unavailable. Design §6.
+ * Reserves the most that a call may cost, makes the call, and pays its cost: nothing without a result. Before
+ * that the call takes its place and its tokens where the key or its workspace has limits of them. Failures:
+ * those of `Spend.hold`, of `ModelCalls.admit` and of the call, store_unavailable. Design §6, D29.
  */
-export async function paidCall<R>(
-  call: Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded'>,
+export function paidCall<R>(
+  call: PayingCall,
+  paid: PaidCall<R>,
+  ports: Pick<Ports, 'spend' | 'modelCalls'>,
+): Promise<Outcome<Success>> {
+  return isCallLimited(call.key.callLimits) ? limitedCall(call, paid, ports) : payFor(call, paid, ports)
+}
+
+async function limitedCall<R>(
+  call: PayingCall,
+  paid: PaidCall<R>,
+  { spend, modelCalls }: Pick<Ports, 'spend' | 'modelCalls'>,
+): Promise<Outcome<Success>> {
+  const { failure, headers, end } = await modelCalls.admit({
+    key: call.key,
+    estimate: () => paid.estimatedTokens(),
+  })
+  if (headers !== null) call.limited(headers)
+  if (failure !== null) return { ok: false, failure }
+  let used = 0
+  const ended = (result: R, hold: Hold): Outcome<Success> => {
+    used = paid.usedTokens(result)
+    return paid.ended(result, hold)
+  }
+  try {
+    return await payFor(call, { ...paid, ended }, { spend })
+  } finally {
+    end(used)
+  }
+}
+
+async function payFor<R>(
+  call: PayingCall,
   { operation, model, bound, run, refused, ended }: PaidCall<R>,
   { spend }: Pick<Ports, 'spend'>,
 ): Promise<Outcome<Success>> {

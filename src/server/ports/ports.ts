@@ -11,6 +11,7 @@ import type { Egress } from './egress/egress.ts'
 import type { Embedder } from './embeddings/embeddings.ts'
 import type { Generations } from './inference/generations.ts'
 import type { Inference } from './inference/inference.ts'
+import type { ModelCalls } from './model-calls.ts'
 import type { ModelCatalogue } from './models/models.ts'
 import type { Spend } from './money/money.ts'
 import type { ProviderFiles } from './files/file-hosts.ts'
@@ -37,6 +38,7 @@ export interface Ports {
   readonly egress: Pick<Egress, 'vetted'>
   readonly observer: Observer
   readonly spend: Spend
+  readonly modelCalls: ModelCalls
   readonly files: Files
   readonly transfers: Transfers
   readonly providerFiles: ProviderFiles

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
-import type { Admitted } from '../../../src/server/limits/admitted.ts'
+import { joinedHeaders, type Admitted } from '../../../src/server/limits/admitted.ts'
 import { keyOf, ModelRedis, Simulation } from '../../support/wire/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000
@@ -26,6 +26,16 @@ t.test('an admitted call tells policy, remaining and reset in both forms', async
   })
 })
 
+t.test('two limits of one call share the headers of the draft', async (t) => {
+  const tokens = { RateLimit: '"tokens";r=5;t=3', 'X-RateLimit-Limit-Tokens': '9' }
+  t.equal(joinedHeaders(null, tokens), tokens)
+  t.same(joinedHeaders({ RateLimit: '"requests";r=59;t=1', 'X-RateLimit-Limit': '600' }, tokens), {
+    RateLimit: '"requests";r=59;t=1, "tokens";r=5;t=3',
+    'X-RateLimit-Limit': '600',
+    'X-RateLimit-Limit-Tokens': '9',
+  })
+})
+
 t.test('a refused call says when to come again, in the headers and in the envelope', async (t) => {
   const { call } = open()
   const key = keyOf(10)
@@ -42,6 +52,7 @@ t.test('a refused call says when to come again, in the headers and in the envelo
     retryAfterS: 6,
     metadata: {
       limit_source: 'key_rate_limit',
+      limit_kind: 'requests',
       limit: 10,
       reset_at: /^2023-11-14T22:13:2\d\.\d{3}Z$/,
       headers: {

@@ -74,6 +74,7 @@ export interface FrontOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Without it every call may be paid. */
   readonly spend?: Spend
+  readonly modelCalls?: Ports['modelCalls']
   /** Without it no workspace has presets. */
   readonly presetConfigs?: Ports['presetConfigs']
   /** Facts that every key has. */
@@ -101,7 +102,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const traced: Trace[] = []
   const observer = { log, settled: () => undefined, trace: (trace: Trace) => void traced.push(trace) }
   const models = catalogueOf(t, catalogueDocument({ first, second, foreign }, options))
-  const { spend, presetConfigs } = options
+  const { spend, presetConfigs, modelCalls } = options
   if (options.settings !== undefined)
     for (const [name, value] of Object.entries(options.settings))
       credentials.set(name, { reveal: () => value })
@@ -111,6 +112,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
     observer,
     ...NO_FILES,
     ...(spend && { spend }),
+    ...(modelCalls && { modelCalls }),
     ...(presetConfigs && { presetConfigs }),
   }
   const operations = OPERATIONS.map((operation) => ({

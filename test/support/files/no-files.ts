@@ -46,6 +46,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   publicOrigin: 'https://sluice.example',
   operatorKeys: new Set(),
   spend: FREE_SPEND,
+  modelCalls: unused,
   // No workspace of theirs has any.
   privateModels: { of: () => null },
   presetConfigs: { find: () => fail('preset_unknown') },

@@ -38,6 +38,7 @@ export interface ChatFrontOptions {
   /** Below the prefix of the API; `/chat/completions` unless given. */
   readonly path?: string
   readonly spend?: Spend
+  readonly modelCalls?: Ports['modelCalls']
   /** Facts that every key has. */
   readonly keys?: Partial<KeyRecord>
   /** Milliseconds of a call; without it more than any test takes. */
@@ -72,6 +73,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
     inference: options.inference ?? builtIn(t, log),
     observer: { log, settled: () => undefined, trace: () => undefined },
     spend: options.spend ?? FREE_SPEND,
+    ...(options.modelCalls && { modelCalls: options.modelCalls }),
     ...(options.generations === undefined ? null : { generations: options.generations }),
     ...(options.presetConfigs && { presetConfigs: options.presetConfigs }),
   } as unknown as Ports
@@ -161,6 +163,7 @@ export const STUCK: Inference = {
     ok: true,
     value: {
       bound: { paidNano: 0, anyNano: 0 },
+      estimatedTokens: () => 100,
       affordableTokens: () => null,
       run: async () => {
         if (!call.signal.aborted) await once(call.signal, 'abort')
@@ -213,6 +216,7 @@ export const BREAKING: Inference = {
     ok: true,
     value: {
       bound: { paidNano: 10, anyNano: 10 },
+      estimatedTokens: () => 100,
       affordableTokens: () => null,
       run: (sink) => {
         const by = {

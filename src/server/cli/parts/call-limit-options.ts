@@ -1,6 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { CallLimits } from '../../../schemas/limits/model-calls.ts'
-import { DEFAULT_OUTPUT_TOKENS_MIN } from '../../../schemas/limits/rate-limits.ts'
+import {
+  DEFAULT_OUTPUT_TOKENS_MIN,
+  PARALLEL_MAX,
+  RATE_LIMIT_TPM_MAX,
+} from '../../../schemas/limits/rate-limits.ts'
 import { TOKENS_TOLD_MAX } from '../../../schemas/inference/token-limits.ts'
 
 /** Value of an option that removes a limit: the parser of options cannot return null. */
@@ -9,22 +13,29 @@ export type None = typeof NONE
 
 /** Options for the calls of a key, or of a workspace, to models. */
 export interface CallLimitOptions {
+  readonly parallel?: number | None
+  readonly tpm?: number | None
   readonly defaultMaxOutput?: number | None
 }
 
 export function addCallLimitOptions(verb: Command): Command {
-  return verb.option(
-    '--default-max-output <tokens>',
-    `tokens of an answer where a call under a limit in USD asks for no maximum, or ${NONE}`,
-    countFrom(DEFAULT_OUTPUT_TOKENS_MIN, TOKENS_TOLD_MAX),
-  )
+  return verb
+    .option('--parallel <count>', `calls to models at once, or ${NONE}`, countFrom(1, PARALLEL_MAX))
+    .option('--tpm <count>', `tokens a minute at most, or ${NONE}`, countFrom(1, RATE_LIMIT_TPM_MAX))
+    .option(
+      '--default-max-output <tokens>',
+      `tokens of an answer where a call under a limit in USD asks for no maximum, or ${NONE}`,
+      countFrom(DEFAULT_OUTPUT_TOKENS_MIN, TOKENS_TOLD_MAX),
+    )
 }
 
 /** The given limits, as a member of the changes of their owner. */
-export function callLimitsFrom({ defaultMaxOutput }: CallLimitOptions): {
+export function callLimitsFrom({ parallel, tpm, defaultMaxOutput }: CallLimitOptions): {
   readonly callLimits?: Partial<CallLimits>
 } {
   const callLimits = {
+    ...(parallel !== undefined && { max_parallel: orNull(parallel) }),
+    ...(tpm !== undefined && { rate_limit_tpm: orNull(tpm) }),
     ...(defaultMaxOutput !== undefined && { default_max_output_tokens: orNull(defaultMaxOutput) }),
   }
   return Object.keys(callLimits).length === 0 ? {} : { callLimits }

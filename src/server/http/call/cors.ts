@@ -3,7 +3,8 @@ import type { RequestHead } from './head.ts'
 /** Reply headers that a page's script may read. */
 const EXPOSED =
   'x-request-id, request-id, server-timing, retry-after, x-should-retry, ratelimit, ratelimit-policy, ' +
-  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, idempotent-replayed, x-sluice-error, ' +
+  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-tokens, ' +
+  'x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, idempotent-replayed, x-sluice-error, ' +
   'x-sluice-request-id'
 const PREFLIGHT_AGE_S = '600'
 const NONE: readonly string[] = []

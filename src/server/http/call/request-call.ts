@@ -9,6 +9,7 @@ import type { IdempotencyClaim } from '../../ports/idempotency.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { CallNotes } from '../../ports/observe.ts'
 import type { RelayedRequest } from '../../ports/egress/relay.ts'
+import { joinedHeaders } from '../../limits/admitted.ts'
 import { compressedReply, VARIES, type CompressibleCall } from '../reply/compressed-reply.ts'
 import { replyOfContent, type ContentSuccess } from '../reply/content-reply.ts'
 import type { ExchangeOwner } from '../exchange-deps.ts'
@@ -136,6 +137,10 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   sent(isSent: boolean): void {
     if (this.operation?.outlivesClient === true) this.exchange.reading.hold(isSent)
+  }
+
+  limited(headers: Readonly<Record<string, string>>): void {
+    this.limitHeaders = joinedHeaders(this.limitHeaders, headers)
   }
 
   watch(): void {

@@ -53,6 +53,15 @@ export const LIMIT_HEADERS: Json = Object.fromEntries(
     'X-RateLimit-Limit': ['integer', 'Requests a minute.'],
     'X-RateLimit-Remaining': ['integer', 'Requests left; the lowest figure known.'],
     'X-RateLimit-Reset': ['integer', 'When the burst is whole, in milliseconds since the epoch.'],
+    'X-RateLimit-Limit-Tokens': [
+      'integer',
+      'Tokens a minute; of calls to models, where they have such a limit.',
+    ],
+    'X-RateLimit-Remaining-Tokens': ['integer', 'Tokens left when the call was let in.'],
+    'X-RateLimit-Reset-Tokens': [
+      'integer',
+      'When all tokens are free or, on a refusal, those of the call: in milliseconds since the epoch.',
+    ],
   }).map(([name, [type, description]]) => [name, { description, schema: { type } }]),
 )
 

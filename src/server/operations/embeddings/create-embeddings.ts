@@ -130,6 +130,8 @@ function embedWith(
       operation: OPERATION,
       model: model.id,
       bound,
+      estimatedTokens: () => planned.value.estimatedTokens(),
+      usedTokens: ({ promptTokens }) => promptTokens,
       run: () => planned.value.run(),
       ended: (result, hold) => ok(replyOf(result, model, settle(call, spentOn(result), { bound, hold }))),
     },

@@ -165,6 +165,8 @@ function paidAnswer(
       operation: form.operation,
       model,
       bound,
+      estimatedTokens: () => plan.estimatedTokens(),
+      usedTokens,
       async run(hold) {
         const outcome = await answer.run(plan, keepProgress(record, hold))
         if (!outcome.ok && answer.isOpen)
@@ -208,6 +210,10 @@ function spentOn(end: InferenceEnd): Spent {
     attempts: end.attempts,
     upstreamMs: end.upstreamMs,
   }
+}
+
+function usedTokens({ usage }: InferenceEnd): number {
+  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning
 }
 
 interface Answer {

@@ -72,6 +72,8 @@ export interface EmbeddingsResult {
 /** A call whose endpoints are chosen, before anything is sent. */
 export interface EmbeddingPlan {
   readonly bound: CostBound
+  /** Tokens that the input is expected to have. D29. */
+  estimatedTokens(): number
   /** Calls the endpoints one after another and returns the first success; called once. */
   run(): Promise<Outcome<EmbeddingsResult>>
 }

@@ -183,6 +183,11 @@ export interface InferenceProgress extends AnsweredBy {
 export interface InferencePlan {
   readonly bound: CostBound
   /**
+   * Tokens that the call is expected to use: of its prompt, and of its answers up to a few thousand each.
+   * D29.
+   */
+  estimatedTokens(): number
+  /**
    * The most tokens of one answer for which the call costs at most so many nano-USD, by whichever endpoint; 0
    * where the prompt alone may cost more. Null: fewer tokens make it no cheaper. D25.
    */

@@ -67,7 +67,12 @@ class RoutingEmbedder implements Embedder {
     const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job, shape))
     if (!chosen.ok) return chosen
     const targets = chosen.value
-    return ok({ bound: costBoundOf(targets, input, shape), run: () => this.#run(job, shape, targets) })
+    return ok({
+      bound: costBoundOf(targets, input, shape),
+      estimatedTokens: () =>
+        estimateTokens(input, { shape, contextLength: targets[0]?.endpoint.contextLength ?? null }),
+      run: () => this.#run(job, shape, targets),
+    })
   }
 
   #run(

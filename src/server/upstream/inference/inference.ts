@@ -1,6 +1,7 @@
 import { fail, ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import type { CompleteText, Dialect, TextRequest } from '../../../schemas/inference/text-request.ts'
 import { ATTEMPTS_MAX } from '../../../schemas/inference/inference-limits.ts'
+import { ADMITTED_OUTPUT_TOKENS_MAX } from '../../../schemas/limits/rate-limits.ts'
 import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { endpointUnconfigured } from '../../../schemas/models/unconfigured.ts'
 import { textCostNano } from '../../../schemas/money/text-costs.ts'
@@ -107,9 +108,24 @@ class RoutingInference implements Inference {
     const input = boundInputOf(job)
     return ok({
       bound: textBoundOf(targets, input),
+      estimatedTokens: () => this.#estimatedTokens(job, targets),
       affordableTokens: (availableNano) => affordableOutputTokens(targets, input, availableNano),
       run: (sink, progressed) => this.#run(job, choices, { sink, progressed }),
     })
+  }
+
+  /** By the endpoint that is tried first. */
+  #estimatedTokens(
+    { request, defaultTokensMax = null }: InferenceJob,
+    targets: readonly WritingTarget[],
+  ): number {
+    const { size, choices } = request
+    const [first] = targets
+    if (first === undefined) return 0
+    const { endpoint } = first
+    const most = size.tokensMax ?? defaultTokensMax ?? endpoint.text?.maxCompletionTokens ?? Infinity
+    const prompt = this.#rates.of(endpoint).prompt.estimate(size.promptBytesMost)
+    return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
   /**

@@ -113,6 +113,10 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     '60',
     '--default-max-output',
     '64',
+    '--parallel',
+    '3',
+    '--tpm',
+    '900',
   )
   t.match(changed.out, {
     limit: null,
@@ -120,6 +124,8 @@ t.test('a key gets limits, is changed, rotated and read', async (t) => {
     allowed_models: null,
     disabled: true,
     rate_limit_rpm: 60,
+    max_parallel: 3,
+    rate_limit_tpm: 900,
     default_max_output_tokens: 64,
     name: 'k',
   })

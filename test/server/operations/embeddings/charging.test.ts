@@ -242,7 +242,7 @@ function ran(spend: Spend, run: () => Promise<Outcome<EmbeddingsResult>>) {
     spend,
     models: { resolve: () => MODEL },
     privateModels: { of: () => null },
-    embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, run }) },
+    embedder: { plan: () => ok({ bound: { paidNano: 10, anyNano: 60_000 }, estimatedTokens: () => 1, run }) },
   }
   const key = { allowedModels: null, scopes: null, hash: 'k' }
   const call = {

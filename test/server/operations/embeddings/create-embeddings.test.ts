@@ -1,6 +1,7 @@
 import t from 'tap'
 import { LEXICAL_SLICE_UNITS } from '../../../../src/schemas/embeddings/embedding-limits.ts'
 import { answers, vectorOf } from '../../../support/embeddings/provider-behaviours.ts'
+import { limitsOf, openCountedCalls } from '../../../support/limits/counted-calls.ts'
 import { openEmbeddings, PROVIDER_KEY } from '../../../support/embeddings/embeddings-front.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
@@ -293,3 +294,28 @@ function floatsOf(base64: string): number[] {
 function rounded(embedding: readonly number[] | string): readonly number[] {
   return typeof embedding === 'string' ? [] : embedding.map(Math.fround)
 }
+
+t.test(
+  'embeddings.create: calls under way and tokens a minute are limited, by what the input has. D29',
+  async (t) => {
+    const { calls, counted } = openCountedCalls(t)
+    const keys = { callLimits: limitsOf({ max_parallel: 1, rate_limit_tpm: 100 }) }
+    const { post, first } = await openEmbeddings(t, { keys, modelCalls: calls })
+    const one = await post({ model: 'acme/one', input: 'x'.repeat(40) })
+    t.equal(one.status, 200)
+    t.equal(counted.tokens, one.body.usage?.prompt_tokens)
+    t.equal(one.headers.get('x-ratelimit-limit-tokens'), '100')
+    const large = await post({ model: 'acme/one', input: 'x'.repeat(404) })
+    t.equal(large.status, 400)
+    t.match(large.body.error?.metadata, {
+      error_type: 'tokens_over_limit',
+      estimated_tokens: 101,
+      limit: 100,
+    })
+    counted.held.add('another')
+    const refused = await post({ model: 'acme/one', input: 'x' })
+    t.equal(refused.status, 429)
+    t.match(refused.body.error?.metadata, { error_type: 'rate_limited', limit_kind: 'parallel' })
+    t.equal(first.calls.length, 1)
+  },
+)

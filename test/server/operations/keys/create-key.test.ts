@@ -7,7 +7,11 @@ import {
 } from '../../../../src/schemas/keys/key-limits.ts'
 import { TOKENS_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { NO_CALL_LIMITS } from '../../../../src/schemas/limits/model-calls.ts'
-import { DEFAULT_OUTPUT_TOKENS_MIN } from '../../../../src/schemas/limits/rate-limits.ts'
+import {
+  DEFAULT_OUTPUT_TOKENS_MIN,
+  PARALLEL_MAX,
+  RATE_LIMIT_TPM_MAX,
+} from '../../../../src/schemas/limits/rate-limits.ts'
 import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { USD_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { openKeysFront } from '../../../support/keys/keys-front.ts'
@@ -70,6 +74,8 @@ t.test('a key has what it is made with: limit, resets, models, rate, expiry, wor
     expires_at: '2099-01-01T00:00:00+02:00',
     workspace_id: 'other',
     rate_limit_rpm: 60,
+    max_parallel: 1,
+    rate_limit_tpm: 1,
     default_max_output_tokens: 16,
     allowed_models: ['openai/*', 'cohere/embed-v4.0'],
   }
@@ -118,6 +124,10 @@ t.test('keys.create 400: a body that lacks or breaks a member, each named', asyn
     [{ expires_at: '9999-12-31T23:59:59-00:01' }, '/expires_at'],
     [{ rate_limit_rpm: 0 }, '/rate_limit_rpm'],
     [{ rate_limit_rpm: 1.5 }, '/rate_limit_rpm'],
+    [{ max_parallel: 0 }, '/max_parallel'],
+    [{ max_parallel: PARALLEL_MAX + 1 }, '/max_parallel'],
+    [{ rate_limit_tpm: 0 }, '/rate_limit_tpm'],
+    [{ rate_limit_tpm: RATE_LIMIT_TPM_MAX + 1 }, '/rate_limit_tpm'],
     [{ default_max_output_tokens: DEFAULT_OUTPUT_TOKENS_MIN - 1 }, '/default_max_output_tokens'],
     [{ default_max_output_tokens: TOKENS_TOLD_MAX + 1 }, '/default_max_output_tokens'],
     [{ allowed_models: ['gpt'] }, '/allowed_models/0'],

@@ -16,6 +16,8 @@ const WISH = {
   limit_reset: 'weekly',
   include_byok_in_limit: true,
   rate_limit_rpm: 600,
+  max_parallel: 4,
+  rate_limit_tpm: 9_000,
   default_max_output_tokens: 500,
   allowed_models: ['a/*'],
   creator_user_id: 'ann',

@@ -56,6 +56,8 @@ const SET = {
   programme: false,
   vault_writes: false,
   storage_quota_bytes: 5,
+  max_parallel: 4,
+  rate_limit_tpm: 9_000,
   default_max_output_tokens: 50,
   include_byok_in_budgets: true,
 }
@@ -164,6 +166,8 @@ t.test(
       disabled_server_tools: ['web'],
       default_callback_url: [`https://public.example/${'c'.repeat(CALLBACK_URL_CHARS_MAX)}`, 7],
       storage_quota_bytes: [-1, 0.5, '5', 2 ** 53],
+      max_parallel: [0, 1.5, '1'],
+      rate_limit_tpm: [0, -1],
       default_max_output_tokens: [0, 15, 16.5],
       programme: ['on'],
       vault_writes: [0],

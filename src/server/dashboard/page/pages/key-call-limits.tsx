@@ -16,6 +16,20 @@ interface CallField {
 /** Limits of calls to models, in the order of the form. */
 const FIELDS: readonly CallField[] = [
   {
+    name: 'max_parallel',
+    label: 'Calls to models at once',
+    min: 1,
+    hint: 'Empty: no limit',
+    text: (value) => `${count(value)} calls to models at once`,
+  },
+  {
+    name: 'rate_limit_tpm',
+    label: 'Tokens a minute',
+    min: 1,
+    hint: 'Empty: no limit',
+    text: (value) => `${count(value)} tokens a minute`,
+  },
+  {
     name: 'default_max_output_tokens',
     label: 'Default maximum of output tokens',
     min: 16 satisfies typeof DEFAULT_OUTPUT_TOKENS_MIN,

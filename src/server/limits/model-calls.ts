@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Failure } from '../../schemas/failures.ts'
+import {
+  CALL_RENEW_MS,
+  RATE_LEASES_MAX,
+  RATE_WAIT_MS_MAX,
+  TOKENS_OWED_MS_MAX,
+} from '../../schemas/limits/rate-limits.ts'
+import type {
+  AdmittedCall,
+  CallAuthority,
+  CallGrant,
+  CallInput,
+  CallOwner,
+  LimitedCall,
+  ModelCalls,
+  TokenLimit,
+} from '../ports/model-calls.ts'
+import type { KeyRecord } from '../ports/keys/keys.ts'
+import type { FrontCount } from '../ports/rates.ts'
+import { parallelRefused, tokenHeaders, tokensNeverFit, tokensRefused } from './call-refusals.ts'
+import { add, freeOf, levelOf, waitFor, windowOf, type Window } from './gcra.ts'
+
+export interface ModelCallsOptions {
+  readonly authority: CallAuthority
+  readonly fronts: FrontCount
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /** `Date.now`, for the reset instants in replies. */
+  readonly epochNow?: () => number
+  /** Runs a function again and again. @returns a function that ends that */
+  readonly every?: (ms: number, run: () => void) => () => void
+}
+
+/** Limits of calls to models in one front. */
+export interface FrontModelCalls extends ModelCalls {
+  close(): Promise<void>
+}
+
+export function createModelCalls(options: ModelCallsOptions): FrontModelCalls {
+  return new LimitedCalls(options)
+}
+
+const NOTHING_LEFT: AdmittedCall = { failure: null, headers: null, end: () => undefined }
+
+class LimitedCalls implements FrontModelCalls {
+  readonly #authority: CallAuthority
+  readonly #fronts: FrontCount
+  readonly #now: () => number
+  readonly #epochNow: () => number
+  /** Begins the ids of this front's calls. */
+  readonly #name = randomUUID()
+  #calls = 0
+  /** Calls of this front that are under way, by the owners of their places. */
+  readonly #held = new Map<CallOwner, Set<string>>()
+  /**
+   * Tokens that this front's share of a limit has given without the authority. The windows begin empty: the
+   * burst is a whole minute's, and full windows would refuse all calls for as long.
+   */
+  readonly #windows = new LRUCache<CallOwner, Window>({ max: RATE_LEASES_MAX })
+  /** End its part in what goes on by itself. */
+  readonly #leaves: readonly (() => void)[]
+
+  constructor({ authority, fronts, now, epochNow = Date.now, every = repeat }: ModelCallsOptions) {
+    this.#authority = authority
+    this.#fronts = fronts
+    this.#now = now
+    this.#epochNow = epochNow
+    const returned = (): void => {
+      this.#windows.clear()
+      // The authority may have lost everything.
+      this.#renew()
+    }
+    this.#leaves = [every(CALL_RENEW_MS, () => this.#renew()), authority.onReturn(returned)]
+  }
+
+  close(): Promise<void> {
+    for (const leave of this.#leaves) leave()
+    return Promise.resolve()
+  }
+
+  async admit({ key, estimate }: CallInput): Promise<AdmittedCall> {
+    const call = this.#callOf(key)
+    if (call.places.length + call.tokens.length === 0) return NOTHING_LEFT
+    // What this front alone holds needs no question: a key that only tries again costs nothing but this.
+    const full = call.places.find(({ owner, max }) => this.#heldBy(owner) >= max)
+    if (full !== undefined) return refusedBy(parallelRefused(full))
+    const want = call.tokens.length === 0 ? 0 : estimate()
+    const small = call.tokens.find(({ perMinute }) => want > perMinute)
+    if (small !== undefined) return refusedBy(tokensNeverFit(small, want))
+    if (!this.#authority.isReachable) return this.#admitLocally(call, want)
+    try {
+      return this.#answer(await this.#authority.take(call, want, RATE_WAIT_MS_MAX), call, want)
+    } catch {
+      const admitted = this.#admitLocally(call, want)
+      // The authority may have let the call in after all.
+      if (admitted.failure !== null && call.places.length > 0) this.#authority.giveBack(call, 0)
+      return admitted
+    }
+  }
+
+  #callOf({ hash, workspaceId, callLimits }: KeyRecord): LimitedCall {
+    const id = `${this.#name}:${(this.#calls += 1)}`
+    if (callLimits === undefined || callLimits === null) return { id, places: [], tokens: [] }
+    const group = `{${workspaceId ?? ''}}`
+    const owned = [
+      { owner: `${group}:key:${hash}`, limits: callLimits.key },
+      { owner: `${group}:workspace`, limits: callLimits.workspace },
+    ]
+    return {
+      id,
+      places: owned.flatMap(({ owner, limits: { max_parallel: max } }) =>
+        max === null ? [] : { owner, max },
+      ),
+      tokens: owned.flatMap(({ owner, limits: { rate_limit_tpm: perMinute } }) =>
+        perMinute === null ? [] : { owner, perMinute },
+      ),
+    }
+  }
+
+  #answer(grant: CallGrant, call: LimitedCall, want: number): AdmittedCall {
+    const epochMs = this.#epochNow()
+    if (grant.isGranted) {
+      this.#hold(call)
+      const headers = tokenHeaders(call.tokens, grant.left, epochMs)
+      return { failure: null, headers, end: (used) => this.#end(call, { used, taken: want, isLocal: false }) }
+    }
+    if (!('perMinute' in grant.by)) return refusedBy(parallelRefused(grant.by))
+    const { by, left, retryAfterMs } = grant as Extract<CallGrant, { by: TokenLimit }>
+    return tokensRefused(by, { left, retryAfterMs, want, epochMs })
+  }
+
+  /** Decides by this front's share of the limits. */
+  #admitLocally(call: LimitedCall, want: number): AdmittedCall {
+    const fronts = Math.max(1, this.#fronts.liveFronts)
+    const full = call.places.find(
+      ({ owner, max }) => this.#heldBy(owner) >= Math.max(1, Math.floor(max / fronts)),
+    )
+    if (full !== undefined) return refusedBy(parallelRefused(full))
+    const now = this.#now()
+    const shares = call.tokens.map((limit) => ({ limit, window: this.#windowOf(limit, fronts) }))
+    for (const { limit, window } of shares) {
+      const retryAfterMs = waitFor(window, now, takenOf(window, want))
+      const left = { remaining: freeOf(window, now), resetAfterMs: levelOf(window, now) }
+      if (retryAfterMs > 0)
+        return tokensRefused(limit, { left, retryAfterMs, want, epochMs: this.#epochNow() })
+    }
+    for (const { window } of shares) add(window, now, takenOf(window, want), TOKENS_OWED_MS_MAX)
+    this.#hold(call)
+    return {
+      failure: null,
+      headers: null,
+      end: (used) => this.#end(call, { used, taken: want, isLocal: true }),
+    }
+  }
+
+  #windowOf({ owner, perMinute }: TokenLimit, fronts: number): Window {
+    const known = this.#windows.get(owner)
+    const share = perMinute / fronts
+    const window = { levelMs: 0, at: this.#now(), ...known, ...windowOf(share, share) }
+    this.#windows.set(owner, window)
+    return window
+  }
+
+  #heldBy(owner: CallOwner): number {
+    return this.#held.get(owner)?.size ?? 0
+  }
+
+  #hold({ id, places }: LimitedCall): void {
+    for (const { owner } of places) {
+      const held = this.#held.get(owner)
+      if (held === undefined) this.#held.set(owner, new Set([id]))
+      else held.add(id)
+    }
+  }
+
+  #end(
+    call: LimitedCall,
+    { used, taken, isLocal }: { readonly used: number; readonly taken: number; readonly isLocal: boolean },
+  ): void {
+    for (const { owner } of call.places) {
+      const held = this.#held.get(owner)
+      held?.delete(call.id)
+      if (held?.size === 0) this.#held.delete(owner)
+    }
+    if (this.#authority.isReachable) {
+      // The authority knows nothing of the tokens that were taken without it.
+      const more = isLocal ? used : used - taken
+      if (call.places.length > 0 || more !== 0) this.#authority.giveBack(call, more)
+      return
+    }
+    for (const { owner } of call.tokens) {
+      const window = this.#windows.get(owner)
+      if (window === undefined) continue
+      add(window, this.#now(), used - (isLocal ? takenOf(window, taken) : taken), TOKENS_OWED_MS_MAX)
+    }
+  }
+
+  #renew(): void {
+    if (!this.#authority.isReachable) return
+    for (const [owner, ids] of this.#held) this.#authority.renew(owner, [...ids])
+  }
+}
+
+/**
+ * A call may need more than the share of one front: it gets in when the share is whole, and owes the rest.
+ */
+function takenOf({ toleranceMs, intervalMs }: Window, want: number): number {
+  return Math.min(want, toleranceMs / intervalMs)
+}
+
+function repeat(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+function refusedBy(failure: Failure): AdmittedCall {
+  return { ...NOTHING_LEFT, failure }
+}

@@ -1,0 +1,87 @@
+import type { Failure } from '../../schemas/failures.ts'
+import type { KeyRecord } from './keys/keys.ts'
+
+/**
+ * An owner of a limit, `{<workspace>}:<kind>:<id>`: the braces keep all of a workspace on one node of Redis.
+ */
+export type CallOwner = string
+
+/** A limit of calls under way at once. */
+export interface PlaceLimit {
+  readonly owner: CallOwner
+  readonly max: number
+}
+
+/** A limit of tokens a minute, all of which may come at once. */
+export interface TokenLimit {
+  readonly owner: CallOwner
+  readonly perMinute: number
+}
+
+/** A call with its limits, whose owners are all of one workspace. */
+export interface LimitedCall {
+  /** Unique among the calls of all fronts. */
+  readonly id: string
+  readonly places: readonly PlaceLimit[]
+  readonly tokens: readonly TokenLimit[]
+}
+
+/** What is left of tokens. All durations are by the authority's clock. */
+export interface TokensLeft {
+  readonly remaining: number
+  /** Milliseconds until all of them are free. */
+  readonly resetAfterMs: number
+}
+
+export type CallGrant =
+  | { readonly isGranted: true; readonly left: readonly TokensLeft[] }
+  /** Nothing was taken. */
+  | { readonly isGranted: false; readonly by: PlaceLimit }
+  | {
+      readonly isGranted: false
+      readonly by: TokenLimit
+      readonly left: TokensLeft
+      readonly retryAfterMs: number
+    }
+
+/** Counts the calls and the tokens of all fronts. */
+export interface CallAuthority {
+  /** Takes all places and the tokens, or nothing. Rejects when the authority does not answer in time. */
+  take(call: LimitedCall, want: number, waitMsMax: number): Promise<CallGrant>
+  /**
+   * Gives the places back, and takes so many more tokens; negative: gives them back. Never throws: places
+   * that could not be given back end with their lease.
+   */
+  giveBack(call: LimitedCall, tokens: number): void
+  /** Prolongs the lease of these calls' places at an owner, also when the authority has lost them. */
+  renew(owner: CallOwner, ids: readonly string[]): void
+  readonly isReachable: boolean
+  /** Called each time that the authority can be reached again. @returns a function that ends that */
+  onReturn(listener: () => void): () => void
+}
+
+/** The decision about a call, and what the call has taken. */
+export interface AdmittedCall {
+  /** Null: admitted. */
+  readonly failure: Failure | null
+  /** Headers of the reply; null: the call has no limit of tokens. */
+  readonly headers: Readonly<Record<string, string>> | null
+  /**
+   * The call has ended: gives its places back, and takes or gives back the tokens by which the estimate was
+   * wrong. Called once.
+   * @param tokens that it used; 0: it had no result
+   */
+  end(tokens: number): void
+}
+
+export interface CallInput {
+  readonly key: KeyRecord
+  /** Tokens that the call is expected to use; called when a limit needs them. */
+  readonly estimate: () => number
+}
+
+/** Limits of calls to models: `max_parallel` and `rate_limit_tpm` of the key and of its workspace. D29. */
+export interface ModelCalls {
+  /** Settles within RATE_WAIT_MS_MAX. Failures: rate_limited, tokens_over_limit. */
+  admit(input: CallInput): Promise<AdmittedCall>
+}

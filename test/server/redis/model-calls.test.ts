@@ -1,0 +1,200 @@
+/** Places and tokens of calls to models, counted by Redis for all fronts. D29. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import t from 'tap'
+import { FRONT_HUNG_MS } from '../../../src/schemas/limits/limits.ts'
+import { CALL_LEASE_MS, CALL_RENEW_MS, TOKENS_OWED_MS_MAX } from '../../../src/schemas/limits/rate-limits.ts'
+import { NO_CALL_LIMITS } from '../../../src/schemas/limits/model-calls.ts'
+import { createModelCalls } from '../../../src/server/limits/model-calls.ts'
+import type { CallAuthority, LimitedCall } from '../../../src/server/ports/model-calls.ts'
+import { openCallAuthority } from '../../../src/server/redis/model-calls.ts'
+import { openState } from '../../../src/server/redis/open.ts'
+import { SILENT } from '../../support/log.ts'
+import { present } from '../../support/must.ts'
+import { openTestRedis, REDIS_KINDS, type TestRedis } from '../../support/stores/redis.ts'
+import { until } from '../../support/wait.ts'
+import { keyOf } from '../../support/wire/rate-simulation.ts'
+
+/** Nothing in these tests is meant to be late. */
+const PATIENT = 60_000
+const SET = 'sluice:calls:{w}:key:k'
+const STATE = 'sluice:tokens:{w}:key:k'
+const HOUR_US = 3_600_000_000
+
+t.setTimeout(600_000)
+
+for (const kind of REDIS_KINDS) {
+  t.test(`${kind}: 500 calls at once on four fronts never have more than ten places`, async (t) => {
+    const { redis, outside } = await open(t, kind)
+    const fronts = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const authority = await connect(t, redis)
+        const calls = createModelCalls({
+          authority: {
+            ...authority,
+            isReachable: true,
+            take: (call, want) => authority.take(call, want, PATIENT),
+          },
+          fronts: { liveFronts: 4 },
+          now: () => performance.now(),
+        })
+        t.teardown(() => calls.close())
+        return calls
+      }),
+    )
+    const limits = { ...NO_CALL_LIMITS, max_parallel: 10 }
+    const key = { ...keyOf(null), callLimits: { key: limits, workspace: { ...limits, max_parallel: 11 } } }
+    const admit = (n: number) => present(fronts[n % 4]).admit({ key, estimate: () => 0 })
+    const all = await Promise.all(Array.from({ length: 500 }, (_, n) => admit(n)))
+    t.equal(all.filter(({ failure }) => failure === null).length, 10)
+    for (const one of all) one.end(0)
+    let [underWay, most, admitted] = [0, 0, 0]
+    const call = async (n: number): Promise<void> => {
+      const one = await admit(n)
+      if (one.failure !== null) return
+      most = Math.max(most, (underWay += 1))
+      admitted += 1
+      for (let turns = n % 7; turns > 0; turns -= 1) await turn()
+      underWay -= 1
+      one.end(0)
+    }
+    for (let wave = 0; wave < 5; wave += 1)
+      await Promise.all(Array.from({ length: 100 }, (_, n) => call(wave * 100 + n)))
+    t.ok(most <= 10 && admitted >= 50, `${admitted} admitted, ${most} at once`)
+    await until(async () => (await outside.keys('sluice:calls:*')).length === 0)
+  })
+
+  t.test(`${kind}: the places of a front that died are free when its lease has ended`, async (t) => {
+    const { authority, outside } = await open(t, kind)
+    const held = Array.from({ length: 100 }, (_, n) => placed(`a:${n}`, 100))
+    for (const one of held) t.match(await take(authority, one), { isGranted: true })
+    t.match(await take(authority, placed('b:1', 100)), { isGranted: false, by: { max: 100 } })
+    await pass(outside, CALL_LEASE_MS * 1_000)
+    t.match(await take(authority, placed('b:1', 100)), { isGranted: true })
+    t.same(await outside.zrange(SET, 0, -1), ['b:1'])
+  })
+
+  t.test(
+    `${kind}: a front that lives keeps its places, and has them again when Redis lost them`,
+    async (t) => {
+      t.ok(CALL_RENEW_MS + FRONT_HUNG_MS < CALL_LEASE_MS, 'a front that hangs is dead before its lease ends')
+      const { authority, outside } = await open(t, kind)
+      t.match(await take(authority, placed('a:1', 1)), { isGranted: true })
+      await pass(outside, (CALL_LEASE_MS - 1_000) * 1_000)
+      authority.renew('{w}:key:k', ['a:1'])
+      await pass(outside, (CALL_LEASE_MS - 1_000) * 1_000)
+      t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
+      await outside.flushall()
+      authority.renew('{w}:key:k', ['a:1'])
+      t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
+      authority.giveBack(placed('a:1', 1), 0)
+      t.match(await take(authority, placed('b:1', 1)), { isGranted: true })
+    },
+  )
+
+  t.test(`${kind}: a clock that went back holds no place longer than a lease`, async (t) => {
+    const { authority, outside } = await open(t, kind)
+    await take(authority, placed('a:1', 1))
+    await pass(outside, -HOUR_US)
+    t.match(await take(authority, placed('b:1', 1)), { isGranted: false })
+    await pass(outside, (CALL_LEASE_MS + 1_000) * 1_000)
+    t.match(await take(authority, placed('b:1', 1)), { isGranted: true })
+  })
+
+  t.test(`${kind}: a lower maximum lets nobody in until enough calls have ended`, async (t) => {
+    const { authority } = await open(t, kind)
+    for (const id of ['a', 'b', 'c']) await take(authority, placed(id, 3))
+    for (const id of ['a', 'b']) {
+      t.match(await take(authority, placed('d', 2)), { isGranted: false, by: { max: 2 } })
+      authority.giveBack(placed(id, 3), 0)
+    }
+    t.match(await take(authority, placed('d', 2)), { isGranted: true })
+  })
+
+  t.test(
+    `${kind}: a minute's tokens may come at once; what is beyond waits as long as is told`,
+    async (t) => {
+      const { authority } = await open(t, kind)
+      const call = metered('a', 6_000)
+      t.match(await take(authority, call, 5_000), { isGranted: true, left: [{ remaining: 1_000 }] })
+      const refused = await take(authority, call, 2_000)
+      t.match(refused, { isGranted: false, by: { perMinute: 6_000 }, left: { remaining: /^10\d\d$/ } })
+      t.ok('retryAfterMs' in refused && refused.retryAfterMs > 9_000 && refused.retryAfterMs <= 10_000)
+      authority.giveBack(call, -1_000)
+      t.match(await take(authority, call, 2_000), { isGranted: true })
+    },
+  )
+
+  t.test(`${kind}: more than was expected is owed, for a minute beyond the burst at most`, async (t) => {
+    const { authority } = await open(t, kind)
+    const call = metered('a', 6_000)
+    await take(authority, call, 1)
+    authority.giveBack(call, 1_000_000)
+    const refused = await take(authority, call, 1)
+    const most = TOKENS_OWED_MS_MAX + 10
+    t.ok('retryAfterMs' in refused && refused.retryAfterMs <= most && refused.retryAfterMs > most - 5_000)
+  })
+
+  t.test(`${kind}: a clock that went back refuses no longer than what may be owed`, async (t) => {
+    const { authority, outside } = await open(t, kind)
+    await take(authority, metered('a', 6_000), 6_000)
+    await outside.set(STATE, String((Date.now() + 7_200_000) * 1_000))
+    const refused = await take(authority, metered('a', 6_000), 1)
+    t.ok('retryAfterMs' in refused && refused.retryAfterMs <= TOKENS_OWED_MS_MAX + 10)
+  })
+
+  t.test(`${kind}: who is refused by one limit takes nothing of the others`, async (t) => {
+    const { authority, outside } = await open(t, kind)
+    const call = {
+      ...placed('a', 1),
+      tokens: [
+        { owner: '{w}:key:k', perMinute: 60 },
+        { owner: '{w}:workspace', perMinute: 50 },
+      ],
+    }
+    t.match(await take(authority, call, 55), { isGranted: false, by: { owner: '{w}:workspace' } })
+    t.same(await outside.keys('*'), [])
+    t.match(await take(authority, call, 50), { isGranted: true, left: [{ remaining: 10 }, { remaining: 0 }] })
+    authority.giveBack(call, -50)
+    await until(async () => (await outside.keys('*')).length === 0)
+  })
+}
+
+function placed(id: string, max: number): LimitedCall {
+  return { id, places: [{ owner: '{w}:key:k', max }], tokens: [] }
+}
+
+function metered(id: string, perMinute: number): LimitedCall {
+  return { id, places: [], tokens: [{ owner: '{w}:key:k', perMinute }] }
+}
+
+function take(authority: CallAuthority, call: LimitedCall, want = 0) {
+  return authority.take(call, want, PATIENT)
+}
+
+/** So much time passes for the leases of places. */
+async function pass(outside: Redis, us: number): Promise<void> {
+  for (const id of await outside.zrange(SET, 0, -1)) await outside.zincrby(SET, -us, id)
+  await outside.persist(SET)
+}
+
+type Test = Parameters<typeof openTestRedis>[0]
+
+async function open(t: Test, kind: (typeof REDIS_KINDS)[number]) {
+  const redis = await openTestRedis(t, kind)
+  const outside = new Redis(redis.socketPath)
+  t.teardown(() => outside.disconnect())
+  return { redis, outside, authority: await connect(t, redis) }
+}
+
+async function connect(t: Test, redis: TestRedis): Promise<CallAuthority> {
+  const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
+  t.teardown(() => state.close())
+  await state.whenReachable(PATIENT)
+  const authority = openCallAuthority(state)
+  // What Redis has not run before is sent twice, and then comes behind what was sent after it.
+  authority.giveBack(placed('a:0', 1), 0)
+  authority.renew('{w}:warm', ['a:0'])
+  await until(async () => (await state.redis.del('sluice:calls:{w}:warm')) === 1)
+  return authority
+}
