@@ -19,7 +19,7 @@ export interface FailureMetadata {
   readonly provider_code?: string
   readonly previous_errors?: readonly PreviousError[]
   readonly limit_source?: string
-  /** Of a limit that is no money: what it counts. C11, D29. */
+  /** The unit of a limit of calls. C11, D29. */
   readonly limit_kind?: 'requests' | 'tokens' | 'parallel'
   /** Tokens that the call was expected to use. D29. */
   readonly estimated_tokens?: number
