@@ -4,8 +4,8 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import { openPools, type Pools } from '../../workers/pool.ts'
 import type { Config } from '../config.ts'
 import { compile, startHttp, type HttpFront, type HttpOptions } from '../http/front.ts'
-import { createAdmission } from '../limits/admission.ts'
-import { createModelCalls } from '../limits/model-calls.ts'
+import { createAdmission, type Admission } from '../limits/admission.ts'
+import { createModelCalls, type FrontModelCalls } from '../limits/model-calls.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
 import { watchBreakers } from '../observe/breaker-metrics.ts'
 import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
@@ -17,6 +17,7 @@ import { OPERATIONS } from '../operations/index.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EpochFeed } from '../ports/keys/keys.ts'
 import type { BreakerReading, Log, Observer } from '../ports/observe.ts'
+import type { FrontCount } from '../ports/rates.ts'
 import { openHints } from '../redis/hints.ts'
 import { openState, type State } from '../redis/open.ts'
 import { openCallAuthority } from '../redis/model-calls.ts'
@@ -79,29 +80,11 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const pools = openFrontPools(part, log)
   const egress = openGate(config, adminPorts)
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
-  const now = (): number => performance.now()
-  const scripts = openScripts(state)
-  const [keys, authority] = [openKeyStore(keyLane), openRateAuthority(state, scripts)]
-  const modelCalls = createModelCalls({
-    authority: openCallAuthority(state, scripts),
-    fronts: heartbeat,
-    now,
-  })
-  const opened = {
-    modelCalls,
-    part,
-    store,
-    state,
-    hints,
-    feed,
-    fronts: heartbeat,
-    rootKeys,
-    pools,
-    egress,
-    catalogue,
-  }
+  const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
+  const opened = { part, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
   const { ports, breakers, files, writers } = await openFrontPorts(config, {
     ...opened,
+    fronts: heartbeat,
     observer,
     metrics,
     log,
@@ -111,10 +94,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   // away.
   await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
   const access = await openAccess(
-    { keys, feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
+    { keys: openKeyStore(keyLane), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
     { channel, log },
   )
-  const admission = createAdmission({ authority, fronts: heartbeat, now, meters: metrics })
   const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
@@ -135,6 +117,20 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     isDraining = true
   })
   begin(channel, pools, [store, keyLane, files])
+}
+
+/** The parts that decide about the rates of keys, and about their calls to models. */
+function openLimits(
+  state: State,
+  fronts: FrontCount,
+  meters: Metrics,
+): { readonly admission: Admission; readonly modelCalls: FrontModelCalls } {
+  const now = (): number => performance.now()
+  const scripts = openScripts(state)
+  return {
+    admission: createAdmission({ authority: openRateAuthority(state, scripts), fronts, now, meters }),
+    modelCalls: createModelCalls({ authority: openCallAuthority(state, scripts), fronts, now }),
+  }
 }
 
 /** Takes the calls of the public port. */
