@@ -3,6 +3,7 @@ import type { Program } from '../proof.ts'
 import { bodies } from './fidelity/bodies.ts'
 import { DIALECTS } from './fidelity/faithful-dialect.ts'
 import { strictClients } from './fidelity/strict-clients.ts'
+import { strictResponsesClient } from './fidelity/strict-responses.ts'
 import { strict } from './fidelity/strict.ts'
 import { turns } from './fidelity/turns.ts'
 
@@ -15,5 +16,6 @@ export const program: Program = {
     }
     await strict(proof)
     await strictClients(proof)
+    await strictResponsesClient(proof)
   },
 }
