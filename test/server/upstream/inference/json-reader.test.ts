@@ -115,9 +115,11 @@ t.test('a value nests no deeper than any body', async (t) => {
 
 t.test('a string of any length ends where JSON.parse ends it, wherever it has other bytes', (t) => {
   const odd = ['\\n', '\\"', '\\\\', '\\u00e9', '\\ud83d\\ude00', '\\x', '\u0001', '"', 'é', '\u{1f600}']
-  for (let before = 0; before < 600; before += before < 140 ? 1 : 37)
+  // Around the bytes that are read one by one, at each place among four.
+  const lengths = [0, 1_000, 2_040].flatMap((from) => Array.from({ length: 30 }, (_, more) => from + more))
+  for (const before of lengths)
     for (const one of odd)
-      for (const after of [0, 1, 5, 300]) {
+      for (const after of [0, 1, 5, 1_100]) {
         const text = `["${'a'.repeat(before)}${one}${'b'.repeat(after)}"]`
         const reader = new JsonReader(Buffer.from(`  ${text}`).subarray(2))
         const isWhole = reader.isWhole()

@@ -28,8 +28,8 @@ const WORDS: ReadonlyMap<number, string> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]),
 )
 
-/** Bytes of a string that are read one by one, before it counts as long. */
-const NEAR_BYTES = 128
+/** Bytes of a string that are read one by one before it counts as long: pieces of a stream are shorter. */
+const NEAR_BYTES = 1_024
 
 /**
  * Walks over JSON in bytes, and makes no value of it. It takes what `JSON.parse` takes, no deeper than
