@@ -159,13 +159,14 @@ each('a stream of a front that ends says why in its last event, and is not ended
 })
 
 const STATUSES: Readonly<Record<string, string>> = {
-  chat: 'chat.create 402, 404, 503, 524: each has its failure, streamed or whole',
-  responses: 'responses.create 402, 404, 503, 524: each has its failure, streamed or whole',
-  messages: 'messages.create 402, 404, 503, 524: each has its failure, streamed or whole',
+  chat: 'chat.create 402, 404, 502, 503, 524, 529: each has its failure, streamed or whole',
+  responses: 'responses.create 402, 404, 502, 503, 524, 529: each has its failure, streamed or whole',
+  messages: 'messages.create 402, 404, 502, 503, 524, 529: each has its failure, streamed or whole',
 }
 
-for (const { name, operation, path, asks } of DIALECT_ROWS)
-  t.test(STATUSES[name] ?? name, async (t) => {
+for (const row of DIALECT_ROWS)
+  t.test(STATUSES[row.name] ?? row.name, async (t) => {
+    const { operation, path, asks } = row
     const none = (): void => undefined
     const unwritten = { written: () => false, progress: none, settle: none, release: none }
     const hello = asks('sluice/echo-1', 'Hello there')
@@ -179,6 +180,18 @@ for (const { name, operation, path, asks } of DIALECT_ROWS)
       const { post } = await openChat(t, { path, ...options })
       for (const stream of [false, true]) {
         const response = await post({ ...body, stream })
+        t.match(await response.json(), { error: { metadata: { error_type: failure } } })
+        t.equal(response.status, status)
+      }
+    }
+    const { post, first, second } = await openDialect(t, row)
+    for (const [refusal, status, failure] of [
+      [500, 502, 'upstream_failed'],
+      [529, 529, 'upstream_overloaded'],
+    ] as const) {
+      for (const stream of [false, true]) {
+        for (const provider of [first, second]) provider.script(row.refuses(refusal))
+        const response = await post({ ...asks('acme/chat', 'Hello there'), stream })
         t.match(await response.json(), { error: { metadata: { error_type: failure } } })
         t.equal(response.status, status)
       }

@@ -9,7 +9,7 @@ import { MessageAnswer, MessageEvent } from '../../../../src/schemas/inference/m
 import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
-import { answersMessages, refusesMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
+import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
 import { eventsOf, openMessagesProvider, saidBy } from '../../../support/inference/messages-front.ts'
 import { boundedSpend, keptSpend } from '../../../support/money/free-spend.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
@@ -100,19 +100,6 @@ t.test('a header of the catalogue gives way to that of the call', async (t) => {
   const call = present(first.calls[0])
   t.equal(call.bytes.toString('latin1').match(/anthropic-version/gi)?.length, 1)
   t.match(call.headers, { 'anthropic-version': '2023-06-01', 'x-more': 'm' })
-})
-
-t.test('messages.create 502, 529: failures of all providers', async (t) => {
-  const { send, first, second } = await openMessagesProvider(t)
-  for (const [status, code, type] of [
-    [500, 502, 'api_error'],
-    [529, 529, 'overloaded_error'],
-  ] as const) {
-    for (const provider of [first, second]) provider.script(refusesMessages(status))
-    const response = await send(hello)
-    t.equal(response.status, code)
-    t.match(await response.json(), { type: 'error', error: { type, code } })
-  }
 })
 
 t.test('what a cache keeps for an hour has its own price', async (t) => {
