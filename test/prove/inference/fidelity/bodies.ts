@@ -9,7 +9,7 @@ import { membersOf, type RawMember } from './raw-members.ts'
 
 /** Bodies of each size. */
 const FULL: Readonly<Record<Size, number>> = { inline: 9_700, job: 290, large: 10 }
-const SHORT: Readonly<Record<Size, number>> = { inline: 150, job: 6, large: 1 }
+const SHORT: Readonly<Record<Size, number>> = { inline: 100, job: 4, large: 1 }
 /** Bodies of one front: the provider keeps them all. */
 const FRONT_BODIES_MAX = 500
 const AT_ONCE = 4

@@ -6,7 +6,7 @@ import { CASE, MODEL, openFaithful, type FaithfulStand } from './faithful-stand.
 import { RawJson, type Written } from './raw-json.ts'
 import { bytesOf, membersOf } from './raw-members.ts'
 
-const CONVERSATIONS = { full: 500, short: 20 }
+const CONVERSATIONS = { full: 500, short: 12 }
 const TURNS_MAX = 4
 
 export async function turns(proof: Proof, dialect: FaithfulDialect): Promise<void> {
