@@ -354,13 +354,14 @@ t.test('a provider that takes nothing stops the reading, and a caller who leaves
 })
 
 t.test('a refusal of the provider does not tell what stands in a file', async (t) => {
-  const { post, store, first } = await openInlineFiles(t, 'chat')
+  const { post, store, first, log, lines, settled } = await openInlineFiles(t, 'chat')
   const content = 'the quick brown fox jumps over the lazy dog'
   const { id } = await store(content, 'a.txt')
   first.script(refusesChat(400, { message: `I cannot read: ${content}`, code: 'the quick brown fox' }))
   const response = await post(asked('chat', [PARTS.chat.named(id)]))
   t.equal(response.status, 400)
-  t.notMatch(await response.text(), /quick brown/)
+  const told = [await response.text(), JSON.stringify(log.events), ...lines, JSON.stringify(settled)]
+  t.notMatch(told.join('\n'), /quick brown/)
 })
 
 interface Uploading {
