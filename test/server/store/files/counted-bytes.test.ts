@@ -6,10 +6,10 @@ import { openContainerSizes } from '../../../../src/server/store/containers/cont
 import { openFiles, type FilesOptions } from '../../../../src/server/store/files/files.ts'
 import { migrate, MIGRATIONS } from '../../../../src/server/store/migrations/migrate.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
-import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { begun, FACTS, openFileStand, storedFile, type FileStand } from '../../../support/files/files.ts'
 import { keptLog } from '../../../support/log.ts'
 import { must } from '../../../support/must.ts'
+import { insertOldOwner } from '../../../support/stores/old-owner.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const TEN_DEEP = 'a/b/c/d/e/f/g/h/i/j/file'
@@ -132,9 +132,7 @@ t.test(
         MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes'),
       ),
     )
-    const {
-      workspace: { id },
-    } = await sql.begin((tx) => insertOrganization(tx, 'o'))
+    const { workspaceId: id } = await insertOldOwner(sql)
     // As nodes of that version write them.
     await sql`INSERT INTO workspace_storage (workspace_id, used_bytes) VALUES (${id}, 5123)`
     await sql`

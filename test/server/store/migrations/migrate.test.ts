@@ -7,8 +7,8 @@ import {
 } from '../../../../src/server/store/migrations/migrate.ts'
 import type { Migration } from '../../../../src/server/store/migrations/migration.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
-import { insertOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { keptLog } from '../../../support/log.ts'
+import { insertOldOwner } from '../../../support/stores/old-owner.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
@@ -61,13 +61,13 @@ t.test(
       MIGRATIONS.findIndex(({ name }) => name === 'operator'),
     )
     await migrate(store.options.url, keptLog(), before)
-    const { organization, workspace } = await store.sql.begin((tx) => insertOrganization(tx, 'o'))
-    await oldDelivery(store, workspace.id)
+    const { organizationId, workspaceId } = await insertOldOwner(store.sql)
+    await oldDelivery(store, workspaceId)
     await migrate(store.options.url, keptLog())
-    await oldDelivery(store, workspace.id)
+    await oldDelivery(store, workspaceId)
     t.same(
       (await store.sql`SELECT organization_id AS id FROM webhook_deliveries`).map(({ id }) => id as string),
-      [organization.id, organization.id],
+      [organizationId, organizationId],
     )
   },
 )
