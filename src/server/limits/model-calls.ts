@@ -15,6 +15,7 @@ import type {
   CallOwner,
   LimitedCall,
   ModelCalls,
+  PlaceLimit,
   TokenLimit,
 } from '../ports/model-calls.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
@@ -59,6 +60,8 @@ class LimitedCalls implements FrontModelCalls {
    * burst is a whole minute's, and full windows would refuse all calls for as long.
    */
   readonly #windows = new LRUCache<CallOwner, Window>({ max: RATE_LEASES_MAX })
+  /** When the authority refused an owner for want of a place: a short outage frees no places. */
+  readonly #fullAt = new LRUCache<CallOwner, number>({ max: RATE_LEASES_MAX })
   /** End its part in what goes on by itself. */
   readonly #leaves: readonly (() => void)[]
 
@@ -126,7 +129,10 @@ class LimitedCalls implements FrontModelCalls {
       const headers = tokenHeaders(call.tokens, grant.left, epochMs)
       return { failure: null, headers, end: (used) => this.#end(call, { used, taken: want, isLocal: false }) }
     }
-    if (!('perMinute' in grant.by)) return refusedBy(parallelRefused(grant.by))
+    if (!('perMinute' in grant.by)) {
+      this.#fullAt.set(grant.by.owner, this.#now())
+      return refusedBy(parallelRefused(grant.by))
+    }
     const { by, left, retryAfterMs } = grant as Extract<CallGrant, { by: TokenLimit }>
     return tokensRefused(by, { left, retryAfterMs, want, epochMs })
   }
@@ -134,9 +140,7 @@ class LimitedCalls implements FrontModelCalls {
   /** Decides by this front's share of the limits. */
   #admitLocally(call: LimitedCall, want: number): AdmittedCall {
     const fronts = Math.max(1, this.#fronts.liveFronts)
-    const full = call.places.find(
-      ({ owner, max }) => this.#heldBy(owner) >= Math.max(1, Math.floor(max / fronts)),
-    )
+    const full = call.places.find((place) => this.#isFullHere(place, fronts))
     if (full !== undefined) return refusedBy(parallelRefused(full))
     const now = this.#now()
     const shares = call.tokens.map((limit) => ({ limit, window: this.#windowOf(limit, fronts) }))
@@ -153,6 +157,11 @@ class LimitedCalls implements FrontModelCalls {
       headers: null,
       end: (used) => this.#end(call, { used, taken: want, isLocal: true }),
     }
+  }
+
+  #isFullHere({ owner, max }: PlaceLimit, fronts: number): boolean {
+    if (this.#heldBy(owner) >= Math.max(1, Math.floor(max / fronts))) return true
+    return this.#now() - (this.#fullAt.get(owner) ?? -Infinity) < CALL_RENEW_MS
   }
 
   #windowOf({ owner, perMinute }: TokenLimit, fronts: number): Window {
@@ -182,6 +191,7 @@ class LimitedCalls implements FrontModelCalls {
     for (const { owner } of call.places) {
       const held = this.#held.get(owner)
       held?.delete(call.id)
+      this.#fullAt.delete(owner)
       if (held?.size === 0) this.#held.delete(owner)
     }
     if (this.#authority.isReachable) {

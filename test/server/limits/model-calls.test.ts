@@ -163,6 +163,18 @@ t.test('at its end a call takes, or gives back, what it was not expected to use'
   )
 })
 
+t.test('what the authority called full stays so for a while without it', async (t) => {
+  const { admit, authority, clock } = open(t)
+  authority.answer = ({ places: [by] }) => ({ isGranted: false, by: by ?? { owner: '', max: 0 } })
+  t.equal((await admit({ max_parallel: 10 })).failure?.name, 'rate_limited')
+  authority.answer = () => null
+  clock.ms += CALL_RENEW_MS - 1
+  t.equal((await admit({ max_parallel: 10 })).failure?.name, 'rate_limited')
+  t.equal((await admit({ max_parallel: 10 }, {}, 0, 'b')).failure, null, 'of this owner alone')
+  clock.ms += 1
+  t.equal((await admit({ max_parallel: 10 })).failure, null)
+})
+
 t.test('without the authority a front gives its share of the places', async (t) => {
   const { admit, authority } = open(t, 4)
   const held = [await admit({ max_parallel: 11 })]
