@@ -143,7 +143,7 @@ export class NativeProtocol implements WritingProtocol {
     body: NativeRequest['body'],
     { path, attempt, kind }: Post,
   ): Promise<Outcome<EgressAnswer>> {
-    const opened = await openBody(body, attempt.call.signal)
+    const opened = await openBody(body, { caller: attempt.caller, signal: attempt.call.signal })
     if (!opened.ok) return opened
     const sent = opened.value
     const bodyBytes = sent.bytes
@@ -157,7 +157,7 @@ export class NativeProtocol implements WritingProtocol {
     const { request: requestOf } = NATIVE_DIALECTS[job.request.dialect]
     const { body, ...request } = requestOf(job, this.#endpoint, this.#text)
     if (arePlain(body)) return this.#streamed(attempt, request, new PlainBody(body))
-    const opened = await openBody(body, job.call.signal)
+    const opened = await openBody(body, { caller: job.caller, signal: job.call.signal })
     if (!opened.ok) return opened
     return this.#streamed(attempt, request, opened.value).finally(() => opened.value.close())
   }

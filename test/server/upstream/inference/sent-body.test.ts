@@ -17,12 +17,15 @@ import { openBody, type SentBody } from '../../../../src/server/upstream/inferen
 import type { RequestPiece } from '../../../../src/server/upstream/inference/protocol.ts'
 import { must } from '../../../support/must.ts'
 
-const SIGNAL = new AbortController().signal
+const CALLER = { organizationId: 'o', workspaceId: 'w', key: 'k' }
+const SENDING = { caller: CALLER, signal: new AbortController().signal }
 
 /** A file whose reader gives pieces of so many bytes, and how often it was opened and closed. */
 class Source {
   opened = 0
   closed = 0
+  /** Pieces that were read. */
+  read = 0
   readonly #content: Buffer
   readonly #pieceBytes: number
 
@@ -50,14 +53,15 @@ class Source {
     return ok({
       sizeBytes: this.#content.length,
       etag: 'e',
-      read: () => Promise.resolve(this.#read()),
+      read: () => Promise.resolve(this.#reader()),
       close,
     })
   }
 
-  #read(): Outcome<ByteReader> {
+  #reader(): Outcome<ByteReader> {
     let at = 0
     const next = (): Promise<Outcome<Uint8Array | null>> => {
+      this.read++
       const piece = this.#content.subarray(at, (at += this.#pieceBytes))
       return Promise.resolve(ok(piece.length === 0 ? null : Uint8Array.from(piece)))
     }
@@ -89,7 +93,7 @@ t.test('content goes out the same in whatever pieces it is read, with its length
       const pieces = [ends[0], source.hole('file'), ends[1], source.hole('text'), ends[2]].flatMap(
         (one) => one ?? [],
       )
-      const body = must(await openBody(pieces, SIGNAL))
+      const body = must(await openBody(pieces, SENDING))
       const bytes = await sent(body)
       const read = JSON.parse(bytes.toString()) as { readonly a: string; readonly b: string }
       const isSame = read.a === content.toString('base64') && read.b === content.toString()
@@ -107,14 +111,51 @@ t.test('a text is written as JSON writes it', (t) => {
 
 t.test('a text whose escapes exceed the request is not sent', async (t) => {
   const source = new Source(Buffer.alloc(INFERENCE_BODY_BYTES_MAX / 6 + 1), 1_048_576)
-  const outcome = await openBody([source.hole('text')], SIGNAL)
+  const outcome = await openBody([source.hole('text')], SENDING)
   t.match(outcome, fail('body_too_large'))
   t.same([source.opened, source.closed], [1, 1])
 })
 
+t.test('a text that is too long with its escapes is read no further', async (t) => {
+  const source = new Source(Buffer.alloc(20 * 1_048_576), 1_048_576)
+  t.match(await openBody([source.hole('text')], SENDING), fail('body_too_large'))
+  t.ok(source.read < 7, `${source.read} MiB of 20`)
+})
+
+t.test('a caller who leaves ends the reading for the length', async (t) => {
+  const leaving = new AbortController()
+  const source = new Source(Buffer.alloc(20 * 65_536, 'x'), 65_536)
+  const opening = openBody([source.hole('text')], { caller: CALLER, signal: leaving.signal })
+  await new Promise((next) => setImmediate(next))
+  leaving.abort()
+  t.equal((await opening).ok, false)
+  t.ok(source.read < 20, `${source.read} parts of 20`)
+  t.equal(source.closed, 1)
+})
+
+t.test('all calls together write one part of a file a turn of the loop', async (t) => {
+  const parts = 8
+  const partBytes = 32_768
+  const callers = ['a', 'b', 'c', 'd'].map((organizationId) => ({ ...CALLER, organizationId }))
+  let loops = 0
+  let isOver = false
+  const turn = (): void => {
+    loops++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await Promise.all(
+    callers.map((caller) =>
+      openBody([new Source(Buffer.alloc(parts * partBytes, '"'), partBytes).hole('text')], { ...SENDING, caller }),
+    ),
+  )
+  isOver = true
+  t.ok(loops >= callers.length * parts - 1, `${loops} turns`)
+})
+
 t.test('a body that is closed early closes its file, and has not failed', async (t) => {
   const source = new Source(Buffer.alloc(1_048_576), 65_536)
-  const body = must(await openBody([source.hole('file')], SIGNAL))
+  const body = must(await openBody([source.hole('file')], SENDING))
   const reading = streamOf(body)[Symbol.asyncIterator]()
   await reading.next()
   body.close()

@@ -2,13 +2,18 @@ import { Readable } from 'node:stream'
 import { fail, ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
 import { INFERENCE_BODY_BYTES_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import { base64Bytes, WITH_FILES } from '../../../../schemas/inference/inline-files.ts'
+import type { Caller } from '../../../../schemas/values/callers.ts'
+import { endedBy } from '../../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
+import { FairSemaphore } from '../../../structures/fair-semaphore.ts'
 import type { RequestPiece } from '../protocol.ts'
 import type { FileHole } from './file-edits.ts'
 import { jsonText, jsonTextBytes } from './json-text.ts'
 
 /** Bytes of a request that are given to the socket at once, beside those of a file. */
 const PIECE_BYTES = 256 * 1024
+/** Bytes of a file that one turn of the loop writes: two milliseconds where each needs a long escape. */
+const TURN_BYTES = 32 * 1024
 /** Bytes that base64 takes together. */
 const TRIPLE = 3
 
@@ -50,23 +55,39 @@ export class PlainBody implements SentBody {
   }
 }
 
+/** Who sends a request with files, and what ends it. */
+export interface Sending {
+  readonly caller: Caller
+  readonly signal: AbortSignal
+}
+
 /**
  * The body of a request with files: each is read, and written as base64 or as a text, while the provider
  * takes what stands before it. At most a piece of a file is in memory. The length is known before: a text is
  * read once more for it, since it may need escapes. D31.
- * Failures: body_too_large (a text has many escapes), and those of `InlineFile.open` and of its content.
+ * Failures: body_too_large (a text has many escapes), those of `InlineFile.open` and of its content, and of
+ * the signal.
  */
 export async function openBody(
   pieces: readonly RequestPiece[],
-  signal: AbortSignal,
+  sending: Sending,
 ): Promise<Outcome<SentBody>> {
-  const reading = new FileReading(signal)
+  const reading = new FileReading(sending)
   try {
     let bytes = 0
-    for (const piece of pieces)
-      bytes += piece instanceof Uint8Array ? piece.length : await writtenBytes(piece, reading)
-    if (bytes > INFERENCE_BODY_BYTES_MAX)
-      return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX }, detail: WITH_FILES })
+    for (const piece of pieces) {
+      if (piece instanceof Uint8Array) bytes += piece.length
+      else if (piece.form !== 'text') bytes += base64Bytes(piece.file.sizeBytes)
+      else
+        for await (const more of reading.partsOf(piece.file, jsonTextBytes)) {
+          bytes += more
+          if (bytes > INFERENCE_BODY_BYTES_MAX) break
+          // Nothing was sent so far, and no socket tells that the caller has left.
+          if (sending.signal.aborted) return { ok: false, failure: endedBy(sending.signal) }
+        }
+      if (bytes > INFERENCE_BODY_BYTES_MAX)
+        return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX }, detail: WITH_FILES })
+    }
     return ok(new FileBody(pieces, bytes, reading))
   } catch (cause) {
     if (reading.failure === null) throw cause
@@ -74,28 +95,30 @@ export async function openBody(
   }
 }
 
-async function writtenBytes({ file, form }: FileHole, reading: FileReading): Promise<number> {
-  if (form !== 'text') return base64Bytes(file.sizeBytes)
-  let bytes = 0
-  for await (const part of reading.partsOf(file)) bytes += jsonTextBytes(part)
-  return bytes
-}
+/**
+ * Work on parts of files: one part a turn of the loop, and organizations take turns. Calls that name large
+ * files are small, and would have the loop to themselves.
+ */
+const turns = new FairSemaphore({ places: 1 })
 
 /** Reads files one after another. */
 class FileReading {
   /** Why the last file could not be read; null: all could. */
   failure: Failure | null = null
-  readonly #signal: AbortSignal
+  readonly #sending: Sending
   #reader: ByteReader | null = null
   #isClosed = false
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
+  constructor(sending: Sending) {
+    this.#sending = sending
   }
 
-  /** Parts of a file, each valid until the next. Throws when the file cannot be read, and sets `failure`. */
-  async *partsOf(file: FileHole['file']): AsyncGenerator<Uint8Array> {
-    const content = this.#taken(await file.open(this.#signal))
+  /**
+   * What becomes of each part of a file. Throws when the file cannot be read, and sets `failure`.
+   * @param made of a part, which is valid only then
+   */
+  async *partsOf<T>(file: FileHole['file'], made: (part: Uint8Array) => T): AsyncGenerator<T> {
+    const content = this.#taken(await file.open(this.#sending.signal))
     try {
       const reader = this.#taken(await content.read(0, file.sizeBytes))
       this.#reader = reader
@@ -103,7 +126,8 @@ class FileReading {
         for (;;) {
           const part = this.#isClosed ? null : this.#taken(await reader.next())
           if (part === null) break
-          yield part
+          for (let at = 0; at < part.length; at += TURN_BYTES)
+            yield await this.#inTurn(() => made(part.subarray(at, at + TURN_BYTES)))
         }
       } finally {
         this.#reader = null
@@ -118,6 +142,15 @@ class FileReading {
   close(): void {
     this.#isClosed = true
     this.#reader?.close()
+  }
+
+  async #inTurn<T>(work: () => T): Promise<T> {
+    const leave = await turns.enter({ tenant: this.#sending.caller.organizationId })
+    try {
+      return work()
+    } finally {
+      if (leave !== null) setImmediate(leave)
+    }
   }
 
   #taken<T>(outcome: Outcome<T>): T {
@@ -165,18 +198,26 @@ function* cut(piece: Uint8Array): Generator<Uint8Array> {
 }
 
 async function* contentOf({ file, form }: FileHole, reading: FileReading): AsyncGenerator<Uint8Array> {
-  let left = Buffer.alloc(0)
-  for await (const part of reading.partsOf(file)) {
-    if (form === 'text') {
-      yield jsonText(part)
-      continue
-    }
-    const bytes = Buffer.concat([left, part])
+  if (form === 'text') return yield* reading.partsOf(file, jsonText)
+  const base64 = new Base64()
+  yield* reading.partsOf(file, (part) => base64.next(part))
+  yield base64.rest()
+}
+
+/** Bytes in parts become one base64. */
+class Base64 {
+  #left = Buffer.alloc(0)
+
+  next(part: Uint8Array): Uint8Array {
+    const bytes = Buffer.concat([this.#left, part])
     const end = bytes.length - (bytes.length % TRIPLE)
-    left = bytes.subarray(end)
-    if (end > 0) yield base64Of(bytes, end)
+    this.#left = bytes.subarray(end)
+    return base64Of(bytes, end)
   }
-  if (left.length > 0) yield base64Of(left, left.length)
+
+  rest(): Uint8Array {
+    return base64Of(this.#left, this.#left.length)
+  }
 }
 
 function base64Of(bytes: Buffer, end: number): Uint8Array {
