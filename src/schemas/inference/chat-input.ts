@@ -4,6 +4,7 @@ import type { ChatBody, ChatMessage } from './chat.ts'
 import { chatSizeOf } from './chat-size.ts'
 import { conversationOf } from './conversation.ts'
 import { chatFiles, filesMember } from './file-references.ts'
+import { chatTools, hasNamed } from './declared-tools.ts'
 import { formOf } from './form-fit.ts'
 import { commonInputOf, refusedOf, repeatedOf, stopsOf, wantsReasoning } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
@@ -16,7 +17,7 @@ import { wordsOf } from './words.ts'
  */
 export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
   const chat = body as unknown as ChatBody
-  const refused = refusedOf(chat)
+  const refused = refusedOf(chat, chatTools(chat))
   if (refused !== null) return refused
   const files = chatFiles(chat.messages)
   if (!files.ok) return files
@@ -37,7 +38,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     stops: stopsOf(typeof stop === 'string' ? [stop] : (stop ?? [])),
     isReasoning: wantsReasoning(reasoning, more.reasoning_effort),
     tool,
-    hasTool: (more.tools ?? []).some((one) => 'function' in one && nameOf(one.function) === tool),
+    hasTool: hasNamed(chatTools(chat), tool, (one) => nameOf(one['function'])),
     conversation: conversationOf(more.prompt_cache_key, {
       system: messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? textsOf(messages[0]) : [],
       user: first === undefined ? [] : textsOf(first),

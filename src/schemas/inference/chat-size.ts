@@ -1,6 +1,7 @@
 import { membersOf } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
+import { chatTools, countOf } from './declared-tools.ts'
 import { chatServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -16,7 +17,7 @@ const MEDIA: ReadonlyMap<string, { readonly kind: Kind; readonly member: string 
 
 /** @param bytes of the whole body */
 export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
-  const { messages, tools, response_format } = chat
+  const { messages, response_format } = chat
   const media = { image: 0, audio: 0, video: 0, file: 0 }
   let base64 = 0
   for (const { content } of messages) {
@@ -32,7 +33,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
     // A character of base64 has a byte, or more where it is escaped.
     promptBytesMost: Math.max(0, bytes - base64),
     messages: messages.length,
-    tools: tools?.length ?? 0,
+    tools: countOf(chatTools(chat)),
     hasFormat: (response_format?.type ?? 'text') !== 'text',
     serverTools: chatServerTools(chat),
     media,

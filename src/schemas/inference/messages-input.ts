@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../failures.ts'
 import { mentionsPreset } from '../presets/preset-references.ts'
 import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
+import { hasNamed, messagesTools } from './declared-tools.ts'
 import { messagesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { Message, MessagesBody } from './messages.ts'
@@ -35,11 +36,11 @@ const NO_MAX_TOKENS = fail('body_invalid', {
 })
 
 function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
-  const refused = refusedOf(body)
+  const refused = refusedOf(body, messagesTools(body))
   if (refused !== null) return refused
   const files = messagesFiles(body.messages)
   if (!files.ok) return files
-  const { messages, system, tools, tool_choice, thinking, output_config, output_format, ...more } = body
+  const { messages, system, tool_choice, thinking, output_config, output_format, ...more } = body
   const tokensMax = more.max_tokens ?? null
   const tool = toolOf(tool_choice)
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
@@ -56,7 +57,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     stops: stopsOf(more.stop_sequences ?? []),
     isReasoning: thinking?.type === 'enabled' || thinking?.type === 'adaptive',
     tool,
-    hasTool: (tools ?? []).some((one) => 'name' in one && one.name === tool),
+    hasTool: hasNamed(messagesTools(body), tool),
     conversation: conversationOf(more.metadata?.user_id, {
       system: textsOf({ content: system ?? [] }),
       user: first === undefined ? [] : textsOf(first),

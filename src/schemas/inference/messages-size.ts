@@ -1,4 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
+import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
 import { messagesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
@@ -10,7 +11,7 @@ export function messagesSizeOf(
   body: Prompt,
   { bytes, tokensMax }: { readonly bytes: number; readonly tokensMax: number | null },
 ): TextSize {
-  const { messages, tools, output_config, output_format } = body
+  const { messages, output_config, output_format } = body
   const media = new Media()
   for (const { content } of messages) media.addAll(content)
   const format = output_config?.format ?? output_format ?? null
@@ -18,7 +19,7 @@ export function messagesSizeOf(
     // A character of base64 has a byte, or more where it is escaped.
     promptBytesMost: Math.max(0, bytes - media.base64),
     messages: messages.length,
-    tools: tools?.length ?? 0,
+    tools: countOf(messagesTools(body)),
     hasFormat: format !== null,
     serverTools: messagesServerTools(body),
     media: media.counts,

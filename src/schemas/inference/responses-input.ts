@@ -1,6 +1,7 @@
 import { ok, type Outcome } from '../failures.ts'
 import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
+import { hasNamed, responsesTools } from './declared-tools.ts'
 import { responsesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
@@ -19,7 +20,7 @@ export const REASONING_ID = 'rs_'
  */
 export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
   const asked = body as unknown as ResponsesBody
-  const refused = refusedOf(asked)
+  const refused = refusedOf(asked, responsesTools(asked))
   if (refused !== null) return refused
   const { input, instructions, reasoning, tool_choice: choice } = asked
   const items: readonly ResponsesItem[] =
@@ -45,7 +46,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     stops: [],
     isReasoning: wantsReasoning(reasoning),
     tool,
-    hasTool: (asked.tools ?? []).some((one) => 'name' in one && one.name === tool),
+    hasTool: hasNamed(responsesTools(asked), tool),
     conversation: conversationOf(asked.prompt_cache_key, {
       system: [instructions ?? ''],
       user: first === undefined ? [] : textsOf(first),

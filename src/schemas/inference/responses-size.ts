@@ -1,5 +1,6 @@
 import { membersOf, type Members } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
+import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
@@ -23,14 +24,14 @@ const REFERENCE = 'item_reference'
 
 /** @param bytes of the whole body */
 export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
-  const { input, instructions, tools, text, max_output_tokens } = body
+  const { input, instructions, text, max_output_tokens } = body
   const items = Array.isArray(input) ? input : []
   const counted = new CountedMedia()
   for (const item of items) counted.addItem(item)
   return {
     promptBytesMost: Math.max(0, bytes - counted.base64),
     messages: (Array.isArray(input) ? items.length : 1) + (typeof instructions === 'string' ? 1 : 0),
-    tools: tools?.length ?? 0,
+    tools: countOf(responsesTools(body)),
     hasFormat: (text?.format?.type ?? 'text') !== 'text',
     media: counted.media,
     tokensMax: max_output_tokens ?? null,

@@ -1,5 +1,6 @@
 import { membersOf, type Members } from '../values/members.ts'
 import { SEARCHES, type ChatBody } from './chat.ts'
+import { chatTools, messagesTools, responsesTools, type DeclaredTool } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
 import type { ResponsesBody } from './responses.ts'
 
@@ -32,8 +33,9 @@ export function chatServerTools(chat: ChatBody): ServerTools | null {
   const members: Members = chat
   const search = Object.keys(SEARCHES).find((name) => (members[name] ?? false) !== false)
   if (search !== undefined) return unbounded(`/${search}`, 'search')
-  const tool = (chat.tools ?? []).findIndex(({ type }) => !CHAT_CALLER_TOOLS.has(type))
-  return tool === -1 ? null : unbounded(`/tools/${tool}/type`, 'other')
+  for (const { tool, path } of chatTools(chat))
+    if (!CHAT_CALLER_TOOLS.has(String(tool['type']))) return unbounded(`${path}/type`, 'other')
+  return null
 }
 
 /**
@@ -52,16 +54,27 @@ const DIRECT: ReadonlySet<string> = new Set(['web_search_20250305', 'web_fetch_2
 const DIRECT_CALLER = 'direct'
 
 /** Null: the provider runs none. */
-export function messagesServerTools({
-  tools,
-  mcp_servers,
-}: Pick<MessagesBody, 'tools' | 'mcp_servers'>): ServerTools | null {
-  const each = (tools ?? []).flatMap((tool, nth) => messagesTool(tool, `/tools/${nth}`) ?? [])
-  if ((mcp_servers ?? []).length > 0) each.push(unbounded('/mcp_servers', 'tokens'))
-  return each.length === 0 ? null : each.reduce(together)
+export function messagesServerTools(
+  body: Pick<MessagesBody, 'tools' | 'messages' | 'mcp_servers'>,
+): ServerTools | null {
+  const own = allOf(messagesTools(body), messagesTool)
+  return (body.mcp_servers ?? []).length > 0 ? together(own, unbounded('/mcp_servers', 'tokens')) : own
 }
 
-function messagesTool(tool: Members, path: string): ServerTools | null {
+/** @param of what a tool of the provider has; null: the caller runs it */
+function allOf(
+  tools: Iterable<DeclaredTool>,
+  of: (tool: DeclaredTool) => ServerTools | null,
+): ServerTools | null {
+  let all: ServerTools | null = null
+  for (const tool of tools) {
+    const one = of(tool)
+    if (one !== null) all = together(all, one)
+  }
+  return all
+}
+
+function messagesTool({ tool, path }: DeclaredTool): ServerTools | null {
   const type = typeof tool['type'] === 'string' ? tool['type'] : 'custom'
   if (CLIENT_TOOL.test(type)) return null
   const isSearch = WEB_SEARCH.test(type)
@@ -95,16 +108,14 @@ const RESPONSES_CALLER_TOOLS: ReadonlySet<string> = new Set([
 const RESPONSES_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/
 
 /** Null: the provider runs none. */
-export function responsesServerTools({ tools, max_tool_calls }: ResponsesBody): ServerTools | null {
-  const uses = usesOf(max_tool_calls)
-  const each = (tools ?? []).flatMap((tool, nth) => responsesTool(tool, `/tools/${nth}`, uses) ?? [])
-  if (each.length === 0) return null
-  const all = each.reduce(together)
+export function responsesServerTools(body: ResponsesBody): ServerTools | null {
+  const uses = usesOf(body.max_tool_calls)
+  const all = allOf(responsesTools(body), (tool) => responsesTool(tool, uses))
   // The maximum is of all tools together.
-  return all.uses === null ? all : { ...all, uses, searches: uses ?? 0 }
+  return all === null || all.uses === null ? all : { ...all, uses, searches: uses ?? 0 }
 }
 
-function responsesTool(tool: Members, path: string, uses: number | null): ServerTools | null {
+function responsesTool({ tool, path }: DeclaredTool, uses: number | null): ServerTools | null {
   const type = String(tool['type'])
   const isLocal = type === 'shell' && membersOf(tool['environment'])['type'] === 'local'
   if (isLocal || RESPONSES_CALLER_TOOLS.has(type)) return null
@@ -126,7 +137,8 @@ function unbounded(path: string, price: ServerToolPrice, remedy: string | null =
 const PRICES: readonly ServerToolPrice[] = ['tokens', 'search', 'other']
 
 /** What nothing can bound is named before what a maximum would. */
-function together(one: ServerTools, other: ServerTools): ServerTools {
+function together(one: ServerTools | null, other: ServerTools): ServerTools {
+  if (one === null) return other
   const named = hardness(other) > hardness(one) ? other : one
   return {
     path: named.path,

@@ -2,6 +2,7 @@
 import { fail, type Outcome } from '../failures.ts'
 import type { ProviderPreferences } from '../models/preferences.ts'
 import { membersOf, type Members } from '../values/members.ts'
+import type { DeclaredTool } from './declared-tools.ts'
 import { ECHO_UNITS_MAX } from './inference-limits.ts'
 import type { DEAR } from './text-members.ts'
 import type { TextInput } from './text-request.ts'
@@ -153,15 +154,18 @@ export function wantsReasoning(
 /** Members of a body that may be refused, in all dialects. */
 interface RefusedMembers {
   readonly plugins?: readonly unknown[] | null
-  readonly tools?: readonly { readonly type?: string | null }[] | null
   readonly stop_server_tools_when?: unknown
 }
 
-/** Members that would change the answer, and that Sluice does not serve. D9. */
-export function refusedOf({ plugins, tools, stop_server_tools_when }: RefusedMembers): Outcome<never> | null {
+/** Members that would change the answer, and tools, that Sluice does not serve. D9. */
+export function refusedOf(
+  { plugins, stop_server_tools_when }: RefusedMembers,
+  tools: Iterable<DeclaredTool>,
+): Outcome<never> | null {
   if ((plugins ?? []).length > 0) return notSupported('/plugins', 'no plugin')
-  const tool = (tools ?? []).findIndex(({ type }) => type?.startsWith(ROUTER_TOOL) === true)
-  if (tool >= 0) return notSupported(`/tools/${tool}/type`, 'a tool that you or the provider run')
+  for (const { tool, path } of tools)
+    if (typeof tool['type'] === 'string' && tool['type'].startsWith(ROUTER_TOOL))
+      return notSupported(`${path}/type`, 'a tool that you or the provider run')
   if ((stop_server_tools_when ?? null) !== null) return notSupported('/stop_server_tools_when', 'null')
   return null
 }

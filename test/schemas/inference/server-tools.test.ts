@@ -73,7 +73,6 @@ t.test('without a maximum of uses there is no bound, and what lacks it is named'
       '/max_tool_calls',
       'search',
     ],
-    ['responses', { tools: [{ type: 'web_search' }], max_tool_calls: 1e300 }, '/max_tool_calls', 'search'],
     ['responses', { tools: [{ type: 'mcp' }], max_tool_calls: 1 }, '/tools/0/type', 'tokens'],
     ['responses', { tools: [{ type: 'web_search_x' }], max_tool_calls: 1 }, '/tools/0/type', 'other'],
     ['messages', { tools: [own, search()] }, '/tools/1/max_uses', 'search'],
@@ -119,6 +118,96 @@ t.test('without a maximum of uses there is no bound, and what lacks it is named'
     )
   for (const max_uses of [0, -1, 1.5, '5', null, 2 ** 53, 1e300, [1], true])
     t.match(toolsOf('messages', { tools: [search({ max_uses })] }), { uses: null }, JSON.stringify(max_uses))
+})
+
+/** Every place of a conversation that takes tools, with its path. */
+const WITHIN: readonly (readonly [Dialect, string, (tool: object) => object])[] = [
+  [
+    'responses',
+    '/input/1/tools/1',
+    (tool) => ({ input: [user, { type: 'additional_tools', role: 'developer', tools: [named, tool] }] }),
+  ],
+  [
+    'responses',
+    '/input/0/tools/0',
+    (tool) => ({ input: [{ type: 'tool_search_output', call_id: 'c', tools: [tool] }] }),
+  ],
+  ['responses', '/tools/1/tools/1', (tool) => ({ tools: [named, namespace(named, tool)] })],
+  [
+    'responses',
+    '/input/0/tools/0/tools/0/tools/0',
+    (tool) => ({ input: [{ type: 'new', tools: [namespace(namespace(tool)), named] }] }),
+  ],
+  ['responses', '/input/0/tools/0', (tool) => ({ input: [{ ...user, tools: [tool] }] })],
+  ['chat', '/messages/1/tools/0', (tool) => ({ messages: [user, { ...user, tools: [tool] }] })],
+  [
+    'messages',
+    '/messages/1/content/1/tool/definition',
+    (tool) => ({ messages: [user, { role: 'system', content: [{ type: 'text', text: 'x' }, added(tool)] }] }),
+  ],
+  [
+    'messages',
+    '/messages/0/content/0/tool_changes/1/tool/definition',
+    (tool) => ({
+      messages: [
+        { role: 'user', content: [{ type: 'compaction', tool_changes: [added(own), added(tool)] }] },
+      ],
+    }),
+  ],
+]
+const user = { role: 'user', content: 'x' }
+const namespace = (...tools: object[]): object => ({ type: 'namespace', name: 'n', tools })
+const added = (definition: object): object => ({
+  type: 'tool_addition',
+  tool: { type: 'tool_definition', definition },
+})
+
+t.test('tools within a conversation count as those at the top', async (t) => {
+  for (const [dialect, path, body] of WITHIN) {
+    t.match(
+      toolsOf(dialect, body({ type: 'code_interpreter' })),
+      { path: `${path}/type`, price: 'other', uses: null },
+      path,
+    )
+    t.equal(toolsOf(dialect, body(dialect === 'messages' ? own : named)), null, path)
+    const refused = body({ type: 'openrouter:web_search' })
+    t.throws(() => toolsOf(dialect, refused), new RegExp(`not_supported.*"${path}/type"`), path)
+    if (dialect !== 'responses') continue
+    const searches = body({ type: 'web_search' })
+    t.match(toolsOf(dialect, searches), { path: '/max_tool_calls', price: 'search', uses: null })
+    t.match(toolsOf(dialect, { ...searches, max_tool_calls: 3 }), { path, uses: 3, searches: 3 })
+    t.match(toolsOf(dialect, body({ type: 'mcp' })), { path: `${path}/type`, price: 'tokens' })
+  }
+  const turn = { role: 'user', content: [added(search({ max_uses: 2 })), added(search({ max_uses: 3 }))] }
+  t.match(toolsOf('messages', { messages: [turn] }), { uses: 5, searches: 5, price: 'search' })
+})
+
+t.test('a list of what a server offers, and the name of a tool, declare none', async (t) => {
+  const listed = [{ name: 'f', input_schema: {} }, 7, null, 'web_search', [{ type: 'web_search' }]]
+  t.equal(toolsOf('responses', { input: [{ type: 'mcp_list_tools', tools: listed }] }), null)
+  for (const tools of [null, {}, 'web_search', 7])
+    t.equal(toolsOf('responses', { input: [{ ...user, tools }] }), null, JSON.stringify(tools))
+  for (const block of [
+    { type: 'mcp_tool_listing', mcp_server_name: 's', tools: listed },
+    { type: 'tool_addition', tool: { type: 'tool_reference', name: 'web_search' } },
+    { type: 'tool_addition', tool: { type: 'tool_definition', definition: 'web_search' } },
+    { type: 'compaction', tool_changes: [null, {}, { type: 'tool_removal', tool: { name: 'f' } }] },
+  ])
+    t.equal(toolsOf('messages', { messages: [{ role: 'user', content: [block] }] }), null, block.type)
+})
+
+t.test('every tool adds to the bound, and the one that has to be called is found', async (t) => {
+  const tool = { ...named, input_schema: {} }
+  for (const [dialect, path, body] of WITHIN) {
+    const choice = dialect === 'messages' ? { type: 'tool', name: 'f' } : named
+    const read = (more: object): ReturnType<typeof keptChat>['digest'] =>
+      keptChat(JSON.stringify({ model: 'm', ...INPUTS[dialect], ...more, tool_choice: choice }), { dialect })
+        .digest
+    const declared = dialect === 'messages' ? own : tool
+    t.ok(read(body(declared)).size.tools > 0, path)
+    t.equal(read(body(declared)).hasTool, true, path)
+    t.equal(read({}).hasTool, false)
+  }
 })
 
 t.test('what no maximum would bound is named first, and makes all of the tools unbounded', async (t) => {

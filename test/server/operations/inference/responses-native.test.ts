@@ -161,6 +161,13 @@ t.test(
     const refused = await post(asked)
     t.equal(refused.status, 403)
     t.match(await refused.json(), { error: { param: '/max_tool_calls', type: 'cost_unbounded' } })
+    const within = await post({
+      ...{ model: 'acme/one', max_output_tokens: 50, max_tool_calls: 3 },
+      input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'code_interpreter' }] }],
+    })
+    t.equal(within.status, 403)
+    t.match(await within.json(), { error: { param: '/input/0/tools/0/type', type: 'cost_unbounded' } })
+    t.equal(first.calls.length, 0)
     const output = [searchCall('search'), searchCall('open_page'), searchCall('search')]
     const response = { ...RESPONSE, status: 'completed', output, usage: USAGE }
     const begun = output.map((item) => ({ type: 'response.output_item.done', item }))
