@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { CHOICES_MAX, MESSAGES_MAX, STOPS_MAX, TOOLS_MAX } from './inference-limits.ts'
+import { ASKED_MAX, CHOICES_MAX, MESSAGES_MAX, STOPS_MAX, TOOLS_MAX } from './inference-limits.ts'
 import {
   AnsweringModel,
   CacheKey,
@@ -22,7 +22,7 @@ import {
   TextOrNull,
 } from './text-members.ts'
 
-const Tokens = maybe(Type.Integer({ minimum: 1 }))
+const Tokens = maybe(Type.Integer({ minimum: 1, maximum: ASKED_MAX }))
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, OPEN)
 /** A part of a type without a description here is checked by its type alone. */

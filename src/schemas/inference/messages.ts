@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
+import { ASKED_MAX, MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
 import {
   AnsweringModel,
   CHARGED,
@@ -70,6 +70,7 @@ export const MessagesBody = Type.Object(
     max_tokens: maybe(
       Type.Integer({
         minimum: 1,
+        maximum: ASKED_MAX,
         description: 'The most tokens of the answer. Required, unless a preset has it.',
       }),
     ),

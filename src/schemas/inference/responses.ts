@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
+import { ASKED_MAX, MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
 import {
   AnsweringModel,
   CacheKey,
@@ -82,10 +82,11 @@ export const ResponsesBody = Type.Object(
     ),
     instructions: maybe(Type.String({ description: 'What the model is told before the input.' })),
     stream: Stream,
-    max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
+    max_output_tokens: maybe(Type.Integer({ minimum: 1, maximum: ASKED_MAX })),
     max_tool_calls: maybe(
       Type.Integer({
         minimum: 1,
+        maximum: ASKED_MAX,
         description: 'The most calls of tools that the provider runs. A finite limit needs it for them.',
       }),
     ),

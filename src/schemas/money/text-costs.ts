@@ -72,12 +72,20 @@ export function pricedNano(buckets: readonly PricedTokens[], otherNano: number):
   )
 }
 
+/** Tokens that cost more than COST_NANO_MAX at the least price. */
+const TOKENS_COUNTED_MAX = 2 * COST_NANO_MAX * TOKENS_PER_PRICE
+
+/** A product of counts, which may have no end as a number. */
+export function exactCount(count: number): bigint {
+  return BigInt(Math.min(count, TOKENS_COUNTED_MAX))
+}
+
 function wholeNano(sum: number): number {
   const rest = sum % TOKENS_PER_PRICE
   return (sum - rest) / TOKENS_PER_PRICE + (rest === 0 ? 0 : 1)
 }
 
 function largeNano(buckets: readonly PricedTokens[]): number {
-  const sum = buckets.reduce((all, [tokens, price]) => all + BigInt(tokens) * BigInt(price), 0n)
+  const sum = buckets.reduce((all, [tokens, price]) => all + exactCount(tokens) * BigInt(price), 0n)
   return Number((sum + BigInt(TOKENS_PER_PRICE) - 1n) / BigInt(TOKENS_PER_PRICE))
 }

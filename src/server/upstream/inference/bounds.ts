@@ -6,7 +6,7 @@ import {
   TOKENS_ADDED_FORMS_MAX,
 } from '../../../schemas/inference/token-limits.ts'
 import { isCounted, TOKENS_PER_PRICE, type LimitFlags } from '../../../schemas/money/costs.ts'
-import { pricedNano } from '../../../schemas/money/text-costs.ts'
+import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound } from '../cost-bound.ts'
@@ -176,11 +176,11 @@ function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: 
   const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
   const other = mostOtherNano(endpoint, input)
   if (prompt === null || other === null) return 0
-  const available = (BigInt(availableNano) - BigInt(other)) * BigInt(TOKENS_PER_PRICE)
-  const left = available - BigInt(prompt) * BigInt(text.inputNanoPerMillionMax)
+  const available = (BigInt(availableNano) - exactCount(other)) * BigInt(TOKENS_PER_PRICE)
+  const left = available - exactCount(prompt) * BigInt(text.inputNanoPerMillionMax)
   if (left < 0n) return 0
   if (text.outputNanoPerMillionMax === 0) return Infinity
-  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * BigInt(input.choices * stepsOf(input)))
+  const tokens = left / (BigInt(text.outputNanoPerMillionMax) * exactCount(input.choices * stepsOf(input)))
   return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
 }
 

@@ -4,6 +4,7 @@ import { ChatAnswer, ChatChunk } from '../../../../src/schemas/inference/chat.ts
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { eventsOf, openChat, type Chunk } from '../../../support/inference/chat-front.ts'
 import {
+  ASKED_MAX,
   CHOICES_MAX,
   ECHO_CALLS_MAX,
   ECHO_ORGANIZATION_CALLS_MAX,
@@ -209,6 +210,8 @@ t.test("chat.create 400: errors say the field, with `type` and `param` for OpenA
     [{ tools: Array.from({ length: TOOLS_MAX + 1 }, () => tool('look')) }, '/tools'],
     [{ stream: 'yes' }, '/stream'],
     [{ max_tokens: 0 }, '/max_tokens'],
+    [{ max_tokens: 1e308, n: CHOICES_MAX }, '/max_tokens'],
+    [{ max_completion_tokens: ASKED_MAX + 1 }, '/max_completion_tokens'],
     [{ stop: Array.from({ length: STOPS_MAX + 1 }, () => 'x') }, '/stop'],
     [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0/tool_call_id'],
     [{ messages: [{ role: 'function', content: 'x' }] }, '/messages/0/role'],

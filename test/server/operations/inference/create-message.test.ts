@@ -2,6 +2,7 @@ import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { messageError } from '../../../../src/schemas/inference/message-errors.ts'
 import {
+  ASKED_MAX,
   INFERENCE_BODY_BYTES_MAX,
   PASSED_HEADER_CHARS_MAX,
 } from '../../../../src/schemas/inference/inference-limits.ts'
@@ -147,6 +148,7 @@ t.test("messages.create 400: errors have Anthropic's form", async (t) => {
     [{ max_tokens: undefined }, '/max_tokens'],
     [{ max_tokens: null }, '/max_tokens'],
     [{ max_tokens: 0 }, '/max_tokens'],
+    [{ max_tokens: ASKED_MAX + 1 }, '/max_tokens'],
     [{ stream: 'yes' }, '/stream'],
     [{ system: 7 }, '/system'],
     [{ messages: [{ role: 'tool', content: 'x' }] }, '/messages/0/role'],

@@ -1,7 +1,7 @@
 /** Responses of the built-in model, and what is refused before any model is asked. */
 import t from 'tap'
 import { Compile } from 'typebox/compile'
-import { MESSAGES_MAX, TOOLS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { ASKED_MAX, MESSAGES_MAX, TOOLS_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { ResponsesAnswer } from '../../../../src/schemas/inference/responses.ts'
 import { openChat, type ChatFront } from '../../../support/inference/chat-front.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
@@ -181,6 +181,8 @@ t.test(
       [{ tools: [{ type: 'function' }] }, '/tools/0'],
       [{ stream: 'yes' }, '/stream'],
       [{ max_output_tokens: 0 }, '/max_output_tokens'],
+      [{ max_output_tokens: ASKED_MAX + 1 }, '/max_output_tokens'],
+      [{ max_tool_calls: ASKED_MAX + 1 }, '/max_tool_calls'],
       [{ text: { format: { type: 'json_object' } } }, '/text/format/type'],
       [{ tool_choice: { type: 'function', name: 'gone' } }, '/tool_choice'],
     ]
@@ -196,6 +198,10 @@ t.test(
     const offered: readonly (readonly [object, string])[] = [
       [{ plugins: [{ id: 'web' }] }, '/plugins'],
       [{ tools: [LOOK, { type: 'openrouter:datetime' }] }, '/tools/1/type'],
+      [
+        { input: [{ type: 'additional_tools', tools: [{ type: 'openrouter:datetime' }] }] },
+        '/input/0/tools/0/type',
+      ],
       [{ stop_server_tools_when: [] }, '/stop_server_tools_when'],
     ]
     for (const [more, param] of offered)
