@@ -1,6 +1,7 @@
 /** Providers that mean harm: what they cost the front, and what the caller gets instead. */
 import t from 'tap'
 import { STREAM_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import { Timers } from '../../../../src/server/http/timers.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
 import { refusesChat } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
@@ -8,6 +9,8 @@ import { keptSpend } from '../../../support/money/free-spend.ts'
 
 const hello = { model: 'acme/chat', stream: true, messages: [{ role: 'user', content: 'Hello there' }] }
 const MIB = 2 ** 20
+/** A busy machine may take its time: the connection is kept, and the head waits for an endpoint. */
+const SLOW = { timers: new Timers(), streamHoldMs: 600_000 }
 const EVENTS = { 'content-type': 'text/event-stream' }
 
 /** Begins a stream with these bytes, and repeats the last of them until its connection is closed. */
@@ -20,7 +23,7 @@ function floods(begin: string, again: string): FakeAnswer {
 }
 
 t.test('an event that never ends takes the budget for answers, and another endpoint answers', async (t) => {
-  const { post, first, rest, log } = await openChatProvider(t, { egress: { answersBytesMax: MIB } })
+  const { post, first, rest, log } = await openChatProvider(t, { ...SLOW, egress: { answersBytesMax: MIB } })
   first.script(floods('data: {"choices":[{"index":0,"delta":{"content":"', 'x'.repeat(MIB / 16)))
   const response = await post(hello)
   t.equal(response.headers.get('x-sluice-provider'), 'second')
@@ -32,7 +35,7 @@ t.test('an event that never ends takes the budget for answers, and another endpo
 
 t.test('comments and empty events without an end are cut, and nothing is paid for them', async (t) => {
   const spend = keptSpend()
-  const { post, first, rest } = await openChatProvider(t, { spend })
+  const { post, first, rest } = await openChatProvider(t, { ...SLOW, spend })
   const role = 'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n'
   for (const again of [': x\n'.repeat(MIB / 4), role.repeat(1_000), 'data\n\n'.repeat(MIB / 4)]) {
     first.script(floods(': begin\n', again))
@@ -46,7 +49,7 @@ t.test('comments and empty events without an end are cut, and nothing is paid fo
 
 t.test('an answer of more than STREAM_BYTES_MAX is cut, told and paid for', async (t) => {
   const spend = keptSpend()
-  const { post, first, rest } = await openChatProvider(t, { spend })
+  const { post, first, rest } = await openChatProvider(t, { ...SLOW, spend })
   const word = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(MIB)}"}}]}\n\n`
   first.script(floods(word, word))
   const response = await post(hello)
