@@ -20,7 +20,7 @@ export const PARSED_MARKS_MAX = MIB
  */
 export const REWRITTEN_INPUTS_MAX = 64 * KIB
 /** Bytes of a provider's `usage` that are parsed on the loop. Decision. */
-export const USAGE_BYTES_MAX = 4 * KIB
+export const USAGE_BYTES_MAX = 16 * KIB
 /** Bytes of a provider's error body that are read. Design §4. */
 export const UPSTREAM_ERROR_BYTES_MAX = 64 * KIB
 /** Connections of one front to one provider origin. Decision. */

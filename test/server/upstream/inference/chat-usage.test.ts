@@ -1,5 +1,6 @@
 import t from 'tap'
 import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import { chatUsageOf } from '../../../../src/server/upstream/inference/chat/chat-usage.ts'
 
 const told = (usage: unknown, hasOutput = true): readonly number[] | null => {
@@ -69,5 +70,5 @@ t.test('figures that are no counts are missing', async (t) => {
   t.equal(told({}), null)
   t.equal(told({ prompt_tokens: 1, completion_tokens: 0 }), null)
   t.same(told({ prompt_tokens: 1, completion_tokens: 0 }, false), [1, 0, 0, 0, 0])
-  t.equal(told({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(5_000) }), null)
+  t.equal(told({ prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) }), null)
 })

@@ -5,6 +5,7 @@ import {
   STREAM_MENDED_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { SEARCHES_TOLD_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import { NativeResponsesStream } from '../../../../src/server/upstream/inference/responses/native-responses-stream.ts'
 import { sameWhereverCut, summaryOf, type StreamSummary } from '../../../support/inference/cut-streams.ts'
 import { bodyOf, type FakeEvent } from '../../../support/inference/fake-stream.ts'
@@ -162,7 +163,7 @@ t.test('a usage that is missing or not credible is replaced, and a thin one is c
     { ...USAGE, input_tokens: 0 },
     { ...USAGE, input_tokens: -9 },
     { ...USAGE, output_tokens: 4.5 },
-    { ...USAGE, x: 'y'.repeat(5_000) },
+    { ...USAGE, x: 'y'.repeat(USAGE_BYTES_MAX) },
   ])
     t.same(usageOf(wrong), ours, JSON.stringify(wrong)?.slice(0, 80))
   t.same(usageOf({ input_tokens: 9, output_tokens: 4, cost: 7, cost_details: null, x: 1 }), {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { SEARCHES_TOLD_MAX } from '../../../../../src/schemas/inference/token-limits.ts'
+import { SEARCHES_TOLD_MAX, TOKENS_TOLD_MAX } from '../../../../../src/schemas/inference/token-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
 import { MessagesUsage } from '../../../../../src/server/upstream/inference/messages/messages-usage.ts'
 
 const json = (usage: unknown): Buffer => Buffer.from(JSON.stringify(usage))
@@ -70,6 +71,52 @@ t.test('searches whose results came count until their number is told', (t) => {
   t.end()
 })
 
+t.test('steps that the totals leave out come to them, as a compaction does', (t) => {
+  const message = { type: 'message', input_tokens: 23_000, output_tokens: 1_000 }
+  const created = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 }
+  const compaction = {
+    ...{ type: 'compaction', input_tokens: 180_000, output_tokens: 3_500 },
+    ...{ cache_read_input_tokens: 7, cache_creation_input_tokens: 10, cache_creation: created },
+  }
+  const cached = { cacheRead: 7, cacheWrite: 10, cacheWriteHour: 4 }
+  const both = { ...NONE, ...cached, input: 203_000, output: 4_500 }
+  const of = (iterations: unknown, totals: object = message): unknown =>
+    toldBy(undefined, { ...totals, iterations }).tokens
+  t.same(of([compaction, message]), both)
+  t.same(of([compaction, message], { input_tokens: 203_000, output_tokens: 4_500 }), both, 'once')
+  t.same(
+    of([compaction], { input_tokens: 0, output_tokens: 0 }),
+    { ...NONE, ...cached, input: 180_000, output: 3_500 },
+    'a pause after it',
+  )
+  const served = { ...message, type: 'fallback_message' }
+  t.same(of([message, served]), { ...NONE, input: 23_000, output: 1_000 }, 'a step that is not billed')
+  for (const none of [null, {}, 'x', [], [null, 1, 'x', [compaction]]])
+    t.same(of(none), { ...NONE, input: 23_000, output: 1_000 }, JSON.stringify(none))
+  for (const wrong of [-1, 1.5, '4', null, 2 ** 40, {}])
+    t.same(of([{ type: 'compaction', input_tokens: wrong, output_tokens: wrong }, message]), {
+      ...{ ...NONE, input: 23_000, output: 1_000 },
+    })
+  const most = { type: 'compaction', input_tokens: TOKENS_TOLD_MAX }
+  t.match(of([most, most, message]), { input: TOKENS_TOLD_MAX, output: 1_000 })
+  const many = Array.from({ length: 50 }, () => compaction)
+  t.match(of([...many, message]), { input: 23_000 + 50 * 180_000, output: 1_000 + 50 * 3_500 })
+  t.end()
+})
+
+t.test('steps of a stream count once, and their output when a total of it is told', (t) => {
+  const placeholder = { type: 'message', input_tokens: 30, output_tokens: 1 }
+  const compaction = { type: 'compaction', input_tokens: 500, output_tokens: 50 }
+  const begun = { input_tokens: 30, output_tokens: 1, iterations: [compaction, placeholder] }
+  t.match(toldBy(begun).tokens, { input: 530, output: 0 })
+  const end = { output_tokens: 9, iterations: [compaction, { ...placeholder, output_tokens: 9 }] }
+  t.match(toldBy(begun, end).tokens, { input: 530, output: 59 })
+  t.match(toldBy({ input_tokens: 30 }, end).tokens, { input: 530, output: 59 })
+  const paused = toldBy({ input_tokens: 0 }, { output_tokens: 0, iterations: [compaction] })
+  t.equal(paused.isCredible(true), true)
+  t.end()
+})
+
 t.test('what is no count is not told', (t) => {
   t.equal(new MessagesUsage().tokens, null)
   for (const figure of [-1, 1.5, '4', null, 2 ** 40, {}]) {
@@ -78,7 +125,7 @@ t.test('what is no count is not told', (t) => {
     t.same(usage.tokens, NONE)
   }
   const large = new MessagesUsage()
-  t.equal(large.told(json({ output_tokens: 4, more: 'x'.repeat(5_000) })), false)
+  t.equal(large.told(json({ output_tokens: 4, more: 'x'.repeat(USAGE_BYTES_MAX) })), false)
   t.equal(large.tokens, null)
   t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 2 }).isCredible(true), true)
   t.equal(toldBy({ input_tokens: 3 }, { output_tokens: 0 }).isCredible(true), false)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
+import { USAGE_BYTES_MAX } from '../../../../../src/schemas/models/provider-limits.ts'
 import { NativeMessagesStream } from '../../../../../src/server/upstream/inference/messages/native-messages-stream.ts'
 import { sameWhereverCut, summaryOf } from '../../../../support/inference/cut-streams.ts'
 import {
@@ -104,7 +105,7 @@ t.test('a usage that is missing or not credible is replaced', (t) => {
   ])
     t.same(ended(usage), ours, JSON.stringify(usage))
   t.same(ended({ output_tokens: 1.5 }), ours)
-  t.same(ended({ output_tokens: 4, more: 'x'.repeat(5_000) }), ours)
+  t.same(ended({ output_tokens: 4, more: 'x'.repeat(USAGE_BYTES_MAX) }), ours)
   t.same(ended({ output_tokens: 4 }, { input_tokens: 0, output_tokens: 0 }), ours, 'no input')
   t.same(ended({ output_tokens: 4, ['\u0063ost']: 1 }), { output_tokens: 4, ...members })
   const stream = streamed()
