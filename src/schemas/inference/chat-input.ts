@@ -6,7 +6,14 @@ import { conversationOf } from './conversation.ts'
 import { chatFiles, filesMember } from './file-references.ts'
 import { chatTools, hasNamed } from './declared-tools.ts'
 import { formOf } from './form-fit.ts'
-import { commonInputOf, refusedOf, repeatedOf, stopsOf, wantsReasoning } from './text-digest.ts'
+import {
+  commonInputOf,
+  comparedPathOf,
+  refusedOf,
+  repeatedOf,
+  stopsOf,
+  wantsReasoning,
+} from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -26,6 +33,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
   const last = messages.findLast(({ role }) => role === 'user')
   const first = messages.find(({ role }) => role === 'user')
   const repeated = repeatedOf(last && textsOf(last))
+  const statePath = (chat.store ?? false) === false ? comparedPathOf(membersOf(chat)) : '/store'
   const { response_format: format } = more
   const { schema } = membersOf(membersOf(format)['json_schema'])
   return ok({
@@ -45,6 +53,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     }),
     promptWords: messages.reduce((sum, message) => sum + wordsOf(textsOf(message)), 0),
     size: chatSizeOf(chat, bytes),
+    ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })
 }

@@ -46,6 +46,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const last = messages.findLast((one) => one.role === 'user' && textsOf(one).length > 0)
   const first = messages.find(({ role }) => role === 'user')
   const repeated = repeatedOf(last && textsOf(last))
+  const statePath = statePathOf(body)
   const format = output_config?.format ?? output_format
   return ok({
     ...commonInputOf(body),
@@ -64,8 +65,23 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     }),
     promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),
     size: messagesSizeOf(body, { bytes, tokensMax }),
+    ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })
+}
+
+/**
+ * Null: the call names nothing of the provider's account, and has nothing stored for later calls. A container
+ * without an id is a new one.
+ */
+function statePathOf({ thread, container, diagnostics }: MessagesBody): string | null {
+  if ((thread ?? null) !== null) return '/thread'
+  if ((container ?? null) !== null) {
+    if (typeof container !== 'object' || Array.isArray(container)) return '/container'
+    if ((membersOf(container)['id'] ?? null) !== null) return '/container/id'
+  }
+  const isCompared = (membersOf(diagnostics)['previous_message_id'] ?? null) !== null
+  return isCompared ? '/diagnostics/previous_message_id' : null
 }
 
 function countedWords(sum: number, message: Message): number {

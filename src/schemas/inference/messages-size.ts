@@ -4,7 +4,10 @@ import type { MessagesBody } from './messages.ts'
 import { messagesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
-type Prompt = Pick<MessagesBody, 'messages' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format'>
+type Prompt = Pick<
+  MessagesBody,
+  'messages' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format' | 'thread'
+>
 
 /** @param bytes of the whole body */
 export function messagesSizeOf(
@@ -24,6 +27,8 @@ export function messagesSizeOf(
     serverTools: messagesServerTools(body),
     media: media.counts,
     tokensMax,
+    // Only a thread that begins has all of its input here.
+    hasStored: (body.thread ?? null) !== null && membersOf(body.thread)['type'] !== 'create',
   }
 }
 

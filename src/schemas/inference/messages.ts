@@ -10,6 +10,7 @@ import {
   Free,
   FunctionName,
   maybe,
+  MESSAGES_STATE,
   Model,
   OPEN,
   orNull,
@@ -61,6 +62,7 @@ const PROMPT = {
   output_config: maybe(Type.Object({ effort: maybe(Type.String()), format: Format }, OPEN)),
   output_format: Format,
   mcp_servers: maybe(Type.Array(Free)),
+  ...MESSAGES_STATE,
 }
 
 /** Body of POST /messages. D4; `@anthropic-ai/sdk` sends these members. */

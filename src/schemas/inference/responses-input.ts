@@ -6,7 +6,7 @@ import { responsesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
-import { commonInputOf, refusedOf, repeatedOf, wantsReasoning } from './text-digest.ts'
+import { commonInputOf, comparedPathOf, refusedOf, repeatedOf, wantsReasoning } from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -67,7 +67,7 @@ function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): stri
   const at = items.findIndex(
     (item) => 'type' in item && item.type === 'item_reference' && !isReasoning(Reflect.get(item, 'id')),
   )
-  return at < 0 ? null : `/input/${at}`
+  return at < 0 ? comparedPathOf(membersOf(body)) : `/input/${at}`
 }
 
 function isReasoning(id: unknown): boolean {

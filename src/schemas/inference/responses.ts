@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { ASKED_MAX, MESSAGES_MAX, TOOLS_MAX } from './inference-limits.ts'
 import {
   AnsweringModel,
+  CACHE_OPTIONS,
   CacheKey,
   CHARGED,
   Count,
@@ -117,6 +118,7 @@ export const ResponsesBody = Type.Object(
     prompt: maybe(Type.Object({}, { ...OPEN, description: 'As `previous_response_id`.' })),
     ...OURS,
     prompt_cache_key: CacheKey,
+    ...CACHE_OPTIONS,
     ...DEAR,
     user: maybe(Type.String()),
   },

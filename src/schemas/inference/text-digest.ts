@@ -32,10 +32,12 @@ type CommonInput = Pick<
   | 'dropped'
   | 'parameters'
   | 'dearMember'
+  | 'compactionPath'
   | 'hasFallbacks'
 >
 
 export function commonInputOf(body: CommonMembers): CommonInput {
+  const compactionPath = compactionPathOf(membersOf(body))
   return {
     model: body.model ?? null,
     isStream: body.stream === true,
@@ -47,6 +49,7 @@ export function commonInputOf(body: CommonMembers): CommonInput {
     parameters: body.provider?.require_parameters === true ? parametersOf(membersOf(body)) : [],
     dearMember: dearMemberOf(membersOf(body)),
     hasFallbacks: isAsked(membersOf(body)['fallbacks']),
+    ...(compactionPath === null ? null : { compactionPath }),
   }
 }
 
@@ -64,7 +67,33 @@ const USUAL = new Map<keyof typeof DEAR, readonly unknown[]>([
 
 function dearMemberOf(body: Members): string | null {
   for (const [name, usual] of USUAL) if (isAsked(body[name]) && !usual.includes(body[name])) return name
-  return null
+  return editsOf(body).every((edit) => SHORTENS.test(edit) || SUMMARIZES.test(edit))
+    ? null
+    : 'context_management'
+}
+
+/** Edits of the input that leave parts of it out, and cost nothing. */
+const SHORTENS = /^clear_/
+/** An edit of messages that lets the model write a summary, and then reads that in place of the input. */
+const SUMMARIZES = /^compact_\d/
+
+/** Types of the edits of `context_management`, a list or an object with one; '' is of an unknown kind. */
+function editsOf({ context_management: management }: Members): readonly string[] {
+  const edits = Array.isArray(management) ? management : membersOf(management)['edits']
+  if (Array.isArray(edits)) return edits.map((edit) => String(membersOf(edit)['type'] ?? ''))
+  const isUnknown = isAsked(edits) || (isAsked(management) && typeof management !== 'object')
+  return isUnknown ? [''] : []
+}
+
+function compactionPathOf(body: Members): string | null {
+  if (isAsked(body['compaction'])) return '/compaction'
+  return editsOf(body).some((edit) => SUMMARIZES.test(edit)) ? '/context_management' : null
+}
+
+/** The path of a call whose input is compared with that of this one; null: none is named. D8. */
+export function comparedPathOf(body: Members): string | null {
+  const { comparison_response_id: compared } = membersOf(body['prompt_cache_options'])
+  return isAsked(compared) ? '/prompt_cache_options/comparison_response_id' : null
 }
 
 /** Members of all dialects, and the name that the catalogue has for each in `supported_parameters`. */

@@ -43,6 +43,18 @@ export const CacheKey = Type.Optional(
   Type.Unknown({ description: 'Passed on; calls with the same one go to the same endpoint.' }),
 )
 
+const Stored = Type.Optional(
+  Type.Unknown({
+    description: "Passed on under the workspace's own provider key; what it names there is the workspace's.",
+  }),
+)
+/** Members of OpenAI's chat and responses by which a call names another. D8. */
+export const CACHE_OPTIONS = { prompt_cache_options: Stored }
+/** Members of chat by which a provider stores a call. D8. */
+export const CHAT_STATE = { store: Stored, ...CACHE_OPTIONS }
+/** Members of messages that name what a provider has stored, or have it stored. D8. */
+export const MESSAGES_STATE = { thread: Stored, container: Stored, diagnostics: Stored }
+
 /** Members that are for Sluice, by the same names in every dialect. D4. */
 export const OURS = {
   provider: maybe(ProviderPreferences),
@@ -69,6 +81,8 @@ export const DEAR = {
   speed: Dear,
   inference_geo: Dear,
   fallbacks: Dear,
+  context_management: Dear,
+  compaction: Dear,
 }
 
 /** Names of the members that no provider gets: those above, and those of OpenRouter without an effect. D4. */

@@ -78,13 +78,17 @@ export interface TextInput {
   readonly dropped: readonly string[]
   /** The first member by which the call may cost more than the catalogue says; null: there is none. D25. */
   readonly dearMember: string | null
+  /**
+   * JSON pointer of the member by which the provider summarizes the input before it answers; absent: it does
+   * not. D25.
+   */
+  readonly compactionPath?: string
   /** The provider may answer with another model, which it knows alone (`fallbacks`). D2. */
   readonly hasFallbacks: boolean
   /** Names in `supported_parameters` that an endpoint has to have; none without `require_parameters`. D6. */
   readonly parameters: readonly string[]
   /**
-   * Responses alone: the path of the first member that needs what the provider has stored, or is to store.
-   * D8.
+   * The path of the first member that needs what the provider has stored, or is to store; absent: none. D8.
    */
   readonly statePath?: string
   /** Files of the workspace that the request names, in the order of the body; absent: none. D31. */

@@ -63,6 +63,20 @@ const DEAR: readonly (readonly [object, string | null])[] = [
   [{ inference_geo: 'us' }, 'inference_geo'],
   [{ fallbacks: [{ model: 'dear' }] }, 'fallbacks'],
   [{ fallbacks: 'default' }, 'fallbacks'],
+  ...[null, {}, [], { edits: null }, { edits: [] }].map(
+    (context_management) => [{ context_management }, null] as const,
+  ),
+  [{ context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } }, null],
+  [
+    { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }] } },
+    null,
+  ],
+  ...[
+    [{ type: 'compaction', compact_threshold: 1_000 }],
+    { edits: [{ type: 'clear_thinking_20251015' }, { type: 'rewrite_20270101' }] },
+    ...[{ edits: [null] }, { edits: ['compact_20260112'] }, { edits: { type: 'compact_20260112' } }],
+    ...['auto', true, 1, [{}], [{ type: ['compaction'] }]],
+  ].map((context_management) => [{ context_management }, 'context_management'] as const),
 ]
 
 t.test(
@@ -73,6 +87,51 @@ t.test(
         t.equal(digestOf(dialect, more).dearMember, name, `${dialect} ${JSON.stringify(more)}`)
   },
 )
+
+t.test('a summary of the input is known by its path', async (t) => {
+  const pathOf = (more: object): unknown => digestOf('messages', more).compactionPath
+  const compact = { type: 'compact_20260112' }
+  const clear = { type: 'clear_tool_uses_20250919' }
+  t.equal(pathOf({ context_management: { edits: [clear, compact] } }), '/context_management')
+  t.equal(pathOf({ compaction: { type: 'summarize' } }), '/compaction')
+  for (const none of [{}, { compaction: null }, { context_management: { edits: [clear] } }])
+    t.equal(pathOf(none), undefined)
+})
+
+const STATE: readonly (readonly [Dialect, object, string | undefined])[] = [
+  ...[undefined, null, false].map((store) => ['chat', { store }, undefined] as const),
+  ...[true, 1, 'true', {}].map((store) => ['chat', { store }, '/store'] as const),
+  ...(['chat', 'responses'] as const).flatMap((dialect) => [
+    ...[null, 'x', {}, { ttl: '30m', comparison_response_id: null }].map(
+      (prompt_cache_options) => [dialect, { prompt_cache_options }, undefined] as const,
+    ),
+    [
+      dialect,
+      { prompt_cache_options: { comparison_response_id: 'resp_1' } },
+      '/prompt_cache_options/comparison_response_id',
+    ] as const,
+  ]),
+  ...[null, { thread: null, container: null, diagnostics: null }, { diagnostics: {} }].map(
+    (more) => ['messages', { ...more }, undefined] as const,
+  ),
+  ['messages', { thread: { type: 'create' } }, '/thread'],
+  ['messages', { thread: { type: 'continue', previous_message_id: 'msg_1' } }, '/thread'],
+  ...['container_1', '', ['container_1'], 7].map(
+    (container) => ['messages', { container }, '/container'] as const,
+  ),
+  ['messages', { container: { id: 'container_1', skills: [] } }, '/container/id'],
+  ['messages', { container: { id: null, skills: [{ type: 'anthropic', skill_id: 'pdf' }] } }, undefined],
+  ['messages', { diagnostics: { previous_message_id: 'msg_1' } }, '/diagnostics/previous_message_id'],
+  ['messages', { diagnostics: { previous_message_id: null } }, undefined],
+]
+
+t.test('what a provider has stored, or is to store, is known by its path', async (t) => {
+  for (const [dialect, more, path] of STATE)
+    t.equal(digestOf(dialect, more).statePath, path, `${dialect} ${JSON.stringify(more)}`)
+  const isStored = (thread: unknown): unknown => digestOf('messages', { thread }).size.hasStored
+  for (const none of [null, undefined, { type: 'create' }]) t.equal(isStored(none), false)
+  for (const stored of [{ type: 'continue' }, 'msg_1', {}]) t.equal(isStored(stored), true)
+})
 
 t.test('of such a member that comes twice the last goes out alone, which was read', async (t) => {
   const twice =

@@ -39,7 +39,13 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   success: { status: 200, body: TokenCount },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
-  failures: [...MODEL_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'count_unavailable'],
+  failures: [
+    ...MODEL_CALL_FAILURES,
+    ...INLINE_FILE_FAILURES,
+    'not_supported',
+    'stateless',
+    'count_unavailable',
+  ],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   async run(call, ports) {
     const text = await completeText(call, { presetOf: messagesPresetOf, isCount: true }, ports)

@@ -50,7 +50,7 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   success: { status: 200, body: MessageAnswer, events: MessageEvent, headers: ANSWER_HEADERS },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported'],
+  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'stateless'],
   example: {
     body: {
       model: 'sluice/echo-1',

@@ -37,6 +37,8 @@ export interface TextBoundInput {
   readonly choices: number
   /** A member by which the call may cost more than the catalogue says; null: there is none. */
   readonly dearMember: string | null
+  /** Path of the member by which the provider summarizes the input first; left out: it does not. */
+  readonly compactionPath?: string | undefined
 }
 
 type Targets = readonly { readonly endpoint: Endpoint }[]
@@ -51,18 +53,19 @@ export function textBoundOf(targets: Targets, input: TextBoundInput): CostBound 
     if (text === null || mayCostMore(endpoint, input)) return null
     const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
     const answers = tokensAt(text.outputNanoPerMillionMax, mostAnswerTokens(endpoint, input))
+    const summaries = tokensAt(text.outputNanoPerMillionMax, mostSummaryTokens(endpoint, input))
     const other = mostOtherNano(endpoint, input)
-    if (prompt === null || answers === null || other === null) return null
+    if (prompt === null || answers === null || summaries === null || other === null) return null
     const buckets = [
       [prompt, text.inputNanoPerMillionMax],
-      [answers * input.choices * stepsOf(input), text.outputNanoPerMillionMax],
+      [answers * input.choices * stepsOf(input) + summaries, text.outputNanoPerMillionMax],
     ] as const
     return pricedNano(buckets, other)
   })
   const { dearMember } = input
   if (dearMember !== null && targets.some(({ endpoint }) => mayCostMore(endpoint, input)))
     return { ...bound, unbounded: { path: `/${dearMember}`, ...DEARER } }
-  const unbounded = bound.anyNano === null ? unboundedTools(targets, input) : null
+  const unbounded = bound.anyNano === null ? unboundedSteps(targets, input) : null
   return unbounded === null ? bound : { ...bound, unbounded }
 }
 
@@ -85,9 +88,14 @@ function lacksSearchPrice(endpoint: Endpoint, tools: ServerTools | null): boolea
   return tools?.price === 'search' && endpoint.text?.webSearchNano === undefined && !isFree(endpoint)
 }
 
-/** Why the tools of the provider make a call unbounded; null: they are not the cause. */
-function unboundedTools(targets: Targets, { serverTools }: TextBoundInput): Issue | null {
-  if (serverTools === null) return null
+/** Why what the provider does by itself makes a call unbounded; null: it is not the cause. */
+function unboundedSteps(targets: Targets, { serverTools, compactionPath }: TextBoundInput): Issue | null {
+  const tools = serverTools === null ? null : unboundedTools(targets, serverTools)
+  if (tools !== null || compactionPath === undefined) return tools
+  return unknownContext(targets, compactionPath)
+}
+
+function unboundedTools(targets: Targets, serverTools: ServerTools): Issue | null {
   const { path, uses, remedy } = serverTools
   if (uses === null) return { path, ...(remedy === null ? BOUNDLESS : { ...UNBOUNDED, expected: remedy }) }
   const unpriced = targets.find(({ endpoint }) => lacksSearchPrice(endpoint, serverTools))
@@ -95,6 +103,10 @@ function unboundedTools(targets: Targets, { serverTools }: TextBoundInput): Issu
     const message = `needs a price of searches of the web at ${unpriced.endpoint.tag}`
     return { path, message, expected: '`web_search` in its `pricing`' }
   }
+  return unknownContext(targets, path)
+}
+
+function unknownContext(targets: Targets, path: string): Issue | null {
   const unknown = targets.find(({ endpoint }) => known(endpoint.contextLength) === null && !isFree(endpoint))
   if (unknown === undefined) return null
   const message = `reads the whole context at each use, which is not known of ${unknown.endpoint.tag}`
@@ -175,9 +187,11 @@ function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: 
   if (text === null || !isPriced(endpoint, input)) return 0
   const prompt = tokensAt(text.inputNanoPerMillionMax, mostPromptTokens(endpoint, input))
   const other = mostOtherNano(endpoint, input)
-  if (prompt === null || other === null) return 0
+  const summaries = tokensAt(text.outputNanoPerMillionMax, mostSummaryTokens(endpoint, input))
+  if (prompt === null || summaries === null || other === null) return 0
   const available = (BigInt(availableNano) - exactCount(other)) * BigInt(TOKENS_PER_PRICE)
-  const left = available - exactCount(prompt) * BigInt(text.inputNanoPerMillionMax)
+  const read = exactCount(prompt) * BigInt(text.inputNanoPerMillionMax)
+  const left = available - read - exactCount(summaries) * BigInt(text.outputNanoPerMillionMax)
   if (left < 0n) return 0
   if (text.outputNanoPerMillionMax === 0) return Infinity
   const tokens = left / (BigInt(text.outputNanoPerMillionMax) * exactCount(input.choices * stepsOf(input)))
@@ -192,9 +206,9 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 /** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
 function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundInput): number | null {
   const context = known(contextLength)
-  const { serverTools } = input
-  // What the tools find becomes input, too.
-  if (serverTools !== null) return context === null ? null : context * stepsOf(input)
+  // What the tools find, and a summary, become input, too.
+  if (input.serverTools !== null || input.compactionPath !== undefined)
+    return context === null ? null : context * (stepsOf(input) + summariesOf(input))
   // Under the operator's key nothing is stored.
   if (input.hasLongMedia || (input.hasStored && ownWay !== undefined)) return context
   const tokens =
@@ -218,6 +232,19 @@ function mostOtherNano(endpoint: Endpoint, { serverTools }: TextBoundInput): num
 /** Times that the model reads the input, and writes: one more than the uses of tools that have a maximum. */
 function stepsOf({ serverTools }: TextBoundInput): number {
   return 1 + (serverTools?.uses ?? 0)
+}
+
+/** Before each step the provider may summarize what the model is to read. */
+function summariesOf(input: TextBoundInput): number {
+  return input.compactionPath === undefined ? 0 : stepsOf(input)
+}
+
+/** Tokens of all summaries, which the maximum of the request need not bound. Null: nothing says a maximum. */
+function mostSummaryTokens({ text, contextLength }: Endpoint, input: TextBoundInput): number | null {
+  const summaries = summariesOf(input)
+  if (summaries === 0) return 0
+  const each = text?.maxCompletionTokens ?? known(contextLength)
+  return each === null ? null : each * summaries
 }
 
 /** Tokens of one answer at one step. Null: nothing says a maximum. */

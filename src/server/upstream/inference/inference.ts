@@ -326,7 +326,11 @@ function keepsState({ ownWay, provider }: Endpoint): boolean {
 }
 
 function stateless(path: string): Outcome<never> {
-  const issue = { path, message: 'needs an account of your own', expected: 'the items themselves in `input`' }
+  const issue = {
+    path,
+    message: 'needs an account of your own',
+    expected: 'the conversation itself in the request',
+  }
   return fail('stateless', { metadata: { issues: [issue] } })
 }
 

@@ -10,7 +10,7 @@ import { textPriceOf } from './text-price.ts'
 
 /** What bounds the tokens of a call. D25. */
 export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
-  const { size, choices, dearMember } = request
+  const { size, choices, dearMember, compactionPath } = request
   const { promptBytesMost, messages, tools, hasFormat, serverTools, media, tokensMax } = size
   return {
     promptBytes: promptBytesMost,
@@ -26,11 +26,12 @@ export function boundInputOf({ request, limits, defaultTokensMax = null }: Bound
     limits,
     choices,
     dearMember,
+    compactionPath,
   }
 }
 
 type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
-  readonly request: Pick<TextInput, 'size' | 'choices' | 'dearMember'>
+  readonly request: Pick<TextInput, 'size' | 'choices' | 'dearMember' | 'compactionPath'>
 }
 
 interface ConversedBy {

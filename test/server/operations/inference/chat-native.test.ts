@@ -150,6 +150,18 @@ t.test(
   },
 )
 
+t.test("chat 400: the operator's account stores no call, the workspace's own does. D8", async (t) => {
+  const operator = await openChatProvider(t)
+  const own = await openChatProvider(t, { ownKey: 'own-provider-key-1' })
+  const refused = await operator.post({ ...hello, store: true })
+  t.equal(refused.status, 400)
+  t.match(await refused.json(), { error: { type: 'stateless', param: '/store' } })
+  t.equal(operator.first.calls.length, 0)
+  t.equal((await operator.post({ ...hello, store: false })).status, 200)
+  t.equal((await own.post({ ...hello, store: true })).status, 200)
+  t.match(bodyOf(present(own.first.calls[0])), { store: true })
+})
+
 t.test('a call tries ATTEMPTS_MAX endpoints. D18', async (t) => {
   const { post, first } = await openChatProvider(t)
   first.usually(refusesChat(500))

@@ -151,6 +151,60 @@ t.test('searches of the web are bounded by their maximum, and paid by what the p
   t.equal(await rest(), 0)
 })
 
+const COMPACTS = { context_management: { edits: [{ type: 'compact_20260112' }] } }
+
+t.test('a compaction is bounded as a second pass, and paid as a step', async (t) => {
+  const spend = keptSpend()
+  const facts = { firstFacts: { pricing: SEARCHED, context_length: 1_000 } }
+  const { send, first } = await openMessagesProvider(t, { spend, ...facts })
+  const iterations = [
+    { type: 'compaction', input_tokens: 900, output_tokens: 40 },
+    { type: 'message', input_tokens: 100, output_tokens: 4 },
+  ]
+  for (const stream of [true, false]) {
+    first.script(answersMessages({ usage: { input_tokens: 100, output_tokens: 4, iterations } }))
+    const text = await (await send({ ...hello, model: 'acme/one', stream, ...COMPACTS })).text()
+    const { ask, end } = present(spend.holds.at(-1))
+    t.equal(ask.bound.anyNano, 2 * 1_000 * 1_000 + (50 + 1_000) * 2_000)
+    t.match(end, { costNano: 1_000 * 1_000 + 44 * 2_000, tokens: 1_000, isEstimated: false })
+    t.match(text, JSON.stringify({ iterations }).slice(1, -1), 'the steps stay in the answer')
+  }
+})
+
+t.test('messages 403: a compaction of a context that is not known has no bound', async (t) => {
+  for (const more of [COMPACTS, { context_management: { edits: [{ type: 'other' }] } }]) {
+    const { send, first } = await openMessagesProvider(t, { spend: boundedSpend() })
+    const response = await send({ ...hello, ...more })
+    t.equal(response.status, 403)
+    t.match(await response.json(), {
+      error: { metadata: { error_type: 'cost_unbounded', issues: [{ path: '/context_management' }] } },
+    })
+    t.equal(first.calls.length, 0)
+  }
+})
+
+t.test("messages 400: the operator's account holds no state, the workspace's own does", async (t) => {
+  const operator = await openMessagesProvider(t)
+  const own = await openMessagesProvider(t, { ownKey: 'own-provider-key-1' })
+  own.first.usually(answersMessages())
+  for (const [more, path] of [
+    [{ thread: { type: 'continue', previous_message_id: 'msg_1' } }, '/thread'],
+    [{ container: 'container_1' }, '/container'],
+    [{ diagnostics: { previous_message_id: 'msg_1' } }, '/diagnostics/previous_message_id'],
+  ] as const)
+    for (const below of ['', '/count_tokens']) {
+      const response = await operator.send({ ...hello, ...more }, {}, below)
+      t.equal(response.status, 400)
+      t.match(await response.json(), {
+        error: { metadata: { error_type: 'stateless', issues: [{ path }] } },
+      })
+      t.equal((await own.send({ ...hello, ...more }, {}, below)).status, 200)
+      t.match(bodyOf(present(own.first.calls.at(-1))), more)
+    }
+  t.equal(operator.first.calls.length, 0)
+  t.equal((await operator.send({ ...hello, container: { skills: [] } })).status, 200)
+})
+
 t.test(
   'messages 403: searches without a maximum or a price are told, and pass without a limit',
   async (t) => {

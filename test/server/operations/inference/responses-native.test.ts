@@ -252,6 +252,10 @@ t.test('400 stateless: what an account would store, or has stored', async (t) =>
     [{ previous_response_id: 'resp_1' }, '/previous_response_id'],
     [{ prompt: { id: 'pmpt_1' } }, '/prompt'],
     [
+      { prompt_cache_options: { comparison_response_id: 'resp_1' } },
+      '/prompt_cache_options/comparison_response_id',
+    ],
+    [
       {
         input: [
           { type: 'item_reference', id: 'rs_1' },

@@ -104,6 +104,11 @@ t.test('at each use of a tool the whole context is read again, and an answer may
   const most = { ...SEARCH, uses: Number.MAX_SAFE_INTEGER, searches: Number.MAX_SAFE_INTEGER }
   t.same(textBoundOf([at(PRICED, context)], { ...ASKED, serverTools: most }), both(COST_NANO_MAX))
   t.equal(affordableOutputTokens([at(PRICED, context)], { ...ASKED, serverTools: most }, COST_NANO_MAX), 0)
+
+  const summarized = { ...tools, compactionPath: '/compaction' }
+  const each = 2 * 5_000 * 1_000 + (10 + 70) * 2_000
+  const summaries = at({ ...PRICED, maxCompletionTokens: 70 }, context)
+  t.same(textBoundOf([summaries], summarized), both(steps * each + 2 * 10_000), 'and a summary')
 })
 
 t.test('tools without a maximum, a price or a context have no bound, and say why', async (t) => {
@@ -333,6 +338,7 @@ const inputs = fc.record({
   tokensMax: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
   choices: fc.integer({ min: 1, max: 8 }),
   dearMember: fc.constant(null),
+  compactionPath: fc.option(fc.constant('/context_management'), { nil: undefined, freq: 2 }),
 })
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
@@ -345,19 +351,22 @@ t.test('no usage within the maximums costs more than the bound', async () => {
       if (anyNano === null || price === null) return
       const { serverTools } = input
       const steps = 1 + (serverTools?.uses ?? 0)
-      const read = input.hasLongMedia || serverTools !== null ? Infinity : input.promptBytes
-      const prompt = Math.min(endpoint.contextLength ?? Infinity, read) * steps
+      const isCompacted = input.compactionPath !== undefined
+      const isAll = input.hasLongMedia || serverTools !== null || isCompacted
+      const read = isAll ? Infinity : input.promptBytes
+      const prompt = Math.min(endpoint.contextLength ?? Infinity, read) * steps * (isCompacted ? 2 : 1)
       const most = input.tokensMax ?? endpoint.text?.maxCompletionTokens ?? endpoint.contextLength
       if (prompt === Infinity || most === null) return
-      const answer = most * steps
-      const [cached, output] = [Math.floor(prompt * one), Math.floor(answer * input.choices * other)]
+      const summary = isCompacted ? (endpoint.text?.maxCompletionTokens ?? endpoint.contextLength ?? 0) : 0
+      const written = (most * input.choices + summary) * steps
+      const [cached, output] = [Math.floor(prompt * one), Math.floor(written * other)]
       const cacheRead = Math.floor(cached * third)
       const usage = {
         input: prompt - cached,
         cacheRead,
         cacheWrite: cached - cacheRead,
         output,
-        reasoning: answer * input.choices - output,
+        reasoning: written - output,
         searches: serverTools?.searches ?? 0,
       }
       return textCostNano(usage, price) <= anyNano
