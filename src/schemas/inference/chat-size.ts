@@ -20,7 +20,10 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
   const { messages, response_format } = chat
   const media = { image: 0, audio: 0, video: 0, file: 0 }
   let base64 = 0
-  for (const { content } of messages) {
+  for (const message of messages) {
+    const { content } = message
+    // The provider reads the sound of an earlier answer, which it has stored.
+    if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.audio++
     if (!Array.isArray(content)) continue
     for (const part of content) {
       const found = MEDIA.get(part.type)

@@ -1,7 +1,7 @@
 import { ok, type Outcome } from '../failures.ts'
 import { membersOf } from '../values/members.ts'
 import { conversationOf } from './conversation.ts'
-import { hasNamed, responsesTools } from './declared-tools.ts'
+import { hasNamed, responsesTools, type DeclaredTool } from './declared-tools.ts'
 import { responsesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
@@ -67,7 +67,18 @@ function statePathOf(body: ResponsesBody, items: readonly ResponsesItem[]): stri
   const at = items.findIndex(
     (item) => 'type' in item && item.type === 'item_reference' && !isReasoning(Reflect.get(item, 'id')),
   )
-  return at < 0 ? comparedPathOf(membersOf(body)) : `/input/${at}`
+  if (at >= 0) return `/input/${at}`
+  return containerPathOf(responsesTools(body)) ?? comparedPathOf(membersOf(body))
+}
+
+/** The path of the first container that a tool names; an object without an id is a new one. */
+function containerPathOf(tools: Iterable<DeclaredTool>): string | null {
+  for (const { tool, path } of tools) {
+    if (typeof tool['container'] === 'string') return `${path}/container`
+    if ((membersOf(tool['environment'])['container_id'] ?? null) !== null)
+      return `${path}/environment/container_id`
+  }
+  return null
 }
 
 function isReasoning(id: unknown): boolean {

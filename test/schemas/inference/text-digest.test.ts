@@ -111,6 +111,21 @@ const STATE: readonly (readonly [Dialect, object, string | undefined])[] = [
       '/prompt_cache_options/comparison_response_id',
     ] as const,
   ]),
+  ['responses', { tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }, '/tools/0/container'],
+  ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, undefined],
+  [
+    'responses',
+    {
+      tools: [{ type: 'shell', environment: { type: 'container_auto' } }],
+      input: [
+        {
+          ...{ type: 'additional_tools', role: 'developer' },
+          tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_1' } }],
+        },
+      ],
+    },
+    '/input/0/tools/0/environment/container_id',
+  ],
   ...[null, { thread: null, container: null, diagnostics: null }, { diagnostics: {} }].map(
     (more) => ['messages', { ...more }, undefined] as const,
   ),
@@ -131,6 +146,13 @@ t.test('what a provider has stored, or is to store, is known by its path', async
   const isStored = (thread: unknown): unknown => digestOf('messages', { thread }).size.hasStored
   for (const none of [null, undefined, { type: 'create' }]) t.equal(isStored(none), false)
   for (const stored of [{ type: 'continue' }, 'msg_1', {}]) t.equal(isStored(stored), true)
+})
+
+t.test('a sound that the provider has stored counts as one of the request', async (t) => {
+  const audioOf = (audio: unknown): number =>
+    digestOf('chat', { messages: [{ role: 'assistant', content: null, audio }] }).size.media.audio
+  t.equal(audioOf({ id: 'audio_1' }), 1)
+  for (const none of [null, undefined, {}, { id: null }]) t.equal(audioOf(none), 0)
 })
 
 t.test('of such a member that comes twice the last goes out alone, which was read', async (t) => {
