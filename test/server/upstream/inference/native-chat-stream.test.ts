@@ -152,7 +152,10 @@ t.test('usage is taken out wherever a provider puts it, and the last one counts'
   const first = { ...usage(12), ...choice({}) }
   t.same(told(first, { ...choice({}), ...usage(13) }, first), input(12))
   t.equal(told({ usage: { prompt_tokens: 1, completion_tokens: 0 } }), null, 'output was delivered')
-  t.equal(told({ usage: { prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) } }), null)
+  t.equal(
+    told({ usage: { prompt_tokens: 1, completion_tokens: 1, more: 'x'.repeat(USAGE_BYTES_MAX) } }),
+    null,
+  )
 })
 
 t.test('events without choices, without data and with other names are not passed on', async (t) => {

@@ -146,7 +146,10 @@ t.test('all calls together write one part of a file a turn of the loop', async (
   setImmediate(turn)
   await Promise.all(
     callers.map((caller) =>
-      openBody([new Source(Buffer.alloc(parts * partBytes, '"'), partBytes).hole('text')], { ...SENDING, caller }),
+      openBody([new Source(Buffer.alloc(parts * partBytes, '"'), partBytes).hole('text')], {
+        ...SENDING,
+        caller,
+      }),
     ),
   )
   isOver = true
