@@ -14,7 +14,7 @@ const SHORT = { fronts: 1, streams: 30, wordMs: 100, ratePerS: 15, leadMs: 1_500
 const WORDS = 5
 /** USD that the limited key may spend, and its requests a minute: no run comes near. */
 const LIMIT_USD = 1_000
-const RPM = 300_000
+const RPM = 30_000
 /**
  * What a call asks for. Its bound is some hundred times what it costs: what comes back of each call lasts for
  * the next ones, as it does for callers who set a generous maximum.
