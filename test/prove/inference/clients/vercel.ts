@@ -14,6 +14,8 @@ interface Ai {
 interface Call {
   readonly toolName: string
   readonly input: unknown
+  /** A tool of the provider's own, which the caller is not asked to run. */
+  readonly providerExecuted?: boolean
 }
 
 interface Generated {
@@ -121,9 +123,13 @@ async function answers(ai: Ai, options: object, seen: Collected): Promise<void> 
   const { text, reasoningText, finishReason, totalUsage, steps } = await ai.generateText(options)
   seen.add(text)
   seen.think(reasoningText)
-  for (const { toolCalls } of steps) for (const call of toolCalls) seen.called(call.toolName, call.input)
+  for (const { toolCalls } of steps) for (const call of toolCalls) called(call, seen)
   seen.finish = finishReason
   seen.tokens = totalUsage.totalTokens ?? null
+}
+
+function called({ toolName, input, providerExecuted = false }: Call, seen: Collected): void {
+  if (!providerExecuted) seen.called(toolName, input)
 }
 
 async function streams(ai: Ai, options: object, seen: Collected): Promise<void> {
@@ -131,7 +137,7 @@ async function streams(ai: Ai, options: object, seen: Collected): Promise<void> 
   for await (const part of fullStream) {
     if (part.type === 'text-delta') seen.add(part.text)
     else if (part.type === 'reasoning-delta') seen.think(part.text)
-    else if (part.type === 'tool-call') seen.called(part.toolName, part.input)
+    else if (part.type === 'tool-call') called(part, seen)
     else if (part.type === 'error') seen.failed(part.error)
     else if (part.type === 'abort') seen.failed(new Error('aborted'))
     else if (part.type === 'finish') {
