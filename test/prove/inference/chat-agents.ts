@@ -14,9 +14,9 @@ import { hasEnded, type Spawned } from '../../support/nodes/spawned.ts'
 import { startStand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
 import type { Program, Proof } from '../proof.ts'
-import type { Agent, AgentTask } from './agents/agent.ts'
-import { claudeCode } from './agents/claude-code.ts'
-import { codex } from './agents/codex.ts'
+import { versionOf, type Agent, type AgentTask } from './agents/agent.ts'
+import { CLAUDE_CODE, claudeCode } from './agents/claude-code.ts'
+import { CODEX, codex } from './agents/codex.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
@@ -29,6 +29,10 @@ const PICTURE = Buffer.from(IMAGE.slice(IMAGE.indexOf(',') + 1), 'base64')
 export const program: Program = {
   text: 'Claude Code and Codex, where they are installed: tools, signed thoughts, pictures, schemas, errors and leaving, 0 failures',
   async run(proof) {
+    if (versionOf(CLAUDE_CODE) === null && versionOf(CODEX) === null) {
+      proof.skipped = 'neither `claude` nor `codex` is on the PATH'
+      return
+    }
     const provider = await startFakeProvider(() => undefined)
     proof.after(() => provider.close())
     const home = await mkdtemp(join(tmpdir(), 'sluice-agents-'))
@@ -41,10 +45,6 @@ export const program: Program = {
       claudeCode({ origin, key, model: CLAUDE, home }),
       await codex({ origin, key, model: OPENAI, home }),
     ].filter((agent) => agent !== null)
-    if (agents.length === 0) {
-      proof.skipped = 'neither `claude` nor `codex` is on the PATH'
-      return
-    }
     const rounds = proof.isShort ? ROUNDS.short : ROUNDS.full
     for (const agent of agents)
       for (const [what, scenario] of Object.entries(SCENARIOS)) {

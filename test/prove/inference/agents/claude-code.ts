@@ -7,7 +7,8 @@ import { streams } from '../../../support/inference/fake-stream.ts'
 import { gives } from '../scenarios/messages-answers.ts'
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
-const PROGRAM = 'claude'
+/** Name of the program. */
+export const CLAUDE_CODE = 'claude'
 /** Names of its tools. */
 const SHELL = 'Bash'
 const READ = 'Read'
@@ -15,7 +16,7 @@ const STRUCTURED = 'StructuredOutput'
 
 /** @returns null: the program is not here */
 export function claudeCode({ origin, key, model, home }: AgentInput): Agent | null {
-  const version = versionOf(PROGRAM)
+  const version = versionOf(CLAUDE_CODE)
   if (version === null) return null
   const env = {
     // The agent adds `/v1/messages`.
@@ -34,7 +35,7 @@ export function claudeCode({ origin, key, model, home }: AgentInput): Agent | nu
     start: ({ prompt, schema, folder }) => {
       const args = ['-p', prompt, '--dangerously-skip-permissions', '--output-format', 'json']
       if (schema !== undefined) args.push('--json-schema', JSON.stringify(schema))
-      return Promise.resolve(startAgent(PROGRAM, args, { folder, home, env }))
+      return Promise.resolve(startAgent(CLAUDE_CODE, args, { folder, home, env }))
     },
   }
 }

@@ -7,14 +7,15 @@ import { answersResponses, responseEvents, tellsResponse } from '../../../suppor
 import { answers as answersWith, thought, toolCall } from '../scenarios/responses-answers.ts'
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
-const PROGRAM = 'codex'
+/** Name of the program. */
+export const CODEX = 'codex'
 const KEY = 'SLUICE_KEY'
 /** Name of its shell. */
 const SHELL = 'exec_command'
 
 /** @returns null: the program is not here */
 export async function codex({ origin, key, model, home }: AgentInput): Promise<Agent | null> {
-  const version = versionOf(PROGRAM)
+  const version = versionOf(CODEX)
   if (version === null) return null
   await mkdir(join(home, '.codex'), { recursive: true })
   const lines = [
@@ -41,7 +42,7 @@ export async function codex({ origin, key, model, home }: AgentInput): Promise<A
         await writeFile(file, JSON.stringify(schema))
         args.push('--output-schema', file)
       }
-      return startAgent(PROGRAM, args, { folder, home, env: { [KEY]: key } })
+      return startAgent(CODEX, args, { folder, home, env: { [KEY]: key } })
     },
   }
 }

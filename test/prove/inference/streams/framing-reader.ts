@@ -9,11 +9,11 @@ import { Faults } from './faults.ts'
 import { bodyIn, FRAMINGS } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
 
-const MUTATED = { full: 1_000_000, short: 3_000 }
+const MUTATED = { full: 1_000_000, short: 1_500 }
 /** Recorded streams that are cut at every byte in the short form. */
 const SHORT_STREAMS = 1
 /** Cuts of such a stream. */
-const SHORT_CUTS = 800
+const SHORT_CUTS = 400
 /** Milliseconds of one stream of a few KiB, a pause of the machine included. */
 const STREAM_MS_MAX = 2_000
 const SAID_EACH = 100_000

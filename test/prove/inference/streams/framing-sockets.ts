@@ -15,8 +15,8 @@ import { HUNG, openStand, type ReadStream, type StreamStand } from './stream-sta
 const AT_ONCE = 16
 const WORDS = ['Hello', ' é€😀', '\n"quoted"\\', ' there']
 /** Bytes between two cuts in the short form. */
-const SHORT_STEP = 307
-const MUTATED = { full: 20_000, short: 250 }
+const SHORT_STEP = 613
+const MUTATED = { full: 20_000, short: 100 }
 /** Members of the request that tell the provider which case it plays. */
 const CASE = 'metadata'
 
