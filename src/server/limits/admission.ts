@@ -15,6 +15,8 @@ export interface AdmissionOptions {
   readonly epochNow?: () => number
   /** Runs a function at the end of this turn of the loop. */
   readonly schedule?: (flush: () => void) => void
+  /** Calls a function after so many milliseconds. */
+  readonly later?: (run: () => void, ms: number) => void
   readonly leasesMax?: number
   readonly meters?: Pick<Meters, 'rateDecision'>
 }
@@ -23,7 +25,7 @@ export interface AdmissionOptions {
 export interface Admission {
   /**
    * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles within
-   * RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
+   * RATE_WAIT_MS_MAX + RATE_SHARE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
    */
   admit(key: KeyRecord): Admitted | Promise<Admitted>
 }
@@ -31,7 +33,7 @@ export interface Admission {
 /** Creates the limits stage of one front. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authority, fronts, now, epochNow = Date.now, schedule = setImmediate } = options
-  const { leasesMax = RATE_LEASES_MAX, meters = { rateDecision() {} } } = options
+  const { leasesMax = RATE_LEASES_MAX, meters = { rateDecision() {} }, later = setTimeout } = options
   let requesting: TokenLease[] = []
   let forgotAt = 0
   const flush = (): void => {
@@ -46,6 +48,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     epochNow,
     meters,
     forgotAt: () => forgotAt,
+    later,
     request(lease: TokenLease) {
       // The requests for tokens of one turn of the loop go out together, in one write.
       if (requesting.push(lease) === 1) schedule(flush)

@@ -2,6 +2,7 @@ import {
   RATE_BLOCK_MS,
   RATE_PREFETCH_MIN,
   RATE_RETURN_MS,
+  RATE_SHARE_WAIT_MS_MAX,
   RATE_STEADY_BLOCKS,
   RATE_USE_MS,
   RATE_WAIT_MS_MAX,
@@ -9,7 +10,7 @@ import {
 import { burstOf } from '../../schemas/values/rate-burst.ts'
 import type { Meters } from '../ports/observe.ts'
 import type { FrontCount, RateAuthority, RateGrant } from '../ports/rates.ts'
-import { freeOf, levelOf, takeOne, windowOf, type Window } from './gcra.ts'
+import { add, freeOf, levelOf, takeOne, waitFor, windowOf, type Window } from './gcra.ts'
 import type { LocalBalance } from '../ports/local-balance.ts'
 import { admittedOf, refusedOf, type Admitted } from './admitted.ts'
 
@@ -26,6 +27,8 @@ export interface LeaseDeps {
    * loop.
    */
   readonly request: (lease: TokenLease) => void
+  /** Calls a function after so many milliseconds. */
+  readonly later: (run: () => void, ms: number) => void
   /** Monotonic milliseconds: the local window of a new lease counts as full until then. */
   readonly forgotAt: () => number
 }
@@ -86,10 +89,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.limitRpm = limitRpm
   }
 
-  /**
-   * Answers at once while tokens or a known refusal last, or the authority is unavailable. Null: call
-   * `refill`.
-   */
+  /** Answers at once while tokens or a known refusal last. Null: call `refill`. */
   take(now: number): Admitted | null {
     const isReachable = this.#deps.authority.isReachable
     if (this.#local !== null && isReachable) this.#leaveLocal(this.#local, now)
@@ -103,10 +103,15 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     return isReachable ? null : this.#takeLocal(now)
   }
 
-  /** Waits for the next block; single-flight. Never rejects and settles within RATE_WAIT_MS_MAX. */
+  /**
+   * Waits for the next block; single-flight. Without the authority: for the next token of this front's share.
+   * Never rejects and settles within RATE_WAIT_MS_MAX + RATE_SHARE_WAIT_MS_MAX.
+   */
   refill(now: number): Promise<Admitted> {
     return new Promise((settle) => {
-      this.#waiters.push({ since: now, settle })
+      const waiter = { since: now, settle }
+      if (!this.#deps.authority.isReachable) return this.#answerLocally(waiter)
+      this.#waiters.push(waiter)
       if (this.#isRequesting) return
       this.#isRequesting = true
       this.#deps.request(this)
@@ -143,7 +148,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
       // too.
       const at = now()
       this.#owed = { tokens: this.#owedAt(at) + this.#decayed({ tokens: owed, at: sentAt }, at), at }
-      this.#answerLocally()
+      this.#isRequesting = false
+      for (const waiter of this.#waiters.splice(0)) this.#answerLocally(waiter)
     }
   }
 
@@ -170,14 +176,21 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     if (this.#isRequesting) this.#deps.request(this)
   }
 
-  #answerLocally(): void {
+  #answerLocally({ settle }: Waiter): void {
     const now = this.#deps.now()
-    this.#isRequesting = false
-    for (const waiter of this.#waiters.splice(0)) waiter.settle(this.#takeLocal(now))
+    const answer = this.#takeLocal(now)
+    const window = this.#local
+    if (answer !== null || window === null) return settle(answer ?? this.#refuse(now, 'fallback'))
+    const waitMs = waitFor(window, now, 1)
+    add(window, now, 1, RATE_SHARE_WAIT_MS_MAX)
+    this.#deps.later(() => settle(this.#admitLocally(window)), waitMs)
   }
 
-  /** Decides by this front's share of the limit, whose window counts as full at the start of the outage. */
-  #takeLocal(now: number): Admitted {
+  /**
+   * Decides by this front's share of the limit, whose window counts as full at the start of the outage. Null:
+   * a token is free so soon that the call can wait.
+   */
+  #takeLocal(now: number): Admitted | null {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#deps.fronts.liveFronts)
     const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
@@ -187,13 +200,22 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     const window =
       before === null
         ? { intervalMs, toleranceMs, ...this.#reported }
-        : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, toleranceMs) }
+        : {
+            ...before,
+            intervalMs,
+            toleranceMs,
+            levelMs: Math.min(before.levelMs, toleranceMs + RATE_SHARE_WAIT_MS_MAX),
+          }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
-    if (!isTaken) {
-      this.#deniedUntil = now + retryAfterMs
-      return this.#refuse(now, 'fallback')
-    }
+    if (isTaken) return this.#admitLocally(window)
+    if (retryAfterMs <= RATE_SHARE_WAIT_MS_MAX) return null
+    this.#deniedUntil = now + retryAfterMs
+    return this.#refuse(now, 'fallback')
+  }
+
+  #admitLocally(window: Window): Admitted {
+    const now = this.#deps.now()
     this.#deps.meters.rateDecision('admitted', 'fallback')
     const known = { limitRpm: this.limitRpm, remaining: freeOf(window, now), epochMs: this.#deps.epochNow() }
     return admittedOf({ ...known, resetAfterMs: window.levelMs })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import { joinedHeaders, type Admitted } from '../../../src/server/limits/admitted.ts'
-import { keyOf, ModelRedis, Simulation } from '../../support/wire/rate-simulation.ts'
+import { keyOf, ModelRedis, Simulation, whenAnswered } from '../../support/wire/rate-simulation.ts'
 
 const EPOCH = 1_700_000_000_000
 
@@ -165,11 +165,37 @@ t.test(
     redis.mode = 'stalled'
     const at = simulation.now
     let answeredAt = 0
-    const first = admission.admit(keyOf(600))
-    if (first instanceof Promise) void first.then(() => void (answeredAt = simulation.now))
+    whenAnswered(admission.admit(keyOf(60)), () => (answeredAt = simulation.now))
     await wait(150)
     t.ok(answeredAt > at && answeredAt - at <= 101, `answered after ${answeredAt - at} ms`)
-    t.notOk(admission.admit(keyOf(600)) instanceof Promise)
+    t.notOk(admission.admit(keyOf(60)) instanceof Promise)
+  },
+)
+
+t.test(
+  'calls whose turn comes soon outlive the loss of the authority, at the pace of the share',
+  async (t) => {
+    const { admission, redis, simulation, wait } = open({ liveFronts: 2 })
+    const key = keyOf(30_000)
+    await wait(300)
+    redis.mode = 'down'
+    const admitted: number[] = []
+    const refused: number[] = []
+    const admit = (): void =>
+      whenAnswered(admission.admit(key), ({ failure }) =>
+        (failure === null ? admitted : refused).push(simulation.now),
+      )
+    // Of the last answer of the authority.
+  const from = 250
+    for (let i = 0; i < 20; i += 1) admit()
+    await wait(100)
+    // 250 a second: one each 4 ms, from an empty share on.
+    t.same([admitted.length, refused.length], [20, 0])
+    t.ok(admitted.every((at, nth) => at - from >= 4 * nth - 1))
+    for (let i = 0; i < 100; i += 1) admit()
+    t.ok(refused.length >= 60, 'those who would wait for longer are refused at once')
+    await wait(100)
+    t.equal(admitted.length + refused.length, 120)
   },
 )
 
@@ -178,9 +204,9 @@ t.test('without the authority a front admits its share, and none at once', async
   redis.mode = 'down'
   const admitted: number[] = []
   for (let i = 0; i < 2_000; i += 1) {
-    const answer = admission.admit(keyOf(600))
-    if (answer instanceof Promise) throw new Error('waits')
-    if (answer.failure === null) admitted.push(simulation.now)
+    whenAnswered(admission.admit(keyOf(600)), ({ failure }) => {
+      if (failure === null) admitted.push(simulation.now)
+    })
     await simulation.runUntil(simulation.now + 10)
   }
   t.ok((admitted[0] ?? 0) >= 190, 'it begins empty')
@@ -259,12 +285,15 @@ function open({ liveFronts = 1, ...more }: More = {}): {
     now: () => simulation.now,
     epochNow: () => EPOCH + simulation.now,
     schedule: (flush) => simulation.after(0, flush),
+    later: (run, ms) => simulation.after(ms, run),
     ...more,
   })
   const wait = (ms: number): Promise<void> => simulation.runUntil(simulation.now + ms)
   const call = async (key: ReturnType<typeof keyOf>): Promise<Admitted> => {
     const answer = admission.admit(key)
-    if (answer instanceof Promise) await wait(2)
+    let isAnswered = false
+    whenAnswered(answer, () => (isAnswered = true))
+    while (!isAnswered) await wait(2)
     return answer
   }
   return { admission, redis, simulation, wait, call }

@@ -22,6 +22,7 @@ function open() {
       epochNow: () => clock.now,
       meters: { rateDecision: () => undefined },
       request: () => undefined,
+      later: setTimeout,
       forgotAt: () => 0,
     },
     'key',

@@ -148,6 +148,7 @@ export function openFronts(simulation: Simulation, redis: ModelRedis, count: num
       now: () => simulation.now,
       epochNow: () => 1_700_000_000_000 + simulation.now,
       schedule: (flush) => simulation.after(0, flush),
+      later: (run, ms) => simulation.after(ms, run),
     }),
   )
 }
