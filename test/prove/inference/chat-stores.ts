@@ -38,7 +38,11 @@ export const program: Program = {
     const outage: Outage = { proof, stand, size, keys: [free, limited.key] }
     const { streams, calls, isDuring } = await through(outage)
     const whole = streams.filter(({ end }) => end === 'whole').length
-    proof.check('no stream breaks', whole === size.streams, `${whole} of ${size.streams} are whole`)
+    proof.check(
+      'no stream breaks',
+      whole === size.streams,
+      `${whole} of ${size.streams} are whole; ${answersOf(streams)}`,
+    )
     checkAnswers(
       proof,
       'stores are there',
@@ -108,13 +112,17 @@ async function through({ proof, stand, size, keys }: Outage): Promise<Calls> {
 }
 
 function checkAnswers(proof: Proof, name: string, calls: readonly PacedCall[]): void {
+  proof.check(
+    `${name}: no call of a known key fails, with a limit or without`,
+    calls.length > 0 && calls.every(({ end }) => end === 'whole'),
+    answersOf(calls),
+  )
+}
+
+/** The statuses of calls, and how those ended that are not whole. */
+function answersOf(calls: readonly PacedCall[]): string {
   const failed = calls.filter(({ end }) => end !== 'whole')
   const statuses: Record<number, number> = {}
   for (const { status } of calls) statuses[status] = (statuses[status] ?? 0) + 1
-  const refusals = [...new Set(failed.map(({ refusal, end }) => refusal || end))].join(', ')
-  proof.check(
-    `${name}: no call of a known key fails, with a limit or without`,
-    failed.length === 0 && calls.length > 0,
-    `${tally(statuses)} ${refusals}`,
-  )
+  return `${tally(statuses)} ${[...new Set(failed.map(({ refusal, end }) => refusal || end))].join(', ')}`
 }

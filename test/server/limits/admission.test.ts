@@ -1,4 +1,5 @@
 import t from 'tap'
+import { RATE_SHARE_WAIT_MS_MAX } from '../../../src/schemas/limits/rate-limits.ts'
 import { textOf } from '../../../src/schemas/failures.ts'
 import { createAdmission, type Admission } from '../../../src/server/limits/admission.ts'
 import { joinedHeaders, type Admitted } from '../../../src/server/limits/admitted.ts'
@@ -190,6 +191,7 @@ t.test(
     for (let i = 0; i < 20; i += 1) admit()
     await wait(100)
     // 250 a second: one each 4 ms, from an empty share on.
+  t.ok(20 * 4 < RATE_SHARE_WAIT_MS_MAX)
     t.same([admitted.length, refused.length], [20, 0])
     t.ok(admitted.every((at, nth) => at - from >= 4 * nth - 1))
     for (let i = 0; i < 100; i += 1) admit()
