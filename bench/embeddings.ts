@@ -4,20 +4,25 @@
  */
 import { availableParallelism } from 'node:os'
 import { startStand } from '../test/support/nodes/stand.ts'
+import { CPU_BOUNDS, HEAP_BYTES_MAX } from './embeddings/bounds.ts'
 import {
   EMBEDDINGS_OPTIONS_TEXT,
   EMBEDDINGS_TARGETS,
   readEmbeddingsOptions,
   type EmbeddingsTarget,
-} from './embeddings-options.ts'
+} from './embeddings/options.ts'
 import { gatewayTarget, startUngoverned } from './gateway.ts'
+import { openHeapWatch } from './heap/heap.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { ALONE, interleave, rowsOf, type Repeat, type Settings } from './measure.ts'
 import { optionsOrExit } from './options.ts'
 import { startNginx, startPortkey, type Upstream } from './peers.ts'
+import { startHaproxy } from './peers/haproxy.ts'
 import { startProxy } from './peers/proxies.ts'
+import { startBareRelay } from './peers/relays.ts'
 import { eachRatio, ratiosOver } from './ratios.ts'
 import { checkRecord, type CheckRecord, type ResultRow } from './record.ts'
+import { spread } from './statistics.ts'
 import type { Absent, Target } from './target.ts'
 import { ROOT } from './text.ts'
 
@@ -30,9 +35,11 @@ const settings: Settings = {
   warmUpMs: Math.min(8_000, 2_000 * options.seconds),
   repeats: options.repeats,
 }
+const heap = await openHeapWatch()
 const stand = await startStand({
   dimensions: options.dimensions,
   latencyMs: options.latencyMs,
+  settings: heap.inherited,
 })
 const { mock } = stand
 const upstream: Upstream = {
@@ -79,6 +86,7 @@ try {
 } finally {
   for (const target of targets) await target.stop()
   await stand.stop()
+  await heap.close()
 }
 
 function starters(): readonly (() => Promise<Target | Absent>)[] {
@@ -86,12 +94,20 @@ function starters(): readonly (() => Promise<Target | Absent>)[] {
     direct: () => Promise.resolve(direct()),
     nginx: () => startNginx(upstream),
     'sluice-ungoverned': () => startUngoverned(stand),
-    sluice: () => Promise.resolve(gatewayTarget(stand)),
+    sluice: () => Promise.resolve(gateway()),
+    relay: () => startBareRelay({ providerPort: mock.port, body: upstream.embeddings, heap }),
+    haproxy: () => startHaproxy(upstream),
     fastify: () => startProxy('fastify', stand, { root: ROOT }),
     node: () => startProxy('node', stand, { root: ROOT }),
     portkey: () => startPortkey(ROOT, upstream),
   }
   return EMBEDDINGS_TARGETS.filter((name) => options.only.includes(name)).map((name) => all[name])
+}
+
+/** The node, whose front tells of its garbage. */
+function gateway(): Target {
+  const serving = stand.fronts()[0] ?? 0
+  return { ...gatewayTarget(stand), heap: () => heap.read(serving) }
 }
 
 function direct(): Target {
@@ -124,24 +140,28 @@ function checks(
     return of(name).map((repeat, index) => p50(repeat) - (direct[index] ?? Number.NaN))
   }
   const addedRatio = eachRatio(added('sluice'), added('nginx'), (one) => one)
-  const against = (text: string, name: string, atMost: number): readonly CheckRecord[] =>
-    of('sluice').length === 0 || of(name).length === 0
+  const cpu = CPU_BOUNDS.flatMap(({ peer, over, atMost }) =>
+    of('sluice').length === 0 || of(peer).length === 0
       ? []
       : [
           checkRecord(
-            `CPU a request, sluice over ${text}`,
-            eachRatio(of('sluice'), of(name), ({ loaded }) => loaded.cpu_us_per_request),
-            {
-              bound: { atMost },
-              rows: rowsOfThe('sluice', name),
-            },
+            `CPU a request, sluice over ${over}`,
+            eachRatio(of('sluice'), of(peer), ({ loaded }) => loaded.cpu_us_per_request),
+            { bound: { atMost: atMost(options.dimensions) }, rows: rowsOfThe('sluice', peer) },
           ),
-        ]
+        ],
+  )
+  const heapBytes = spread(of('sluice').map(({ loaded }) => loaded.figures?.['heap_bytes'] ?? Number.NaN))
   return [
-    ...against('our ungoverned pipeline', 'sluice-ungoverned', 1.2),
-    ...against('nginx', 'nginx', 2.2),
-    ...against('the fastify proxy that does the same checks', 'fastify', 0.85),
-    ...against('portkey', 'portkey', 1 / 20),
+    ...cpu,
+    ...(Number.isFinite(heapBytes.median)
+      ? [
+          checkRecord('bytes of garbage a request', heapBytes, {
+            bound: { atMost: HEAP_BYTES_MAX },
+            rows: rowsOfThe('sluice'),
+          }),
+        ]
+      : []),
     ...(Number.isFinite(addedRatio.median)
       ? [
           checkRecord(`added p50, ${ALONE}, sluice over nginx`, addedRatio, {

@@ -2,14 +2,11 @@
  * Sluice on the rig: the whole node as `npm start` runs it, and the same modules without their governing
  * stages.
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { YOUNG_HEAP } from '../src/server/supervisor/fleet/child.ts'
-import { plainEnvironment } from '../test/support/load/load.ts'
 import { freePort, stopServer, untilListening } from '../test/support/nodes/spawned.ts'
 import { PROVIDER_KEY, STAND_MODEL, type Stand } from '../test/support/nodes/stand.ts'
+import { startForked } from './peers/forked.ts'
 import type { Absent, Target } from './target.ts'
 import type { UngovernedSettings } from './ungoverned.ts'
 
@@ -32,22 +29,13 @@ const UNGOVERNED = fileURLToPath(new URL('./ungoverned.js', import.meta.url))
 export async function startUngoverned(stand: Stand): Promise<Target | Absent> {
   if (!existsSync(UNGOVERNED)) return { name: 'sluice-ungoverned', absent: 'not built' }
   const port = await freePort()
-  // The process has a session of its own, as the product's fronts have: the kernel distributes cores by
-  // session (autogroup).
-  const child = fork(UNGOVERNED, { env: plainEnvironment(), execArgv: [...YOUNG_HEAP], detached: true })
   const settings: UngovernedSettings = {
     port,
     catalogFile: stand.catalogFile,
     model: STAND_MODEL,
     providerKey: PROVIDER_KEY,
   }
-  child.send(settings)
-  await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => {
-      throw new Error('the ungoverned pipeline did not start')
-    }),
-  ])
+  const child = await startForked(UNGOVERNED, settings, { name: 'ungoverned pipeline' })
   await untilListening(port, { child, output: () => '' })
   return {
     name: 'sluice-ungoverned',

@@ -1,6 +1,7 @@
 import { runLoad } from '../test/support/load/load.ts'
 import type { LoadResult } from '../test/support/load/load-plan.ts'
 import { tree, treeCpuS } from '../test/support/load/process-cpu.ts'
+import { heapFigures } from './heap/heap.ts'
 import { resultRow, type LatencyRecord, type ResultRow, type SampleRecord } from './record.ts'
 import type { Target } from './target.ts'
 import { readMemory, totalOf } from './transfers/resources.ts'
@@ -53,6 +54,7 @@ async function sample(
   warmUpMs: number,
 ): Promise<SampleRecord> {
   await target.before?.()
+  const heapBefore = (await target.heap?.()) ?? null
   const cpuBefore = treeCpuS(target.pid)
   const result = await runLoad({
     host: '127.0.0.1',
@@ -64,11 +66,14 @@ async function sample(
     requests: [target.request],
   })
   const cpuS = treeCpuS(target.pid) - cpuBefore
-  return sampleOf(result, {
+  const heapAfter = (await target.heap?.()) ?? null
+  const figures = heapFigures(heapBefore, heapAfter, result.requestsWithWarmUp)
+  const found = sampleOf(result, {
     cpuS,
     rssBytes: totalOf(readMemory(tree(target.pid))),
     successStatus: target.successStatus ?? 200,
   })
+  return target.heap === undefined ? found : { ...found, figures }
 }
 
 export interface EngineDeps {

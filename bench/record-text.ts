@@ -1,5 +1,6 @@
 /** The record of a scenario as text for the terminal: everything but the samples and curves. */
 import type { CheckRecord, RatioMetric, RatioRecord, ResultRow, ScenarioRecord } from './record.ts'
+import { FURTHER_FIGURES } from './report/further-figures.ts'
 import { GENERATOR_CORES_MAX } from './record.ts'
 import type { Spread } from './statistics.ts'
 import { columns, spreadText } from './text.ts'
@@ -17,6 +18,11 @@ const COLUMNS: readonly Column[] = [
   ['p99 ms', 2, (row) => scaled(row.latency_us?.p99)],
   ['p99.9 ms', 1, (row) => scaled(row.latency_us?.p99_9)],
   ['RSS MB', 0, (row) => row.rss_mb],
+  ...FURTHER_FIGURES.map(({ name, title, digits }): Column => [
+    title,
+    digits,
+    (row) => row.figures?.[name] ?? null,
+  ]),
 ]
 
 export const METRIC_TEXTS: Readonly<Record<RatioMetric, string>> = {

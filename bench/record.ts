@@ -29,7 +29,7 @@ export interface ScenarioRecord {
   readonly settings: Readonly<Record<string, string | number>>
   readonly took_seconds: number
   /** The subjects with their differences. */
-  readonly subjects: readonly { readonly name: string; readonly note: string }[]
+  readonly subjects: readonly SubjectRecord[]
   /** Subjects that could not run here, with the reason and the way to add them. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[]
   readonly rows: readonly ResultRow[]
@@ -38,6 +38,13 @@ export interface ScenarioRecord {
   readonly checks: readonly CheckRecord[]
   /** Notes for readers of the rows, one sentence each. */
   readonly notes: readonly string[]
+}
+
+export interface SubjectRecord {
+  readonly name: string
+  readonly note: string
+  /** The subject that this one adds a part to: a rung of a ladder. Absent: no rung. */
+  readonly below?: string
 }
 
 /** One subject in one case of a scenario. Figures are the median, least and most of its repeats. */
@@ -67,6 +74,8 @@ export interface ResultRow {
    * was watched.
    */
   readonly rss_mb: Spread | null
+  /** Further figures of a request, by the names of `FURTHER_FIGURES`. Absent: none was taken. */
+  readonly figures?: Readonly<Record<string, Spread>>
   readonly generator_cores: Spread
   /** True when the generator limited the rate in at least one repeat; CPU of a request still holds. */
   readonly is_generator_limit: boolean
@@ -92,6 +101,7 @@ export interface SampleRecord {
   readonly mb_per_second: number | null
   readonly latency_us: LatencyRecord<number> | null
   readonly rss_mb: number | null
+  readonly figures?: Readonly<Record<string, number>>
   readonly generator_cores: number
   readonly failed: number
   readonly failures: readonly string[]
@@ -167,11 +177,23 @@ export function resultRow(head: RowHead, samples: readonly SampleRecord[]): Resu
         ? null
         : { p50, p90, p99, p99_9, max },
     rss_mb: ifAny((one) => one.rss_mb),
+    ...furtherOf(samples),
     generator_cores: of((one) => one.generator_cores),
     is_generator_limit: samples.some((one) => one.generator_cores > GENERATOR_CORES_MAX),
     failed: samples.reduce((sum, one) => sum + one.failed, 0),
     failures: [...new Set(samples.flatMap((one) => one.failures))].slice(0, 3),
     samples,
+  }
+}
+
+/** The further figures that at least one of the samples has. */
+function furtherOf(samples: readonly SampleRecord[]): Pick<ResultRow, 'figures'> {
+  const names = [...new Set(samples.flatMap(({ figures }) => Object.keys(figures ?? {})))]
+  if (names.length === 0) return {}
+  return {
+    figures: Object.fromEntries(
+      names.map((name) => [name, spread(samples.map(({ figures }) => figures?.[name] ?? Number.NaN))]),
+    ),
   }
 }
 

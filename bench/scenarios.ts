@@ -1,7 +1,7 @@
 /** The scenarios of `npm run bench`: each is a program of its own, `bench/<name>.ts`. */
 import { CHAT_OPTIONS_TEXT, readChatOptions } from './chat/options.ts'
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
-import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings-options.ts'
+import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings/options.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
@@ -36,10 +36,10 @@ export interface Scenario {
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'embeddings',
-    text: 'CPU, rate and latency of governed embeddings against nginx, Portkey, fastify and node:http with the same checks, and our ungoverned pipeline',
+    text: 'CPU, rate and latency of governed embeddings against nginx, HAProxy, a bare relay, Portkey, proxies with the same checks, our ungoverned pipeline',
     options: readEmbeddingsOptions,
     help: EMBEDDINGS_OPTIONS_TEXT,
-    suite: { args: ['--duration', '2', '--repeats', '3'], seconds: 118 },
+    suite: { args: ['--duration', '2', '--repeats', '3'], seconds: 133 },
     hasPeers: true,
   },
   {

@@ -1,4 +1,5 @@
 import type { LoadRequest } from '../test/support/load/load-plan.ts'
+import type { HeapReading } from './heap/reading.ts'
 
 /** A server that the bench drives from the outside: a process and a request. */
 export interface Target {
@@ -11,6 +12,8 @@ export interface Target {
   readonly successStatus?: number
   /** Runs before each of its samples. */
   readonly before?: () => Promise<void>
+  /** Reads the garbage of the process that serves; null: it does not report. */
+  readonly heap?: () => Promise<HeapReading | null>
   /** Text under the table: similarities and differences. */
   readonly note: string
   stop(): Promise<void>

@@ -1,13 +1,10 @@
 /** Proxies that govern an embeddings call as the product does, on other HTTP servers. */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { YOUNG_HEAP } from '../../src/server/supervisor/fleet/child.ts'
-import { plainEnvironment } from '../../test/support/load/load.ts'
 import { freePort, stopServer } from '../../test/support/nodes/spawned.ts'
 import { STAND_MODEL, type Stand } from '../../test/support/nodes/stand.ts'
+import { startForked } from './forked.ts'
 import { NO_PEERS, packageVersion } from '../peers.ts'
 import type { Absent, Target } from '../target.ts'
 import type { ProxyKey, ProxyKind, ProxySettings } from './settings.ts'
@@ -55,18 +52,7 @@ export async function startProxy(
       ...keys,
     ],
   }
-  const child = fork(PROCESS, {
-    env: { ...plainEnvironment(), NODE_ENV: 'production' },
-    execArgv: [...YOUNG_HEAP],
-    detached: true,
-  })
-  child.send(settings)
-  await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() => {
-      throw new Error(`the ${kind} proxy did not start`)
-    }),
-  ])
+  const child = await startForked(PROCESS, settings, { name: `${kind} proxy` })
   const server =
     kind === 'fastify' ? `fastify ${packageVersion(installed)}` : `node:http of Node ${process.versions.node}`
   return {

@@ -1,6 +1,7 @@
 /**
  * Every row of a scenario with every figure; also the values of the bars, for readers who do not see them.
  */
+import { FURTHER_FIGURES } from './further-figures.ts'
 import type { LatencyRecord, ResultRow, ScenarioRecord } from '../record.ts'
 import { bytes, counted, plain, scaled, spreadMarkup } from './figures.ts'
 import { html, type Markup } from './markup.ts'
@@ -64,6 +65,10 @@ const COLUMNS: readonly Column[] = [
   latency('p99.9 ms', 'p99_9'),
   latency('Max ms', 'max'),
   { title: 'Memory MB', of: (row) => (row.rss_mb === null ? null : spreadMarkup(row.rss_mb)) },
+  ...FURTHER_FIGURES.map(({ name, title }): Column => ({
+    title,
+    of: ({ figures }) => (figures?.[name] === undefined ? null : spreadMarkup(figures[name])),
+  })),
   { title: 'Generator cores', of: (row) => spreadMarkup(row.generator_cores) },
   {
     title: 'Failed',

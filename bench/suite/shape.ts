@@ -22,6 +22,7 @@ const SampleShape = Type.Object({
   mb_per_second: Figure,
   latency_us: latency(Figure),
   rss_mb: Figure,
+  figures: Type.Optional(Type.Record(Type.String(), Figure)),
   generator_cores: Figure,
   failed: Type.Number(),
   failures: Texts,
@@ -41,6 +42,7 @@ const RowShape = Type.Object({
   mb_per_second: orNull(SpreadShape),
   latency_us: latency(SpreadShape),
   rss_mb: orNull(SpreadShape),
+  figures: Type.Optional(Type.Record(Type.String(), SpreadShape)),
   generator_cores: SpreadShape,
   is_generator_limit: Type.Boolean(),
   failed: Type.Number(),
@@ -53,7 +55,9 @@ const RecordShape = Type.Object({
   question: Type.String(),
   settings: Type.Record(Type.String(), Type.Union([Type.String(), Figure])),
   took_seconds: Type.Number(),
-  subjects: Type.Array(Type.Object({ name: Type.String(), note: Type.String() })),
+  subjects: Type.Array(
+    Type.Object({ name: Type.String(), note: Type.String(), below: Type.Optional(Type.String()) }),
+  ),
   absent: Type.Array(Type.Object({ name: Type.String(), reason: Type.String() })),
   rows: Type.Array(RowShape),
   ratios: Type.Array(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPortkey } from '../../bench/peers.ts'
+import { haproxyConfig, startHaproxy } from '../../bench/peers/haproxy.ts'
 import { startTus } from '../../bench/transfers/peers.ts'
 
 const upstream = { port: 1, embeddings: '{}', chat: '{}' }
@@ -16,3 +17,19 @@ t.test(
     t.same(await startTus({ root, downloadBytes: [] }), { name: 'tus', absent: reason })
   },
 )
+
+t.test('a proxy of the system that is not installed is left out likewise', async (t) => {
+  const path = process.env['PATH']
+  t.teardown(() => void (process.env['PATH'] = path))
+  process.env['PATH'] = '/nonexistent'
+  const found = await startHaproxy(upstream)
+  if ('absent' in found) t.match(found, { name: 'haproxy', absent: /apt-get install haproxy/ })
+  else await found.stop()
+})
+
+t.test('HAProxy finds the caller by a map and counts in a table, on one thread', async (t) => {
+  const config = haproxyConfig({ keysFile: '/tmp/keys', port: 1, providerPort: 2 })
+  t.match(config, /nbthread 1\n/)
+  t.match(config, /http_auth_bearer,map_str\(\/tmp\/keys\)/)
+  t.match(config, /track-sc0 .* table rates/)
+})

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { readEmbeddingsOptions } from '../../bench/embeddings-options.ts'
+import { readEmbeddingsOptions } from '../../bench/embeddings/options.ts'
 import { ROOT } from '../support/source.ts'
 
 t.test('every option has a default, and the command line goes before it', async (t) => {
@@ -28,7 +28,7 @@ const wrong = [
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
   [
     ['--only', 'apache'],
-    /^--only takes some of direct,nginx,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/,
+    /^--only takes some of direct,nginx,haproxy,relay,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/,
   ],
   [['--help'], /^help$/],
 ] as const

@@ -1,9 +1,11 @@
 /** Options of the command line of `embeddings`. */
-import { numbersText, optionReader } from './options.ts'
+import { numbersText, optionReader } from '../options.ts'
 
 export const EMBEDDINGS_TARGETS = [
   'direct',
   'nginx',
+  'haproxy',
+  'relay',
   'sluice-ungoverned',
   'sluice',
   'fastify',

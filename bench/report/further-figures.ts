@@ -1,0 +1,23 @@
+/** Figures of a request that only some scenarios take: their names on disk, and how readers see them. */
+export interface FurtherFigure {
+  /** Name in `figures` of rows and samples, with the unit at its end. */
+  readonly name: string
+  readonly title: string
+  /** Digits behind the point on a terminal. */
+  readonly digits: number
+}
+
+export const FURTHER_FIGURES: readonly FurtherFigure[] = [
+  { name: 'user_us', title: 'user µs', digits: 1 },
+  { name: 'system_us', title: 'system µs', digits: 1 },
+  { name: 'main_us', title: 'main thread µs', digits: 1 },
+  { name: 'threads_us', title: 'other threads µs', digits: 1 },
+  { name: 'postgres_us', title: 'Postgres µs', digits: 1 },
+  { name: 'redis_us', title: 'Redis µs', digits: 1 },
+  { name: 'others_us', title: 'other processes µs', digits: 1 },
+  { name: 'heap_bytes', title: 'heap bytes', digits: 0 },
+  { name: 'gc_us', title: 'GC µs', digits: 1 },
+  { name: 'system_calls', title: 'system calls', digits: 1 },
+  { name: 'file_calls', title: 'reads and writes', digits: 1 },
+  { name: 'switches', title: 'context switches', digits: 2 },
+]
