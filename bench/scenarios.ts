@@ -2,6 +2,7 @@
 import { CHAT_OPTIONS_TEXT, readChatOptions } from './chat/options.ts'
 import { DEPLOYMENT_OPTIONS_TEXT, readDeploymentOptions } from './deployment/options.ts'
 import { EMBEDDINGS_OPTIONS_TEXT, readEmbeddingsOptions } from './embeddings/options.ts'
+import { LADDER_OPTIONS_TEXT, readLadderOptions } from './ladder/options.ts'
 import { LATENCY_OPTIONS_TEXT, readLatencyOptions } from './latency/options.ts'
 import { LIMITS_OPTIONS_TEXT, readLimitsOptions } from './limits/options.ts'
 import { MIXED_OPTIONS_TEXT, readMixedOptions } from './mixed/options.ts'
@@ -49,6 +50,14 @@ export const SCENARIOS: readonly Scenario[] = [
     help: CHAT_OPTIONS_TEXT,
     suite: { args: ['--duration', '2', '--repeats', '2', '--against', 'nginx,relay'], seconds: 75 },
     hasPeers: true,
+  },
+  {
+    name: 'ladder',
+    text: 'what each part that governs a call costs: a bare relay, then one part of the product after the other, up to the whole node',
+    options: readLadderOptions,
+    help: LADDER_OPTIONS_TEXT,
+    suite: null,
+    hasPeers: false,
   },
   {
     name: 'latency',

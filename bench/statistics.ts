@@ -31,15 +31,29 @@ const DRAWS = 2_000
  * same interval
  */
 export function pairedRatio(over: readonly number[], under: readonly number[]): Interval {
-  const ratios = over.flatMap((value, at) => {
+  return paired(over, under, (value, other) => value / other)
+}
+
+/** Differences inside each repeat, otherwise as `pairedRatio`. */
+export function pairedDifference(over: readonly number[], under: readonly number[]): Interval {
+  return paired(over, under, (value, other) => value - other)
+}
+
+function paired(
+  over: readonly number[],
+  under: readonly number[],
+  combine: (value: number, other: number) => number,
+): Interval {
+  const found = over.flatMap((value, at) => {
     const other = under[at]
-    return other === undefined || !Number.isFinite(value / other) ? [] : [value / other]
+    const one = other === undefined ? Number.NaN : combine(value, other)
+    return Number.isFinite(one) ? [one] : []
   })
   const draw = redrawn()
-  const medians = Array.from({ length: ratios.length === 0 ? 0 : DRAWS }, () => draw(ratios)).sort(
+  const medians = Array.from({ length: found.length === 0 ? 0 : DRAWS }, () => draw(found)).sort(
     (a, b) => a - b,
   )
-  return { median: spread(ratios).median, ...boundsOf(medians) }
+  return { median: spread(found).median, ...boundsOf(medians) }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Comparisons: the subject that was ahead, in which figure, and how certain that is. */
 import type { RatioRecord, ResultRow, ResultsFile, SampleRecord, ScenarioRecord } from '../record.ts'
 import { pairedRatio, type Interval } from '../statistics.ts'
+import { RUNG_PREFIX } from '../ladder/rungs.ts'
 import { isTaken } from './figures.ts'
 
 export type Metric = RatioRecord['metric'] | 'latency_p50' | 'latency_p99' | 'rss_mb'
@@ -102,7 +103,12 @@ function seenFromProduct(one: RatioRecord): Pair {
  * compared.
  */
 export function isProduct(name: string): boolean {
-  return isOurs(name) && !VARIANTS.has(name)
+  return isOurs(name) && !VARIANTS.has(name) && !isRung(name)
+}
+
+/** True for a part of the product on its ladder. */
+function isRung(name: string): boolean {
+  return name.startsWith(RUNG_PREFIX)
 }
 
 export function isOurs(name: string): boolean {
@@ -115,6 +121,8 @@ function derived(scenario: ScenarioRecord): readonly Pair[] {
     .flatMap((ours) =>
       scenario.rows
         .filter((row) => row.case === ours.case && !isProduct(row.subject) && row.subject !== NO_GATEWAY)
+        // The table of rungs compares each with its neighbour.
+        .filter((row) => !isRung(row.subject))
         .flatMap((theirs) => pairOf(ours, theirs)),
     )
 }

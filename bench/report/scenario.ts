@@ -7,6 +7,7 @@ import { counted, duration, NOT_TAKEN, plain, spreadText } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 import { ratioTable } from './ratio-table.ts'
 import { rowTable } from './row-table.ts'
+import { rungTable } from './rung-table.ts'
 
 /** An id for a scenario. Names come from files: only characters that are safe in an address are kept. */
 export function sectionId(scenario: string): string {
@@ -35,6 +36,7 @@ ${definitions(
 ${scenario.checks.length === 0 ? null : html`<h3>Checks</h3>${checkTable(scenario.checks, { isWithScenario: false })}`}
 ${barFigures(scenario)}
 ${curveFigures(scenario, at)}
+${rungTable(scenario)}
 ${ratioTable(scenario.scenario, comparisons)}
 ${rowTable(scenario)}
 ${scenario.notes.length === 0 ? null : html`<h3>Notes</h3><ul>${scenario.notes.map((note) => html`<li>${note}</li>`)}</ul>`}

@@ -27,6 +27,7 @@ const PEERS: readonly string[] = [
   'portkey',
   'rate-limiter-flexible',
   'typebox-0.34',
+  'relay',
   'direct',
 ]
 /** Repeats below which there is no interval. */

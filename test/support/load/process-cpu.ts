@@ -10,6 +10,8 @@ export interface ProcessRow {
   readonly state: string
   /** Seconds of user and system time of all its threads and of the children that it has waited for. */
   readonly cpuS: number
+  /** The part of it that was spent in the kernel. */
+  readonly systemS: number
   readonly arguments: readonly string[]
 }
 
@@ -35,13 +37,15 @@ function processFacts(pid: number): ProcessFacts | null {
     // The name may hold spaces and brackets: the fields begin after its last bracket.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const field = (index: number): number => Number(fields[index])
-    const ticks = field(11) + field(12) + field(13) + field(14)
+    const systemTicks = field(12) + field(14)
+    const ticks = field(11) + field(13) + systemTicks
     return {
       pid,
       parent: field(1),
       name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
       state: fields[0] ?? '?',
       cpuS: ticks / ticksPerSecond(),
+      systemS: systemTicks / ticksPerSecond(),
     }
   } catch {
     return null

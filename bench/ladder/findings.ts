@@ -1,0 +1,133 @@
+/** What the samples of the ladder say: a row for each subject, the price of each part, and their sum. */
+import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
+import { pairedDifference, spread, type Interval, type Spread } from '../statistics.ts'
+import type { LadderSubject } from './subjects.ts'
+
+const SCENARIO = 'ladder'
+/** Share of the whole difference that the rungs may leave unexplained, or explain too much. */
+const UNEXPLAINED_MAX = 0.1
+/** Floats up to which an answer is small: what its call costs does not grow with its bytes. */
+const SMALL_DIMENSIONS = 8
+/** Microseconds of CPU that a part of a small call may cost. */
+const RUNG_US_MAX = 6
+/** Parts that may cost more, each with the reason. */
+export const DEARER: Readonly<Record<string, string>> = {}
+
+/** The price of one part: a subject over the one below. */
+export interface Step {
+  readonly subject: string
+  readonly below: string
+  /** Microseconds of CPU a request. */
+  readonly cpuUs: Interval
+}
+
+export function ladderRows(
+  samples: ReadonlyMap<string, readonly SampleRecord[]>,
+  connections: number,
+): readonly ResultRow[] {
+  return [...samples].map(([subject, ofSubject]) =>
+    resultRow(
+      {
+        scenario: SCENARIO,
+        case: `${connections} connections`,
+        subject,
+        pace: 'closed',
+        connections,
+        offered_per_second: null,
+        payload_bytes: null,
+      },
+      ofSubject,
+    ),
+  )
+}
+
+const cpuOf = (row: ResultRow): readonly number[] =>
+  row.samples.map(({ cpu_us_per_request }) => cpu_us_per_request)
+
+/** The steps between rows whose subjects stand on each other. */
+export function stepsOf(
+  rows: readonly ResultRow[],
+  subjects: readonly { readonly name: string; readonly below?: string | null }[],
+): readonly Step[] {
+  const rowOf = (wanted: string): ResultRow | undefined => rows.find(({ subject }) => subject === wanted)
+  return subjects.flatMap(({ name, below = null }) => {
+    const [row, under] = [rowOf(name), below === null ? undefined : rowOf(below)]
+    if (row === undefined || under === undefined) return []
+    return [{ subject: name, below: under.subject, cpuUs: pairedDifference(cpuOf(row), cpuOf(under)) }]
+  })
+}
+
+/**
+ * The parts of the assembled fronts and the processes beside a front, over the difference between the whole
+ * node and the relay. Each side is a median: their ratio is one figure.
+ * @returns null without the subjects of both sides
+ */
+export function explainedShare(rows: readonly ResultRow[], top: string | null): number | null {
+  const [relay, last, node] = ['relay', top, 'sluice'].map((name) =>
+    rows.find(({ subject }) => subject === name),
+  )
+  if (relay === undefined || last === undefined || node === undefined) return null
+  const others = spread(node.samples.map(({ figures }) => figures?.['others_us'] ?? Number.NaN)).median
+  const parts = pairedDifference(cpuOf(last), cpuOf(relay)).median + others
+  return parts / pairedDifference(cpuOf(node), cpuOf(relay)).median
+}
+
+export interface Judged {
+  readonly rows: readonly ResultRow[]
+  readonly steps: readonly Step[]
+  /** The highest assembled front. */
+  readonly top: string | null
+  readonly dimensions: number
+}
+
+export function ladderChecks({ rows, steps, top, dimensions }: Judged): readonly CheckRecord[] {
+  const share = explainedShare(rows, top)
+  const sum =
+    share === null
+      ? []
+      : [
+          checkRecord(
+            'share of the difference between node and relay by which the sum of the parts is off',
+            spread([Math.abs(share - 1)]),
+            { bound: { atMost: UNEXPLAINED_MAX }, rows },
+          ),
+        ]
+  const judged = steps.filter(({ subject }) => !(subject in DEARER))
+  const [dearest] = judged.toSorted((a, b) => b.cpuUs.median - a.cpuUs.median)
+  if (dimensions > SMALL_DIMENSIONS || dearest === undefined) return sum
+  return [
+    ...sum,
+    checkRecord(`CPU µs of the dearest part without a reason, ${dearest.subject}`, spreadOf(dearest.cpuUs), {
+      bound: { atMost: RUNG_US_MAX },
+      rows,
+    }),
+  ]
+}
+
+function spreadOf({ median, low, high }: Interval): Spread {
+  return { median, min: low, max: high }
+}
+
+/** A sentence for each step, and the sum. */
+export function ladderNotes({ rows, steps, top }: Omit<Judged, 'dimensions'>): readonly string[] {
+  const share = explainedShare(rows, top)
+  const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)}`
+  return [
+    ...steps.map(
+      ({ subject, below, cpuUs: { median, low, high } }) =>
+        `${subject}: ${signed(median)} µs of CPU over ${below} (95 % ${signed(low)} to ${signed(high)})`,
+    ),
+    ...(share === null
+      ? []
+      : [
+          `the parts and the processes beside the front come to ${(share * 100).toFixed(0)} % of the difference between the node and the relay`,
+        ]),
+    ...Object.entries(DEARER).map(([subject, reason]) => `${subject} may cost more: ${reason}`),
+  ]
+}
+
+/** The highest rung of the assembled fronts that a node has by itself. */
+export function topOf(subjects: readonly LadderSubject[], besides: string): string | null {
+  const rungs = subjects.filter(({ name, below }) => name !== 'sluice' && name !== besides && below !== null)
+  return rungs.at(-1)?.name ?? null
+}

@@ -1,0 +1,44 @@
+/** The embeddings operation below its own rungs. */
+import { fail, ok, type Outcome } from '../../src/schemas/failures.ts'
+import { callerOf } from '../../src/schemas/values/callers.ts'
+import { callableModel } from '../../src/server/operations/callable-model.ts'
+import type { Call, Success } from '../../src/server/operations/define.ts'
+import type { EmbeddingsRequest } from '../../src/server/ports/embeddings/embeddings.ts'
+import type { Ports } from '../../src/server/ports/ports.ts'
+import type { Provider } from '../peers/provider.ts'
+import { RAW } from './free.ts'
+
+const JSON_TYPE = 'application/json'
+
+/** Passes the bytes of the body to the provider as they came, and those of its answer back. */
+export function passedOn(provider: Provider): (call: Call) => Promise<Outcome<Success>> {
+  return async ({ body }) => {
+    const raw: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, RAW) : null
+    if (!(raw instanceof Uint8Array)) return fail('internal')
+    const answer = await provider.embed(Buffer.from(raw.buffer, raw.byteOffset, raw.length))
+    return answer.ok ? ok({ kind: 'bytes', parts: [answer.value], contentType: JSON_TYPE }) : answer
+  }
+}
+
+type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
+
+/** Calls the model by the endpoints that are chosen for it, and answers with its vectors alone. */
+export async function routed(call: EmbeddingsCall, ports: Ports): Promise<Outcome<Success>> {
+  const { body: request, key, requestId, deadlineAt } = call
+  const found = callableModel({ name: request.model ?? '', makes: 'embeddings', key }, ports.models, ports)
+  if (!found.ok) return found
+  const planned = ports.embedder.plan({
+    model: found.value,
+    request,
+    limits: key.money,
+    caller: callerOf(key),
+    requestId,
+    deadlineAt,
+    call,
+  })
+  if (!planned.ok) return planned
+  const result = await planned.value.run()
+  if (!result.ok) return result
+  const { data, release } = result.value
+  return ok({ kind: 'bytes', parts: data, contentType: JSON_TYPE, done: release })
+}

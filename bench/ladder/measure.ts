@@ -1,0 +1,134 @@
+/** One load on one subject, with everything that is counted around it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runLoad } from '../../test/support/load/load.ts'
+import { tree } from '../../test/support/load/process-cpu.ts'
+import type { Stand } from '../../test/support/nodes/stand.ts'
+import { heapFigures } from '../heap/heap.ts'
+import { rotated, sampleOf } from '../measure.ts'
+import type { SampleRecord } from '../record.ts'
+import { readMemory, totalOf } from '../transfers/resources.ts'
+import { countsOf, figuresOf, scaledCpu, usedBetween, without, type CpuByKind } from './counters.ts'
+import { processesOf, type LadderSubject } from './subjects.ts'
+import { systemCalls } from './system-calls.ts'
+
+export interface LadderRun {
+  readonly stand: Stand
+  readonly connections: number
+  readonly durationMs: number
+  readonly warmUpMs: number
+  readonly repeats: number
+  progress(text: string): void
+}
+
+/**
+ * Milliseconds behind a load in which the ledger is written: a front flushes five times a second, and its
+ * batches take a moment.
+ */
+const FLUSH_MS = 600
+/** Milliseconds of a look at the node at rest. */
+const IDLE_MS = 1_000
+
+/** Every subject in each repeat, each repeat beginning with another; by name, in order of the repeats. */
+export async function climb(
+  subjects: readonly LadderSubject[],
+  run: LadderRun,
+): Promise<ReadonlyMap<string, readonly SampleRecord[]>> {
+  const found = new Map<string, SampleRecord[]>(subjects.map(({ name }) => [name, []]))
+  for (const subject of subjects) {
+    run.progress(`warming ${subject.name}`)
+    await loaded(subject, run, run.warmUpMs)
+  }
+  for (let repeat = 0; repeat < run.repeats; repeat++) {
+    const idle = await idleSecond(run.stand)
+    for (const subject of rotated(subjects, repeat)) {
+      run.progress(`repeat ${repeat + 1} of ${run.repeats}: ${subject.name}`)
+      found.get(subject.name)?.push(await sample(subject, run, idle))
+    }
+  }
+  return withSystemCalls(found, subjects, run)
+}
+
+/** @param idle what the node uses in a second in which nothing is called */
+async function sample(subject: LadderSubject, run: LadderRun, idle: CpuByKind): Promise<SampleRecord> {
+  const heapBefore = (await subject.heap?.()) ?? null
+  const before = countsOf(processesOf(subject, run.stand), subject.serving)
+  const startedAt = performance.now()
+  const result = await loaded(subject, run, run.durationMs)
+  await sleep(FLUSH_MS)
+  const elapsedMs = performance.now() - startedAt
+  const all = usedBetween(before, countsOf(processesOf(subject, run.stand), subject.serving))
+  const heapAfter = (await subject.heap?.()) ?? null
+  const used = without(all, restOf(subject, idle, { elapsedMs, durationMs: run.durationMs }))
+  const requests = Math.max(1, result.requestsWithWarmUp)
+  return {
+    ...sampleOf(result, {
+      cpuS: used.userS + used.systemS,
+      rssBytes: totalOf(readMemory(tree(subject.pid))),
+      successStatus: 200,
+    }),
+    figures: {
+      ...figuresOf(used, requests),
+      ...heapFigures(heapBefore, heapAfter, requests),
+      file_calls: used.fileCalls / requests,
+    },
+  }
+}
+
+function loaded(
+  { port, request }: LadderSubject,
+  { connections }: LadderRun,
+  durationMs: number,
+): ReturnType<typeof runLoad> {
+  return runLoad({
+    host: '127.0.0.1',
+    port,
+    connections,
+    durationMs,
+    pace: { kind: 'closed' },
+    requests: [request],
+  })
+}
+
+/**
+ * What is rest in a measurement: that of the stores, which belong to the node, and for the node itself that
+ * of the time around its load.
+ */
+function restOf(
+  { stores }: LadderSubject,
+  idle: CpuByKind,
+  { elapsedMs, durationMs }: { readonly elapsedMs: number; readonly durationMs: number },
+): CpuByKind {
+  if (stores === 'none') return scaledCpu(idle, 0)
+  if (stores === 'own') return scaledCpu(idle, Math.max(0, elapsedMs - durationMs) / 1_000)
+  return { ...scaledCpu(idle, elapsedMs / 1_000), serving: 0, others: 0 }
+}
+
+async function idleSecond(stand: Stand): Promise<CpuByKind> {
+  const serving = stand.fronts()[0] ?? 0
+  const look = (): ReturnType<typeof countsOf> => countsOf(tree(stand.pid), serving)
+  const before = look()
+  await sleep(IDLE_MS)
+  return scaledCpu(usedBetween(before, look()).cpuS, 1_000 / IDLE_MS)
+}
+
+/**
+ * Adds system calls where strace counts them; they then replace reads and writes, which are a part of them.
+ */
+async function withSystemCalls(
+  found: ReadonlyMap<string, readonly SampleRecord[]>,
+  subjects: readonly LadderSubject[],
+  { connections, progress }: LadderRun,
+): Promise<ReadonlyMap<string, readonly SampleRecord[]>> {
+  const more = new Map(found)
+  for (const { name, serving, port, request } of subjects) {
+    progress(`system calls: ${name}`)
+    const calls = await systemCalls({ pid: serving, port, request, connections })
+    if (calls === null) continue
+    const replaced = (found.get(name) ?? []).map((one): SampleRecord => {
+      const { file_calls: _part, ...figures } = one.figures ?? {}
+      return { ...one, figures: { ...figures, system_calls: calls } }
+    })
+    more.set(name, replaced)
+  }
+  return more
+}

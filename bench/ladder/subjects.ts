@@ -1,0 +1,104 @@
+/** The subjects of the ladder, each in processes of its own, on the stores of one running node. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { MALLOC } from '../../src/server/config.ts'
+import { runtimeOf } from '../../src/server/supervisor/data-directory/data-directory.ts'
+import { freePort, stopServer } from '../../test/support/nodes/spawned.ts'
+import { tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
+import { PROVIDER_KEY, type Stand } from '../../test/support/nodes/stand.ts'
+import { startForked } from '../peers/forked.ts'
+import { gatewayTarget } from '../gateway.ts'
+import type { HeapWatch } from '../heap/heap.ts'
+import { startBareRelay } from '../peers/relays.ts'
+import type { Target } from '../target.ts'
+import { kindOf } from '../transfers/resources.ts'
+import type { FrontSettings } from './assemble.ts'
+import type { Rung } from './rungs.ts'
+
+/** A subject whose processes are counted one by one. */
+export interface LadderSubject extends Target {
+  readonly below: string | null
+  /** The process that serves the calls. */
+  readonly serving: number
+  /** Stores that work for the subject: none, those of the node, or its own, which are among its processes. */
+  readonly stores: 'none' | 'shared' | 'own'
+}
+
+export interface LadderRig {
+  readonly stand: Stand
+  readonly heap: HeapWatch
+  readonly apiKey: string
+  /** Base of a receiver of spans. */
+  readonly spansTo: string
+}
+
+const FRONT = fileURLToPath(new URL('./front.js', import.meta.url))
+/** The environment of the product's fronts. */
+const FRONT_ENV = { ...MALLOC, UV_THREADPOOL_SIZE: '32' }
+
+export async function startRelaySubject({ stand, heap }: LadderRig): Promise<LadderSubject> {
+  const { body } = stand.embeddings()
+  const target = await startBareRelay({ providerPort: stand.mock.port, body, heap })
+  return { ...target, below: null, serving: target.pid, stores: 'none' }
+}
+
+export async function startRung(
+  { subject, part, parts, below }: Rung,
+  { stand, heap, apiKey, spansTo }: LadderRig,
+): Promise<LadderSubject> {
+  const runtime = runtimeOf(stand.dataDir)
+  if (runtime === null) throw new Error('the node of the ladder does not run')
+  const port = await freePort()
+  const { databaseUrl, redis } = runtime
+  const settings: FrontSettings = {
+    port,
+    parts,
+    catalogFile: stand.catalogFile,
+    provider: `http://127.0.0.1:${stand.mock.port}`,
+    providerKey: PROVIDER_KEY,
+    databaseUrl,
+    redis,
+    apiKey,
+    folder: join(stand.dataDir, '..', 'ladder', part.name),
+    spansTo,
+  }
+  const { env, execArgv } = heap
+  const child = await startForked(FRONT, settings, {
+    name: `front up to ${part.name}`,
+    env: { ...FRONT_ENV, ...env },
+    execArgv,
+    isQuiet: true,
+  })
+  const pid = child.pid ?? 0
+  return {
+    name: subject,
+    pid,
+    port,
+    request: stand.embeddings(apiKey),
+    note: `with ${part.name}: ${part.text}`,
+    below,
+    serving: pid,
+    stores: parts.includes('rate') || parts.includes('money') ? 'shared' : 'none',
+    heap: () => heap.read(pid),
+    stop: () => stopServer(child),
+  }
+}
+
+export function nodeSubject({ stand, heap, apiKey }: LadderRig, below: string | null): LadderSubject {
+  const serving = stand.fronts()[0] ?? 0
+  return {
+    ...gatewayTarget(stand),
+    request: stand.embeddings(apiKey),
+    note: 'the whole node with one front: supervisor, front, spare, runner, embedded Postgres and Redis',
+    below,
+    serving,
+    stores: 'own',
+    heap: () => heap.read(serving),
+  }
+}
+
+/** Every process that works for the subject, and maybe for others. */
+export function processesOf({ pid, stores }: LadderSubject, stand: Stand): readonly ProcessRow[] {
+  if (stores !== 'shared') return tree(pid)
+  return [...tree(pid), ...tree(stand.pid).filter((row) => ['postgres', 'redis'].includes(kindOf(row)))]
+}

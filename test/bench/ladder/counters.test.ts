@@ -1,0 +1,61 @@
+import t from 'tap'
+import {
+  countsOf,
+  figuresOf,
+  scaledCpu,
+  usedBetween,
+  without,
+  type ProcessCount,
+} from '../../../bench/ladder/counters.ts'
+import { totalOf } from '../../../bench/ladder/system-calls.ts'
+import { tree } from '../../support/load/process-cpu.ts'
+
+const skip = process.platform !== 'linux' && 'processes are counted in /proc'
+
+function count(pid: number, kind: ProcessCount['kind'], s: number): ProcessCount {
+  return { pid, kind, cpuS: s, tickedS: s, systemS: s / 4, mainS: s / 2, switches: 10 * s, fileCalls: s }
+}
+
+t.test('what was used is told by kind, and a process that came later counts whole', async (t) => {
+  const before = [count(1, 'serving', 4), count(2, 'postgres', 1)]
+  const used = usedBetween(before, [count(1, 'serving', 6), count(2, 'postgres', 2), count(3, 'others', 1)])
+  t.same(used.cpuS, { serving: 2, postgres: 1, redis: 0, others: 1 })
+  t.match(used, { systemS: 1, userS: 3, mainS: 1, switches: 40, fileCalls: 2 })
+})
+
+t.test('the finer account says how much it was, and the ticks how it is divided', async (t) => {
+  const [before, after] = [count(1, 'serving', 0), { ...count(1, 'serving', 4), cpuS: 5 }]
+  t.match(usedBetween([before], [after]), { systemS: 1.25, userS: 3.75 })
+})
+
+t.test('what stores use at rest is no part of the price', async (t) => {
+  const used = usedBetween([], [count(1, 'serving', 2), count(2, 'postgres', 2)])
+  const atRest = scaledCpu({ serving: 0, postgres: 0.5, redis: 0, others: 0 }, 2)
+  const rest = without(used, atRest)
+  t.same(rest.cpuS, { serving: 2, postgres: 1, redis: 0, others: 0 })
+  t.match(rest, { systemS: 0.75, userS: 2.25 })
+  t.match(figuresOf(rest, 1_000_000), { user_us: 2.25, system_us: 0.75, main_us: 1, postgres_us: 1 })
+})
+
+t.test('a running process has an account of all of that', { skip }, async (t) => {
+  const [own] = countsOf(
+    tree(process.pid).filter(({ pid }) => pid === process.pid),
+    process.pid,
+  )
+  t.equal(own?.kind, 'serving')
+  t.ok((own?.cpuS ?? 0) >= (own?.mainS ?? Infinity) && (own?.mainS ?? 0) > 0)
+  t.ok((own?.switches ?? 0) > 0)
+})
+
+t.test('the total of a summary of strace is its number of calls, with errors or without', async (t) => {
+  const summary = (total: string): string => `strace: Process 7 attached
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 60.12    0.012345           1      1200         7 recvfrom
+------ ----------- ----------- --------- --------- ----------------
+${total}
+strace: Process 7 detached`
+  t.equal(totalOf(summary('100.00    0.020345           1      4321         7 total')), 4_321)
+  t.equal(totalOf(summary('100.00    0.020345           1      4321           total')), 4_321)
+  t.equal(totalOf('strace: attach: ptrace(PTRACE_SEIZE, 7): Operation not permitted'), null)
+})

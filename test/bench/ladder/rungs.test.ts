@@ -1,0 +1,35 @@
+import t from 'tap'
+import { readLadderOptions } from '../../../bench/ladder/options.ts'
+import { PARTS, rungsOf, SUBJECT_NAMES } from '../../../bench/ladder/rungs.ts'
+
+t.test('each rung has the parts of the one below and one more', async (t) => {
+  const rungs = rungsOf(SUBJECT_NAMES).filter(({ part }) => part.name !== 'tracing')
+  t.equal(rungs.length, PARTS.length)
+  rungs.forEach(({ parts, part, below }, at) => {
+    const under = rungs[at - 1]
+    t.same(parts, [...(under?.parts ?? []), part.name])
+    t.equal(below, under?.subject ?? 'relay')
+  })
+})
+
+t.test('what a node has only when it is told to stands on the whole front', async (t) => {
+  const tracing = rungsOf(SUBJECT_NAMES).at(-1)
+  t.match(tracing, { subject: 'sluice-to-tracing', below: 'sluice-to-timers' })
+  t.equal(tracing?.parts.length, PARTS.length + 1)
+})
+
+t.test('a rung whose neighbour is left out stands on the next one, with all parts below it', async (t) => {
+  const [first, second] = rungsOf(['access', 'money'])
+  t.match(first, { subject: 'sluice-to-access', below: null, parts: ['head', 'access'] })
+  t.match(second, { below: 'sluice-to-access' })
+  t.ok(second?.parts.includes('scan'))
+})
+
+t.test('options have defaults, and a wrong one is told in one line', async (t) => {
+  t.match(readLadderOptions([]), { seconds: 2, repeats: 7, connections: 48, dimensions: 8, json: null })
+  t.match(readLadderOptions(['--only', 'sluice,relay', '--dimensions', '1536']), {
+    dimensions: 1_536,
+    only: ['relay', 'sluice'],
+  })
+  t.match(readLadderOptions(['--only', 'apache']), /^--only takes some of relay,head,access,[^\n]*$/)
+})
