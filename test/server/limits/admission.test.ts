@@ -187,11 +187,11 @@ t.test(
         (failure === null ? admitted : refused).push(simulation.now),
       )
     // Of the last answer of the authority.
-  const from = 250
+    const from = 250
     for (let i = 0; i < 20; i += 1) admit()
     await wait(100)
     // 250 a second: one each 4 ms, from an empty share on.
-  t.ok(20 * 4 < RATE_SHARE_WAIT_MS_MAX)
+    t.ok(20 * 4 < RATE_SHARE_WAIT_MS_MAX)
     t.same([admitted.length, refused.length], [20, 0])
     t.ok(admitted.every((at, nth) => at - from >= 4 * nth - 1))
     for (let i = 0; i < 100; i += 1) admit()
