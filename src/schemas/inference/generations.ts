@@ -74,6 +74,7 @@ export const GenerationRecord = Type.Object({
     ttft_ms: Milliseconds('Until the first output was written to the caller; null: not streamed, or none.'),
     stalled_ms: Type.Number({ minimum: 0, description: 'Milliseconds in which the caller did not read.' }),
     is_estimated: Type.Boolean({ description: "The token counts are estimates, not the provider's." }),
+    searches: Type.Integer({ minimum: 0, description: 'Searches of the web that the provider told.' }),
     attempts: Type.Integer({ minimum: 0, description: 'Endpoints that were tried.' }),
     dropped: Type.Array(Type.String(), {
       description: 'Members of the request that the provider did not get, or that have no effect.',

@@ -76,6 +76,7 @@ export function generationRecord(
       ttft_ms: facts.firstOutputMs,
       stalled_ms: facts.stalledMs,
       is_estimated: facts.isEstimated,
+      searches: usage.searches ?? 0,
       attempts: facts.attempts,
       dropped: [...facts.dropped],
     },

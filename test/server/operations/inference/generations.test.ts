@@ -81,6 +81,8 @@ async function drained(response: Response): Promise<string> {
   return present(response.headers.get('x-generation-id'))
 }
 
+const USED = { prompt_tokens: 20, completion_tokens: 7 }
+
 t.test("a response is found by the provider's id too, its finish in the words of chat", async (t) => {
   const { post, first, recordOf } = await open(t, {
     path: '/responses',
@@ -160,6 +162,15 @@ t.test('a whole answer, and one that a second endpoint gave', async (t) => {
     model: 'sluice/echo-1',
     x: { attempts: 2 },
   })
+})
+
+t.test('searches that the provider told stand in the record', async (t) => {
+  const { post, first, recordOf } = await open(t)
+  first.usually(answersChat({ usage: { ...USED, server_tool_use: { web_search_requests: 3 } } }))
+  for (const body of [hello, stream])
+    t.equal((await recordOf(await drained(await post(body)))).x.searches, 3)
+  first.usually(answersChat({ usage: USED }))
+  t.equal((await recordOf(await drained(await post(hello)))).x.searches, 0)
 })
 
 t.test('what the built-in model wrote has a record too, with its own counts', async (t) => {
