@@ -35,20 +35,23 @@ export async function startUploadGateway({ isSynced, settings }: UploadInput): P
     ...(isSynced ? {} : { NODE_OPTIONS: `--import ${UNSYNCED}` }),
   })
   const name = isSynced ? 'sluice' : 'sluice-unsynced'
-  const target = targetOf(gateway.stand, {
-    name,
-    note: isSynced
-      ? 'the whole node with one front; key check, form, sniffing, SHA-256, AES-256-GCM, quota, fsync of file and folder, a row in Postgres'
-      : 'sluice, but fsync answered at once (bench/transfers/unsynced.ts); beside servers that do not call it either',
-    request: () => ({
-      method: 'POST',
-      path: '/api/v1/files',
-      headers: authorization(gateway.stand),
-      body: 'form',
-      status: 200,
-    }),
+  const note = isSynced
+    ? 'the whole node with one front; key check, form, sniffing, SHA-256, AES-256-GCM, quota, fsync of file and folder, a row in Postgres'
+    : 'sluice, but fsync answered at once (bench/transfers/unsynced.ts); beside servers that do not call it either'
+  const request = (): TransferRequest => ({
+    method: 'POST',
+    path: '/api/v1/files',
+    headers: authorization(gateway.stand),
+    body: 'form',
+    status: 200,
   })
-  return { ...gateway, targets: [target] }
+  const target = targetOf(gateway.stand, { name, note, request })
+  const ofText = targetOf(gateway.stand, {
+    name: `${name}, a text`,
+    note,
+    request: () => ({ ...request(), isText: true }),
+  })
+  return { ...gateway, targets: isSynced ? [target, ofText] : [target] }
 }
 
 /** A node with a container file and a promoted file of each size. */

@@ -1,4 +1,4 @@
-/** Boundary of the form that carries an uploaded file. */
+/** The form that carries an uploaded file, and a text for it. */
 
 export const BOUNDARY = 'sluice-bench-7d1f0c52a94e4b0e'
 
@@ -8,3 +8,15 @@ export const FORM_HEAD = Buffer.from(
 )
 /** The form's part after the file. */
 export const FORM_TAIL = Buffer.from(`\r\n--${BOUNDARY}--\r\n`)
+
+const PROSE = 'Models have prices and limits; a gateway counts what each call costs, and stops at the budget.'
+const WORDS = PROSE.split(' ')
+const LINES = 800
+
+/** Lines of words, of different lengths and without any sign of a table. */
+export function proseFile(sizeBytes: number): Buffer {
+  const lines = Array.from({ length: LINES }, (_, nth) =>
+    Array.from({ length: 6 + (nth % 9) }, (_, at) => WORDS[(nth * 7 + at * 5) % WORDS.length]).join(' '),
+  )
+  return Buffer.alloc(sizeBytes, `${lines.join('\n')}\n`)
+}

@@ -7,6 +7,8 @@ export interface TransferRequest {
   /** Headers beside host and content-length, which the generator writes. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: 'form' | 'raw' | 'none'
+  /** The file is prose; otherwise it is noise. */
+  readonly isText?: boolean
   readonly status: number
 }
 
