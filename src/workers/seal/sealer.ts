@@ -16,9 +16,11 @@ export interface SealerOptions {
 export interface Sealer {
   /**
    * @param chunk of any length; its bytes are not kept, so that its buffer may be reused
+   * @param isFollowed more bytes are sure to come: then no segment is the last one, and none has to be copied
+   * until it is known
    * @returns pieces of the object to be written in this order, possibly none; the caller owns their buffers
    */
-  push(chunk: Uint8Array): readonly Uint8Array[]
+  push(chunk: Uint8Array, isFollowed?: boolean): readonly Uint8Array[]
   /** @returns the last pieces; the keys are cleared, and no further push is possible */
   finish(): readonly Uint8Array[]
   /** Clears the keys of an upload that ended early. Harmless a second time and after `finish`. */
@@ -29,7 +31,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
   const keys = deriveKeys(dataKey, salt, objectId)
   const header = writeHeader({ dataKeyId, salt, commitment: keys.commitment })
   const aad = associatedData(header, objectId)
-  // A full segment is kept until another byte comes: only then is it known not to be the last.
+  // A full segment is kept until another byte is sure to come: only then is it known not to be the last.
   const held = new Uint8Array(SEGMENT_BYTES)
   let heldBytes = 0
   let index = 0
@@ -53,18 +55,22 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     detach([held.buffer])
   }
   return {
-    push(chunk) {
+    push(chunk, isFollowed = false) {
       if (chunk.length === 0 && !isOver) return []
       const pieces = begin()
       let at = 0
+      // A segment is sealed when this many bytes of it and behind it are there.
+      const needed = isFollowed ? SEGMENT_BYTES : SEGMENT_BYTES + 1
       if (heldBytes > 0) {
         at = Math.min(SEGMENT_BYTES - heldBytes, chunk.length)
         held.set(chunk.subarray(0, at), heldBytes)
-        heldBytes += at
-        if (at === chunk.length) return pieces
+        if (heldBytes + chunk.length < needed) {
+          heldBytes += at
+          return pieces
+        }
         seal(held, false, pieces)
       }
-      for (; chunk.length - at > SEGMENT_BYTES; at += SEGMENT_BYTES)
+      for (; chunk.length - at >= needed; at += SEGMENT_BYTES)
         seal(chunk.subarray(at, at + SEGMENT_BYTES), false, pieces)
       held.set(chunk.subarray(at))
       heldBytes = chunk.length - at
@@ -72,6 +78,7 @@ export function createSealer({ dataKey, dataKeyId, objectId, salt }: SealerOptio
     },
     finish() {
       const pieces = begin()
+      if (index > 0 && heldBytes === 0) throw new Error('bytes that were announced did not come')
       seal(held.subarray(0, heldBytes), true, pieces)
       discard()
       return pieces

@@ -60,8 +60,8 @@ export class IntakeWork implements ThreadSession {
       this.#at,
       Math.min(CONTENT_SLICE_BYTES_MAX, piece.length - this.#at),
     )
-    this.#take(slice)
     this.#at += slice.length
+    this.#take(slice, this.#at < piece.length || this.#pieces.length > 1)
     if (this.#at === piece.length) {
       this.#at = 0
       this.#pieces.shift()
@@ -75,12 +75,12 @@ export class IntakeWork implements ThreadSession {
     this.#close()
   }
 
-  #take(slice: Uint8Array): void {
+  #take(slice: Uint8Array, isFollowed: boolean): void {
     this.#sizeBytes += slice.length
     this.#scanner?.push(slice)
     this.#hash.update(slice)
     if (this.#sealer === null) this.#write([slice])
-    else this.#writeSealed(this.#sealer.push(slice))
+    else this.#writeSealed(this.#sealer.push(slice, isFollowed))
   }
 
   #finish(): void {

@@ -19,9 +19,10 @@ function seal(options: PlainSeal, content: Buffer, chunkBytes: () => number): Bu
     const size = chunkBytes()
     // The same buffer again and again: the sealer must not keep what it is given.
     const chunk = Buffer.from(content.subarray(at, at + size))
-    pieces.push(...sealer.push(chunk).map((piece) => Buffer.from(piece)))
-    chunk.fill(0xff)
     at += size
+    const isFollowed = at < content.length && randomInt(2) === 1
+    pieces.push(...sealer.push(chunk, isFollowed).map((piece) => Buffer.from(piece)))
+    chunk.fill(0xff)
   }
   return Buffer.concat([...pieces, ...sealer.finish()])
 }
@@ -80,6 +81,16 @@ t.test('the bytes are given out as they come, all but the last segment', async (
   t.equal(bytesOf(sealer.push(Buffer.alloc(1))), SEGMENT_BYTES + 16)
   t.equal(bytesOf(sealer.push(Buffer.alloc(0))), 0)
   t.equal(bytesOf(sealer.finish()), 1 + 16)
+})
+
+t.test('a segment is given out at once when more is sure to come, and that must come', async (t) => {
+  const sealer = createSealer(FIXED)
+  const pieces = sealer.push(Buffer.alloc(2 * SEGMENT_BYTES), true)
+  t.same(
+    pieces.map(({ length }) => length),
+    [128, SEGMENT_BYTES, 16, SEGMENT_BYTES, 16],
+  )
+  t.throws(() => sealer.finish(), /did not come/)
 })
 
 t.test('a sealer that has ended takes nothing more', async (t) => {
