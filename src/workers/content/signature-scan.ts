@@ -23,7 +23,10 @@ interface Candidate<S extends Signature> {
  */
 export class SignatureTable<S extends Signature> {
   readonly candidates: (readonly Candidate<S>[])[] = [[]]
-  /** For each pair of bytes the number of its candidates; 0 for a pair that begins no signature. */
+  /**
+   * For each pair of bytes, as the machine reads them as a number of 16 bits, the number of its candidates; 0
+   * for a pair that begins no signature.
+   */
   readonly pairs = new Uint8Array(65_536)
   readonly stride: 1 | 4
 
@@ -52,7 +55,14 @@ function pairsOf({ bytes, isCaseless }: Signature, into: number): readonly numbe
     const lower = bytes.charCodeAt(at)
     return isCaseless === true && isLetter(lower) ? [lower, lower - 0x20] : [lower]
   }
-  return cases(into).flatMap((first) => cases(into + 1).map((second) => (first << 8) | second))
+  return cases(into).flatMap((first) => cases(into + 1).map((second) => wordOf(first, second)))
+}
+
+/** Whether the machine reads the first byte of a number as its low half. */
+const IS_LOW_FIRST = new Uint16Array(Uint8Array.of(1, 0).buffer)[0] === 1
+
+function wordOf(first: number, second: number): number {
+  return IS_LOW_FIRST ? first | (second << 8) : (first << 8) | second
 }
 
 function isLetter(byte: number): boolean {
@@ -101,15 +111,44 @@ export class SignatureScan<S extends Signature> {
 
   /** Searches for signatures that begin before `to`. */
   #scan(view: Uint8Array, to: number): void {
-    const { pairs, candidates, stride } = this.#table
+    const { pairs, stride } = this.#table
     const end = Math.min(view.length, to + stride - 1)
-    for (let at = 0; at < end; at += stride) {
-      const place = pairs[((view[at] ?? 0) << 8) | (view[at + 1] ?? 0)] ?? 0
-      if (place === 0) continue
-      for (const { signature, into } of candidates[place] ?? []) {
-        const start = at - into
-        if (start >= 0 && start < to && stands(signature, view, start)) this.#onFound(signature)
-      }
+    if (stride === 4) return this.#scanWords(view, end, to)
+    for (let at = 0; at < end; at++) {
+      const place = pairs[wordOf(view[at] ?? 0, view[at + 1] ?? 0)] ?? 0
+      if (place !== 0) this.#look(view, { at, to, place })
+    }
+  }
+
+  /**
+   * Reads pairs as numbers of 16 bits, which costs half of what single bytes do, and four of them together:
+   * most pairs begin no signature. The stride begins at the first even address.
+   */
+  #scanWords(view: Uint8Array, end: number, to: number): void {
+    const { pairs } = this.#table
+    const from = view.byteOffset & 1
+    const words = new Uint16Array(view.buffer, view.byteOffset + from, (view.length - from) >> 1)
+    const count = Math.min(words.length, (end - from + 1) >> 1)
+    const look = (nth: number): void => {
+      const place = pairs[words[nth] ?? 0] ?? 0
+      if (place !== 0) this.#look(view, { at: from + 2 * nth, to, place })
+    }
+    let nth = 0
+    for (; nth + 6 < count; nth += 8) {
+      const places =
+        (pairs[words[nth] ?? 0] ?? 0) |
+        (pairs[words[nth + 2] ?? 0] ?? 0) |
+        (pairs[words[nth + 4] ?? 0] ?? 0) |
+        (pairs[words[nth + 6] ?? 0] ?? 0)
+      if (places !== 0) for (let step = 0; step < 8; step += 2) look(nth + step)
+    }
+    for (; nth < count; nth += 2) look(nth)
+  }
+
+  #look(view: Uint8Array, { at, to, place }: { at: number; to: number; place: number }): void {
+    for (const { signature, into } of this.#table.candidates[place] ?? []) {
+      const start = at - into
+      if (start >= 0 && start < to && stands(signature, view, start)) this.#onFound(signature)
     }
   }
 }

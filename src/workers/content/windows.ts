@@ -11,6 +11,8 @@ export class TailWindow {
 
   push(chunk: Uint8Array): void {
     const kept = chunk.length > this.#size ? chunk.subarray(chunk.length - this.#size) : chunk
+    // No byte before these is among the last ones: none needs to be moved.
+    if (kept.length === this.#size) this.#length = 0
     if (this.#length + kept.length > this.#bytes.length) this.#grow(this.#length + kept.length)
     if (this.#length + kept.length > this.#bytes.length) {
       const stay = Math.min(this.#length, this.#size)
