@@ -13,7 +13,7 @@ import { codeFiles } from './code.mjs'
 import { install } from './install.mjs'
 import { isClean, isFormatted } from './lint-code.mjs'
 import { digestOf, Kept } from './lint-kept.mjs'
-import { CODE_FILE, codeText, WAT } from './wat.mjs'
+import { codeText, MODULES } from './wat.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
@@ -36,7 +36,11 @@ const checks = [
   await isClean(kept),
   await document,
   await once('manifests', [...manifestFiles(), 'tools/manifests.mjs', LOCK], kubernetes),
-  await once('webassembly', [WAT, CODE_FILE, 'tools/wat.mjs', LOCK], isCodeOfText),
+  await once(
+    'webassembly',
+    [...MODULES.flatMap(({ wat, codeFile }) => [wat, codeFile]), 'tools/wat.mjs', LOCK],
+    isCodeOfText,
+  ),
 ]
 kept.write()
 process.exit(checks.every((isGood) => isGood) ? 0 : 1)
@@ -96,9 +100,13 @@ async function kubernetes() {
 }
 
 async function isCodeOfText() {
-  const isSame = (await codeText()) === read(CODE_FILE)
-  if (!isSame) process.stdout.write(`${CODE_FILE} is not made of ${WAT}: node tools/wat.mjs\n`)
-  return isSame
+  let isGood = true
+  for (const module of MODULES) {
+    if ((await codeText(module)) === read(module.codeFile)) continue
+    isGood = false
+    process.stdout.write(`${module.codeFile} is not made of ${module.wat}: node tools/wat.mjs\n`)
+  }
+  return isGood
 }
 
 function run(tool, args) {

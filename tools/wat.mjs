@@ -1,35 +1,49 @@
-// `node tools/wat.mjs` generates src/workers/plain-numbers-code.ts from the WebAssembly text beside it.
+// `node tools/wat.mjs` generates the code of each module of MODULES from the WebAssembly text beside it.
 // `npm run lint` compares the two.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { install } from './install.mjs'
 
-export const WAT = 'src/workers/plain-numbers.wat'
-export const CODE_FILE = 'src/workers/plain-numbers-code.ts'
+/** Modules: their text, the generated file, and the name and the note of its constant. */
+export const MODULES = [
+  {
+    wat: 'src/workers/plain-numbers.wat',
+    codeFile: 'src/workers/plain-numbers-code.ts',
+    name: 'PLAIN_NUMBERS_CODE',
+    note: 'A module that exports its `memory` of 64 KiB, and `run`.',
+  },
+  {
+    wat: 'src/workers/content/automaton.wat',
+    codeFile: 'src/workers/content/automaton-code.ts',
+    name: 'AUTOMATON_CODE',
+    note: 'A module that exports its `memory` of 256 KiB, and `run`.',
+  },
+]
 /** Bytes of a line. */
 const LINE = 40
 
 /** @returns the text of the generated file */
-export async function codeText() {
+export async function codeText({ wat, name, note }) {
   const { default: wabt } = await import('wabt')
   const { parseWat } = await wabt()
-  const module = parseWat(WAT, readFileSync(WAT, 'utf8'), { simd: true })
+  const module = parseWat(wat, readFileSync(wat, 'utf8'), { simd: true })
   try {
     module.validate()
-    return textOf(Buffer.from(module.toBinary({ write_debug_names: false }).buffer))
+    const bytes = Buffer.from(module.toBinary({ write_debug_names: false }).buffer)
+    return textOf(bytes, { from: wat.slice(wat.lastIndexOf('/') + 1), name, note })
   } finally {
     module.destroy()
   }
 }
 
-function textOf(bytes) {
+function textOf(bytes, { from, name, note }) {
   const lines = Array.from({ length: Math.ceil(bytes.length / LINE) }, (_, nth) =>
     bytes.subarray(nth * LINE, (nth + 1) * LINE).toString('hex'),
   )
-  return `// Generated from plain-numbers.wat by \`node tools/wat.mjs\`: edit the text.
+  return `// Generated from ${from} by \`node tools/wat.mjs\`: edit the text.
 
-/** A module that exports its \`memory\` of 64 KiB, and \`run\`. */
-export const PLAIN_NUMBERS_CODE: Uint8Array = Buffer.from(
+/** ${note} */
+export const ${name}: Uint8Array = Buffer.from(
   [
 ${lines.map((line) => `    '${line}',\n`).join('')}  ].join(''),
   'hex',
@@ -40,5 +54,5 @@ ${lines.map((line) => `    '${line}',\n`).join('')}  ].join(''),
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   await install('tools')
-  writeFileSync(CODE_FILE, await codeText())
+  for (const module of MODULES) writeFileSync(module.codeFile, await codeText(module))
 }

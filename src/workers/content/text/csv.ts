@@ -1,3 +1,5 @@
+import { AUTOMATA, Automaton, SHARED_ACTIONS, type HeldText } from '../automaton.ts'
+
 /**
  * Whether a text is CSV under RFC 4180: at least two records, all with the same number of fields, two or
  * more, separated by `,`, `;` or tab. Lines end with CR LF or LF. Empty lines at the very end are not
@@ -12,9 +14,9 @@ export class CsvScanner {
   ]
 
   /** False: the text is not CSV, and no further byte can change that. */
-  push(chunk: Uint8Array): boolean {
+  push(text: HeldText): boolean {
     if (this.#candidates.length > 0)
-      this.#candidates = this.#candidates.filter((candidate) => candidate.push(chunk))
+      this.#candidates = this.#candidates.filter((candidate) => candidate.push(text))
     return this.#candidates.length > 0
   }
 
@@ -25,46 +27,31 @@ export class CsvScanner {
 
 /** The reading of the text with one delimiter. */
 class CsvCandidate {
-  readonly #table: Uint8Array
-  readonly #delimiter: number
+  readonly #automaton: Automaton
   #state = FIELD
   #fields = 0
   #records = 0
   #expected = 0
   #hasEmptyLine = false
 
-  constructor(delimiter: ',' | ';' | '\t') {
-    this.#table = TABLES[delimiter]
-    this.#delimiter = delimiter.charCodeAt(0)
+  constructor(delimiter: keyof typeof AUTOMATONS) {
+    this.#automaton = AUTOMATONS[delimiter]
   }
 
   /** False: the text is not CSV with this delimiter. No further calls follow. */
-  push(chunk: Uint8Array): boolean {
-    if (this.#isOneStretch(chunk)) return true
-    const table = this.#table
-    let state = this.#state
-    for (let at = 0; at < chunk.length; at++) {
-      const next = table[(state << 8) | (chunk[at] ?? 0)] ?? 0
-      if (next === state) continue
-      if (next < FIRST_ACTION) {
-        state = next
-        continue
-      }
-      if (next === DELIMIT) this.#fields++
-      else if (next === FAIL || !this.#endRecord(state)) return false
-      state = FIELD
+  push({ bytes }: HeldText): boolean {
+    AUTOMATA.state = this.#state
+    AUTOMATA.count = this.#fields
+    for (let at = 0; at < bytes.length; at++) {
+      at = AUTOMATA.read(this.#automaton, at, bytes.length)
+      this.#fields = AUTOMATA.count
+      if (AUTOMATA.action === 0) break
+      if (AUTOMATA.action === FAIL || !this.#endRecord(AUTOMATA.state)) return false
+      AUTOMATA.state = FIELD
+      AUTOMATA.count = 0
     }
-    this.#state = state
+    this.#state = AUTOMATA.state
     return true
-  }
-
-  /**
-   * Whether the chunk is a part of a single field, which the vectorized search finds at once. This makes
-   * candidates cheap whose delimiter a long first line does not contain.
-   */
-  #isOneStretch(chunk: Uint8Array): boolean {
-    if (this.#state === QUOTED) return !chunk.includes(QUOTE)
-    return this.#state === PLAIN && ![this.#delimiter, QUOTE, CR, LF].some((byte) => chunk.includes(byte))
   }
 
   finish(): boolean {
@@ -100,23 +87,20 @@ const CLOSED = 3
 const RETURN = 4
 /** After a CR that ends an empty line. */
 const EMPTY_RETURN = 5
-/** Numbers from here on are actions. */
-const FIRST_ACTION = 6
-/** Action at the end of a field. */
-const DELIMIT = 6
+/** The number of states. */
+const STATES = 6
+/** Action at the end of a field, which is counted. */
+const DELIMIT = SHARED_ACTIONS.count
 /** Action at the end of a record. */
-const RECORD = 7
+const RECORD = SHARED_ACTIONS.stop
 /** Action at a byte that CSV does not allow. */
-const FAIL = 8
+const FAIL = SHARED_ACTIONS.stop + 1
 
-const QUOTE = 0x22
-const CR = 0x0d
-const LF = 0x0a
+const AUTOMATONS = { ',': automatonOf(','), ';': automatonOf(';'), '\t': automatonOf('\t') } as const
+AUTOMATA.follow(DELIMIT, FIELD)
 
-const TABLES = { ',': buildTable(','), ';': buildTable(';'), '\t': buildTable('\t') } as const
-
-function buildTable(delimiter: string): Uint8Array {
-  const table = new Uint8Array(FIRST_ACTION * 256).fill(FAIL)
+function automatonOf(delimiter: string): Automaton {
+  const table = new Uint8Array(STATES * 256).fill(FAIL)
   const put = (state: number, byte: string, next: number): void => {
     table[state * 256 + byte.charCodeAt(0)] = next
   }
@@ -133,5 +117,5 @@ function buildTable(delimiter: string): Uint8Array {
   put(QUOTED, '"', CLOSED)
   put(CLOSED, '"', QUOTED)
   for (const state of [RETURN, EMPTY_RETURN]) put(state, '\n', RECORD)
-  return table
+  return new Automaton(AUTOMATA, table)
 }

@@ -2,6 +2,7 @@
  * The grammar of RFC 8259 as a table: a row of 256 entries for each state; an entry is the next state or an
  * action.
  */
+import { ARRAY, AUTOMATA, OBJECT, SHARED_ACTIONS } from '../automaton.ts'
 
 /** Numbers of the states. */
 export const STATES = {
@@ -38,15 +39,7 @@ export const STATES = {
 const WORDS = ['rue', 'alse', 'ull'] as const
 
 /** Actions, which need more than a next state. Their numbers are above those of the states. */
-export const ACTIONS = {
-  first: 64,
-  openObject: 64,
-  openArray: 65,
-  closeObject: 66,
-  closeArray: 67,
-  comma: 68,
-  newLine: 69,
-} as const
+export const ACTIONS = { ...SHARED_ACTIONS, newLine: SHARED_ACTIONS.stop } as const
 
 const SPACE = ' \t\r\n'
 const DIGITS = '0123456789'
@@ -57,6 +50,13 @@ export const LINE_FEED = 0x0a
 export const JSON_TABLE: Uint8Array = buildTable()
 /** Reports a line break within a value, after which the text cannot be NDJSON. */
 export const JSON_LINES_TABLE: Uint8Array = buildLinesTable()
+
+AUTOMATA.follow(ACTIONS.openObject, STATES.keyOrEnd)
+AUTOMATA.follow(ACTIONS.openArray, STATES.valueOrEnd)
+AUTOMATA.follow(ACTIONS.closeObject, STATES.after)
+AUTOMATA.follow(ACTIONS.closeArray, STATES.after)
+AUTOMATA.follow(ACTIONS.comma + OBJECT, STATES.key)
+AUTOMATA.follow(ACTIONS.comma + ARRAY, STATES.value)
 
 function buildLinesTable(): Uint8Array {
   const table = JSON_TABLE.slice()

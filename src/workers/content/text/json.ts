@@ -1,4 +1,5 @@
 import { JSON_TEXT_DEPTH_MAX } from '../../../schemas/files/file-limits.ts'
+import { ARRAY, AUTOMATA, Automaton, OBJECT, type HeldText } from '../automaton.ts'
 import { ACTIONS, JSON_LINES_TABLE, JSON_TABLE, LINE_FEED, STATES } from './json-table.ts'
 
 /** The text as JSON, by RFC 8259 and contract C26. */
@@ -11,8 +12,9 @@ export interface JsonFinding {
   readonly isTooDeep: boolean
 }
 
-const OBJECT = 1
-const ARRAY = 2
+const JSON_WHOLE = new Automaton(AUTOMATA, JSON_TABLE)
+const JSON_LINES = new Automaton(AUTOMATA, JSON_LINES_TABLE)
+const NO_LEVELS = new Uint8Array(0)
 
 /**
  * Reads JSON and NDJSON in one pass: a table of states over the bytes and one byte for each open level. A
@@ -21,32 +23,29 @@ const ARRAY = 2
  */
 export class JsonScanner {
   #state: number = STATES.start
-  readonly #levels = new Uint8Array(JSON_TEXT_DEPTH_MAX)
+  /** The kinds of the open levels, between two pieces of the text. */
+  #levels: Uint8Array = NO_LEVELS
   #depth = 0
   #values = 0
   #mayBeNdjson = true
   #isTooDeep = false
 
   /** False: the text is neither, and no further byte can change that. */
-  push(chunk: Uint8Array): boolean {
-    let table = this.#mayBeNdjson ? JSON_LINES_TABLE : JSON_TABLE
-    let state = this.#state
-    if (state === STATES.failed) return false
-    let row = state << 8
-    for (let at = 0; at < chunk.length; at++) {
-      const next = table[row | (chunk[at] ?? 0)] ?? 0
-      // Within strings, numbers and white space the state stays: testing this is cheaper than waiting for the
-      // row.
-      if (next === state) continue
-      if (next < ACTIONS.first) state = next
-      else {
-        state = this.#act(next, state)
-        if (!this.#mayBeNdjson) table = JSON_TABLE
-      }
-      row = state << 8
+  push({ bytes }: HeldText): boolean {
+    if (this.#state === STATES.failed) return false
+    AUTOMATA.levels.set(this.#levels)
+    AUTOMATA.state = this.#state
+    AUTOMATA.depth = this.#depth
+    for (let at = 0; at < bytes.length; at++) {
+      at = AUTOMATA.read(this.#mayBeNdjson ? JSON_LINES : JSON_WHOLE, at, bytes.length)
+      this.#depth = AUTOMATA.depth
+      if (AUTOMATA.action === 0) break
+      AUTOMATA.state = this.#act(AUTOMATA.action, AUTOMATA.state)
+      AUTOMATA.depth = this.#depth
     }
-    this.#state = state
-    return state !== STATES.failed
+    this.#state = AUTOMATA.state
+    this.#levels = AUTOMATA.levels.slice(0, this.#depth)
+    return this.#state !== STATES.failed
   }
 
   finish(): JsonFinding {
@@ -58,6 +57,7 @@ export class JsonScanner {
     }
   }
 
+  /** What the automaton leaves to the scanner: all of the outermost level, and faults. */
   #act(action: number, state: number): number {
     switch (action) {
       case ACTIONS.openObject:
@@ -68,8 +68,6 @@ export class JsonScanner {
         return this.#close(OBJECT)
       case ACTIONS.closeArray:
         return this.#close(ARRAY)
-      case ACTIONS.comma:
-        return this.#levels[this.#depth - 1] === OBJECT ? STATES.key : STATES.value
       case ACTIONS.newLine:
         return this.#endLine(state)
       default:
@@ -83,14 +81,14 @@ export class JsonScanner {
       this.#isTooDeep = true
       return STATES.failed
     }
-    this.#levels[this.#depth++] = kind
+    AUTOMATA.levels[this.#depth++] = kind
     return state
   }
 
+  /** The outermost level closes, unless it is of the other kind. */
   #close(kind: number): number {
-    if (this.#levels[this.#depth - 1] !== kind) return STATES.failed
-    this.#depth--
-    if (this.#depth > 0) return STATES.after
+    if (this.#depth !== 1 || AUTOMATA.levels[0] !== kind) return STATES.failed
+    this.#depth = 0
     this.#values++
     return STATES.done
   }

@@ -1,6 +1,7 @@
 /**
  * Signs of Markdown as tables: a row of 256 entries for each state; an entry is the next state or an action.
  */
+import { SHARED_ACTIONS } from '../automaton.ts'
 
 export const STATES = {
   lineStart: 0,
@@ -33,14 +34,14 @@ export const STATES = {
 } as const
 
 export const ACTIONS = {
-  first: 64,
-  found: 64,
-  endLine: 65,
-  endLineByReturn: 66,
-  pipe: 67,
-  leadingPipe: 68,
-  openLink: 69,
-  endLink: 70,
+  first: SHARED_ACTIONS.first,
+  found: SHARED_ACTIONS.stop,
+  endLine: SHARED_ACTIONS.stop + 1,
+  endLineByReturn: SHARED_ACTIONS.stop + 2,
+  pipe: SHARED_ACTIONS.stop + 3,
+  leadingPipe: SHARED_ACTIONS.stop + 4,
+  openLink: SHARED_ACTIONS.stop + 5,
+  endLink: SHARED_ACTIONS.stop + 6,
 } as const
 
 /** States of the row of dashes under a table's head; from `enough` on the row may end. */
@@ -57,8 +58,12 @@ export const DASHES = {
 } as const
 
 const BLANK = ' \t'
+const LINE_FEED = 0x0a
+const RETURN = 0x0d
 
 export const MARKDOWN_TABLE: Uint8Array = buildMarkdown()
+/** The same without actions at the ends of lines: for lines without a pipe, behind another such line. */
+export const PLAIN_LINES_TABLE: Uint8Array = buildPlainLines()
 export const DASHES_TABLE: Uint8Array = buildDashes()
 
 type Put = (state: number, bytes: string, next: number) => void
@@ -85,6 +90,18 @@ function buildMarkdown(): Uint8Array {
   putLineStarts(put)
   putFences(put, table)
   putLinks(put, table)
+  return table
+}
+
+function buildPlainLines(): Uint8Array {
+  const table = MARKDOWN_TABLE.slice()
+  const put = putInto(table)
+  for (let state = 0; state < STATES.count; state++) {
+    const isEmpty = state === STATES.lineStart
+    if (table[state * 256 + LINE_FEED] === ACTIONS.endLine)
+      put(state, '\n', isEmpty ? STATES.emptyLine : STATES.lineStart)
+    if (table[state * 256 + RETURN] === ACTIONS.endLineByReturn) put(state, '\r', STATES.afterReturn)
+  }
   return table
 }
 

@@ -1,4 +1,5 @@
-import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, STATES } from './markdown-table.ts'
+import { AUTOMATA, Automaton, type HeldText } from '../automaton.ts'
+import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, PLAIN_LINES_TABLE, STATES } from './markdown-table.ts'
 
 /** Bytes of a link: a bracket that closes later begins no link. Decision. */
 const LINK_BYTES_MAX = 4_096
@@ -11,7 +12,7 @@ const LINK_BYTES_MAX = 4_096
 export class MarkdownScanner {
   #isFound = false
   #state: number = STATES.lineStart
-  #dashes: number = DASHES.start
+  #dashes: number = DASHES.none
   #pipes = 0
   #hasLeadingPipe = false
   /** Cells of the line before, 0 for a line without a pipe. */
@@ -25,13 +26,41 @@ export class MarkdownScanner {
   #chunk: Uint8Array = NOTHING
 
   /** False: a sign has been found. */
-  push(chunk: Uint8Array): boolean {
+  push({ bytes }: HeldText): boolean {
     if (this.#isFound) return false
-    this.#chunk = chunk
+    this.#chunk = bytes
+    for (let at = 0; at < bytes.length && !this.#isFound;)
+      at = this.#isPlain ? this.#readPlain(bytes, at) : this.#readTable(bytes, at)
+    this.#passed += bytes.length
+    this.#lastByte = bytes[bytes.length - 1] ?? this.#lastByte
+    this.#chunk = NOTHING
+    return !this.#isFound
+  }
+
+  /** Neither this line so far nor the line before has a pipe: no line can be a table's row of dashes. */
+  get #isPlain(): boolean {
+    return this.#pipes === 0 && this.#cellsAbove === 0
+  }
+
+  /** @returns the place after a pipe, or the end */
+  #readPlain(bytes: Uint8Array, from: number): number {
+    AUTOMATA.state = this.#state
+    for (let at = from; ; at++) {
+      at = AUTOMATA.read(PLAIN_LINES, at, bytes.length)
+      this.#state = AUTOMATA.state
+      if (AUTOMATA.action === 0) return bytes.length
+      this.#state = AUTOMATA.state = this.#act(AUTOMATA.action, this.#state, at)
+      if (this.#isFound || this.#pipes > 0) return at + 1
+    }
+  }
+
+  /** @returns the place after the end of a line without a pipe, or the end */
+  #readTable(chunk: Uint8Array, from: number): number {
     const table = MARKDOWN_TABLE
     let state = this.#state
     let dashes = this.#dashes
-    for (let at = 0; at < chunk.length; at++) {
+    let at = from
+    for (; at < chunk.length && !this.#isFound; at++) {
       const byte = chunk[at] ?? 0
       if (dashes !== DASHES.none) dashes = DASHES_TABLE[(dashes << 8) | byte] ?? 0
       const next = table[(state << 8) | byte] ?? 0
@@ -40,23 +69,19 @@ export class MarkdownScanner {
         if (dashes === DASHES.none) at = passSame(chunk, at, state)
       } else if (next < ACTIONS.first) {
         state = next
-      } else if (next === ACTIONS.endLine && this.#pipes === 0) {
-        this.#cellsAbove = 0
-        dashes = DASHES.start
-        state = state === STATES.lineStart ? STATES.emptyLine : STATES.lineStart
       } else {
         this.#dashes = dashes
         state = this.#act(next, state, at)
-        if (this.#isFound) return false
         dashes = this.#dashes
+        if (this.#isPlain) {
+          at++
+          break
+        }
       }
     }
     this.#dashes = dashes
     this.#state = state
-    this.#passed += chunk.length
-    this.#lastByte = chunk[chunk.length - 1] ?? this.#lastByte
-    this.#chunk = NOTHING
-    return true
+    return at
   }
 
   finish(): boolean {
@@ -109,10 +134,11 @@ export class MarkdownScanner {
     this.#cellsAbove = cells
     this.#pipes = 0
     this.#hasLeadingPipe = false
-    this.#dashes = DASHES.start
+    this.#dashes = cells > 0 ? DASHES.start : DASHES.none
   }
 }
 
+const PLAIN_LINES = new Automaton(AUTOMATA, PLAIN_LINES_TABLE)
 const NOTHING = new Uint8Array(0)
 
 /** @returns the last place from `at` on up to which the bytes leave the state unchanged */

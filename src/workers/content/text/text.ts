@@ -1,3 +1,4 @@
+import { AUTOMATA, HELD_BYTES_MAX } from '../automaton.ts'
 import { hasSeparatorLine, isLooseCsv } from './csv-loose.ts'
 import { CsvScanner } from './csv.ts'
 import { JsonScanner } from './json.ts'
@@ -26,6 +27,8 @@ export class TextScanner {
   readonly #json = new JsonScanner()
   readonly #csv = new CsvScanner()
   readonly #markdown = new MarkdownScanner()
+  /** False: every structure has its answer. */
+  #isOpen = true
   /** Bytes of a byte order mark so far, or null once its presence is decided. */
   #markBytes: number | null = 0
 
@@ -49,9 +52,11 @@ export class TextScanner {
   #read(text: Uint8Array): void {
     this.#head.push(text)
     this.#tail.push(text)
-    this.#json.push(text)
-    this.#csv.push(text)
-    this.#markdown.push(text)
+    for (let at = 0; at < text.length && this.#isOpen; at += HELD_BYTES_MAX) {
+      const held = AUTOMATA.hold(text.subarray(at, at + HELD_BYTES_MAX))
+      const isOpen = [this.#json.push(held), this.#csv.push(held), this.#markdown.push(held)]
+      this.#isOpen = isOpen.includes(true)
+    }
   }
 
   /** The order of contract C26. */

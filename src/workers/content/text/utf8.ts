@@ -14,7 +14,8 @@ export class Utf8Check {
   /** False: the text is not valid, and no further byte can change that. */
   push(chunk: Uint8Array): boolean {
     if (this.fault !== null) return false
-    if (chunk.indexOf(0) >= 0) return this.#fail('nul')
+    // `indexOf` of a plain Uint8Array compares byte by byte.
+    if (Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).indexOf(0) >= 0) return this.#fail('nul')
     const start = this.#cutLength === 0 ? 0 : this.#completeCut(chunk)
     if (start < 0) return this.#fail('invalid')
     const end = start + wholeLength(chunk.subarray(start))

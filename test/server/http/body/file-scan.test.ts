@@ -134,6 +134,19 @@ t.test(
   },
 )
 
+t.test('a file may have any number of beginnings of the delimiter', async (t) => {
+  for (const [gap, count] of [
+    [100, 40],
+    [0, 40],
+    [1_000, 3],
+  ] as const) {
+    const content = `${DELIMITER.slice(0, 7)}${'x'.repeat(gap)}`.repeat(count)
+    const body = form([filePart(content), fieldPart('last', 'z')], BOUNDARY)
+    for (const size of [4_000, 300, 64])
+      t.same(await ours(body, [300, size]), { content, fields: '[["last","z"]]' }, `${gap} and ${size}`)
+  }
+})
+
 t.test('a file that is cut short is malformed while it is scanned', async (t) => {
   const body = form([filePart('x'.repeat(200))], BOUNDARY)
   const scanned = body.subarray(0, 250)

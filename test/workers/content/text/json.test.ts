@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { JSON_TEXT_DEPTH_MAX } from '../../../../src/schemas/files/file-limits.ts'
+import { AUTOMATA } from '../../../../src/workers/content/automaton.ts'
 import { JsonScanner, type JsonFinding } from '../../../../src/workers/content/text/json.ts'
 import { chunks } from '../../../support/wire/chunks.ts'
 
 function scan(text: string, sizes: readonly number[] = [4_096]): JsonFinding {
   const scanner = new JsonScanner()
-  for (const chunk of chunks(Buffer.from(text), sizes)) scanner.push(chunk)
+  for (const chunk of chunks(Buffer.from(text), sizes)) scanner.push(AUTOMATA.hold(chunk))
   return scanner.finish()
 }
 

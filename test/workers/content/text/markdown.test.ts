@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { AUTOMATA } from '../../../../src/workers/content/automaton.ts'
 import { MarkdownScanner } from '../../../../src/workers/content/text/markdown.ts'
 import { chunks } from '../../../support/wire/chunks.ts'
 import { hasMarkdownLines } from '../../../support/wire/markdown-oracle.ts'
 
 function scan(text: string, sizes: readonly number[]): boolean {
   const scanner = new MarkdownScanner()
-  for (const chunk of chunks(Buffer.from(text), sizes)) scanner.push(chunk)
+  for (const chunk of chunks(Buffer.from(text), sizes)) scanner.push(AUTOMATA.hold(chunk))
   return scanner.finish()
 }
 

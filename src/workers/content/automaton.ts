@@ -1,0 +1,221 @@
+import { JSON_TEXT_DEPTH_MAX } from '../../schemas/files/file-limits.ts'
+import { exportsOf } from '../web-assembly.ts'
+import { AUTOMATON_CODE } from './automaton-code.ts'
+
+/**
+ * Actions that every table has in common; the numbers of states are below `first`, and an action from `stop`
+ * on ends the run.
+ */
+export const SHARED_ACTIONS = {
+  first: 64,
+  /** Open and close a level. At the outermost level they end the run, like a level that does not fit. */
+  openObject: 64,
+  openArray: 65,
+  closeObject: 66,
+  closeArray: 67,
+  /** A comma in an object or array; the two numbers after it are used for the states after it. */
+  comma: 68,
+  /** Counts. */
+  count: 71,
+  stop: 72,
+} as const
+
+/** The kinds of levels. */
+export const OBJECT = 1
+export const ARRAY = 2
+
+/** Bytes of a text that the memory holds at once: a slice of a session, with some bytes before it. */
+export const HELD_BYTES_MAX = 163_840
+/** Places in the memory, as in automaton.wat. */
+const AT = { follow: 0x20, levels: 0x100, tables: 0x2a00, text: 0x10000, end: 0x40000 } as const
+const REGISTERS = { state: 0, depth: 1, count: 2, action: 3, deepest: 4 } as const
+/** Bytes of the two vectors of a state. */
+const SKIP_BYTES = 32
+/** Bits of a vector's lane. */
+const GROUPS_MAX = 8
+
+/**
+ * Reads the bytes in `[at, end)` by a table.
+ * @returns the place of the byte whose action ends the run, or `end`
+ */
+type Run = (table: number, skips: number, at: number, end: number) => number
+
+export interface Reading {
+  readonly memory: Uint8Array
+  readonly run: Run
+}
+
+/** The code in WebAssembly. Null when the processor, or a flag of Node, has no vectors of 16 bytes. */
+export function vectorReading(): Reading | null {
+  const code = exportsOf(AUTOMATON_CODE)
+  if (code === null) return null
+  const memory = code['memory'] as { readonly buffer: ArrayBuffer }
+  return { memory: new Uint8Array(memory.buffer), run: code['run'] as Run }
+}
+
+/** The same code byte by byte. */
+export function byteReading(): Reading {
+  const memory = new Uint8Array(AT.end)
+  const registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
+  return { memory, run: (table, _skips, at, end) => runByBytes(memory, registers, { table, at, end }) }
+}
+
+/** The bytes of a text that are in the memory, until the next ones replace them. */
+export interface HeldText {
+  readonly bytes: Uint8Array
+}
+
+/** The memory with all tables, in which a thread reads its texts one after the other. */
+export class Automata {
+  readonly #run: Run
+  readonly #memory: Uint8Array
+  readonly #registers: Int32Array
+  /** The kinds of the open levels. */
+  readonly levels: Uint8Array
+  #tablesEnd: number = AT.tables
+
+  /** @param deepest open levels at most */
+  constructor({ memory, run }: Reading, deepest: number) {
+    if (AT.levels + deepest > AT.tables) throw new RangeError(`no room for ${deepest} levels`)
+    this.#run = run
+    this.#memory = memory
+    this.#registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
+    this.#registers[REGISTERS.deepest] = deepest
+    this.levels = memory.subarray(AT.levels, AT.levels + deepest)
+  }
+
+  /** Sets the state after an action. */
+  follow(action: number, state: number): void {
+    this.#memory[AT.follow + action] = state
+  }
+
+  /** @returns the place of the table */
+  add(table: Uint8Array): number {
+    const place = this.#tablesEnd
+    const states = table.length >> 8
+    this.#tablesEnd += table.length + states * SKIP_BYTES
+    if (this.#tablesEnd > AT.text) throw new RangeError('no room for the table')
+    this.#memory.set(table, place)
+    for (let state = 0; state < states; state++)
+      this.#memory.set(skipsOf(table, state), place + table.length + state * SKIP_BYTES)
+    return place
+  }
+
+  /** @param bytes up to HELD_BYTES_MAX of them */
+  hold(bytes: Uint8Array): HeldText {
+    this.#memory.set(bytes, AT.text)
+    return { bytes: this.#memory.subarray(AT.text, AT.text + bytes.length) }
+  }
+
+  /**
+   * Reads the held text from `at` to `end`, in the state and with the count and the depth that are set.
+   * @returns the place of the byte whose `action` ends the run; or `end`, when the action is 0
+   */
+  read({ place, skips }: Automaton, at: number, end: number): number {
+    return this.#run(place, skips, AT.text + at, AT.text + end) - AT.text
+  }
+
+  get state(): number {
+    return this.#registers[REGISTERS.state] ?? 0
+  }
+
+  set state(state: number) {
+    this.#registers[REGISTERS.state] = state
+  }
+
+  get depth(): number {
+    return this.#registers[REGISTERS.depth] ?? 0
+  }
+
+  set depth(depth: number) {
+    this.#registers[REGISTERS.depth] = depth
+  }
+
+  get count(): number {
+    return this.#registers[REGISTERS.count] ?? 0
+  }
+
+  set count(count: number) {
+    this.#registers[REGISTERS.count] = count
+  }
+
+  get action(): number {
+    return this.#registers[REGISTERS.action] ?? 0
+  }
+}
+
+/** A table in the memory. */
+export class Automaton {
+  readonly place: number
+  readonly skips: number
+
+  constructor(automata: Automata, table: Uint8Array) {
+    this.place = automata.add(table)
+    this.skips = this.place + table.length
+  }
+}
+
+/**
+ * The two vectors of a state. A byte that leaves the state is found by its halves: the entry of its low half
+ * and that of its high half have a bit in common. Bytes whose high halves leave the state with the same low
+ * halves share a bit; when eight are too few, some bytes are found that do not leave the state.
+ */
+function skipsOf(table: Uint8Array, state: number): Uint8Array {
+  const skips = new Uint8Array(SKIP_BYTES)
+  const groups: number[] = []
+  for (let high = 0; high < 16; high++) {
+    let lows = 0
+    for (let low = 0; low < 16; low++) if (table[(state << 8) | (high << 4) | low] !== state) lows |= 1 << low
+    if (lows === 0) continue
+    const known = groups.indexOf(lows)
+    const nth = known >= 0 ? known : Math.min(groups.length, GROUPS_MAX - 1)
+    groups[nth] = (groups[nth] ?? 0) | lows
+    skips[16 + high] = 1 << nth
+  }
+  for (const [nth, lows] of groups.entries())
+    for (let low = 0; low < 16; low++)
+      if ((lows & (1 << low)) !== 0) skips[low] = (skips[low] ?? 0) | (1 << nth)
+  return skips
+}
+
+interface Span {
+  readonly table: number
+  readonly at: number
+  readonly end: number
+}
+
+/** The run of automaton.wat. */
+function runByBytes(memory: Uint8Array, registers: Int32Array, { table, ...span }: Span): number {
+  const { first, openArray, closeObject, comma, count } = SHARED_ACTIONS
+  const deepest = registers[REGISTERS.deepest] ?? 0
+  let state = registers[REGISTERS.state] ?? 0
+  let depth = registers[REGISTERS.depth] ?? 0
+  let action = 0
+  let at = span.at
+  for (; at < span.end; at++) {
+    const next = memory[table + ((state << 8) | (memory[at] ?? 0))] ?? 0
+    if (next < first) {
+      state = next
+      continue
+    }
+    const level = memory[AT.levels + depth - 1] ?? 0
+    let follow = next
+    if (next === count) registers[REGISTERS.count] = (registers[REGISTERS.count] ?? 0) + 1
+    else if (next > comma || depth === 0) action = next
+    else if (next === comma) follow += level
+    else if (next <= openArray) {
+      if (depth >= deepest) action = next
+      else memory[AT.levels + depth++] = next - first + OBJECT
+    } else if (depth === 1 || level !== next - closeObject + OBJECT) action = next
+    else depth--
+    if (action !== 0) break
+    state = memory[AT.follow + follow] ?? 0
+  }
+  registers[REGISTERS.state] = state
+  registers[REGISTERS.depth] = depth
+  registers[REGISTERS.action] = action
+  return at
+}
+
+/** The memory of this thread's texts. */
+export const AUTOMATA = new Automata(vectorReading() ?? byteReading(), JSON_TEXT_DEPTH_MAX)

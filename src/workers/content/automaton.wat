@@ -1,0 +1,115 @@
+;; The WebAssembly of automaton.ts. `node tools/wat.mjs` generates automaton-code.ts from this file.
+;;
+;; Reads bytes by a table of states. The memory, whose places automaton.ts names too:
+;;
+;;     0x00000  registers of 32 bits: state, depth, count, action, deepest level
+;;     0x00020  for each action the state after it, at the action's number
+;;     0x00100  the kinds of the open levels, a byte for each
+;;     0x02a00  tables, and the two vectors of each state
+;;     0x10000  the bytes that are read; up to fifteen more are loaded
+(module
+  (memory (export "memory") 4 4)
+
+  ;; @param table  place of the entries, 256 for each state
+  ;; @param skips  place of the vectors, 32 bytes for each state
+  ;; @param at     place of the first byte
+  ;; @param end    behind the last byte
+  ;; @returns      place of the byte with the action that the register names, or the end with action 0
+  (func (export "run") (param $table i32) (param $skips i32) (param $at i32) (param $end i32) (result i32)
+    (local $state i32)
+    (local $row i32)
+    (local $next i32)
+    (local $depth i32)
+    (local $count i32)
+    (local $stops i32)
+    (local $low v128)
+    (local $high v128)
+    (local $bytes v128)
+    (local.set $state (i32.load (i32.const 0)))
+    (local.set $depth (i32.load offset=4 (i32.const 0)))
+    (local.set $count (i32.load offset=8 (i32.const 0)))
+    (block $over
+      (loop $read
+        (local.set $row (i32.add (local.get $table) (i32.shl (local.get $state) (i32.const 8))))
+        (local.set $next (i32.const 0))
+        (br_if $over (i32.ge_u (local.get $at) (local.get $end)))
+        (local.set $next (i32.load8_u (i32.add (local.get $row) (i32.load8_u (local.get $at)))))
+
+        ;; A byte that changes the state.
+        (if
+          (i32.and (i32.lt_u (local.get $next) (i32.const 64)) (i32.ne (local.get $next) (local.get $state)))
+          (then
+            (local.set $state (local.get $next))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br $read)))
+
+        ;; A byte that does not: most of a text is made of such bytes, and sixteen are read together. A byte
+        ;; may change the state where its low and its high half have a bit in common.
+        (if (i32.eq (local.get $next) (local.get $state))
+          (then
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (local.set $low
+              (v128.load align=1 (i32.add (local.get $skips) (i32.shl (local.get $state) (i32.const 5)))))
+            (local.set $high
+              (v128.load offset=16 align=1
+                (i32.add (local.get $skips) (i32.shl (local.get $state) (i32.const 5)))))
+            (loop $skip
+              (br_if $read (i32.ge_u (local.get $at) (local.get $end)))
+              (local.set $bytes (v128.load align=1 (local.get $at)))
+              (local.set $stops
+                (i8x16.bitmask
+                  (i8x16.ne
+                    (v128.and
+                      (i8x16.swizzle
+                        (local.get $low)
+                        (v128.and
+                          (local.get $bytes)
+                          (v128.const i32x4 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f)))
+                      (i8x16.swizzle
+                        (local.get $high)
+                        (i8x16.shr_u (local.get $bytes) (i32.const 4))))
+                    (v128.const i32x4 0 0 0 0))))
+              (if (i32.eqz (local.get $stops))
+                (then
+                  (local.set $at (i32.add (local.get $at) (i32.const 16)))
+                  (br $skip))))
+            (local.set $at (i32.add (local.get $at) (i32.ctz (local.get $stops))))
+            (br $read)))
+
+        ;; An action. It ends the run unless it only counts, or stays within the open level.
+        (if (i32.eq (local.get $next) (i32.const 71))
+          (then (local.set $count (i32.add (local.get $count) (i32.const 1))))
+          (else
+            (br_if $over (i32.gt_u (local.get $next) (i32.const 68)))
+            (br_if $over (i32.eqz (local.get $depth)))
+            (if (i32.eq (local.get $next) (i32.const 68))
+              (then
+                ;; A comma: the level's kind, 1 or 2, tells the state after it.
+                (local.set $next
+                  (i32.add
+                    (local.get $next)
+                    (i32.load8_u offset=0xff (local.get $depth)))))
+              (else
+                (if (i32.lt_u (local.get $next) (i32.const 66))
+                  (then
+                    (br_if $over
+                      (i32.ge_u (local.get $depth) (i32.load offset=16 (i32.const 0))))
+                    (i32.store8 offset=0x100
+                      (local.get $depth)
+                      (i32.sub (local.get $next) (i32.const 63)))
+                    (local.set $depth (i32.add (local.get $depth) (i32.const 1))))
+                  (else
+                    (br_if $over (i32.eq (local.get $depth) (i32.const 1)))
+                    (br_if $over
+                      (i32.ne
+                        (i32.load8_u offset=0xff (local.get $depth))
+                        (i32.sub (local.get $next) (i32.const 65))))
+                    (local.set $depth (i32.sub (local.get $depth) (i32.const 1)))))))))
+        (local.set $state (i32.load8_u offset=0x20 (local.get $next)))
+        (local.set $at (i32.add (local.get $at) (i32.const 1)))
+        (br $read)))
+    (i32.store (i32.const 0) (local.get $state))
+    (i32.store offset=4 (i32.const 0) (local.get $depth))
+    (i32.store offset=8 (i32.const 0) (local.get $count))
+    (i32.store offset=12 (i32.const 0) (local.get $next))
+    (select (local.get $end) (local.get $at) (i32.gt_u (local.get $at) (local.get $end)))))

@@ -1,0 +1,66 @@
+import { AUTOMATA, Automaton, HELD_BYTES_MAX, SHARED_ACTIONS } from './automaton.ts'
+
+/** Finds marks, none of which may begin within another. */
+export class Marks {
+  readonly #marks: readonly string[]
+  readonly #automaton: Automaton
+  readonly #longest: number
+
+  /** @param marks of one character for each byte */
+  constructor(marks: readonly string[]) {
+    this.#marks = marks
+    this.#automaton = new Automaton(AUTOMATA, tableOf(marks))
+    this.#longest = Math.max(...marks.map((mark) => mark.length))
+  }
+
+  /** @returns the places before `to` where marks begin, which may continue after it */
+  placesIn(bytes: Uint8Array, to: number): readonly number[] {
+    const places: number[] = []
+    const windowBytes = HELD_BYTES_MAX - this.#longest
+    for (let from = 0; from < to; from += windowBytes) {
+      const end = Math.min(from + windowBytes, to)
+      this.#find(bytes.subarray(from, end + this.#longest - 1), (place) => {
+        if (from + place < end) places.push(from + place)
+      })
+    }
+    return places
+  }
+
+  #find(bytes: Uint8Array, found: (place: number) => void): void {
+    AUTOMATA.hold(bytes)
+    for (let at = 0; at < bytes.length; at++) {
+      AUTOMATA.state = NOTHING
+      at = AUTOMATA.read(this.#automaton, at, bytes.length)
+      const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
+      if (mark !== undefined) found(at + 1 - mark.length)
+    }
+  }
+}
+
+/** The state in which no mark has begun. */
+const NOTHING = 0
+
+/**
+ * A state for each beginning of a mark; a byte leads to the longest beginning that the bytes then end with.
+ */
+function tableOf(marks: readonly string[]): Uint8Array {
+  const states = new Map<string, number>([['', NOTHING]])
+  for (const mark of marks) {
+    for (let length = 1; length < mark.length; length++) {
+      const begin = mark.slice(0, length)
+      if (!states.has(begin)) states.set(begin, states.size)
+    }
+  }
+  const table = new Uint8Array(states.size * 256)
+  const letters = new Set(marks.join(''))
+  for (const [begin, state] of states) {
+    for (const letter of letters) {
+      const text = begin + letter
+      const ended = marks.findIndex((mark) => text.endsWith(mark))
+      const longest = [...text].map((_, at) => text.slice(at)).find((end) => states.has(end)) ?? ''
+      table[(state << 8) | letter.charCodeAt(0)] =
+        ended >= 0 ? SHARED_ACTIONS.stop + ended : (states.get(longest) ?? NOTHING)
+    }
+  }
+  return table
+}
