@@ -31,8 +31,9 @@ const AT = { follow: 0x20, levels: 0x100, tables: 0x2a00, text: 0x10000, end: 0x
 const REGISTERS = { state: 0, depth: 1, count: 2, action: 3, deepest: 4 } as const
 /** Bytes of the two vectors of a state. */
 const SKIP_BYTES = 32
-/** Bits of a vector's lane. */
-const GROUPS_MAX = 8
+/** Bits of a vector's lane but the highest. */
+const GROUPS_MAX = 7
+const COUNTED = 0x80
 
 /**
  * Reads the bytes in `[at, end)` by a table.
@@ -84,7 +85,7 @@ export class Automata {
     this.levels = memory.subarray(AT.levels, AT.levels + deepest)
   }
 
-  /** Sets the state after an action. */
+  /** Sets the state after an action: that after a byte that is counted before the tables which count. */
   follow(action: number, state: number): void {
     this.#memory[AT.follow + action] = state
   }
@@ -96,8 +97,9 @@ export class Automata {
     this.#tablesEnd += table.length + states * SKIP_BYTES
     if (this.#tablesEnd > AT.text) throw new RangeError('no room for the table')
     this.#memory.set(table, place)
+    const counted = this.#memory[AT.follow + SHARED_ACTIONS.count] ?? 0
     for (let state = 0; state < states; state++)
-      this.#memory.set(skipsOf(table, state), place + table.length + state * SKIP_BYTES)
+      this.#memory.set(skipsOf(table, state, counted), place + table.length + state * SKIP_BYTES)
     return place
   }
 
@@ -158,14 +160,20 @@ export class Automaton {
 /**
  * The two vectors of a state. A byte that leaves the state is found by its halves: the entry of its low half
  * and that of its high half have a bit in common. Bytes whose high halves leave the state with the same low
- * halves share a bit; when eight are too few, some bytes are found that do not leave the state.
+ * halves share a bit; when seven are too few, some bytes are found that do not leave the state. The highest
+ * bit is that of the byte that is only counted.
+ * @param counted the state after a byte that is counted
  */
-function skipsOf(table: Uint8Array, state: number): Uint8Array {
+function skipsOf(table: Uint8Array, state: number, counted: number): Uint8Array {
   const skips = new Uint8Array(SKIP_BYTES)
+  const only = countedByte(table, state, counted)
   const groups: number[] = []
   for (let high = 0; high < 16; high++) {
     let lows = 0
-    for (let low = 0; low < 16; low++) if (table[(state << 8) | (high << 4) | low] !== state) lows |= 1 << low
+    for (let low = 0; low < 16; low++) {
+      const byte = (high << 4) | low
+      if (byte !== only && table[(state << 8) | byte] !== state) lows |= 1 << low
+    }
     if (lows === 0) continue
     const known = groups.indexOf(lows)
     const nth = known >= 0 ? known : Math.min(groups.length, GROUPS_MAX - 1)
@@ -175,7 +183,24 @@ function skipsOf(table: Uint8Array, state: number): Uint8Array {
   for (const [nth, lows] of groups.entries())
     for (let low = 0; low < 16; low++)
       if ((lows & (1 << low)) !== 0) skips[low] = (skips[low] ?? 0) | (1 << nth)
+  if (only === null) return skips
+  for (const half of [only & 0xf, 16 + (only >> 4)]) skips[half] = (skips[half] ?? 0) | COUNTED
   return skips
+}
+
+/**
+ * The only byte that is counted in a state, if the state after it treats it and the other bytes that stay in
+ * the state alike: then a stretch of all of these is read together.
+ */
+function countedByte(table: Uint8Array, state: number, counted: number): number | null {
+  const entryOf = (of: number, byte: number): number => table[(of << 8) | byte] ?? 0
+  const bytes = Array.from({ length: 256 }, (_, byte) => byte)
+  const [only, ...others] = bytes.filter((byte) => entryOf(state, byte) === SHARED_ACTIONS.count)
+  if (only === undefined || others.length > 0) return null
+  const isAlike = bytes
+    .filter((byte) => byte === only || entryOf(state, byte) === state)
+    .every((byte) => entryOf(counted, byte) === entryOf(state, byte))
+  return isAlike ? only : null
 }
 
 interface Span {

@@ -22,6 +22,7 @@
     (local $depth i32)
     (local $count i32)
     (local $stops i32)
+    (local $counted i32)
     (local $low v128)
     (local $high v128)
     (local $bytes v128)
@@ -44,7 +45,8 @@
             (br $read)))
 
         ;; A byte that does not: most of a text is made of such bytes, and sixteen are read together. A byte
-        ;; may change the state where its low and its high half have a bit in common.
+        ;; may change the state where its low and its high half have a bit in common. The highest bit is that
+        ;; of bytes that are only counted.
         (if (i32.eq (local.get $next) (local.get $state))
           (then
             (local.set $at (i32.add (local.get $at) (i32.const 1)))
@@ -53,27 +55,55 @@
             (local.set $high
               (v128.load offset=16 align=1
                 (i32.add (local.get $skips) (i32.shl (local.get $state) (i32.const 5)))))
-            (loop $skip
-              (br_if $read (i32.ge_u (local.get $at) (local.get $end)))
-              (local.set $bytes (v128.load align=1 (local.get $at)))
-              (local.set $stops
-                (i8x16.bitmask
-                  (i8x16.ne
-                    (v128.and
-                      (i8x16.swizzle
-                        (local.get $low)
-                        (v128.and
-                          (local.get $bytes)
-                          (v128.const i32x4 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f)))
-                      (i8x16.swizzle
-                        (local.get $high)
-                        (i8x16.shr_u (local.get $bytes) (i32.const 4))))
-                    (v128.const i32x4 0 0 0 0))))
-              (if (i32.eqz (local.get $stops))
-                (then
-                  (local.set $at (i32.add (local.get $at) (i32.const 16)))
-                  (br $skip))))
-            (local.set $at (i32.add (local.get $at) (i32.ctz (local.get $stops))))
+            (block $skipped
+              (loop $skip
+                (br_if $skipped (i32.ge_u (local.get $at) (local.get $end)))
+                (local.set $bytes (v128.load align=1 (local.get $at)))
+                (local.set $bytes
+                  (v128.and
+                    (i8x16.swizzle
+                      (local.get $low)
+                      (v128.and
+                        (local.get $bytes)
+                        (v128.const i32x4 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f)))
+                    (i8x16.swizzle
+                      (local.get $high)
+                      (i8x16.shr_u (local.get $bytes) (i32.const 4)))))
+                (local.set $counted (i8x16.bitmask (local.get $bytes)))
+                (local.set $stops
+                  (i8x16.bitmask (i8x16.gt_s (local.get $bytes) (v128.const i32x4 0 0 0 0))))
+                ;; The end is a stop, too.
+                (if (i32.lt_u (i32.sub (local.get $end) (local.get $at)) (i32.const 16))
+                  (then
+                    (local.set $stops
+                      (i32.or
+                        (local.get $stops)
+                        (i32.shl (i32.const 1) (i32.sub (local.get $end) (local.get $at)))))))
+                (if (i32.eqz (local.get $stops))
+                  (then
+                    (local.set $at (i32.add (local.get $at) (i32.const 16)))
+                    (local.set $count (i32.add (local.get $count) (i32.popcnt (local.get $counted))))
+                    (br $skip))))
+              (local.set $at (i32.add (local.get $at) (i32.ctz (local.get $stops))))
+              ;; Only the bytes before the stop count: the lowest bit of all stops, less one, is all bits below.
+              (local.set $count
+                (i32.add
+                  (local.get $count)
+                  (i32.popcnt
+                    (i32.and
+                      (local.get $counted)
+                      (i32.and
+                        (i32.xor (local.get $stops) (i32.const -1))
+                        (i32.sub (local.get $stops) (i32.const 1))))))))
+            ;; Behind a byte that was counted the state is that after the action.
+            (if
+              (i32.eq
+                (i32.load8_u
+                  (i32.add
+                    (local.get $row)
+                    (i32.load8_u (i32.sub (local.get $at) (i32.const 1)))))
+                (i32.const 71))
+              (then (local.set $state (i32.load8_u offset=0x20 (i32.const 71)))))
             (br $read)))
 
         ;; An action. It ends the run unless it only counts, or stays within the open level.
@@ -112,4 +142,4 @@
     (i32.store offset=4 (i32.const 0) (local.get $depth))
     (i32.store offset=8 (i32.const 0) (local.get $count))
     (i32.store offset=12 (i32.const 0) (local.get $next))
-    (select (local.get $end) (local.get $at) (i32.gt_u (local.get $at) (local.get $end)))))
+    (local.get $at)))

@@ -96,8 +96,8 @@ const RECORD = SHARED_ACTIONS.stop
 /** Action at a byte that CSV does not allow. */
 const FAIL = SHARED_ACTIONS.stop + 1
 
-const AUTOMATONS = { ',': automatonOf(','), ';': automatonOf(';'), '\t': automatonOf('\t') } as const
 AUTOMATA.follow(DELIMIT, FIELD)
+const AUTOMATONS = { ',': automatonOf(','), ';': automatonOf(';'), '\t': automatonOf('\t') } as const
 
 function automatonOf(delimiter: string): Automaton {
   const table = new Uint8Array(STATES * 256).fill(FAIL)

@@ -70,10 +70,11 @@ export class MarkdownScanner {
       } else if (next < ACTIONS.first) {
         state = next
       } else {
+        const hasPipes = this.#pipes > 0
         this.#dashes = dashes
         state = this.#act(next, state, at)
         dashes = this.#dashes
-        if (this.#isPlain) {
+        if (!hasPipes && this.#isPlain) {
           at++
           break
         }
