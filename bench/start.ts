@@ -1,8 +1,9 @@
-/** `npm run bench -- start`: the time of a node from exec to the first good answer. */
+/** `npm run bench -- start`: the time of a node from exec to the first good answer; what it takes at rest. */
 import { spawnSync } from 'node:child_process'
 import { keepRecord, progress } from './keep-record.ts'
 import { optionsOrExit } from './options.ts'
 import { checkRecord, resultRow, type ResultRow, type SampleRecord } from './record.ts'
+import { measureMemory } from './start/memory.ts'
 import { readStartOptions, START_OPTIONS_TEXT } from './start/options.ts'
 import { cloneStart, openPlace } from './start/places.ts'
 import type { TimedStart } from './start/timed.ts'
@@ -28,59 +29,84 @@ const notes = [
   'files are in the page cache: of a machine that was just switched on the disk counts too',
 ]
 
-for (let repeat = 1; repeat <= options.repeats; repeat++) {
-  const place = await openPlace(ROOT)
-  try {
-    progress(`repeat ${repeat} of ${options.repeats}: first start, on empty data`)
-    samples.first.push(await sample(await place.serve()))
-    progress(`repeat ${repeat} of ${options.repeats}: second start, on the same data`)
-    samples.second.push(await sample(await place.serve()))
-    // The first `npm start` may still build, which is not part of the start.
-    if (repeat === 1) await (await place.npmStart()).stop()
-    progress(`repeat ${repeat} of ${options.repeats}: second start by npm start`)
-    samples.npm.push(await sample(await place.npmStart()))
-  } finally {
-    await place.remove()
-  }
-}
-if (options.isClone) await fromClone()
+if (options.isMemory) await keepMemory()
+else await keepTimes()
 
-const second = rowOf('second start', samples.second)
-await keepRecord(
-  {
-    scenario: SCENARIO,
-    question:
-      'how long a node takes from exec to its first good answer, with embedded Postgres and whichever Redis it finds',
-    settings: { repeats: options.repeats },
-    subjects: [
-      {
-        name: 'sluice',
-        note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis',
-      },
-    ],
-    absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
-    rows: [
-      rowOf('first start', samples.first),
-      second,
-      rowOf('second start by npm start', samples.npm),
-      ...(samples.clone.length === 0 ? [] : [rowOf('npm start in a fresh clone', samples.clone)]),
-    ],
-    ratios: [],
-    curves: [],
-    checks: [
-      checkRecord(
-        'seconds from exec to the first 200 of a second start',
-        spread(samples.second.map((one) => (one.latency_us?.p50 ?? Number.NaN) / 1e6)),
+async function keepMemory(): Promise<void> {
+  const { rows, checks, notes, absent: missing } = await measureMemory(options)
+  const { repeats, settle, seconds } = options
+  await keepRecord(
+    {
+      scenario: SCENARIO,
+      question: 'what a node takes at rest, and for what callers hold open',
+      settings: { repeats, settle, seconds },
+      subjects: [{ name: 'sluice', note: 'the whole node with one front and one worker thread' }],
+      absent: missing.map(({ name, absent: reason }) => ({ name, reason })),
+      rows,
+      ratios: [],
+      curves: [],
+      checks,
+      notes,
+    },
+    options.json,
+  )
+}
+
+async function keepTimes(): Promise<void> {
+  for (let repeat = 1; repeat <= options.repeats; repeat++) {
+    const place = await openPlace(ROOT)
+    try {
+      progress(`repeat ${repeat} of ${options.repeats}: first start, on empty data`)
+      samples.first.push(await sample(await place.serve()))
+      progress(`repeat ${repeat} of ${options.repeats}: second start, on the same data`)
+      samples.second.push(await sample(await place.serve()))
+      // The first `npm start` may still build, which is not part of the start.
+      if (repeat === 1) await (await place.npmStart()).stop()
+      progress(`repeat ${repeat} of ${options.repeats}: second start by npm start`)
+      samples.npm.push(await sample(await place.npmStart()))
+    } finally {
+      await place.remove()
+    }
+  }
+  if (options.isClone) await fromClone()
+
+  const second = rowOf('second start', samples.second)
+  await keepRecord(
+    {
+      scenario: SCENARIO,
+      question:
+        'how long a node takes from exec to its first good answer, with embedded Postgres and whichever Redis it finds',
+      settings: { repeats: options.repeats },
+      subjects: [
         {
-          bound: { atMost: SECOND_START_S_MAX },
-          rows: [second],
+          name: 'sluice',
+          note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis',
         },
-      ),
-    ],
-    notes,
-  },
-  options.json,
-)
+      ],
+      absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
+      rows: [
+        rowOf('first start', samples.first),
+        second,
+        rowOf('second start by npm start', samples.npm),
+        ...(samples.clone.length === 0 ? [] : [rowOf('npm start in a fresh clone', samples.clone)]),
+      ],
+      ratios: [],
+      curves: [],
+      checks: [
+        checkRecord(
+          'seconds from exec to the first 200 of a second start',
+          spread(samples.second.map((one) => (one.latency_us?.p50 ?? Number.NaN) / 1e6)),
+          {
+            bound: { atMost: SECOND_START_S_MAX },
+            rows: [second],
+          },
+        ),
+      ],
+      notes,
+    },
+    options.json,
+  )
+}
 
 async function fromClone(): Promise<void> {
   if (spawnSync('git', ['--version']).status !== 0) {

@@ -89,5 +89,6 @@ t.test('a node starts on empty data, and answers', async (t) => {
 
 t.test('repeats and the clone are asked for', async (t) => {
   t.match(readStartOptions(['--repeats', '2', '--clone']), { repeats: 2, isClone: true, json: null })
+  t.match(readStartOptions(['--memory', '--settle', '5']), { isMemory: true, settle: 5, seconds: 60 })
   t.match(readStartOptions(['--duration', '2']), /^Unknown option/)
 })
