@@ -46,6 +46,20 @@ const REQUIRE = {
   js: "import { createRequire as $createRequire } from 'node:module'\nconst require = $createRequire(import.meta.url)",
 }
 
+/**
+ * What a node uses of undici: its index would load fetch, caches and mocks, too, in every process that calls
+ * out.
+ */
+const UNDICI = { Pool: 'undici/lib/dispatcher/pool.js', buildConnector: 'undici/lib/core/connect.js' }
+/** Encodes forms, which a node never sends; undici asks for it when it meets one. */
+const UNDICI_FORMS = 'undici/lib/web/fetch/body.js'
+
+/**
+ * Every process holds the text of its modules as long as it runs: without comments and indentation that is
+ * half. A text with any character beyond Latin-1 takes twice its bytes.
+ */
+const SMALL = { minifyWhitespace: true, lineLimit: 120, charset: 'ascii' }
+
 const COMMON = {
   // Chunks are named by their contents, and those of an earlier build stay: a running node may still load
   // one.
@@ -81,7 +95,11 @@ export async function bundle() {
     outdir: OUT,
     external: EXTERNAL,
     banner: REQUIRE,
-    plugins: [{ name: 'place', setup: keepPlaces }],
+    ...SMALL,
+    plugins: [
+      { name: 'place', setup: keepPlaces },
+      { name: 'undici', setup: trimUndici },
+    ],
   })
 }
 
@@ -122,4 +140,14 @@ function keepPlaces({ onLoad }) {
     const place = JSON.stringify(relative(OUT, path).replaceAll('\\', '/'))
     return { contents: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`) }
   })
+}
+
+/** A name that a module imports and the list above does not have fails the build. */
+function trimUndici({ onResolve, onLoad }) {
+  const contents = Object.entries(UNDICI)
+    .map(([name, path]) => `export { default as ${name} } from '${path}'`)
+    .join('\n')
+  onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'undici' }))
+  onLoad({ filter: /^undici$/, namespace: 'undici' }, () => ({ contents, resolveDir: process.cwd() }))
+  onResolve({ filter: /\/web\/fetch\/body\.js$/ }, () => ({ path: UNDICI_FORMS, external: true }))
 }

@@ -5,8 +5,6 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
-import { BRIEF_SECRETS_BYTES_MAX } from '../schemas/limits/json-limits.ts'
-import { bytesOf } from '../schemas/values/pieces.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
@@ -27,8 +25,6 @@ export interface Task<N extends ShortJobName> {
    * twice.
    */
   moves(out: ShortJobTypes[N]['out']): readonly (Uint8Array | Uint32Array)[]
-  /** Whether the task takes less than a millisecond; when omitted, it may take more. */
-  isBrief?(input: ShortJobTypes[N]['in']): boolean
 }
 
 /** A task that has its answer when it returns. */
@@ -55,24 +51,20 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   encode_embeddings: { run: encodeEmbeddings, moves: (encoded) => (encoded.ok ? [encoded.body] : []) },
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
-  // At most ECHO_UNITS_MAX of text.
-  echo: { run: echo, moves: () => [], isBrief: () => true },
+  echo: { run: echo, moves: () => [] },
   native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,
     moves: (all) => all.map(({ sealed }) => sealed),
-    isBrief: ({ secrets }) => areBrief(secrets.map(({ value }) => value)),
   },
   open_secret: {
     run: openSecret,
     moves: (value) => (value === null ? [] : [value]),
-    isBrief: ({ sealed }) => areBrief([sealed]),
   },
   copy_secrets: {
     run: copySecrets,
     moves: (copies) => (copies ?? []).map(({ sealed }) => sealed),
-    isBrief: ({ from }) => areBrief(from.map(({ sealed }) => sealed)),
   },
 }
 
@@ -81,10 +73,6 @@ function movedOfBody(verdict: BodyVerdict): readonly (Uint8Array | Uint32Array)[
   const { bulk, source } = verdict
   if (source !== undefined) return [source.bytes, source.places.members, source.places.marks]
   return bulk === null ? [] : [bulk.json]
-}
-
-function areBrief(values: readonly Uint8Array[]): boolean {
-  return bytesOf(values) <= BRIEF_SECRETS_BYTES_MAX
 }
 
 /** Loaded with their first job: threads and loops that never render need no encoder. */
@@ -96,11 +84,6 @@ const LATE_TASKS: { readonly [N in LateJobName]: Task<N> } = {
 }
 
 export const TASKS: { readonly [N in ShortJobName]: Task<N> } = { ...PROMPT_TASKS, ...LATE_TASKS }
-
-export function isBriefJob<N extends ShortJobName>(name: N, input: ShortJobTypes[N]['in']): boolean {
-  const task: Task<N> = TASKS[name]
-  return task.isBrief?.(input) === true
-}
 
 /** Runs a task on this thread. */
 export function runTask<N extends PromptJobName>(

@@ -2,16 +2,10 @@ import { ok, type Outcome } from '../schemas/failures.ts'
 import { BACKGROUND_JOB_MS_MAX, SHORT_JOB_MS_MAX } from '../schemas/limits/limits.ts'
 import { BRIEF_HEAP_MIB, LONG_HEAP_MIB } from '../schemas/operator/memory-limits.ts'
 import type { Log } from '../server/ports/observe.ts'
-import type {
-  PromptJobName,
-  ShortJobMore,
-  ShortJobName,
-  ShortJobs,
-  ShortJobTypes,
-} from '../server/ports/short-jobs.ts'
+import type { ShortJobMore, ShortJobName, ShortJobs, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { Lane } from './lane.ts'
 import { SessionPool } from './sessions/session-pool.ts'
-import { isBriefJob, runTask } from './tasks.ts'
+import { isBriefJob } from './brief-jobs.ts'
 
 /** Milliseconds without a long job after which the threads end and free their grown heaps. Decision. */
 const LONG_IDLE_MS = 60_000
@@ -23,8 +17,6 @@ export interface Pools {
   readonly shortJobsLoad: PoolLoad
   /** Threads for long sessions, which `createIntake` and `createUnsealing` use. Design §5. */
   readonly sessions: SessionPool
-  /** Starts the threads before their first work. */
-  warm(): void
   /** Ends the threads; jobs in progress and waiting jobs answer `draining`. */
   close(): Promise<void>
 }
@@ -59,27 +51,26 @@ export interface PoolOptions {
    * threads start with their first job.
    */
   readonly isBackground?: boolean
-  /** No thread starts before the first job, or `warm`. */
+  /** No thread starts before the first job: an idle process has the memory of no thread. */
   readonly isLazy?: boolean
   readonly log: Pick<Log, 'error'>
 }
 
-/** Opens the worker threads of a front or a runner. Design §2, §5. */
-export function openPools(options: PoolOptions): Pools {
+/**
+ * Opens the worker threads of a front or a runner. Design §2, §5.
+ * @param here runs a prompt job on the calling thread; this module does not load the tasks, which a process
+ * without such jobs has no memory for
+ */
+export function openThreads(options: PoolOptions, here: ShortJobs['here'] = runsNothing): Pools {
   const { sessionThreads, log } = options
-  const jobs = new ShortPool(options)
+  const jobs = new ShortPool(options, here)
   const sessions = new SessionPool({ threadCount: sessionThreads, log })
   const close = async (): Promise<void> => {
     await Promise.all([jobs.close(), sessions.close()])
   }
-  const warm = (): void => {
-    jobs.warm()
-    sessions.warm()
-  }
   return {
     jobs,
     sessions,
-    warm,
     close,
     get shortJobsWaiting() {
       return jobs.waiting
@@ -90,13 +81,19 @@ export function openPools(options: PoolOptions): Pools {
   }
 }
 
+function runsNothing(name: string): never {
+  throw new Error(`this process runs ${name} on its threads only`)
+}
+
 /** Two lanes: a caller that needs a secret does not wait for the body of another caller. */
 class ShortPool implements ShortJobs {
+  readonly here: ShortJobs['here']
   readonly #brief: Lane
   readonly #long: Lane
   readonly #threads: number
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, here: ShortJobs['here']) {
+    this.here = here
     const {
       shortThreads: threadCount,
       queueMax,
@@ -111,14 +108,6 @@ class ShortPool implements ShortJobs {
     this.#brief = new Lane({ ...common, heapMib: BRIEF_HEAP_MIB, idleMs: isBackground ? idleMs : null })
     this.#long = new Lane({ ...common, heapMib: LONG_HEAP_MIB, idleMs })
     this.#threads = 2 * threadCount
-  }
-
-  here<N extends PromptJobName>(name: N, input: ShortJobTypes[N]['in']): ShortJobTypes[N]['out'] {
-    return runTask(name, input)
-  }
-
-  warm(): void {
-    this.#brief.warm()
   }
 
   async run<N extends ShortJobName>(

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Secret } from '../../schemas/vault/secret.ts'
 import type { Config } from '../config.ts'
@@ -22,22 +21,6 @@ export function openGate(
     longCallsMax: streams,
     own: { node: [port, adminPort], stores, admin: () => adminPorts.ports },
   })
-}
-
-/**
- * Counts the certificates in a PEM file.
- * @returns null when a certificate cannot be read: OpenSSL would skip it, and calls would fail much later
- */
-export function countRoots(pem: string): number | null {
-  const blocks =
-    pem.match(
-      /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]+-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g,
-    ) ?? []
-  try {
-    return blocks.map((block) => new X509Certificate(block)).length
-  } catch {
-    return null
-  }
 }
 
 /**

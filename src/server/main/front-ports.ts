@@ -1,4 +1,4 @@
-import type { Pools } from '../../workers/pool.ts'
+import type { Pools } from '../../workers/thread-pools.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
 import { countGenerations } from '../observe/generation-metrics.ts'

@@ -1,6 +1,6 @@
 import { VIDEO_EXPIRE_MS } from '../../schemas/videos/video-limits.ts'
 import { createIntake } from '../../workers/sessions/intake.ts'
-import { openPools, type Pools } from '../../workers/pool.ts'
+import { openThreads, type Pools } from '../../workers/thread-pools.ts'
 import type { LoadedCatalogue } from '../catalogue/load.ts'
 import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -56,7 +56,7 @@ const SHORT_JOBS_WAITING_MAX = 256
 export function startVideos(config: Config, deps: RunnerVideoDeps): (endMsMax: number) => Promise<void> {
   const { part, store, state, storage, rootKeys, log, metrics } = deps
   const catalogue = catalogueOf(config)
-  const { pools, opening } = openThreads(part, log)
+  const { pools, opening } = poolsOf(part, log)
   const vault = openVaultPorts({
     store,
     rootKeys,
@@ -88,12 +88,14 @@ interface Threads {
   readonly opening: Pools
 }
 
-/** Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that. */
-function openThreads({ sessionThreads }: StartedPart, log: Log): Threads {
+/**
+ * Rendering a clip takes seconds: opening a credential has a thread of its own and does not wait for that.
+ */
+function poolsOf({ sessionThreads }: StartedPart, log: Log): Threads {
   const queueMax = SHORT_JOBS_WAITING_MAX
   return {
-    pools: openPools({ shortThreads: 1, sessionThreads, queueMax, isBackground: true, log }),
-    opening: openPools({ shortThreads: 1, sessionThreads: 0, queueMax, log }),
+    pools: openThreads({ shortThreads: 1, sessionThreads, queueMax, isBackground: true, log }),
+    opening: openThreads({ shortThreads: 1, sessionThreads: 0, queueMax, isLazy: true, log }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../../../config.ts'
 import { AllowList } from '../../../egress/allow-list.ts'
-import { countRoots } from '../../../main/egress.ts'
+import { countRoots } from '../../../main/extra-roots.ts'
 import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 
 /** Addresses that callers should rarely reach: a wide range may include them unintentionally. */
