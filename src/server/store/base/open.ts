@@ -18,12 +18,19 @@ export interface StoreOptions {
   readonly applicationName: string
   /** Milliseconds without any answer, while some are awaited, after which the connections count as dead. */
   readonly silenceMsMax?: number
+  /** Milliseconds without statements after which a connection is closed. */
+  readonly idleMsMax?: number
   /** Caps of organizations without own caps; left out: those of a new installation. C33. */
   readonly caps?: Caps
 }
 
 /** Milliseconds, longer than a wait for a lock: connections that all wait for a lock are alive. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
+/**
+ * Milliseconds without statements after which a connection is closed: each is a process of Postgres, with
+ * some megabytes. Decision.
+ */
+const IDLE_MS_MAX = 60_000
 /** Seconds that a try to connect may take. */
 const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect; the library's own pause grows to 20. */
@@ -52,7 +59,7 @@ export class Store {
 
   /**
    * Opens all connections of the pool, if Postgres is reachable: the first calls that come together do not
-   * wait for connections, and their memory is used from the start.
+   * wait for connections.
    */
   async warm(): Promise<void> {
     // The library takes an idle connection first, then a new one, and a busy one only when there is no other.
@@ -158,6 +165,7 @@ function connect(options: StoreOptions): Sql {
     postgresAt(options.url, {
       max: options.poolMax,
       connect_timeout: CONNECT_S_MAX,
+      idle_timeout: (options.idleMsMax ?? IDLE_MS_MAX) / 1_000,
       backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
       // Sluice reads no arrays; without this each connection begins with a query of the catalog.
       fetch_types: false,

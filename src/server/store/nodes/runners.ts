@@ -1,6 +1,7 @@
 import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { Queryable, Store } from '../base/open.ts'
+import { withoutSync } from './fronts.ts'
 
 export interface RunnerHeartbeatOptions {
   /** A UUID that names this runner. */
@@ -38,7 +39,7 @@ export function startRunnerHeartbeat({
         WITH beat AS (
           INSERT INTO runners (id, heartbeat_at) VALUES (${runnerId}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at)
-        SELECT count(*)::int AS count FROM runners
+        SELECT count(*)::int AS count, ${withoutSync(sql)} FROM runners
         WHERE id <> ${runnerId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
       )
       liveRunners = 1 + (row?.count ?? 0)

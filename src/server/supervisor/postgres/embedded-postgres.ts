@@ -29,6 +29,12 @@ const RESTART_MS = 200
 /** Longest milliseconds before a server that died is started again. */
 const RESTART_MS_MAX = 5_000
 
+/**
+ * Settings of a server that serves one node and often rests: reads need no processes of their own (three by
+ * default), and no process starts subscriptions, which a node does not have.
+ */
+const LEAN = { io_method: 'sync', max_logical_replication_workers: '0' } as const
+
 export interface EmbeddedPostgresOptions {
   /** An existing directory of mode 0700. */
   readonly dataDir: string
@@ -55,7 +61,8 @@ export interface EmbeddedPostgres {
  * with the reason.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { log, settings = {}, outsideDir = OUTSIDE_DIR } = options
+  const { log, outsideDir = OUTSIDE_DIR } = options
+  const settings: Readonly<Record<string, string>> = { ...LEAN, ...options.settings }
   const dataDir = await realpath(options.dataDir)
   const setpriv = findSetpriv()
   if (setpriv === null)

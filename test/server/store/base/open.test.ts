@@ -9,7 +9,7 @@ import {
 import { isAway, isLockSlow } from '../../../../src/server/store/base/translate.ts'
 import { openFarStore } from '../../../support/stores/away.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
-import { pause } from '../../../support/wait.ts'
+import { pause, until } from '../../../support/wait.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
@@ -192,6 +192,24 @@ t.test('a transaction that stands still loses its locks', async (t) => {
   const { sql } = await openTestStore(t)
   const [row] = await sql`SHOW idle_in_transaction_session_timeout`
   t.equal(row?.['idle_in_transaction_session_timeout'], '10s')
+})
+
+t.test('connections without statements are closed, and come back with the next statement', async (t) => {
+  const { url } = await openTestDatabase(t)
+  const applicationName = 'sluice-test-idle'
+  const store = openStore({ url, poolMax: 3, applicationName, idleMsMax: 50 })
+  const looker = openStore({ url, poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => Promise.all([store.close(), looker.close()]))
+  const count = async (): Promise<number> => {
+    const [row] = await looker.sql<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = ${applicationName}`
+    return row?.count ?? -1
+  }
+  await store.warm()
+  await until(async () => (await count()) === 0)
+  t.same(await store.sql`SELECT 1 AS one`, [{ one: 1 }])
+  t.same(await store.sql.begin((tx) => tx`SELECT 2 AS two`), [{ two: 2 }])
 })
 
 t.test('a store that is warmed up has all its connections, one that is away throws nothing', async (t) => {
