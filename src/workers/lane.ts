@@ -34,7 +34,7 @@ export interface LaneOptions {
    */
   readonly idleMs: number | null
   readonly isBackground: boolean
-  /** Threads that stay start with `warm`. */
+  /** Threads that stay start with the first job, too. */
   readonly isLazy: boolean
   readonly log: Pick<Log, 'error'>
 }

@@ -102,10 +102,12 @@ export const REPLACED_FRONT_MS = 12_000
 /** Milliseconds that a replaced front finishes its calls, which may be streams. D34. */
 export const REPLACED_CALLS_MS = 600_000
 /**
- * Milliseconds from a front's start until its spare is loaded, which takes half a second of one core.
- * Decision.
+ * Milliseconds from the first calls of a node until a spare front is loaded, which takes half a second of one
+ * core. Decision.
  */
 export const SPARE_FRONT_MS = 10_000
+/** Milliseconds without calls after which the spare front is ended: it takes memory. Decision. */
+export const SPARE_REST_MS = 600_000
 /** Milliseconds without a heartbeat after which a front counts as not ready. Decision. */
 export const FRONT_SILENT_MS = 3_000
 /**

@@ -26,6 +26,9 @@ export class Timers {
   readonly #now: () => number
   /** Instant of step 0. */
   #epoch = 0
+  /** Called when a timer starts while no timer runs: a front begins to work. */
+  onBegin: () => void = () => undefined
+  #hasBegun = false
 
   /** @param now monotonic milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -35,6 +38,18 @@ export class Timers {
   /** Running timers: zero when the front is idle. */
   get count(): number {
     return this.#count
+  }
+
+  /** True while there are timers, and for one step more. */
+  get isRunning(): boolean {
+    return this.#clock !== null
+  }
+
+  /** Returns whether there were timers since the last call. */
+  wereUsed(): boolean {
+    const wereUsed = this.#hasBegun || this.isRunning
+    this.#hasBegun = false
+    return wereUsed
   }
 
   /**
@@ -71,6 +86,8 @@ export class Timers {
     this.#step = 0
     this.#clock = setInterval(() => this.#tick(), TIMER_STEP_MS)
     this.#clock.unref()
+    this.#hasBegun = true
+    this.onBegin()
   }
 
   #tick(): void {

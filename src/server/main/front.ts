@@ -1,8 +1,10 @@
 import { BROADCAST_POST_MS_MAX, REPLACED_CALLS_MS, REPLACED_FRONT_MS } from '../../schemas/limits/limits.ts'
 import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
-import { openPools, type Pools } from '../../workers/pool.ts'
+import { openPools } from '../../workers/pool.ts'
+import type { Pools } from '../../workers/thread-pools.ts'
 import type { Config } from '../config.ts'
+import { Timers } from '../http/timers.ts'
 import { compile, startHttp, type HttpFront, type HttpOptions } from '../http/front.ts'
 import { createAdmission, type Admission } from '../limits/admission.ts'
 import { createModelCalls, type FrontModelCalls } from '../limits/model-calls.ts'
@@ -66,10 +68,11 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
-  const [rootKeys, adminPorts] = [rootKeysOf(config), watchAdminPorts(store, config.adminPort)]
+  // On a connection that stays open anyway: the pool's own may then close.
+  const [rootKeys, adminPorts] = [rootKeysOf(config), watchAdminPorts(keyLane, config.adminPort)]
   const heartbeat = startHeartbeat({
     frontId: part.id,
-    store,
+    store: keyLane,
     feed,
     node: part.node,
     adminPort: config.adminPort,
@@ -97,7 +100,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     { keys: openKeyStore(keyLane), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
     { channel, log },
   )
-  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer })
+  const timers = new Timers()
+  metrics.loop.follow(timers)
+  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer, timers })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
@@ -116,7 +121,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     else void drain(isReplaced)
     isDraining = true
   })
-  begin(channel, pools, [store, keyLane, files])
+  begin(channel, timers, [store, keyLane, files])
 }
 
 /** The parts that decide about the rates of keys, and about their calls to models. */
@@ -136,7 +141,7 @@ function openLimits(
 /** Takes the calls of the public port. */
 function listen(
   { host, port, tls, corsOrigins, regionalHosts, streams }: Config,
-  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer'>,
+  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers'>,
 ): Promise<HttpFront> {
   const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
   return startHttp({ ...settings, operations: OPERATIONS, compiled, ...deps })
@@ -170,11 +175,9 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
 }
 
 /** Runs when the front listens: work that would have delayed listening follows now. */
-function begin(channel: Channel, pools: Pools, stores: readonly Pick<Store, 'warm'>[]): void {
+function begin(channel: Channel, timers: Timers, stores: readonly Pick<Store, 'warm'>[]): void {
   channel.tell({ kind: 'ready' })
-  channel.pulse()
-  // Loading the threads earlier would double the time without a front after one died.
-  pools.warm()
+  channel.pulse(() => timers.wereUsed())
   // The front does not wait for the stores: where the store is away it serves without it.
   for (const store of stores) void store.warm()
 }

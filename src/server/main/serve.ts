@@ -8,6 +8,7 @@ import { lineOf, type CatalogueProblem } from '../catalogue/sources.ts'
 import { ConfigInvalid, readConfig, type Config, type Generation } from '../config.ts'
 import type { Problem, Texts } from '../config/texts.ts'
 import { endOnCrash, endWith } from '../observe/crash.ts'
+import { exposedHeap, heapCollector } from '../observe/heap-collector.ts'
 import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
@@ -26,12 +27,16 @@ import type { NodeGauges, NodeGeneration, NodeStore, PreparedFiles } from '../su
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { openOrMakeRootKeys, RootKeyInvalid } from '../vault/root-keys.ts'
 import { secretsOf, stateAddress } from './child.ts'
-import { countRoots } from './egress.ts'
+import { countRoots } from './extra-roots.ts'
 import { openNodeJournals } from './journals.ts'
 import { missingRootKeys } from './missing-root-keys.ts'
 import { hasRootKey, ownRootKeysOf, safekeeping, unpricedEndpoints } from './safekeeping.ts'
 import { openStorage, placeOfObjects } from './storage.ts'
 
+/**
+ * Milliseconds after which a supervisor collects the garbage of its start: it allocates little from then on.
+ */
+const COLLECT_AFTER_MS = 30_000
 /** Milliseconds that the supervisor's probe of Postgres may take. */
 const PROBE_MS_MAX = 400
 
@@ -75,6 +80,7 @@ export async function serve(): Promise<number> {
     metrics: async (answers, gauges) =>
       aggregate(await ledger.read(answers as readonly Answer[]), factsOf(gauges, lines.dropped)),
   })
+  setTimeout(() => heapCollector(exposedHeap())(), COLLECT_AFTER_MS).unref()
   return node.catch((problem: unknown) => {
     // The messages of these two errors are sentences for the operator.
     if (problem instanceof StartRefused || problem instanceof ConfigInvalid) throw problem

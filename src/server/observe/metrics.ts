@@ -12,7 +12,7 @@ import { Durations } from './durations.ts'
 import { LiveReader } from './live-reader.ts'
 import { createStreamMeters } from './stream-metrics.ts'
 import { Tally } from './tally.ts'
-import { watchProcess } from './process-metrics.ts'
+import { watchProcess, type WatchedLoop } from './process-metrics.ts'
 
 /** Metrics of one process in the JSON form of prom-client: plain data, fit for IPC. */
 export type Snapshot = readonly MetricObjectWithValues<MetricValue<string>>[]
@@ -40,6 +40,8 @@ export interface Metrics extends Meters {
   readonly registry: Registry
   /** The figures of the same process for the live view. */
   readonly live: LiveReader
+  /** The sampling of the event loop, which follows the work of the process. */
+  readonly loop: Pick<WatchedLoop, 'follow'>
   /** Counts one finished call. `overheadMs` is the time that the gateway itself added. */
   call(
     operation: string,
@@ -80,10 +82,11 @@ export function createMetrics(front: number | null = null): Metrics {
   live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
   const streams = createStreamMeters(registry)
   live.add({ streams: () => streams.read() })
-  const stopWatching = watchProcess(registry, front)
+  const loop = watchProcess(registry, front)
   return {
     registry,
     live,
+    loop,
     call(operation, { status, failure, durationMs, overheadMs }) {
       calls.add(1, operation, String(status), failure ?? '')
       duration.observe(operation, durationMs / 1000)
@@ -105,7 +108,7 @@ export function createMetrics(front: number | null = null): Metrics {
     watch: (gauges) => void watched.push(gauges),
     snapshot: () => registry.getMetricsAsJSON(),
     close() {
-      stopWatching()
+      loop.stop()
       live.close()
     },
   }

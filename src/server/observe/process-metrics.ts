@@ -1,30 +1,29 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { LoopSampler } from './loop-sampler.ts'
 
 /**
- * Milliseconds of the sampling timer. Every reading includes this interval, so that it is subtracted: a delay
- * is reported too short by at most this much. A timer of 1 ms wakes an idle process 800 times a second, which
- * is 2 % of a core for each front and runner. Decision.
+ * Milliseconds of the sampling timer while a front works: a delay is reported too short by at most this much.
+ * A timer of 1 ms wakes a process 800 times a second, which is 2 % of a core. Decision.
  */
 export const FRONT_RESOLUTION_MS = 5
 /**
- * Milliseconds of the sampling timer of runners and supervisors. Callers wait for the loop of a front only:
- * the other loops are woken a quarter as often. Decision.
+ * Milliseconds of the sampling timer of a runner that works. Callers wait for the loop of a front only: the
+ * other loops are woken a quarter as often. Decision.
  */
 const OTHER_RESOLUTION_MS = 20
 /** Nanoseconds in a second. */
 const NS_PER_S = 1e9
 
+/** The sampling of a process' event loop. */
+export type WatchedLoop = Pick<LoopSampler, 'follow' | 'stop'>
+
 /**
  * Adds CPU, memory and event-loop delay of this process.
  * @param front the slot of a front, which tells its delay apart from that of others
- * @returns a function that stops the sampling
  */
-export function watchProcess(registry: Registry, front: number | null = null): () => void {
+export function watchProcess(registry: Registry, front: number | null = null): WatchedLoop {
   const registers = [registry]
-  const resolution = front === null ? OTHER_RESOLUTION_MS : FRONT_RESOLUTION_MS
-  const loop = monitorEventLoopDelay({ resolution })
-  loop.enable()
+  const loop = new LoopSampler(front === null ? OTHER_RESOLUTION_MS : FRONT_RESOLUTION_MS)
   new Gauge({
     name: 'sluice_event_loop_delay_seconds',
     help: 'Delay of the event loop since the last look; over several processes the largest.',
@@ -32,13 +31,13 @@ export function watchProcess(registry: Registry, front: number | null = null): (
     registers,
     aggregator: 'max',
     collect() {
-      for (const [quantile, nanoseconds] of [
-        ['0.5', loop.percentile(50)],
-        ['0.99', loop.percentile(99)],
-        ['1', loop.max],
+      for (const [quantile, seconds] of [
+        ['0.5', loop.percentileS(50)],
+        ['0.99', loop.percentileS(99)],
+        ['1', loop.maxS],
       ] as const) {
-        this.set({ quantile }, delayOf(nanoseconds, resolution))
-        ofFront?.set({ front: front ?? 0, quantile }, delayOf(nanoseconds, resolution))
+        this.set({ quantile }, seconds)
+        ofFront?.set({ front: front ?? 0, quantile }, seconds)
       }
       loop.reset()
     },
@@ -83,10 +82,13 @@ export function watchProcess(registry: Registry, front: number | null = null): (
       this.set(process.memoryUsage().heapUsed)
     },
   })
-  return () => void loop.disable()
+  return loop
 }
 
-/** Seconds of delay without the sampling interval; an empty sample (NaN) reads 0. */
+/**
+ * Seconds of delay in a reading of Node's own sampler, which includes the sampling interval; an empty sample
+ * (NaN) reads 0.
+ */
 export function delayOf(nanoseconds: number, resolutionMs: number): number {
   return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NS_PER_S - resolutionMs / 1000) : 0
 }

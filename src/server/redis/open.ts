@@ -10,8 +10,15 @@ export interface StateOptions {
   readonly now?: () => number
 }
 
-/** Milliseconds between two pings. */
+/** Milliseconds between two pings while commands are sent, or Redis is away. */
 const PING_MS = 250
+/**
+ * Milliseconds between two pings of a process at rest: with the time of a ping, and of a look at the result,
+ * the node reports within 2 s that Redis is away. A command that comes meanwhile has a deadline of its own.
+ */
+const RESTING_PING_MS = 1_000
+/** Milliseconds without commands after which a process is at rest. Decision. */
+const REST_AFTER_MS = 5_000
 /** Milliseconds after which an unanswered ping means that Redis is away. */
 const PING_MS_MAX = 400
 /** Milliseconds that a command may take; a heartbeat that takes longer ends the connection. */
@@ -36,7 +43,7 @@ export class State {
   readonly redis: Redis
   readonly #log: Log
   readonly #now: () => number
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout
   readonly #listeners = new Set<(isReachable: boolean) => void>()
   /** Null until the first attempt to connect has ended, so that its result is logged too. */
   #isReachable: boolean | null = null
@@ -44,19 +51,22 @@ export class State {
   #isClosed = false
   #trips = 0
   #lastAnswerAt: number
+  /** Instant of the last answer to a command, or of the last sign that Redis may be away. */
+  #usedAt: number
+  #isSlow = false
 
   constructor({ url, socketPath, log, now = () => performance.now() }: StateOptions) {
     this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : new Redis(url, OPTIONS)
     this.#log = log
     this.#now = now
     this.#lastAnswerAt = now()
+    this.#usedAt = now()
     this.redis.on('ready', () => void this.#beat())
     this.redis.on('close', () => this.#set(false, 'the connection ended'))
     // Without a listener the cause of a failed connection would end the process.
     this.redis.on('error', (error: Error) => this.#set(false, error.message))
     this.redis.connect().catch(() => undefined)
-    this.#timer = setInterval(() => void this.#beat(), PING_MS)
-    this.#timer.unref()
+    this.#timer = this.#beatEvery(PING_MS)
   }
 
   /** True from the first answer on until the connection ends, a heartbeat fails or `trip` is called. */
@@ -72,6 +82,7 @@ export class State {
   /** Records that Redis answered. */
   answered(): void {
     this.#lastAnswerAt = this.#now()
+    this.#used(this.#lastAnswerAt)
   }
 
   /**
@@ -137,7 +148,7 @@ export class State {
     )
     try {
       await this.redis.ping()
-      this.answered()
+      this.#lastAnswerAt = this.#now()
       if (this.#trips === trips) this.#set(true)
     } catch (error) {
       this.#set(false, error instanceof Error ? error.message : 'unknown')
@@ -148,9 +159,41 @@ export class State {
       clearTimeout(late)
       this.#isBeating = false
     }
+    this.#restWhenUnused()
+  }
+
+  #beatEvery(ms: number): NodeJS.Timeout {
+    return setInterval(() => void this.#beat(), ms).unref()
+  }
+
+  #used(at: number): void {
+    this.#usedAt = at
+    if (this.#isSlow) this.#pace(false)
+  }
+
+  /**
+   * What fronts may allow by themselves without Redis grows from the last answer on: the rare pings of a rest
+   * must not let it grow for longer than the frequent ones.
+   */
+  #away(): void {
+    const now = this.#now()
+    if (this.#isSlow) this.#lastAnswerAt = Math.max(this.#lastAnswerAt, now - PING_MS)
+    this.#used(now)
+  }
+
+  #restWhenUnused(): void {
+    if (!this.#isSlow && this.isReachable && this.#now() - this.#usedAt >= REST_AFTER_MS) this.#pace(true)
+  }
+
+  #pace(isSlow: boolean): void {
+    if (this.#isClosed) return
+    this.#isSlow = isSlow
+    clearInterval(this.#timer)
+    this.#timer = this.#beatEvery(isSlow ? RESTING_PING_MS : PING_MS)
   }
 
   #set(next: boolean, cause?: string): void {
+    if (!next) this.#away()
     if (next === this.#isReachable || this.#isClosed) return
     const isFirst = this.#isReachable === null
     this.#isReachable = next

@@ -279,7 +279,7 @@ class NodeRun {
     // Processes of earlier starts are gone, and no front of this start runs yet.
     journals.start()
     this.#undo(() => this.#fleet.killAll())
-    const looking = setInterval(() => this.#fleet.lookForSilence(), SILENCE_LOOK_MS)
+    const looking = setInterval(() => this.#fleet.lookAtFronts(), SILENCE_LOOK_MS)
     this.#undo(() => Promise.resolve(clearInterval(looking)))
     const started = this.#fleet.start(childSetup(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])

@@ -98,10 +98,10 @@ type Job<J> = J extends SessionJob ? Omit<J, 'port'> : never
 
 /**
  * Threads for long sessions, one Piscina task for each session, any number of them in a thread. The threads
- * start with `warm`, or with the first session, which waits for them: a front that is about to listen has no
- * CPU to load them earlier. Piscina never gets an `AbortSignal`, since it would then run one task per thread.
- * Instead the sessions of a thread are pinged, and a silent thread is ended; Piscina then starts another and
- * fails the tasks, and Node closes the descriptors that the thread had opened.
+ * start with the first session, which waits for them, or with `warm`: an idle front has the memory of none.
+ * Piscina never gets an `AbortSignal`, since it would then run one task per thread. Instead the sessions of a
+ * thread are pinged, and a silent thread is ended; Piscina then starts another and fails the tasks, and Node
+ * closes the descriptors that the thread had opened.
  */
 export class SessionPool {
   readonly #options: SessionPoolOptions
@@ -110,7 +110,8 @@ export class SessionPool {
   #pool: Threads | null = null
   readonly #places: Places
   readonly #running = new Set<RunningSession>()
-  readonly #watch: NodeJS.Timeout
+  /** Null while no session runs. */
+  #watch: NodeJS.Timeout | null = null
   readonly #silence = new Map<number, { pings: number; hasAnswered: boolean }>()
   readonly #ended = new Set<number>()
   readonly #clock = new ThreadClock()
@@ -125,10 +126,6 @@ export class SessionPool {
     this.#options = options
     this.#placesMax = Math.min(TRANSFERS_MAX, options.threadCount * SESSIONS_PER_THREAD_MAX)
     this.#places = new Places(this.#placesMax)
-    this.#watch = setInterval(
-      () => this.#look(),
-      (options.silentMs ?? THREAD_SILENT_MS_MAX) / PINGS_MAX,
-    ).unref()
   }
 
   /** Starts the threads. Harmless a second time and after the end. */
@@ -153,6 +150,7 @@ export class SessionPool {
       answered: () => this.#answered(session),
     })
     this.#running.add(session)
+    this.#watchSessions()
     const ended = this.#threads().run({ ...job, port: port2 }, { transferList: [port2, ...moved] })
     // A caller that awaits the session's end finds its place free.
     const leave = (): void => {
@@ -189,7 +187,7 @@ export class SessionPool {
   /** Cancels the sessions and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#watch)
+    this.#stopWatching()
     for (const session of this.#running) session.cancel()
     await this.#loaded
     await this.#pool?.destroy()
@@ -206,8 +204,19 @@ export class SessionPool {
     this.#waitMs += begunMs - startedMs
   }
 
+  #watchSessions(): void {
+    const { silentMs = THREAD_SILENT_MS_MAX } = this.#options
+    this.#watch ??= setInterval(() => this.#look(), silentMs / PINGS_MAX).unref()
+  }
+
+  #stopWatching(): void {
+    if (this.#watch !== null) clearInterval(this.#watch)
+    this.#watch = null
+  }
+
   /** Counts checks instead of milliseconds: when this side stood still, the answers are waiting here. */
   #look(): void {
+    if (this.#running.size === 0) this.#stopWatching()
     const byThread = new Map<number, RunningSession>()
     for (const session of this.#running) {
       if (session.threadId !== null) byThread.set(session.threadId, session)

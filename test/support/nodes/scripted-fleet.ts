@@ -15,6 +15,8 @@ export class ScriptedChild implements FleetChild {
   isGone = false
   pulses = 0
   isDebugged = false
+  /** Calls before its last heartbeat. */
+  hasCalls = true
   /** What it was started with. */
   part: ChildPart | null = null
   /** `isReplaced` of every drain that it was told. */

@@ -11,8 +11,11 @@ export interface Channel {
   /** The keys that another front has cached; empty where there is no such front. */
   readonly keys: Promise<KeyList>
   tell(message: FromChild): void
-  /** Starts the heartbeats, which show the supervisor that the event loop turns. */
-  pulse(): void
+  /**
+   * Starts the heartbeats, which show the supervisor that the event loop turns.
+   * @param hasCalls returns whether there were calls since it was called before
+   */
+  pulse(hasCalls: () => boolean): void
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
   /** @param listener receives the number of connections that the node may hold from now on */
@@ -87,13 +90,13 @@ export function openChannel(): Channel {
  * At most one heartbeat is in flight: a supervisor that stood still receives one, not all that fell due
  * meanwhile.
  */
-function startPulse(): void {
+function startPulse(hasCalls: () => boolean): void {
   let isOut = false
   const beat = (): void => {
     if (isOut || !process.connected) return
     isOut = true
     process.send?.(
-      { kind: 'pulse', isInspected: inspectorUrl() !== undefined } satisfies FromChild,
+      { kind: 'pulse', isInspected: inspectorUrl() !== undefined, hasCalls: hasCalls() } satisfies FromChild,
       undefined,
       undefined,
       () => {

@@ -25,8 +25,21 @@ export const YOUNG_HEAP: readonly string[] = [
   '--no-parallel-scavenge',
 ]
 
+/** Lets a process at rest collect its garbage (`observe/heap-collector.ts`). */
+const COLLECTS = '--expose-gc'
+
+/**
+ * Options of a runner: its young generation grows with its work, up to that of a front, and takes little
+ * memory before.
+ */
+export const RUNNER_HEAP: readonly string[] = ['--max-semi-space-size=8', '--no-parallel-scavenge', COLLECTS]
+
 /** Options of a front, whose threads have heaps of their own. */
-export const FRONT_HEAP: readonly string[] = [...YOUNG_HEAP, `--max-old-space-size=${FRONT_HEAP_MIB}`]
+export const FRONT_HEAP: readonly string[] = [
+  ...YOUNG_HEAP,
+  `--max-old-space-size=${FRONT_HEAP_MIB}`,
+  COLLECTS,
+]
 /** Signal by which the runtime ends a process with a full heap. */
 const HEAP_FULL_SIGNAL = 'SIGABRT'
 /** Reason for the log of such an end. */
@@ -43,6 +56,7 @@ export class Child {
   #isGone = false
   #pulses = 0
   #isInspected = false
+  #hasCalls = false
   #reason = ''
   /** Open requests to the child by number: each gets one reply, null when none comes. */
   readonly #snapshots = new PendingRequests<unknown>()
@@ -59,7 +73,7 @@ export class Child {
     // drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
       env: childEnvironment(),
-      execArgv: [...(role === 'front' ? FRONT_HEAP : YOUNG_HEAP)],
+      execArgv: [...(role === 'front' ? FRONT_HEAP : RUNNER_HEAP)],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       detached: true,
     })
@@ -89,6 +103,11 @@ export class Child {
   /** Heartbeats that the child has sent. */
   get pulses(): number {
     return this.#pulses
+  }
+
+  /** True when the child had calls before its last heartbeat. */
+  get hasCalls(): boolean {
+    return this.#hasCalls
   }
 
   /** True when a debugger is attached to the child, so that it may stand still. */
@@ -169,6 +188,7 @@ export class Child {
     if (message.kind === 'pulse') {
       this.#pulses++
       this.#isInspected = message.isInspected
+      this.#hasCalls = message.hasCalls
     }
     if (message.kind === 'failed') this.#reason = message.reason
     if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)

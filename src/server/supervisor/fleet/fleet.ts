@@ -29,7 +29,7 @@ export interface FleetOptions {
   readonly log: Log
   /** Milliseconds after which a replaced child that has not ended is killed. */
   readonly retiredMsMax: number
-  /** Milliseconds from the start of a front until another one is loaded ahead; 0: at once. */
+  /** Milliseconds from the first calls until a front is loaded ahead; 0: at once. */
   readonly spareDelayMs: number
   /** Reports that a child that ran before cannot be brought up again: the node has to stop. */
   readonly onCrashLoop: (reason: string) => void
@@ -91,10 +91,12 @@ export class Fleet {
 
   /**
    * Checks the heartbeats; to be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed
-   * in the end, also a replaced one.
+   * in the end, also a replaced one. Fronts with calls have a spare.
    */
-  lookForSilence(): void {
-    this.#silence.look([...this.#alive].filter((child) => child.role === 'front' && child.isReady))
+  lookAtFronts(): void {
+    const fronts = [...this.#alive].filter((child) => child.role === 'front' && child.isReady)
+    this.#silence.look(fronts)
+    this.#spare.look(fronts.some(({ hasCalls }) => hasCalls))
   }
 
   /**
@@ -122,7 +124,6 @@ export class Fleet {
         }),
       ),
     )
-    this.#spare.keep()
   }
 
   /** Reports that the ready line is written: children may write to the log, later ones at once. */

@@ -61,8 +61,8 @@ export type ToChild =
 /** Messages of a child to the supervisor. */
 export type FromChild =
   | { readonly kind: 'ready' }
-  /** The event loop of the child turns. */
-  | { readonly kind: 'pulse'; readonly isInspected: boolean }
+  /** The event loop of the child turns; `hasCalls`: there were calls since the last pulse. */
+  | { readonly kind: 'pulse'; readonly isInspected: boolean; readonly hasCalls: boolean }
   /** Why the child ends before it was ready; the exit follows. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */

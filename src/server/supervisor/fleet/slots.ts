@@ -18,6 +18,7 @@ export type FleetChild = Pick<
   | 'snapshot'
   | 'look'
   | 'pulses'
+  | 'hasCalls'
   | 'isDebugged'
   | 'knownKeys'
   | 'beginWith'

@@ -1,5 +1,7 @@
+import { SPARE_REST_MS } from '../../../schemas/limits/limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { Child } from './child.ts'
+import { SILENCE_LOOK_MS } from './silence.ts'
 
 /** Exits in a row before `ready` that make a crash loop. Design §2. */
 export const CRASH_LOOP_EXITS = 5
@@ -7,16 +9,24 @@ export const CRASH_LOOP_EXITS = 5
 export interface SpareOptions<C> {
   readonly fork: () => C
   readonly log: Log
-  /** Milliseconds from the start of a front until another one is loaded ahead; 0: at once. */
+  /** Milliseconds from the first calls until a front is loaded ahead; 0: at once. */
   readonly delayMs: number
   readonly isEnding: () => boolean
 }
 
-/** A front that is loaded and not started: it takes the place of the next front that dies or is replaced. */
-export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
+/** Looks without calls after which the spare is ended. */
+const REST_LOOKS = SPARE_REST_MS / SILENCE_LOOK_MS
+
+/**
+ * A front that is loaded and not started: it takes the place of the next front that dies or is replaced. It
+ * stands by while fronts have calls; a node at rest has none, since the spare takes memory.
+ */
+export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone' | 'kill'>> {
   readonly #options: SpareOptions<C>
   #spare: C | null = null
   #timer: NodeJS.Timeout | null = null
+  /** Looks since fronts had calls; null while no spare is wanted. */
+  #restLooks: number | null = null
   /** Spares lost since a front last came up well. */
   #lost = 0
 
@@ -36,18 +46,38 @@ export class SpareFront<C extends Pick<Child, 'pid' | 'ended' | 'isGone'>> {
     this.#lost = 0
   }
 
+  /** Reports whether fronts have had calls lately; to be called every SILENCE_LOOK_MS. */
+  look(hasCalls: boolean): void {
+    if (hasCalls) {
+      this.#restLooks = 0
+      this.keep()
+    } else if (this.#restLooks !== null && ++this.#restLooks >= REST_LOOKS) {
+      this.#restLooks = null
+      this.#letGo()
+    }
+  }
+
   /**
-   * Loads a spare. Loading is most of the time that a front needs to come back, so that one is always loaded
-   * ahead: later than the fronts themselves, whose first calls would share the cores with it.
+   * Loads a spare, unless the node is at rest. Loading is most of the time that a front needs to come back,
+   * so that one is always loaded ahead: later than the fronts themselves, whose first calls would share the
+   * cores with it.
    */
   keep(delayMsMax = Number.POSITIVE_INFINITY): void {
-    if (this.#spare !== null || this.#timer !== null) return
+    if (this.#restLooks === null || this.#spare !== null || this.#timer !== null) return
     const delayMs = Math.min(this.#options.delayMs, delayMsMax)
     if (delayMs === 0) return this.#load()
     this.#timer = setTimeout(() => {
       this.#timer = null
       this.#load()
     }, delayMs).unref()
+  }
+
+  #letGo(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    const spare = this.#spare
+    this.#spare = null
+    spare?.kill()
   }
 
   #load(): void {

@@ -12,6 +12,8 @@ const LOOK_MS = 5
 /** All fronts die at once, again and again: the one that is loaded ahead takes the listening place. */
 export async function allKilled(proof: Proof, stand: Stand): Promise<void> {
   const rounds = proof.isShort ? 2 : 12
+  // A node at rest has no spare.
+  await until('a call is answered', () => isAnswered(stand))
   const backs: number[] = []
   for (let round = 0; round < rounds; round++) {
     await untilWhole(stand)

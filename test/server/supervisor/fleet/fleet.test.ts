@@ -6,7 +6,11 @@ import {
   turnOfLoop,
   type ScriptedFleet,
 } from '../../../support/nodes/scripted-fleet.ts'
+import { SPARE_REST_MS } from '../../../../src/schemas/limits/limits.ts'
+import { SILENCE_LOOK_MS } from '../../../../src/server/supervisor/fleet/silence.ts'
 import { pause, until } from '../../../support/wait.ts'
+
+const REST_LOOKS = SPARE_REST_MS / SILENCE_LOOK_MS
 
 t.test('a roll that is asked for during the start leaves one front in each slot', async (t) => {
   const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
@@ -151,6 +155,7 @@ t.test(
       forked.find(({ part, isSpare, isGone }) => isSpare && part === null && !isGone)
     readyAtOnce()
     await fleet.start(partsOf(1, 'old'))
+    fleet.lookAtFronts()
     for (let loss = 0; loss < 5; loss++) {
       spare()?.end('SIGKILL')
       await turnOfLoop()
@@ -167,23 +172,57 @@ t.test(
   },
 )
 
-t.test('a spare is loaded some time after the fronts, and none of a node that ended meanwhile', async (t) => {
-  const spares: readonly ScriptedFleet[] = [
-    scriptedFleet(t, { spareDelayMs: 20 }),
-    scriptedFleet(t, { spareDelayMs: 20 }),
-  ]
-  for (const { fleet, readyAtOnce } of spares) {
+t.test(
+  'a spare is loaded some time after the first calls, and none of a node that ended meanwhile',
+  async (t) => {
+    const spares: readonly ScriptedFleet[] = [
+      scriptedFleet(t, { spareDelayMs: 20 }),
+      scriptedFleet(t, { spareDelayMs: 20 }),
+    ]
+    for (const { fleet, readyAtOnce } of spares) {
+      readyAtOnce()
+      await fleet.start(partsOf(1, 'old'))
+      fleet.lookAtFronts()
+    }
+    const count = (): readonly number[] =>
+      spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
+    t.same(count(), [0, 0])
+    await spares[1]?.fleet.killAll()
+    await until(() => count()[0] !== 0)
+    await pause(20)
+    t.same(count(), [1, 0])
+  },
+)
+
+t.test(
+  'a node at rest has no spare: none before the first calls, and none long after the last',
+  async (t) => {
+    const { fleet, forked, serving, readyAtOnce } = scriptedFleet(t)
+    const spares = (): number => forked.filter(({ isSpare, isGone }) => isSpare && !isGone).length
+    const rest = (looks: number): void => {
+      for (let look = 0; look < looks; look++) fleet.lookAtFronts()
+    }
     readyAtOnce()
     await fleet.start(partsOf(1, 'old'))
-  }
-  const count = (): readonly number[] =>
-    spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
-  t.same(count(), [0, 0])
-  await spares[1]?.fleet.killAll()
-  await until(() => count()[0] !== 0)
-  await pause(20)
-  t.same(count(), [1, 0])
-})
+    const [front] = serving()
+    Object.assign(front ?? {}, { hasCalls: false })
+    rest(REST_LOOKS + 1)
+    await fleet.roll(partsOf(1, 'new'))
+    t.equal(spares(), 0, 'without calls none is loaded, neither at the start nor by a roll')
+    fleet.lookAtFronts()
+    t.equal(spares(), 1)
+    for (const child of forked) child.hasCalls = false
+    rest(REST_LOOKS - 1)
+    t.equal(spares(), 1)
+    rest(1)
+    t.equal(spares(), 0)
+    await turnOfLoop()
+    t.equal(spares(), 0, 'one that was ended is not lost')
+    for (const child of serving()) child.hasCalls = true
+    fleet.lookAtFronts()
+    t.equal(spares(), 1)
+  },
+)
 
 t.test('a front that cannot be brought back five times stops the node', async (t) => {
   const { fleet, starting, serving, crashLoops } = scriptedFleet(t)

@@ -90,6 +90,7 @@ t.test('with no front left the spare comes back first, alone, and the others beh
   const started = fleet.start(partsOf(3, 'old'))
   for (let slot = 0; slot < 3; slot++) (await starting()).ready()
   await started
+  fleet.lookAtFronts()
   const spare = forked.find(({ isSpare }) => isSpare)
   const before = forked.length
   for (const front of serving()) front.end('SIGKILL')
@@ -131,6 +132,6 @@ interface Looked {
 function look({ fleet, beating }: Looked, times: number): void {
   for (let time = 0; time < times; time++) {
     for (const front of beating) if (front !== undefined) front.pulses++
-    fleet.lookForSilence()
+    fleet.lookAtFronts()
   }
 }

@@ -1,0 +1,49 @@
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { MIB } from '../../schemas/limits/limits.ts'
+
+/**
+ * Bytes by which a heap grows until its garbage is worth a collection, which stops the loop for some 50 ms.
+ * Decision.
+ */
+export const WORTH_COLLECTING_BYTES = 16 * MIB
+
+/** The runtime's collector, and the bytes in use. */
+export interface CollectedHeap {
+  collect(): void
+  readonly usedBytes: number
+}
+
+/**
+ * Returns a function that collects all garbage of this process, unless there is little of it. A process at
+ * rest allocates too little for the runtime to collect by itself: the garbage of its start would stay. Does
+ * nothing in a process without `--expose-gc`.
+ */
+export function heapCollector(heap: CollectedHeap | null = ownHeap()): () => void {
+  let keptBytes = 0
+  return () => {
+    if (heap === null || heap.usedBytes - keptBytes < WORTH_COLLECTING_BYTES) return
+    heap.collect()
+    keptBytes = heap.usedBytes
+  }
+}
+
+/** Lets this process collect although it was started without `--expose-gc`. */
+export function exposedHeap(): CollectedHeap | null {
+  setFlagsFromString('--expose-gc')
+  return heapOf(runInNewContext('gc'))
+}
+
+function ownHeap(): CollectedHeap | null {
+  return heapOf(globalThis.gc)
+}
+
+function heapOf(gc: unknown): CollectedHeap | null {
+  if (typeof gc !== 'function') return null
+  return {
+    collect: () => void Reflect.apply(gc, undefined, []),
+    get usedBytes() {
+      return getHeapStatistics().used_heap_size
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { createHistogram, performance } from 'node:perf_hooks'
+import { heapCollector } from './heap-collector.ts'
+
+/** Milliseconds between two samples of a process at rest, whose timers should hardly wake it. Decision. */
+export const RESTING_SAMPLE_MS = 500
+/** Milliseconds without work after which a sampler rests. Decision. */
+export const SAMPLED_ON_MS = 1_000
+/**
+ * Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision.
+ */
+export const COLLECT_AFTER_SAMPLES = 40
+/** Share of time from which an event loop counts as working. */
+const WORKING_SHARE = 0.05
+/** Nanoseconds in a millisecond. */
+const NS_PER_MS = 1e6
+/** Longest delay that the histogram can hold: an hour in nanoseconds, with two digits. */
+const HISTOGRAM = { lowest: 1, highest: 3.6e12, figures: 2 } as const
+
+/** Work that begins and ends, and that a sampler follows. */
+export interface FollowedWork {
+  /** True while the work goes on. */
+  readonly isRunning: boolean
+  /** Called when work begins after a rest, before anything of it has run for long. */
+  onBegin: () => void
+}
+
+export interface LoopSamplerOptions {
+  /** Milliseconds between two samples at rest. */
+  readonly restingMs?: number
+  /** Collects garbage; called once in every rest. */
+  readonly collect?: () => void
+}
+
+/**
+ * Samples how late the timers of this process run. The samples are dense while the loop works. At rest they
+ * are rare: a timer of 5 ms alone takes half a percent of a core. Work that is followed makes the samples
+ * dense before it can hold up the loop, so that no delay of a call is missed.
+ */
+export class LoopSampler {
+  readonly #resolutionMs: number
+  readonly #restingMs: number
+  readonly #collect: () => void
+  readonly #delays = createHistogram(HISTOGRAM)
+  readonly #isBusy = busyLoop()
+  #work: FollowedWork | null = null
+  #timer: NodeJS.Timeout | null = null
+  #periodMs = 0
+  #lastAt = 0
+  /** Instant from which the sampler may rest. */
+  #restsAt: number
+  #restSamples = 0
+
+  /** @param resolutionMs milliseconds between two samples while the loop works */
+  constructor(
+    resolutionMs: number,
+    { restingMs = RESTING_SAMPLE_MS, collect = heapCollector() }: LoopSamplerOptions = {},
+  ) {
+    this.#resolutionMs = resolutionMs
+    this.#restingMs = restingMs
+    this.#collect = collect
+    this.#restsAt = performance.now() + SAMPLED_ON_MS
+    this.#every(resolutionMs)
+  }
+
+  /** True while the samples are rare. */
+  get isResting(): boolean {
+    return this.#periodMs !== this.#resolutionMs
+  }
+
+  /** Seconds of delay at a percentile of the samples; 0 without samples. */
+  percentileS(percentile: number): number {
+    return this.#delays.count === 0 ? 0 : this.#delays.percentile(percentile) / NS_PER_MS / 1_000
+  }
+
+  /** Seconds of the longest delay; 0 without samples. */
+  get maxS(): number {
+    return this.#delays.count === 0 ? 0 : this.#delays.max / NS_PER_MS / 1_000
+  }
+
+  follow(work: FollowedWork): void {
+    this.#work = work
+    work.onBegin = () => {
+      this.#restsAt = performance.now() + SAMPLED_ON_MS
+      this.#every(this.#resolutionMs)
+    }
+  }
+
+  /** Forgets the samples. */
+  reset(): void {
+    this.#delays.reset()
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+    this.#work = null
+  }
+
+  #every(ms: number): void {
+    if (ms === this.#periodMs) return
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#periodMs = ms
+    this.#restSamples = 0
+    this.#lastAt = performance.now()
+    this.#timer = setInterval(() => this.#sample(), ms).unref()
+  }
+
+  #sample(): void {
+    const now = performance.now()
+    const delayNs = Math.round((now - this.#lastAt - this.#periodMs) * NS_PER_MS)
+    this.#delays.record(Math.min(Math.max(delayNs, HISTOGRAM.lowest), HISTOGRAM.highest))
+    this.#lastAt = now
+    if (now < this.#restsAt) return
+    if (this.#work?.isRunning !== true && !this.#isBusy()) return this.#rest()
+    this.#restsAt = now + SAMPLED_ON_MS
+    this.#every(this.#resolutionMs)
+  }
+
+  #rest(): void {
+    this.#every(this.#restingMs)
+    if (++this.#restSamples === COLLECT_AFTER_SAMPLES) this.#collect()
+  }
+}
+
+/** @returns a function that says whether the loop was busy since its last call */
+function busyLoop(): () => boolean {
+  let before = performance.eventLoopUtilization()
+  return () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    return utilization > WORKING_SHARE
+  }
+}

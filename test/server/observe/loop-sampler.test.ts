@@ -1,0 +1,73 @@
+import t from 'tap'
+import { heapCollector, WORTH_COLLECTING_BYTES } from '../../../src/server/observe/heap-collector.ts'
+import { LoopSampler, SAMPLED_ON_MS, type FollowedWork } from '../../../src/server/observe/loop-sampler.ts'
+import { pause, until } from '../../support/wait.ts'
+
+function work(): FollowedWork & { isRunning: boolean } {
+  return { isRunning: false, onBegin: () => undefined }
+}
+
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+t.test('a sampler rests after its work, and the first block of new work is sampled whole', async (t) => {
+  const sampler = new LoopSampler(5)
+  t.teardown(() => sampler.stop())
+  const followed = work()
+  sampler.follow(followed)
+  t.equal(sampler.isResting, false, 'a process that starts works')
+  await until(() => sampler.isResting)
+  sampler.reset()
+  followed.onBegin()
+  t.equal(sampler.isResting, false)
+  block(80)
+  await until(() => sampler.maxS > 0.05)
+  t.ok(sampler.maxS < 5 && sampler.percentileS(50) <= sampler.percentileS(99))
+})
+
+t.test('a sampler does not rest while its work goes on', async (t) => {
+  const sampler = new LoopSampler(5)
+  t.teardown(() => sampler.stop())
+  const followed = work()
+  followed.isRunning = true
+  sampler.follow(followed)
+  await pause(2 * SAMPLED_ON_MS)
+  t.equal(sampler.isResting, false)
+  followed.isRunning = false
+  await until(() => sampler.isResting)
+  t.equal(sampler.isResting, true)
+})
+
+t.test('a process at rest collects its garbage once, and again in its next rest', async (t) => {
+  let collected = 0
+  const sampler = new LoopSampler(5, { restingMs: 1, collect: () => void collected++ })
+  t.teardown(() => sampler.stop())
+  const followed = work()
+  sampler.follow(followed)
+  await until(() => collected === 1)
+  await pause(100)
+  t.equal(collected, 1)
+  followed.onBegin()
+  await until(() => collected === 2)
+  t.equal(collected, 2)
+})
+
+t.test('a collection has to be worth its pause', (t) => {
+  const heap = { usedBytes: WORTH_COLLECTING_BYTES, collected: 0, collect: () => void heap.collected++ }
+  const collect = heapCollector(heap)
+  const looks = [0, 1, WORTH_COLLECTING_BYTES - 1, WORTH_COLLECTING_BYTES].map((more) => {
+    heap.usedBytes = WORTH_COLLECTING_BYTES + more
+    collect()
+    return heap.collected
+  })
+  t.same(looks, [1, 1, 1, 2])
+  t.end()
+})
+
+t.test('without samples every figure is 0', (t) => {
+  const sampler = new LoopSampler(20)
+  sampler.stop()
+  t.same([sampler.percentileS(50), sampler.percentileS(99), sampler.maxS], [0, 0, 0])
+  t.end()
+})
