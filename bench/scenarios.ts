@@ -153,7 +153,9 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'start',
-    text: 'time from exec to the first good answer: on empty data, on data that is there, by npm start, and with --clone from a fresh clone; with --memory what a node takes at rest',
+    text:
+      'time from exec to the first good answer: on empty data, on data that is there, by npm start, and with --clone ' +
+      'from a fresh clone; with --memory what a node takes at rest',
     options: readStartOptions,
     help: START_OPTIONS_TEXT,
     suite: { args: ['--repeats', '2'], seconds: 25 },

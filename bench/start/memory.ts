@@ -52,7 +52,8 @@ export async function measureMemory(options: StartOptions): Promise<MemoryFindin
     checks: both.flatMap((stores) => checksOf(stores, readings[stores])),
     absent: absent.slice(0, 1),
     notes: [
-      `a request of a node at rest is a second without calls, from ${options.settle} s behind its start; its memory is private: pages that no other process of the machine shares`,
+      `a request of a node at rest is a second without calls, from ${options.settle} s behind its start`,
+      'memory of a node at rest is private: pages that no other process of the machine shares',
       'memory of what is held open is the growth of the private memory of the node for each',
       ...both.flatMap((stores) => linesOf(stores, readings[stores])),
       ...held.map(({ name, count, bytesEach }) => `${name}: ${kb(bytesEach)} KB each, of ${count}`),

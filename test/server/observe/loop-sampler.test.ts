@@ -1,7 +1,7 @@
 import t from 'tap'
 import { heapCollector, WORTH_COLLECTING_BYTES } from '../../../src/server/observe/heap-collector.ts'
-import { LoopSampler, SAMPLED_ON_MS, type FollowedWork } from '../../../src/server/observe/loop-sampler.ts'
-import { pause, until } from '../../support/wait.ts'
+import { LoopSampler, type FollowedWork } from '../../../src/server/observe/loop-sampler.ts'
+import { still, until } from '../../support/wait.ts'
 
 function work(): FollowedWork & { isRunning: boolean } {
   return { isRunning: false, onBegin: () => undefined }
@@ -29,12 +29,19 @@ t.test('a sampler rests after its work, and the first block of new work is sampl
 t.test('a sampler does not rest while its work goes on', async (t) => {
   const sampler = new LoopSampler(5)
   t.teardown(() => sampler.stop())
-  const followed = work()
-  followed.isRunning = true
+  let asked = 0
+  let isRunning = true
+  const followed: FollowedWork = {
+    get isRunning() {
+      asked++
+      return isRunning
+    },
+    onBegin: () => undefined,
+  }
   sampler.follow(followed)
-  await pause(2 * SAMPLED_ON_MS)
+  await until(() => asked >= 2)
   t.equal(sampler.isResting, false)
-  followed.isRunning = false
+  isRunning = false
   await until(() => sampler.isResting)
   t.equal(sampler.isResting, true)
 })
@@ -46,8 +53,7 @@ t.test('a process at rest collects its garbage once, and again in its next rest'
   const followed = work()
   sampler.follow(followed)
   await until(() => collected === 1)
-  await pause(100)
-  t.equal(collected, 1)
+  t.equal(await still(() => collected), 1)
   followed.onBegin()
   await until(() => collected === 2)
   t.equal(collected, 2)
