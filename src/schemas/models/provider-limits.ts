@@ -66,6 +66,19 @@ export const UPSTREAM_END_MS = 1_000
 export const UPSTREAM_STREAM_BYTES_MAX = 256 * KIB
 /** Milliseconds of connecting to a provider; the attempt's own deadline may end it earlier. Decision. */
 export const UPSTREAM_CONNECT_MS = 10_000
+/** Informational responses that are dropped before a provider's response; more are no HTTP. Decision. */
+export const UPSTREAM_HINTS_MAX = 16
+/** Bytes of the extensions of one chunk in a provider's response, which are dropped. Decision. */
+export const UPSTREAM_CHUNK_EXTENSION_BYTES_MAX = 256
+/**
+ * Milliseconds between two looks at the idle connections to a provider; a connection is closed so much
+ * earlier than its time. Decision.
+ */
+export const UPSTREAM_IDLE_LOOK_MS = 500
+/** Milliseconds by which an idle connection is closed before the time that the provider names. Decision. */
+export const UPSTREAM_KEEP_ALIVE_MARGIN_MS = 2_000
+/** Milliseconds that an idle connection is kept at most, whatever the provider names. Decision. */
+export const UPSTREAM_KEEP_ALIVE_MS_MAX = 600_000
 /** Milliseconds that an idle connection to a provider is kept when the provider names no time. Decision. */
 export const UPSTREAM_KEEP_ALIVE_MS = 20_000
 /** Milliseconds of one attempt at a provider whose catalogue entry names no timeout. Decision. */

@@ -1,43 +1,28 @@
-import type { Dispatcher } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type FailureName, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { EgressAnswer, EgressRequest } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
-import { readHeaders, type AnswerHeaders } from './answer-headers.ts'
 import { decode, isPlain } from './decode.ts'
 import { HeldBody } from './held-body.ts'
 import { failureOf } from './connection-failure.ts'
-
-/** A request that waits for a connection. */
-export interface Queued {
-  /** undici has the request and has not given it a connection. Only the home writes this field. */
-  isQueued: boolean
-}
+import { CUT, type Breakage, type ExchangeHandler, type Line, type ResponseHead } from './handler.ts'
 
 /** The operations of its origin that an attempt uses. */
 export interface AttemptHome {
-  /** The attempt has a connection, or will have none. */
-  unqueued(attempt: Queued): void
   readonly budget: AnswerBudget
-  /** True when the error is the end of a connection that had served answers before. */
-  isStale(error: Error): boolean
   /** Sends the attempt once more. */
   repeat(attempt: Attempt): void
   /** The attempt no longer needs watching. */
   settled(attempt: Attempt): void
-  /** undici has finished with the attempt, perhaps long after it was settled. */
+  /** The client has finished with the attempt, perhaps long after it was settled. */
   ended(attempt: Attempt): void
 }
 
-/**
- * One request and its answer: undici's handler in the form with raw headers, which saves parsing them all.
- * The attempt settles exactly once; later events only return resources.
- */
-export class Attempt implements Dispatcher.DispatchHandler, Queued {
+/** One request and its answer. The attempt settles exactly once; later events only return resources. */
+export class Attempt implements ExchangeHandler {
   readonly request: EgressRequest
   isSent = false
-  isQueued = false
   isSettled = false
   /** True once a tick of its origin has found the attempt unsent. */
   isWaiting = false
@@ -47,14 +32,14 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   readonly #settle: (outcome: Outcome<EgressAnswer>) => void
   #isRepeated = false
   #hasAnswerBegun = false
-  /** Enough of the answer has arrived; undici's report of its end changes nothing. */
+  /** Enough of the answer has arrived; the client's report of its end changes nothing. */
   #isComplete = false
-  /** Cuts the connection; undici provides it when it writes the request. */
-  #cut: ((error: Error) => void) | null = null
-  #resume: (() => void) | null = null
+  /** Null until the request is written. */
+  #line: Line | null = null
   #unwatch: (() => void) | null = null
   #status = 0
-  #headers: AnswerHeaders | null = null
+  #contentEncoding = ''
+  #retryAfter: string | null = null
   #body: HeldBody | null = null
 
   constructor(request: EgressRequest, home: AttemptHome, settle: (outcome: Outcome<EgressAnswer>) => void) {
@@ -80,52 +65,54 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
   end(name: FailureName, more?: Omit<Failure, 'name'>): void {
     if (this.isSettled) return
     this.#finish(fail(name, more))
-    this.#cut?.(CUT)
+    this.#line?.cut(CUT)
   }
 
   timeUp(): void {
     this.end(this.#body?.isWaiting === true ? 'busy' : 'upstream_slow')
   }
 
-  onConnect(cut: (error?: Error) => void): void {
-    this.#home.unqueued(this)
+  get isOver(): boolean {
+    return this.isSettled
+  }
+
+  onConnect(line: Line): boolean {
     if (!this.isSettled && this.request.mayWrite?.() === false) this.#finish(fail('client_gone'))
-    // The connection comes too late. undici drops a request that throws; `cut` would end the connection.
-    if (this.isSettled) throw CUT
-    this.#cut = cut
+    // The connection comes too late.
+    if (this.isSettled) return false
+    this.#line = line
     this.isSent = true
     this.request.call.sent?.(true)
     if (this.#unwatch !== null && !this.request.mayCutSent) this.#stopWatching()
+    return true
   }
 
   onResponseStarted(): void {
     this.#hasAnswerBegun = true
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
-    if (status < 200 || this.isSettled) return true
-    const headers = readHeaders(raw)
-    this.#status = status
-    this.#headers = headers
-    this.#resume = resume
+  onHead(head: ResponseHead): boolean {
+    if (this.isSettled) return true
+    const { contentLength } = head
+    this.#status = head.status
+    this.#contentEncoding = head.contentEncoding.trim()
+    this.#retryAfter = head.retryAfter
     if (!this.#isSuccess) {
       this.#body = new HeldBody(this.#home.budget, 0, this.request.caller)
       return true
     }
-    if (headers.contentLength > this.request.answerBytesMax) {
+    if (contentLength > this.request.answerBytesMax) {
       this.#tooLarge()
       return true
     }
-    this.#body = new HeldBody(this.#home.budget, headers.contentLength, this.request.caller)
-    return headers.contentLength <= 0 || this.#body.hold(headers.contentLength, this.#goOn)
+    this.#body = new HeldBody(this.#home.budget, contentLength, this.request.caller)
+    return contentLength <= 0 || this.#body.hold(contentLength, this.#goOn)
   }
 
   onData(chunk: Buffer): boolean {
     const body = this.#body
-    // undici reports a resumed connection with an empty chunk first, which must not pause the connection
-    // again.
-    if (this.isSettled || this.#isComplete || body === null || chunk.length === 0) return true
-    const hasRoom = body.push(chunk, this.#goOn)
+    if (this.isSettled || this.#isComplete || body === null) return true
+    const hasRoom = body.push(chunk, this.#goOn, this.#line?.isLent)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
       return hasRoom
@@ -133,7 +120,7 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     // The rest of a long error is of no use: a new connection is cheaper than reading it.
     if (body.sizeBytes >= UPSTREAM_ERROR_BYTES_MAX) {
       this.#complete()
-      this.#cut?.(CUT)
+      this.#line?.cut(CUT)
     }
     return true
   }
@@ -143,12 +130,11 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     this.#complete()
   }
 
-  onError(error: Error): void {
-    this.#home.unqueued(this)
-    if (this.#mayRepeat(error)) {
+  onError(error: Error, breakage: Breakage): void {
+    if (this.#mayRepeat(breakage)) {
       this.#isRepeated = true
       this.isSent = false
-      this.#cut = null
+      this.#line = null
       this.#home.repeat(this)
       return
     }
@@ -161,16 +147,16 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     return this.#status >= 200 && this.#status < 300
   }
 
-  #mayRepeat(error: Error): boolean {
+  #mayRepeat({ isStale }: Breakage): boolean {
     if (this.isSettled || this.#isRepeated || this.#hasAnswerBegun || !this.isSent) return false
-    return this.request.mayRepeat && this.#home.isStale(error)
+    return this.request.mayRepeat && isStale
   }
 
   #complete(): void {
-    if (this.isSettled || this.#isComplete || this.#body === null || this.#headers === null) return
+    if (this.isSettled || this.#isComplete || this.#body === null) return
     this.#isComplete = true
     const joined = this.#body.join()
-    const { contentEncoding } = this.#headers
+    const contentEncoding = this.#contentEncoding
     if (joined instanceof Uint8Array && isPlain(contentEncoding)) this.#answer(joined, this.#body)
     else void this.#decode(joined, contentEncoding, this.#body)
   }
@@ -205,13 +191,13 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     if (!isGranted) return this.end('busy')
     // The parser of another answer may be on the call stack, and undici runs one at a time.
     queueMicrotask(() => {
-      if (this.#body?.isWaiting === false) this.#resume?.()
+      if (this.#body?.isWaiting === false) this.#line?.resume()
     })
   }
 
   #answer(bytes: Uint8Array, body: HeldBody): void {
     if (this.isSettled) return
-    const retryAfter = this.#headers?.retryAfter ?? null
+    const retryAfter = this.#retryAfter
     const isSuccess = this.#isSuccess
     this.#finish(
       ok({ status: this.#status, isSuccess, retryAfter, body: bytes, release: body.handOver(bytes.length) }),
@@ -235,5 +221,3 @@ export class Attempt implements Dispatcher.DispatchHandler, Queued {
     this.#unwatch = null
   }
 }
-
-const CUT = new Error('cut by the gate')

@@ -8,6 +8,7 @@ import {
   UPSTREAM_READ_EVENTS_BYTES_MAX,
 } from '../../schemas/models/provider-limits.ts'
 import { canonical } from './addresses.ts'
+import { sharedRead } from './http1/connection.ts'
 import { directRead } from './undici-parser.ts'
 import { DestinationRefused, type Vetted } from './vetting.ts'
 
@@ -42,6 +43,15 @@ export function trustedConnector(trust: Trust): Connect {
 /** The same for long calls, thousands of which may have a read in memory while their callers read nothing. */
 export function trustedLongConnector(trust: Trust): Connect {
   return buildConnector({ ...LONG_CONNECTION, ...trust })
+}
+
+/** Connects for the client of our own, whose calls and long calls have one buffer each. */
+export function leanConnectors(trust: Trust): { readonly calls: Connect; readonly long: Connect } {
+  const reading = (bytesMax: number): Connect => {
+    const options = { ...CONNECTION, ...trust, onread: sharedRead(bytesMax) }
+    return buildConnector(options)
+  }
+  return { calls: reading(UPSTREAM_READ_BYTES_MAX), long: reading(UPSTREAM_READ_EVENTS_BYTES_MAX) }
 }
 
 /** Counts the sockets of vetted destinations. */

@@ -6,7 +6,7 @@ import { VETTED_ANSWERS_BYTES_MAX } from '../../schemas/egress/egress-limits.ts'
 import type { Egress, TrustedOrigin } from '../ports/egress/egress.ts'
 import { AllowList } from './allow-list.ts'
 import { AnswerBudget } from './answer-budget.ts'
-import { trustedConnector, trustedLongConnector, trustOf } from './connect.ts'
+import { leanConnectors, trustedConnector, trustedLongConnector, trustOf } from './connect.ts'
 import { Lookups, resolveBySystem, type Resolve } from './lookups.ts'
 import { LongPlaces } from './long-places.ts'
 import type { OwnPorts } from './own-addresses.ts'
@@ -26,6 +26,8 @@ export interface EgressOptions {
   readonly answersBytesMax?: number
   /** Long calls at once over all trusted origins: SLUICE_STREAMS. */
   readonly longCallsMax?: number
+  /** False: undici makes all calls. Tests hold both clients to the same. */
+  readonly isLean?: boolean
 }
 
 /** Opens the only gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
@@ -36,6 +38,7 @@ export function openEgress({
   resolve = resolveBySystem,
   answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
   longCallsMax = UPSTREAM_LONG_CALLS_DEFAULT,
+  isLean = true,
 }: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
   const trust = trustOf(extraCa)
@@ -43,6 +46,7 @@ export function openEgress({
     budget,
     connect: trustedConnector(trust),
     connectLong: trustedLongConnector(trust),
+    lean: isLean ? leanConnectors(trust) : null,
     places: new LongPlaces(longCallsMax),
     longCallsMax,
   }

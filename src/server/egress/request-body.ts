@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { EgressRequest } from '../ports/egress/egress.ts'
 
 /** Bytes that are given to the socket at once: a single write of 31 MiB blocks the loop for 8 ms. */
-const PIECE_BYTES = 256 * 1024
+export const PIECE_BYTES = 256 * 1024
 
 /**
  * Bytes up to which the parts of a body are joined: a copy of them costs a microsecond, a stream of them and

@@ -1,26 +1,26 @@
 import { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
 import { UPSTREAM_STREAM_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../ports/egress/egress.ts'
-import { flatHeaders, headerOf } from './answer-headers.ts'
-import type { Queued } from './attempt.ts'
+import { headerOf } from './answer-headers.ts'
 import { codeOf, failureOf } from './connection-failure.ts'
+import {
+  CUT,
+  UNWRITABLE,
+  type Breakage,
+  type ExchangeHandler,
+  type Line,
+  type ResponseHead,
+} from './handler.ts'
 import { MovingTimer, TIMER_MS_MAX } from '../structures/moving-timer.ts'
 
 /** The operations of its origin that a stream uses. */
 export interface StreamHome {
-  /** True when the error is the end of a connection that had served answers before. */
-  isStale(error: Error): boolean
-  /** The attempt has a connection, or will have none. */
-  unqueued(attempt: Queued): void
-  /** True when the error is a socket's: every read and write on the socket fails with it. */
-  isOfSocket(error: Error): boolean
   /** Sends the request once more. */
   repeatStream(attempt: StreamAttempt): void
-  /** undici has finished with the request. */
+  /** The client has finished with the request. */
   streamEnded(attempt: StreamAttempt): void
 }
 
@@ -30,15 +30,14 @@ type Settle<T> = (outcome: Outcome<T>) => void
 const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * One request and its answer, read as fast as its reader asks. undici pushes: bytes ahead of the reader are
- * kept up to a bound, and beyond it the connection is not read, so that the other side waits too. undici
- * pushes each chunk of the transfer coding by itself: what comes in one read of the socket is joined, since a
- * reader that writes once for each piece would write a hundred times for a burst of a hundred events.
+ * One request and its answer, read as fast as its reader asks. The client pushes: bytes ahead of the reader
+ * are kept up to a bound, and beyond it the connection is not read, so that the other side waits too. The
+ * client pushes each chunk of the transfer coding by itself: what comes in one read of the socket is joined,
+ * since a reader that writes once for each piece would write a hundred times for a burst of a hundred events.
  */
-export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Queued {
+export class StreamAttempt implements ExchangeHandler, ByteReader {
   /** Without the body, once the response has begun: its bytes would stay in memory until the stream's end. */
   request: EgressExchangeRequest
-  isQueued = false
   readonly #home: StreamHome
   readonly #aheadBytesMax: number
   /** Null once the answer has begun or failed. */
@@ -57,8 +56,8 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   #heldBytes = 0
   /** Bytes of the body that are still missing; NaN when the answer does not tell. */
   #missingBytes = NaN
-  #cut: ((error: Error) => void) | null = null
-  #resume: (() => void) | null = null
+  /** Null until the request is written. */
+  #line: Line | null = null
   #isPaused = false
   #isRepeated = false
   #hasAnswerBegun = false
@@ -98,28 +97,32 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.#stop(fail('client_gone'))
   }
 
-  onConnect(cut: (error?: Error) => void): void {
-    this.#home.unqueued(this)
-    // The connection comes too late. undici drops a request that throws; `cut` would end the connection.
-    if (this.#end !== null) throw CUT
-    this.#cut = cut
+  get isOver(): boolean {
+    return this.#end !== null
+  }
+
+  onConnect(line: Line): boolean {
+    // The connection comes too late.
+    if (this.#end !== null) return false
+    this.#line = line
     this.request.sent?.(true)
+    return true
   }
 
   onResponseStarted(): void {
     this.#hasAnswerBegun = true
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+  onHead(head: ResponseHead): boolean {
     const settle = this.#settle
-    if (status < 200 || settle === null) return true
+    if (settle === null) return true
+    const { status } = head
     this.#status = status
-    // The raw ones are slices of a whole read, which a stream would keep in memory to its end.
-    const headers = flatHeaders(raw)
+    // The head itself lies in a whole read, which a stream would keep in memory to its end.
+    const headers = head.list()
     const header = (name: string): string | null => headerOf(headers, name)
     const length = header('content-length')
     if (length !== null) this.#missingBytes = Number(length)
-    this.#resume = resume
     this.#settle = null
     if (!(this.request.body instanceof Readable)) this.request = { ...this.request, body: null }
     clearTimeout(this.#timer)
@@ -129,9 +132,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   }
 
   onData(chunk: Buffer): boolean {
-    // undici reports a resumed connection with an empty chunk first, which must not pause the connection
-    // again.
-    if (this.#end !== null || chunk.length === 0) return true
+    if (this.#end !== null) return true
     this.#missingBytes -= chunk.length
     // The read of the socket runs to its end before any microtask.
     if (this.#fresh.push(chunk) === 1) void READY.then(this.#join)
@@ -146,40 +147,40 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     this.#finish(ok(null))
   }
 
-  onError(cause: Error): void {
-    this.#home.unqueued(this)
-    if (this.#mayRepeat(cause)) {
+  onError(cause: Error, breakage: Breakage): void {
+    if (this.#mayRepeat(breakage)) {
       this.#isRepeated = true
-      this.#cut = null
+      this.#line = null
       return this.#home.repeatStream(this)
     }
     this.#home.streamEnded(this)
     // A 304 gives the length of its omitted body, which undici takes for an interrupted body.
     if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       return this.#finish(ok(null))
-    this.#finish({ ok: false, failure: this.#failureOf(cause) })
+    this.#finish({ ok: false, failure: this.#failureOf(cause, breakage) })
   }
 
-  #failureOf(cause: Error): Failure {
+  #failureOf(cause: Error, breakage: Breakage): Failure {
     const code = codeOf(cause)
-    if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED')
+    if (cause === UNWRITABLE || code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED')
       return { name: 'header_invalid', cause }
-    return this.#isOfBody(cause, code) ? { name: 'client_gone', cause } : failureOf(cause, this.#cut !== null)
+    if (this.#isOfBody(cause, code, breakage)) return { name: 'client_gone', cause }
+    return failureOf(cause, this.#line !== null)
   }
 
   /** undici fails a request with its body's error, and a body with its socket's. */
-  #isOfBody(cause: Error, code: string): boolean {
+  #isOfBody(cause: Error, code: string, { isOfSocket }: Breakage): boolean {
     const { body } = this.request
     if (!(body instanceof Readable)) return false
     if (code === 'UND_ERR_ABORTED' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') return true
-    return body.errored === cause && !code.startsWith('UND_ERR_') && !this.#home.isOfSocket(cause)
+    return body.errored === cause && !code.startsWith('UND_ERR_') && !isOfSocket
   }
 
-  #mayRepeat(cause: Error): boolean {
+  #mayRepeat({ isStale }: Breakage): boolean {
     const { method, body } = this.request
     if (!REPEATABLE.has(method) || body instanceof Readable) return false
-    if (this.#end !== null || this.#isRepeated || this.#hasAnswerBegun || this.#cut === null) return false
-    return this.#home.isStale(cause)
+    if (this.#end !== null || this.#isRepeated || this.#hasAnswerBegun || this.#line === null) return false
+    return isStale
   }
 
   /** Makes one piece of what a read of the socket brought, and hands it to a reader that waits. */
@@ -188,7 +189,7 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
     const [first] = fresh
     if (first === undefined) return
     this.#fresh = []
-    const piece = fresh.length === 1 ? first : Buffer.concat(fresh)
+    const piece = fresh.length === 1 && this.#line?.isLent !== true ? first : Buffer.concat(fresh)
     const deliver = this.#reader
     if (deliver === null) return void this.#pieces.push(piece)
     this.#reader = null
@@ -231,13 +232,13 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
   #goOn(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    this.#resume?.()
+    this.#line?.resume()
   }
 
   #stop(end: Outcome<never>): void {
     if (this.#end !== null) return
     this.#finish(end)
-    this.#cut?.(CUT)
+    this.#line?.cut(CUT)
   }
 
   #finish(end: Outcome<null>): void {
@@ -262,4 +263,3 @@ export class StreamAttempt implements Dispatcher.DispatchHandler, ByteReader, Qu
 
 /** Gives a microtask without the resource for tracing that each `queueMicrotask` makes. */
 const READY = Promise.resolve()
-const CUT = new Error('cut by the gate')

@@ -25,6 +25,8 @@ export interface TrustedDeps {
   readonly connect: Connect
   /** For long calls. */
   readonly connectLong: Connect
+  /** For the client of our own, for calls and for long calls; null: undici makes all calls. */
+  readonly lean: { readonly calls: Connect; readonly long: Connect } | null
   readonly places: LongPlaces
   /** Connections for long calls, at most. */
   readonly longCallsMax: number
@@ -47,6 +49,7 @@ export class SplitOrigin implements TrustedOrigin {
     this.#calls = new PooledOrigin(origin, {
       budget: deps.budget,
       connect: deps.connect,
+      connectLean: deps.lean?.calls ?? null,
       limits: {
         connections: UPSTREAM_CONNECTIONS_MAX,
         waiting: UPSTREAM_WAITING_MAX,
@@ -55,7 +58,7 @@ export class SplitOrigin implements TrustedOrigin {
     })
   }
 
-  /** Calls of both pools that undici still has. */
+  /** Calls of both pools that a client still has. */
   get calls(): number {
     return this.#calls.calls + (this.#long?.calls ?? 0)
   }
@@ -79,10 +82,11 @@ export class SplitOrigin implements TrustedOrigin {
   }
 
   #longPool(): PooledOrigin {
-    const { budget, connectLong: connect, places, longCallsMax } = this.#deps
+    const { budget, connectLong: connect, lean, places, longCallsMax } = this.#deps
     this.#long ??= new PooledOrigin(this.#origin, {
       budget,
       connect,
+      connectLean: lean?.long ?? null,
       places,
       limits: {
         connections: longCallsMax,

@@ -75,7 +75,7 @@ const EMBEDDINGS: PostKind = { answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX, mayRep
 /**
  * What a model writes. Nothing is sent twice: whether a provider began to work on a request is unknown once
  * the first byte has left, and the work may cost dollars. A kept-alive connection that was closed while it
- * was idle costs no call: undici reads what has come on it before it writes a request, and takes another
+ * was idle costs no call: what has come on it is read before a request is written, which then takes another
  * connection. Only a connection that ends in the same instant fails the attempt, and the next endpoint
  * follows. D18.
  */
@@ -95,8 +95,8 @@ export class ProviderLink {
   readonly #origin: LinkOrigin
   readonly #basePath: string
   /** Headers of a request whose answer is read whole, and of those whose answer is a stream. */
-  readonly #jsonHeaders: readonly string[]
-  readonly #eventHeaders: readonly string[]
+  readonly #jsonHeaders: UsualHeaders
+  readonly #eventHeaders: UsualHeaders
 
   constructor(provider: Provider, { origin, key, credentialHeader, extra = NO_EXTRA }: LinkDeps) {
     const base = new URL(provider.baseUrl)
@@ -112,8 +112,8 @@ export class ProviderLink {
       ...(key === null ? [] : credentialHeader(key)),
       ...extra.sent,
     ]
-    this.#jsonHeaders = ['content-type', JSON_TYPE, 'accept', JSON_TYPE, ...headers]
-    this.#eventHeaders = ['content-type', JSON_TYPE, 'accept', 'text/event-stream', ...headers]
+    this.#jsonHeaders = usualHeaders(['content-type', JSON_TYPE, 'accept', JSON_TYPE, ...headers])
+    this.#eventHeaders = usualHeaders(['content-type', JSON_TYPE, 'accept', 'text/event-stream', ...headers])
   }
 
   /** Posts a request whose answer is read whole. */
@@ -169,10 +169,28 @@ export class ProviderLink {
   }
 }
 
+/** The headers of every call of a kind. */
+interface UsualHeaders {
+  /** Flat list of names and values. */
+  readonly list: readonly string[]
+  /**
+   * The same of a call that has no headers of its own and comes from no gateway: one list for all of them.
+   */
+  readonly first: readonly string[]
+}
+
+function usualHeaders(headers: readonly string[]): UsualHeaders {
+  return { list: headers, first: withHops(headers, 0) }
+}
+
+function sent({ list, first }: UsualHeaders, { hops = 0, headers = [] }: Origin): readonly string[] {
+  if (headers.length > 0) return withHops([...without(list, headers), ...headers], hops)
+  return hops === 0 ? first : withHops(list, hops)
+}
+
 /** The provider may be a Sluice, also this one: that Sluice continues the count of hops. */
-function sent(usual: readonly string[], { hops = 0, headers = [] }: Origin): readonly string[] {
-  const kept = headers.length === 0 ? usual : without(usual, headers)
-  return [...kept, ...headers, 'x-sluice-hops', String(hops + 1)]
+function withHops(headers: readonly string[], hops: number): readonly string[] {
+  return [...headers, 'x-sluice-hops', String(hops + 1)]
 }
 
 /** The headers whose names are not among the others; both are flat lists. */

@@ -20,7 +20,7 @@ import {
 
 const SLOW_MS = 60
 
-/** undici gives a connection back to its pool one turn after the answer. */
+/** A client gives a connection back to its pool one turn after the answer. */
 async function turn(): Promise<void> {
   for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
 }
@@ -62,14 +62,16 @@ const misbehaviours: readonly (readonly [string, Behaviour, string])[] = [
   ['that overloads is answered as it is', refuses(529), 'answer 529'],
 ]
 for (const [title, behaviour, expected] of misbehaviours) {
-  t.test(`a provider ${title}, and nothing stays held`, async (t) => {
-    const { call, provider, rest } = await rigged(t)
-    provider.script(behaviour)
-    const isSlow = expected === 'upstream_slow'
-    const outcome = await call(isSlow ? { attemptEndsAt: performance.now() + SLOW_MS } : {})
-    t.equal(nameOf(outcome), expected)
-    if (outcome.ok) outcome.value.release()
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
+  t.test(`a provider ${title}, and nothing stays held, by either client`, async (t) => {
+    for (const isLean of [true, false]) {
+      const { call, provider, rest } = await rigged(t, undefined, isLean)
+      provider.script(behaviour)
+      const isSlow = expected === 'upstream_slow'
+      const outcome = await call(isSlow ? { attemptEndsAt: performance.now() + SLOW_MS } : {})
+      t.equal(nameOf(outcome), expected)
+      if (outcome.ok) outcome.value.release()
+      t.same(await rest(), { heldBytes: 0, calls: 0 })
+    }
   })
 }
 

@@ -29,7 +29,7 @@ function caller(
   return { organizationId, workspaceId, key }
 }
 
-/** Undici gives a connection back to its pool one turn after the answer. */
+/** A client gives a connection back to its pool one turn after the answer. */
 async function turn(): Promise<void> {
   for (let nth = 0; nth < 3; nth++) await new Promise((next) => setImmediate(next))
 }
@@ -189,7 +189,7 @@ for (const [when, answer, read] of [
     t.equal(await textIn(body?.next()), read === 0 ? null : 'data: first\n\n')
     const waiting = body?.next() ?? outcome
     leaving.abort()
-    t.equal(egress.load.calls, 0, 'undici is done with it before the turn is')
+    t.equal(egress.load.calls, 0, 'the client is done with it before the turn is')
     t.match(await waiting, { ok: false, failure: { name: 'client_gone' } })
     await call.closed
     t.equal(provider.connections.total, 1)

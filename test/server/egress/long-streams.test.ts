@@ -9,6 +9,7 @@ import {
   UPSTREAM_STREAM_BYTES_MAX,
 } from '../../../src/schemas/models/provider-limits.ts'
 import { ok } from '../../../src/schemas/failures.ts'
+import { NO_BREAKAGE } from '../../../src/server/egress/handler.ts'
 import { StreamAttempt, type StreamHome } from '../../../src/server/egress/stream.ts'
 import type { EgressExchange, EgressExchangeRequest } from '../../../src/server/ports/egress/egress.ts'
 import { chatRequest, openLongCalls } from '../../support/egress/long-call-rig.ts'
@@ -22,9 +23,6 @@ import { pause, until } from '../../support/wait.ts'
 const STALL_MS = 40
 
 const HOME: StreamHome = {
-  isStale: () => false,
-  unqueued: () => undefined,
-  isOfSocket: () => false,
   repeatStream: () => undefined,
   streamEnded: () => undefined,
 }
@@ -39,9 +37,13 @@ interface Begun {
 function begun(more: Partial<EgressExchangeRequest> = {}): Begun {
   const seen = { cuts: 0, resumes: 0 }
   const attempt = new StreamAttempt(chatRequest({ stallMs: STALL_MS, ...more }), HOME, () => undefined)
-  attempt.onConnect(() => void seen.cuts++)
+  attempt.onConnect({
+    isLent: false,
+    cut: () => void seen.cuts++,
+    resume: () => void seen.resumes++,
+  })
   attempt.onResponseStarted()
-  attempt.onHeaders(200, [], () => void seen.resumes++)
+  attempt.onHead({ status: 200, contentLength: -1, contentEncoding: '', retryAfter: null, list: () => [] })
   return { attempt, seen }
 }
 
@@ -77,7 +79,7 @@ t.test('bytes that come in one read with the end, or with a break, are read befo
   const { attempt: broken } = begun()
   const last = broken.next()
   broken.onData(Buffer.from('a'))
-  broken.onError(new Error('reset'))
+  broken.onError(new Error('reset'), NO_BREAKAGE)
   t.same(await last, ok(Buffer.from('a')))
   t.match(await broken.next(), { ok: false, failure: { name: 'upstream_failed' } })
 })
@@ -216,12 +218,14 @@ for (const [what, text, is] of [
   ['with trailers', `${CHUNKED}\r\n2\r\nab\r\n0\r\nx-end: 1\r\n\r\n`, 'ab'],
   ['that ends with its connection', `${HEAD}connection: close\r\n\r\nab`, 'ab'],
 ] as const) {
-  t.test(`a response ${what} is read as ${is}, and no place stays taken`, async (t) => {
-    const rig = await openLongCalls(t)
-    rig.provider.script(says(text))
-    t.equal(await textOf(await rig.exchange()), is)
-    await rig.rest()
-    t.match(await textOf(await rig.exchange()), /\[DONE\]/, 'and the next call is whole')
+  t.test(`a response ${what} is read as ${is} by either client, and no place stays taken`, async (t) => {
+    for (const isLean of [true, false]) {
+      const rig = await openLongCalls(t, { isLean })
+      rig.provider.script(says(text))
+      t.equal(await textOf(await rig.exchange()), is)
+      await rig.rest()
+      t.match(await textOf(await rig.exchange()), /\[DONE\]/, 'and the next call is whole')
+    }
   })
 }
 

@@ -11,13 +11,14 @@ export interface EgressRig {
   readonly provider: ScriptedProvider
   readonly egress: ReturnType<typeof openEgress>
   call(more?: Partial<EgressRequest>): Promise<Outcome<EgressAnswer>>
-  /** Waits until undici is done with everything, and says what is still held. */
+  /** Waits until the client is done with everything, and says what is still held. */
   rest(): Promise<{ heldBytes: number; calls: number }>
 }
 
-export async function rigged(test: Test, answersBytesMax?: number): Promise<EgressRig> {
+/** @param isLean false: undici makes the calls */
+export async function rigged(test: Test, answersBytesMax?: number, isLean = true): Promise<EgressRig> {
   const provider = await startProvider()
-  const egress = openEgress(answersBytesMax === undefined ? {} : { answersBytesMax })
+  const egress = openEgress(answersBytesMax === undefined ? { isLean } : { answersBytesMax, isLean })
   test.teardown(async () => {
     await egress.close()
     await provider.close()

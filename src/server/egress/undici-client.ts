@@ -1,0 +1,194 @@
+import { Readable } from 'node:stream'
+import { Pool, type Dispatcher } from 'undici'
+import { flatHeaders, readHeaders } from './answer-headers.ts'
+import type { Connect } from './connect.ts'
+import {
+  NO_BREAKAGE,
+  UNSENT,
+  UNWRITABLE,
+  type ExchangeHandler,
+  type Line,
+  type OriginClient,
+} from './handler.ts'
+import { isWritable } from './http1/request-text.ts'
+import { bodyOf } from './request-body.ts'
+import { broken, detach } from './undici-parser.ts'
+
+export interface PoolLimits {
+  readonly connections: number
+  /** Calls that may wait for a connection. */
+  readonly waiting: number
+  /** Milliseconds that an idle connection is kept when the other side names no time. */
+  readonly keepAliveTimeout: number
+  /** Milliseconds that an idle connection is kept at most. */
+  readonly keepAliveMaxTimeout?: number
+  /** Bytes of the headers of a response; absent: as Node's own client. */
+  readonly maxHeaderSize?: number
+}
+
+export interface UndiciDeps {
+  readonly connect: Connect
+  readonly limits: PoolLimits
+  /** Called before a connection is made. */
+  readonly connecting?: () => void
+  /** An exchange is over. */
+  readonly freed?: () => void
+}
+
+/** undici's pool of one origin, for bodies that are streams and for destinations that callers chose. */
+export class UndiciClient implements OriginClient {
+  /** Connections that are made, busy or idle. */
+  sockets = 0
+  /** Exchanges that undici has. */
+  busy = 0
+  readonly #freed: () => void
+  readonly #pool: Pool
+  /** Exchanges without a connection so far. */
+  #queued = 0
+  readonly #staleErrors = new WeakSet<Error>()
+  readonly #socketErrors = new WeakSet<Error>()
+
+  constructor(origin: string, { connect, limits, connecting, freed }: UndiciDeps) {
+    const { waiting, ...ofPool } = limits
+    this.#freed = freed ?? ((): void => undefined)
+    this.#pool = new Pool(origin, {
+      ...ofPool,
+      pipelining: 1,
+      // Sluice's own timeouts are finer, and cover the whole attempt.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: (options, connected) => {
+        // undici connects once more for a request that was cut, although no request waits for that
+        // connection.
+        queueMicrotask(() => {
+          if (this.#queued === 0) return connected(new Error('nobody waits for a connection'), null)
+          connecting?.()
+          this.sockets++
+          connect(options, (...made) => connected(...this.#noted(made)))
+        })
+      },
+    })
+  }
+
+  dispatch(handler: ExchangeHandler): void {
+    if (!isWritable(handler.request)) {
+      this.#freed()
+      return handler.onError(UNWRITABLE, NO_BREAKAGE)
+    }
+    const { method, path, headers, body, bodyBytes = null } = handler.request
+    const { content, lengthHeader } = bodyOf(body)
+    const length = lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
+    const all = length === null ? headers : [...headers, 'content-length', length]
+    this.busy++
+    this.#queued++
+    this.#pool.dispatch(
+      { method, path, headers: all as string[], body: content },
+      new Dispatched(handler, this),
+    )
+  }
+
+  destroy(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  /** An exchange has a connection, or will have none. */
+  unqueued(): void {
+    this.#queued--
+  }
+
+  ended(): void {
+    this.busy--
+    // undici takes a connection for idle in the next turn, and would make another one until then.
+    setImmediate(this.#freed)
+  }
+
+  isOfSocket(error: Error): boolean {
+    return this.#socketErrors.has(error)
+  }
+
+  isStale(error: Error): boolean {
+    if (this.#staleErrors.has(error)) return true
+    // undici itself creates this error when the other side closed the connection properly; the error shows
+    // how much the socket had read.
+    const { socket } = error as { socket?: { bytesRead?: number } }
+    return (socket?.bytesRead ?? 0) > 0
+  }
+
+  /** Runs before undici's own listeners end or fail the request on the connection. */
+  #noted(made: Parameters<Parameters<Connect>[1]>): Parameters<Parameters<Connect>[1]> {
+    const [, socket] = made
+    if (socket === null) this.sockets--
+    socket?.on('close', () => this.sockets--)
+    socket?.on('end', () => detach(socket))
+    socket?.on('error', (cause: Error) => {
+      broken(socket)
+      this.#socketErrors.add(cause)
+      if (socket.bytesRead > 0) this.#staleErrors.add(cause)
+    })
+    return made
+  }
+}
+
+/** undici's handler in the form with raw headers, which saves parsing them all. */
+class Dispatched implements Dispatcher.DispatchHandler, Line {
+  // undici keeps what it has read.
+  readonly isLent = false
+  readonly #handler: ExchangeHandler
+  readonly #client: UndiciClient
+  #isQueued = true
+  #cut: ((error: Error) => void) | null = null
+  #resume: (() => void) | null = null
+
+  constructor(handler: ExchangeHandler, client: UndiciClient) {
+    this.#handler = handler
+    this.#client = client
+  }
+
+  cut(error: Error): void {
+    this.#cut?.(error)
+  }
+
+  resume(): void {
+    this.#resume?.()
+  }
+
+  onConnect(cut: (error?: Error) => void): void {
+    this.#unqueued()
+    this.#cut = cut
+    // undici drops a request that throws; `cut` would end the connection.
+    if (!this.#handler.onConnect(this)) throw UNSENT
+  }
+
+  onResponseStarted(): void {
+    this.#handler.onResponseStarted()
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true
+    this.#resume = resume
+    return this.#handler.onHead({ status, ...readHeaders(raw), list: () => flatHeaders(raw) })
+  }
+
+  onData(bytes: Buffer): boolean {
+    // undici reports a resumed connection with an empty chunk first, which must not pause the connection
+    // again.
+    return bytes.length === 0 || this.#handler.onData(bytes)
+  }
+
+  onComplete(): void {
+    this.#client.ended()
+    this.#handler.onComplete()
+  }
+
+  onError(error: Error): void {
+    this.#unqueued()
+    this.#client.ended()
+    const [isStale, isOfSocket] = [this.#client.isStale(error), this.#client.isOfSocket(error)]
+    this.#handler.onError(error, { isStale, isOfSocket })
+  }
+
+  #unqueued(): void {
+    if (this.#isQueued) this.#client.unqueued()
+    this.#isQueued = false
+  }
+}
