@@ -167,8 +167,7 @@ t.test('a whole answer, and one that a second endpoint gave', async (t) => {
 t.test('searches that the provider told stand in the record', async (t) => {
   const { post, first, recordOf } = await open(t)
   first.usually(answersChat({ usage: { ...USED, server_tool_use: { web_search_requests: 3 } } }))
-  for (const body of [hello, stream])
-    t.equal((await recordOf(await drained(await post(body)))).x.searches, 3)
+  for (const body of [hello, stream]) t.equal((await recordOf(await drained(await post(body)))).x.searches, 3)
   first.usually(answersChat({ usage: USED }))
   t.equal((await recordOf(await drained(await post(hello)))).x.searches, 0)
 })
