@@ -1,4 +1,15 @@
 const CARRIAGE_RETURN = 0x0d
+/**
+ * Bytes of the delimiter that are searched first: up to seven Node searches by the C library, which looks for
+ * carriage returns in vectors, and more by a table that it steps through byte by byte.
+ */
+const BEGIN_BYTES = 7
+/** Bytes of a piece that are examined for carriage returns. */
+const SAMPLES = 32
+/** Carriage returns among them from which that search would stop too often. */
+const RETURNS_MIN = 2
+/** Beginnings of the delimiter in a piece after which the whole delimiter is searched. */
+const BEGINNINGS_MAX = 16
 
 /**
  * Finds the end of a form's file at a quarter of the cost of busboy's search and without a copy. The scan
@@ -7,6 +18,7 @@ const CARRIAGE_RETURN = 0x0d
  */
 export class FileScan {
   readonly #delimiter: Buffer
+  readonly #begin: Buffer
   /**
    * Bytes at the end of the last piece that may begin the delimiter; they equal the delimiter's first bytes.
    */
@@ -14,6 +26,7 @@ export class FileScan {
 
   constructor(boundary: string) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
+    this.#begin = this.#delimiter.subarray(0, BEGIN_BYTES)
   }
 
   /**
@@ -48,11 +61,24 @@ export class FileScan {
   }
 
   #search(bytes: Buffer, give: (bytes: Uint8Array) => void): Buffer | null {
-    const at = bytes.indexOf(this.#delimiter)
+    const at = this.#placeIn(bytes)
     this.#held = at < 0 ? this.#beginOfDelimiter(bytes) : 0
     const end = at < 0 ? bytes.length - this.#held : at
     if (end > 0) give(bytes.subarray(0, end))
     return at < 0 ? null : Buffer.from(bytes.subarray(at))
+  }
+
+  /** @returns the place of the delimiter, or -1 */
+  #placeIn(bytes: Buffer): number {
+    const delimiter = this.#delimiter
+    if (hasManyReturns(bytes)) return bytes.indexOf(delimiter)
+    let at = bytes.indexOf(this.#begin)
+    for (let nth = 0; at >= 0; nth++) {
+      if (nth === BEGINNINGS_MAX) return bytes.indexOf(delimiter, at)
+      if (bytes.subarray(at, at + delimiter.length).equals(delimiter)) return at
+      at = bytes.indexOf(this.#begin, at + 1)
+    }
+    return at
   }
 
   /**
@@ -65,6 +91,15 @@ export class FileScan {
     const begin = end.subarray(at)
     return begin.equals(this.#delimiter.subarray(0, begin.length)) ? begin.length : 0
   }
+}
+
+/** By a sample at random places, which no sender can foresee. */
+function hasManyReturns(bytes: Uint8Array): boolean {
+  let returns = 0
+  for (let nth = 0; nth < SAMPLES; nth++) {
+    if (bytes[Math.floor(Math.random() * bytes.length)] === CARRIAGE_RETURN) returns++
+  }
+  return returns >= RETURNS_MIN
 }
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
