@@ -27,7 +27,14 @@ export const ARRAY = 2
 /** Bytes of a text that the memory holds at once: a slice of a session, with some bytes before it. */
 export const HELD_BYTES_MAX = 163_840
 /** Places in the memory, as in automaton.wat. */
-const AT = { follow: 0x20, levels: 0x100, tables: 0x2a00, text: 0x10000, end: 0x40000 } as const
+const AT = {
+  follow: 0x20,
+  levels: 0x100,
+  tables: 0x2a00,
+  text: 0x10000,
+  pairs: 0x40000,
+  end: 0x50000,
+} as const
 const REGISTERS = { state: 0, depth: 1, count: 2, action: 3, deepest: 4 } as const
 /** Bytes of the two vectors of a state. */
 const SKIP_BYTES = 32
@@ -44,6 +51,12 @@ type Run = (table: number, skips: number, at: number, end: number) => number
 export interface Reading {
   readonly memory: Uint8Array
   readonly run: Run
+  /**
+   * @returns the first of every fourth place in `[at, end)` with a pair of the table; else not below `end`
+   */
+  readonly pair: (at: number, end: number) => number
+  /** @returns the first place in `[at, end)` with these two bytes; else not below `end` */
+  readonly twin: (at: number, end: number, first: number, second: number) => number
 }
 
 /** The code in WebAssembly. Null when the processor, or a flag of Node, has no vectors of 16 bytes. */
@@ -51,14 +64,37 @@ export function vectorReading(): Reading | null {
   const code = exportsOf(AUTOMATON_CODE)
   if (code === null) return null
   const memory = code['memory'] as { readonly buffer: ArrayBuffer }
-  return { memory: new Uint8Array(memory.buffer), run: code['run'] as Run }
+  return {
+    memory: new Uint8Array(memory.buffer),
+    run: code['run'] as Run,
+    pair: code['pair'] as Reading['pair'],
+    twin: code['twin'] as Reading['twin'],
+  }
 }
 
 /** The same code byte by byte. */
 export function byteReading(): Reading {
   const memory = new Uint8Array(AT.end)
   const registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
-  return { memory, run: (table, _skips, at, end) => runByBytes(memory, registers, { table, at, end }) }
+  return {
+    memory,
+    run: (table, _skips, at, end) => runByBytes(memory, registers, { table, at, end }),
+    pair(from, end) {
+      let at = from
+      while (at < end && memory[AT.pairs + pairOf(memory[at] ?? 0, memory[at + 1] ?? 0)] === 0) at += 4
+      return at
+    },
+    twin(from, end, first, second) {
+      let at = from
+      while (at < end && (memory[at] !== first || memory[at + 1] !== second)) at++
+      return at
+    },
+  }
+}
+
+/** The place of a pair of bytes in a table of pairs. */
+export function pairOf(first: number, second: number): number {
+  return first | (second << 8)
 }
 
 /** The bytes of a text that are in the memory, until the next ones replace them. */
@@ -68,7 +104,7 @@ export interface HeldText {
 
 /** The memory with all tables, in which a thread reads its texts one after the other. */
 export class Automata {
-  readonly #run: Run
+  readonly #reading: Reading
   readonly #memory: Uint8Array
   readonly #registers: Int32Array
   /** The kinds of the open levels. */
@@ -76,9 +112,10 @@ export class Automata {
   #tablesEnd: number = AT.tables
 
   /** @param deepest open levels at most */
-  constructor({ memory, run }: Reading, deepest: number) {
+  constructor(reading: Reading, deepest: number) {
+    const { memory } = reading
     if (AT.levels + deepest > AT.tables) throw new RangeError(`no room for ${deepest} levels`)
-    this.#run = run
+    this.#reading = reading
     this.#memory = memory
     this.#registers = new Int32Array(memory.buffer, 0, AT.follow / 4)
     this.#registers[REGISTERS.deepest] = deepest
@@ -114,7 +151,30 @@ export class Automata {
    * @returns the place of the byte whose `action` ends the run; or `end`, when the action is 0
    */
   read({ place, skips }: Automaton, at: number, end: number): number {
-    return this.#run(place, skips, AT.text + at, AT.text + end) - AT.text
+    return this.#reading.run(place, skips, AT.text + at, AT.text + end) - AT.text
+  }
+
+  /** @param entries an entry for each pair of bytes, 0 for those that are not searched */
+  setPairs(entries: Uint8Array): void {
+    this.#memory.set(entries, AT.pairs)
+  }
+
+  /** Whether the bytes are a part of the memory. */
+  isHeld(bytes: Uint8Array): boolean {
+    return bytes.buffer === this.#memory.buffer
+  }
+
+  /**
+   * Looks up every fourth place of held bytes in the table of pairs.
+   * @returns the first place from `at` on with a pair that is searched; else not below `end`
+   */
+  pairIn({ byteOffset }: Uint8Array, at: number, end: number): number {
+    return this.#reading.pair(byteOffset + at, byteOffset + end) - byteOffset
+  }
+
+  /** @returns the first place in held bytes from `at` on with the two bytes; else not below their length */
+  twinIn({ byteOffset, length }: Uint8Array, at: number, [first, second]: readonly [number, number]): number {
+    return this.#reading.twin(byteOffset + at, byteOffset + length - 1, first, second) - byteOffset
   }
 
   get state(): number {

@@ -1,14 +1,15 @@
 ;; The WebAssembly of automaton.ts. `node tools/wat.mjs` generates automaton-code.ts from this file.
 ;;
-;; Reads bytes by a table of states. The memory, whose places automaton.ts names too:
+;; Reads bytes by a table of states, and searches bytes. The memory, whose places automaton.ts names too:
 ;;
 ;;     0x00000  registers of 32 bits: state, depth, count, action, deepest level
 ;;     0x00020  for each action the state after it, at the action's number
 ;;     0x00100  the kinds of the open levels, a byte for each
 ;;     0x02a00  tables, and the two vectors of each state
-;;     0x10000  the bytes that are read; up to fifteen more are loaded
+;;     0x10000  the bytes that are read; up to sixteen more are loaded
+;;     0x40000  the table of pairs: an entry for each pair of bytes
 (module
-  (memory (export "memory") 4 4)
+  (memory (export "memory") 5 5)
 
   ;; @param table  place of the entries, 256 for each state
   ;; @param skips  place of the vectors, 32 bytes for each state
@@ -142,4 +143,49 @@
     (i32.store offset=4 (i32.const 0) (local.get $depth))
     (i32.store offset=8 (i32.const 0) (local.get $count))
     (i32.store offset=12 (i32.const 0) (local.get $next))
-    (local.get $at)))
+    (local.get $at))
+
+  ;; @param at   every fourth place from here on is looked up
+  ;; @param end  behind the last place
+  ;; @returns    the first place with a pair that has an entry; else not below the end
+  (func (export "pair") (param $at i32) (param $end i32) (result i32)
+    (block $found
+      (loop $four
+        (br_if $found (i32.lt_s (i32.sub (local.get $end) (local.get $at)) (i32.const 16)))
+        (br_if $found
+          (i32.or
+            (i32.or
+              (i32.load8_u offset=0x40000 (i32.load16_u (local.get $at)))
+              (i32.load8_u offset=0x40000 (i32.load16_u offset=4 (local.get $at))))
+            (i32.or
+              (i32.load8_u offset=0x40000 (i32.load16_u offset=8 (local.get $at)))
+              (i32.load8_u offset=0x40000 (i32.load16_u offset=12 (local.get $at))))))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (br $four)))
+    (block $over
+      (loop $one
+        (br_if $over (i32.ge_u (local.get $at) (local.get $end)))
+        (br_if $over (i32.load8_u offset=0x40000 (i32.load16_u (local.get $at))))
+        (local.set $at (i32.add (local.get $at) (i32.const 4)))
+        (br $one)))
+    (local.get $at))
+
+  ;; @returns the first place from $at on with $first and then $second; else not below the end
+  (func (export "twin") (param $at i32) (param $end i32) (param $first i32) (param $second i32) (result i32)
+    (local $found i32)
+    (block $over
+      (loop $step
+        (br_if $over (i32.ge_u (local.get $at) (local.get $end)))
+        (br_if $over
+          (local.tee $found
+            (i8x16.bitmask
+              (v128.and
+                (i8x16.eq (v128.load align=1 (local.get $at)) (i8x16.splat (local.get $first)))
+                (i8x16.eq
+                  (v128.load offset=1 align=1 (local.get $at))
+                  (i8x16.splat (local.get $second)))))))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (br $step)))
+    (if (result i32) (i32.eqz (local.get $found))
+      (then (local.get $at))
+      (else (i32.add (local.get $at) (i32.ctz (local.get $found)))))))

@@ -1,4 +1,5 @@
 import { ArchiveBehind } from './archive/archive-behind.ts'
+import { AUTOMATA, HELD_BYTES_MAX } from './automaton.ts'
 import { INTRUDERS_ANYWHERE, INTRUDERS_OUTSIDE, type Intruder } from './intruders.ts'
 import { SignatureScan } from './signature-scan.ts'
 
@@ -16,8 +17,11 @@ export class IntruderScan {
   #other: string | null = null
 
   push(chunk: Uint8Array): void {
-    this.#scan.push(chunk)
-    this.#archive.push(chunk)
+    for (let at = 0; at < chunk.length; at += HELD_BYTES_MAX) {
+      const held = AUTOMATA.hold(chunk.subarray(at, at + HELD_BYTES_MAX))
+      this.#scan.push(held.bytes)
+      this.#archive.push(held)
+    }
   }
 
   /** Call once, before the results are read. */

@@ -1,3 +1,5 @@
+import { AUTOMATA, pairOf } from './automaton.ts'
+
 /** A byte sequence that is searched at every place of a stream. */
 export interface Signature {
   /** One character for each byte. */
@@ -19,14 +21,12 @@ interface Candidate<S extends Signature> {
 
 /**
  * Signatures by pairs of their bytes. With a stride of four only every fourth place of a stream is looked up:
- * exactly one pair of each signature of five bytes or more is at such a place.
+ * exactly one pair of each signature of five bytes or more is at such a place. The automata look it up, which
+ * have room for one such table.
  */
 export class SignatureTable<S extends Signature> {
   readonly candidates: (readonly Candidate<S>[])[] = [[]]
-  /**
-   * For each pair of bytes, as the machine reads them as a number of 16 bits, the number of its candidates; 0
-   * for a pair that begins no signature.
-   */
+  /** For each pair of bytes the number of its candidates; 0 for a pair that begins no signature. */
   readonly pairs = new Uint8Array(65_536)
   readonly stride: 1 | 4
 
@@ -39,6 +39,7 @@ export class SignatureTable<S extends Signature> {
         for (const pair of pairsOf(signature, into)) this.#add(pair, { signature, into })
       }
     }
+    if (stride === 4) AUTOMATA.setPairs(this.pairs)
   }
 
   #add(pair: number, candidate: Candidate<S>): void {
@@ -55,14 +56,7 @@ function pairsOf({ bytes, isCaseless }: Signature, into: number): readonly numbe
     const lower = bytes.charCodeAt(at)
     return isCaseless === true && isLetter(lower) ? [lower, lower - 0x20] : [lower]
   }
-  return cases(into).flatMap((first) => cases(into + 1).map((second) => wordOf(first, second)))
-}
-
-/** Whether the machine reads the first byte of a number as its low half. */
-const IS_LOW_FIRST = new Uint16Array(Uint8Array.of(1, 0).buffer)[0] === 1
-
-function wordOf(first: number, second: number): number {
-  return IS_LOW_FIRST ? first | (second << 8) : (first << 8) | second
+  return cases(into).flatMap((first) => cases(into + 1).map((second) => pairOf(first, second)))
 }
 
 function isLetter(byte: number): boolean {
@@ -113,36 +107,12 @@ export class SignatureScan<S extends Signature> {
   #scan(view: Uint8Array, to: number): void {
     const { pairs, stride } = this.#table
     const end = Math.min(view.length, to + stride - 1)
-    if (stride === 4) return this.#scanWords(view, end, to)
-    for (let at = 0; at < end; at++) {
-      const place = pairs[wordOf(view[at] ?? 0, view[at + 1] ?? 0)] ?? 0
+    const isHeld = stride === 4 && AUTOMATA.isHeld(view)
+    for (let at = 0; at < end; at += stride) {
+      if (isHeld) at = AUTOMATA.pairIn(view, at, end)
+      const place = at < end ? (pairs[pairOf(view[at] ?? 0, view[at + 1] ?? 0)] ?? 0) : 0
       if (place !== 0) this.#look(view, { at, to, place })
     }
-  }
-
-  /**
-   * Reads pairs as numbers of 16 bits, which costs half of what single bytes do, and four of them together:
-   * most pairs begin no signature. The stride begins at the first even address.
-   */
-  #scanWords(view: Uint8Array, end: number, to: number): void {
-    const { pairs } = this.#table
-    const from = view.byteOffset & 1
-    const words = new Uint16Array(view.buffer, view.byteOffset + from, (view.length - from) >> 1)
-    const count = Math.min(words.length, (end - from + 1) >> 1)
-    const look = (nth: number): void => {
-      const place = pairs[words[nth] ?? 0] ?? 0
-      if (place !== 0) this.#look(view, { at: from + 2 * nth, to, place })
-    }
-    let nth = 0
-    for (; nth + 6 < count; nth += 8) {
-      const places =
-        (pairs[words[nth] ?? 0] ?? 0) |
-        (pairs[words[nth + 2] ?? 0] ?? 0) |
-        (pairs[words[nth + 4] ?? 0] ?? 0) |
-        (pairs[words[nth + 6] ?? 0] ?? 0)
-      if (places !== 0) for (let step = 0; step < 8; step += 2) look(nth + step)
-    }
-    for (; nth < count; nth += 2) look(nth)
   }
 
   #look(view: Uint8Array, { at, to, place }: { at: number; to: number; place: number }): void {

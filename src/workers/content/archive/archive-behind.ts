@@ -1,3 +1,4 @@
+import { AUTOMATA, type HeldText } from '../automaton.ts'
 import { TailWindow } from '../windows.ts'
 
 /** `PK`, 5, 6: the mark of the record at the end of every zip. */
@@ -12,8 +13,11 @@ const WIDE_MARK = 'PK\x06\x07'
 const WIDE_BYTES = 20
 /** The bytes at the end in which zip readers search for that record. */
 const TAIL_BYTES = END_BYTES + 0xffff
-/** The first bytes of an archive: the mark of an entry, or the end mark of an empty archive. */
-const START_MARKS = ['PK\x03\x04', END_MARK].map((mark) => Buffer.from(mark, 'latin1'))
+/** `PK`, which begins all marks. */
+const PK = [0x50, 0x4b] as const
+/** The rest of the first bytes of an archive: the mark of an entry, or the end mark of an empty archive. */
+const START_MARKS = [0x0304, 0x0506]
+const MARK_BYTES = 4
 /** `stream` with its line end, before the first mark of an attachment. */
 const STREAM_START = /stream(?:\r\n|\n|\r)$/
 /** Bytes of the longest match of STREAM_START. */
@@ -44,10 +48,10 @@ export class ArchiveBehind {
   /** The last bytes of the earlier chunks. */
   #border = ''
 
-  push(chunk: Uint8Array): void {
-    this.#tail.push(chunk)
-    this.#lookForStarts(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
-    this.#sizeBytes += chunk.length
+  push({ bytes }: HeldText): void {
+    this.#tail.push(bytes)
+    this.#lookForStarts(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+    this.#sizeBytes += bytes.length
   }
 
   /** The last 64 KiB of the file. */
@@ -83,23 +87,22 @@ export class ArchiveBehind {
   #lookForStarts(bytes: Buffer): void {
     // First the bytes across the border of two chunks.
     const across = Buffer.from(this.#border + bytes.toString('latin1', 0, BORDER_BYTES), 'latin1')
-    this.#look(across, this.#sizeBytes - this.#border.length)
-    this.#look(bytes, this.#sizeBytes)
+    for (let at = across.indexOf('PK'); at >= 0; at = across.indexOf('PK', at + 1))
+      this.#look(across, { at, bytesAt: this.#sizeBytes - this.#border.length })
+    for (let at = AUTOMATA.twinIn(bytes, 0, PK); at < bytes.length; at = AUTOMATA.twinIn(bytes, at + 1, PK))
+      this.#look(bytes, { at, bytesAt: this.#sizeBytes })
     const last = bytes.length < BORDER_BYTES ? across : bytes
     this.#border = last.toString('latin1', Math.max(0, last.length - BORDER_BYTES))
   }
 
   /** @param bytesAt place of the bytes in the file */
-  #look(bytes: Buffer, bytesAt: number): void {
-    for (const mark of START_MARKS) {
-      for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) {
-        if (++this.#marks > MARKS_MAX) return
-        const before = bytes[at - 1]
-        const isStart =
-          (before === 0x0a || before === 0x0d) &&
-          STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
-        if (isStart) this.#starts.add(bytesAt + at)
-      }
-    }
+  #look(bytes: Buffer, { at, bytesAt }: { at: number; bytesAt: number }): void {
+    const isMark = at + MARK_BYTES <= bytes.length && START_MARKS.includes(bytes.readUInt16BE(at + PK.length))
+    if (!isMark || ++this.#marks > MARKS_MAX) return
+    const before = bytes[at - 1]
+    const isStart =
+      (before === 0x0a || before === 0x0d) &&
+      STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
+    if (isStart) this.#starts.add(bytesAt + at)
   }
 }
