@@ -1,17 +1,30 @@
+import { statusLine as lineOf } from './reply.ts'
 import { beginOf, isEmpty, lengthOf, type Reply } from './reply-body.ts'
 import type { WireResponse } from './wire.ts'
 
 const NOT_MODIFIED = 304
+const OK_LINE = lineOf(200)
 
 /*
  * These functions write a reply to the wire in one step; `PartsWriter`, `PullWriter` and `RelayWriter` write
  * in several. The response is lent for the call: the exchange decides whether and when it may be used.
  */
 
+/**
+ * Headers are written as one: the library writes values as text, so that a value can have further lines, and
+ * each call of the library costs as much as a whole line.
+ */
 export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isLast: boolean): void {
-  res.writeStatus(statusLine)
-  for (let i = 0; i + 1 < headers.length; i += 2) res.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
-  if (isLast) res.writeHeader('connection', 'close')
+  // The library's own.
+  if (statusLine !== OK_LINE) res.writeStatus(statusLine)
+  const [first, value = ''] = headers
+  if (first === undefined) {
+    if (isLast) res.writeHeader('connection', 'close')
+    return
+  }
+  let lines = value
+  for (let at = 2; at + 1 < headers.length; at += 2) lines += `\r\n${headers[at]}: ${headers[at + 1]}`
+  res.writeHeader(first, isLast ? `${lines}\r\nconnection: close` : lines)
 }
 
 /**
