@@ -87,5 +87,5 @@ export const MONEY_IDLE_MS = 10_000
  * fronts want. Design §6.6; Decision.
  */
 export const BOOKS_FLUSH_MS = 200
-/** Entries of one flush. Design §6.6; Decision. */
-export const BOOKS_FLUSH_ENTRIES_MAX = 1_000
+/** Entries of one flush: its statements cost as much as 500 entries. Design §6.6; Decision. */
+export const BOOKS_FLUSH_ENTRIES_MAX = 3_000

@@ -12,15 +12,24 @@ export async function flush(
   { journalId, from, to, entries }: Flush,
   log: Log,
 ): Promise<FlushResult> {
-  const { count } = await tx`
-    UPDATE journals SET applied = ${to} WHERE id = ${journalId} AND applied = ${from} AND state = 'open'`
-  if (count === 0) return standing(tx, { journalId, from, to })
   const books = new Books()
   for (const entry of entries) books.add(entry)
-  const accounts = await lockAccounts(tx, books.accountIds)
-  const leases = await leasesOf(tx, journalId, books.accountIds)
+  // Sent together; Postgres runs them one after the other, so that leases are read under their accounts' locks.
+  const [isNew, accounts, leases] = await Promise.all([
+    advance(tx, { journalId, from, to }),
+    lockAccounts(tx, books.accountIds),
+    leasesOf(tx, journalId, books.accountIds),
+  ])
+  if (!isNew) return standing(tx, { journalId, from, to })
   await post(tx, { journalId, books, accounts, leases, log })
   return 'applied'
+}
+
+/** Locks the journal's row. @returns false for a batch that does not follow the applied offset */
+async function advance(tx: Transaction, { journalId, from, to }: Omit<Flush, 'entries'>): Promise<boolean> {
+  const { count } = await tx`
+    UPDATE journals SET applied = ${to} WHERE id = ${journalId} AND applied = ${from} AND state = 'open'`
+  return count > 0
 }
 
 /**
