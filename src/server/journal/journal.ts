@@ -41,11 +41,13 @@ class DiskJournal implements Journal {
   readonly #segmentBytes: number
   readonly #records = new RecordBuffer()
   /** Takes since the last successful `write`, beside their records. */
-  #takes = new Map<number, OpenTake>()
+  #takes: OpenTake[] = []
   /** Ids of takes that ended since the last successful `write`. */
   #ended: number[] = []
   /** Entries since the last successful `write`. */
-  #entries: { readonly entry: BookEntry; end: number }[] = []
+  #entries: BookEntry[] = []
+  /** Offset after the record of each, among the gathered records. */
+  #ends: number[] = []
   /** Takes that are on disk and neither settled nor released there. */
   readonly #open = new Map<number, OpenTake>()
   readonly #waiting: WaitingEntries
@@ -78,7 +80,7 @@ class DiskJournal implements Journal {
 
   take(take: OpenTake): number {
     const id = this.#nextTake++
-    this.#takes.set(id, take)
+    this.#takes.push(take)
     this.#records.take(id, take)
     return id
   }
@@ -94,18 +96,20 @@ class DiskJournal implements Journal {
   settle(takeId: number, entry: Settlement): void {
     this.#records.settle(takeId, entry)
     this.#ended.push(takeId)
-    this.#entries.push({ entry, end: this.#records.length })
+    this.#entries.push(entry)
+    this.#ends.push(this.#records.length)
   }
 
   release(takeId: number): void {
-    if (!this.#takes.has(takeId) && !this.#open.has(takeId)) return
+    if (takeId < this.#nextTake - this.#takes.length && !this.#open.has(takeId)) return
     this.#records.release(takeId)
     this.#ended.push(takeId)
   }
 
   giveBack(entry: GiveBack): void {
     this.#records.giveBack(entry)
-    this.#entries.push({ entry, end: this.#records.length })
+    this.#entries.push(entry)
+    this.#ends.push(this.#records.length)
   }
 
   write(): boolean {
@@ -150,44 +154,40 @@ class DiskJournal implements Journal {
 
   /** Counts the gathered records, which are on disk now. */
   #count(): void {
-    const end = this.#end
-    const start = end - this.#records.length
+    const start = this.#end - this.#records.length
     let before = start
-    for (const placed of this.#entries) {
-      placed.end += start
-      this.#waiting.push(placed, before)
-      before = placed.end
+    let at = 0
+    for (const entry of this.#entries) {
+      const end = start + (this.#ends[at++] ?? 0)
+      this.#waiting.push(entry, before, end)
+      before = end
     }
-    for (const [id, take] of this.#takes) this.#open.set(id, take)
+    let id = this.#nextTake - this.#takes.length
+    for (const take of this.#takes) this.#open.set(id++, take)
     for (const id of this.#ended) this.#open.delete(id)
     this.#records.clear()
     // Most writes are of one kind, and a call has two: the lists of the other kind stay as they are.
-    if (this.#takes.size > 0) this.#takes = new Map()
+    if (this.#takes.length > 0) this.#takes = []
     if (this.#ended.length > 0) this.#ended = []
     if (this.#entries.length > 0) this.#entries = []
+    if (this.#ends.length > 0) this.#ends = []
   }
 
   #forgetTakes(): void {
-    const ends = this.#records.dropTakes()
-    this.#entries.forEach((placed, at) => {
-      placed.end = ends[at] ?? placed.end
-    })
-    this.#takes = new Map()
+    this.#ends = this.#records.dropTakes()
+    this.#takes = []
   }
 
   #nextFlush(entriesMax: number): Flush | null {
     if (this.#waiting.size === 0 && this.#waiting.readTo !== null) this.#readAgain(this.#waiting.readTo)
-    const batch = this.#waiting.first(entriesMax)
-    const last = batch.at(-1)
-    const isAll = batch.length === this.#waiting.size
+    const { entries, end } = this.#waiting.first(entriesMax)
+    const isAll = entries.length === this.#waiting.size
     // A flush of all entries includes records without entries: only so do offsets reach the ends of segments.
-    const to = isAll ? (this.#waiting.readTo ?? this.#end) : (last?.end ?? this.#applied)
+    const to = isAll ? (this.#waiting.readTo ?? this.#end) : (end ?? this.#applied)
     // A piece without entries is not the end.
     const isDue =
-      last !== undefined || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
-    return isDue
-      ? { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) }
-      : null
+      entries.length > 0 || (to > this.#applied && (this.#older.length > 0 || this.#waiting.readTo !== null))
+    return isDue ? { journalId: this.id, from: this.#applied, to, entries } : null
   }
 
   #readAgain(from: number): void {

@@ -1,7 +1,7 @@
-import { crc32 } from 'node:zlib'
 import type { GiveBack, Settlement } from '../ports/money/journal.ts'
 import type { OpenTake, PaidFrom, TakeProgress } from '../ports/money/lending.ts'
 import type { TextTokens } from '../ports/money/text-tokens.ts'
+import { crc32Of } from './crc32.ts'
 import { packed } from './packing.ts'
 
 /** Kinds of records: the first byte of their body. A number never changes its meaning. */
@@ -29,6 +29,8 @@ const FIRST_BYTES = 256 * 1_024
 const RECORD_BYTES_MAX = BODY_BYTES_MAX + FRAME_BYTES
 /** Texts whose packed form is cached: names of models, keys, workspaces. */
 const PACKED_MAX = 10_000
+/** Models of a key whose calls' ends are cached. */
+const ENDS_MAX = 4
 
 /** Longer texts, and texts of the length of ids with a shorter form, are packed the usual way. */
 const PLAIN_CHARS_MAX = 64
@@ -54,6 +56,15 @@ interface Owner {
   readonly organizationId: string
   readonly workspaceId: string
   readonly keyAccountId: string
+  readonly bytes: Uint8Array
+  /** By model. */
+  readonly ends: Map<string, CallEnd>
+}
+
+/** The operation, the owner, the model and who pays: bytes that most calls of a key for a model share. */
+interface CallEnd {
+  readonly operation: string
+  readonly flags: number
   readonly bytes: Uint8Array
 }
 
@@ -154,7 +165,7 @@ export class RecordBuffer {
    * Removes the takes, and what progress tells only of now, and closes the gaps.
    * @returns the new ends of the records of entries, in their order
    */
-  dropTakes(): readonly number[] {
+  dropTakes(): number[] {
     const ends: number[] = []
     let kept = 0
     for (let at = 0; at < this.length;) {
@@ -175,10 +186,7 @@ export class RecordBuffer {
     this.#text(call.day)
     this.#number(call.atMs)
     this.#fresh(call.requestId)
-    this.#text(call.operation)
-    this.#append(this.#ownerOf(call))
-    this.#text(call.model)
-    this.#byte(flagsOf(call.paid))
+    this.#append(this.#endOf(call))
   }
 
   #textTokens({ outputTokens, cachedTokens }: TextTokens): void {
@@ -199,7 +207,7 @@ export class RecordBuffer {
     const length = this.length - body
     this.#view.setUint16(start, length, true)
     this.#view.setUint16(start + 2, length ^ LENGTH_MASK, true)
-    this.#view.setUint32(start + 4, crc32(this.bytes.subarray(body, this.length)), true)
+    this.#view.setUint32(start + 4, crc32Of(this.bytes, body, this.length), true)
   }
 
   #byte(value: number): void {
@@ -212,13 +220,17 @@ export class RecordBuffer {
   }
 
   #text(text: string): void {
+    this.#append(this.#packed(text))
+  }
+
+  #packed(text: string): Uint8Array {
     let bytes = this.#texts.get(text)
     if (bytes === undefined) {
       bytes = packed(text)
       if (this.#texts.size >= PACKED_MAX) this.#texts.clear()
       this.#texts.set(text, bytes)
     }
-    this.#append(bytes)
+    return bytes
   }
 
   /** Writes a text that occurs once, in place if it is short and plain, as request ids are. */
@@ -236,7 +248,21 @@ export class RecordBuffer {
     this.length = start + 1 + length
   }
 
-  #ownerOf({ organizationId, workspaceId, keyHash, keyAccountId }: Call): Uint8Array {
+  #endOf(call: Call): Uint8Array {
+    const { ends, bytes } = this.#ownerOf(call)
+    const { operation, model } = call
+    const flags = flagsOf(call.paid)
+    let end = ends.get(model)
+    if (end === undefined || end.operation !== operation || end.flags !== flags) {
+      const parts = [this.#packed(operation), bytes, this.#packed(model), Uint8Array.of(flags)]
+      end = { operation, flags, bytes: Buffer.concat(parts) }
+      if (ends.size >= ENDS_MAX) ends.clear()
+      ends.set(model, end)
+    }
+    return end.bytes
+  }
+
+  #ownerOf({ organizationId, workspaceId, keyHash, keyAccountId }: Call): Owner {
     const known = this.#owners.get(keyHash)
     if (
       known !== undefined &&
@@ -244,11 +270,12 @@ export class RecordBuffer {
       known.organizationId === organizationId &&
       known.keyAccountId === keyAccountId
     )
-      return known.bytes
+      return known
     const bytes = Buffer.concat([organizationId, workspaceId, keyHash, keyAccountId].map(packed))
     if (this.#owners.size >= PACKED_MAX) this.#owners.clear()
-    this.#owners.set(keyHash, { organizationId, workspaceId, keyAccountId, bytes })
-    return bytes
+    const owner = { organizationId, workspaceId, keyAccountId, bytes, ends: new Map<string, CallEnd>() }
+    this.#owners.set(keyHash, owner)
+    return owner
   }
 
   #append(bytes: Uint8Array): void {

@@ -12,7 +12,9 @@ export interface PlacedEntry {
  */
 export class WaitingEntries {
   readonly #max: number
-  #entries: PlacedEntry[] = []
+  #entries: BookEntry[] = []
+  /** Offset after the record of each. */
+  #ends: number[] = []
   #head = 0
   /** Entries before this offset are in memory; null when all of them are. */
   #readTo: number | null = null
@@ -30,11 +32,11 @@ export class WaitingEntries {
     return this.#readTo
   }
 
-  /** @param start offset before its record */
-  push(placed: PlacedEntry, start: number): void {
+  /** @param start offset from which its record is found. @param end offset after it */
+  push(entry: BookEntry, start: number, end: number): void {
     if (this.#readTo !== null) return
     if (this.size >= this.#max) this.#readTo = start
-    else this.#entries.push(placed)
+    else this.#add(entry, end)
   }
 
   /**
@@ -42,21 +44,28 @@ export class WaitingEntries {
    * @param end of the journal
    */
   fill(entries: readonly PlacedEntry[], to: number, end: number): void {
-    for (const entry of entries) this.#entries.push(entry)
+    for (const placed of entries) this.#add(placed.entry, placed.end)
     this.#readTo = to < end ? to : null
   }
 
-  first(max: number): readonly PlacedEntry[] {
-    return this.#entries.slice(this.#head, this.#head + max)
+  /** The oldest entries, with the offset after the last of them. */
+  first(max: number): { readonly entries: readonly BookEntry[]; readonly end: number | undefined } {
+    const entries = this.#entries.slice(this.#head, this.#head + max)
+    return { entries, end: this.#ends[this.#head + entries.length - 1] }
   }
 
   /** Drops the entries that end at `to` or before. */
   drop(to: number): void {
-    while (this.#head < this.#entries.length && (this.#entries[this.#head]?.end ?? Infinity) <= to)
-      this.#head++
+    while (this.#head < this.#ends.length && (this.#ends[this.#head] ?? Infinity) <= to) this.#head++
     // Moved seldom, so that each entry is moved about once.
     if (this.#head * 2 < this.#entries.length) return
     this.#entries = this.#entries.slice(this.#head)
+    this.#ends = this.#ends.slice(this.#head)
     this.#head = 0
+  }
+
+  #add(entry: BookEntry, end: number): void {
+    this.#entries.push(entry)
+    this.#ends.push(end)
   }
 }

@@ -6,6 +6,7 @@ import { segmentFiles } from '../../../src/server/journal/segments.ts'
 import { JOURNAL_ENTRIES_MAX, JOURNAL_SEGMENT_BYTES } from '../../../src/schemas/money/money-limits.ts'
 import {
   journalIn,
+  someOwner,
   someProgress,
   someSettlement,
   someTake,
@@ -268,6 +269,38 @@ t.test('records of many calls in one append are all there', async (t) => {
   t.ok(readFileSync(segmentFiles(folder, journal.id)[0]?.path ?? '').length < JOURNAL_SEGMENT_BYTES)
   t.ok(count < JOURNAL_ENTRIES_MAX)
 })
+
+t.test(
+  'calls of few keys keep their own owner, model, operation and payers, in whatever order',
+  async (t) => {
+    const folder = await openFolder(t)
+    const journal = journalIn(folder)
+    const owners = Array.from({ length: 3 }, () => someOwner())
+    const moved = { ...someOwner(), keyHash: owners[0]?.keyHash ?? '' }
+    const told = Array.from({ length: 600 }, (_, at) => {
+      const more = {
+        ...(at % 5 === 0 ? moved : owners[at % 3]),
+        model: `model/${at % 7}`,
+        operation: at % 11 < 2 ? 'chat.create' : 'embeddings.create',
+        paid: { organization: at % 2 === 0, workspace: at % 13 < 4, key: at % 17 < 6 },
+      }
+      const [take, entry] = [someTake(`r${at}`, at, more), someSettlement(`r${at}`, at, more)]
+      const id = journal.take(take)
+      if (at % 4 > 0) journal.settle(id, entry)
+      return { take, entry, isOpen: at % 4 === 0 }
+    })
+    t.ok(journal.write())
+    const { entries, open } = await wholeJournal(folder, journal.id)
+    t.same(
+      entries,
+      told.flatMap(({ entry, isOpen }) => (isOpen ? [] : [entry])),
+    )
+    t.same(
+      open,
+      told.flatMap(({ take, isOpen }) => (isOpen ? [take] : [])),
+    )
+  },
+)
 
 t.test('a new segment begins with the last progress of the open takes', async (t) => {
   const folder = await openFolder(t)
