@@ -16,8 +16,8 @@ export class GroupCommit {
   readonly #soon: MoneyTimers['soon']
   #gathered: Gathered[] = []
   #isDue = false
-  #done: Promise<void> | null = null
-  #resolveDone: (() => void) | null = null
+  #done: Promise<boolean> | null = null
+  #resolveDone: ((isWritten: boolean) => void) | null = null
 
   constructor(journal: Pick<Journal, 'write'>, soon: MoneyTimers['soon']) {
     this.#journal = journal
@@ -39,8 +39,8 @@ export class GroupCommit {
     })
   }
 
-  /** Settles after the next write; all waiters share one promise. */
-  get done(): Promise<void> {
+  /** The result of the next write, which is that of all takes gathered before it: they share one promise. */
+  get done(): Promise<boolean> {
     this.#done ??= new Promise((resolve) => (this.#resolveDone = resolve))
     return this.#done
   }
@@ -55,7 +55,7 @@ export class GroupCommit {
     const gathered = this.#gathered
     this.#gathered = []
     for (const take of gathered) take.wrote(isWritten)
-    this.#resolveDone?.()
+    this.#resolveDone?.(isWritten)
     this.#done = this.#resolveDone = null
     return isWritten
   }

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../schemas/failures.ts'
 import { chargedNano } from '../../schemas/money/costs.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
-import type { Journal } from '../ports/money/journal.ts'
+import type { Journal, Settlement } from '../ports/money/journal.ts'
 import type { AccountKind, CallCost, CallProgress, Day, Hold, HoldInput } from '../ports/money/money.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
@@ -113,7 +113,7 @@ export class Reservation implements Hold {
 
   written(): boolean | Promise<boolean> {
     if (this.#isWritten || !this.#isOpen) return this.#isWritten
-    return this.#context.groupCommit.done.then(() => this.#isWritten)
+    return this.#context.groupCommit.done
   }
 
   wrote(isWritten: boolean): void {
@@ -156,7 +156,7 @@ export class Reservation implements Hold {
     const paid = this.#paidBy(cost)
     if (cost.costNano > charged) this.#context.counts.overruns += 1
     this.#context.counts.spentNano += charged
-    this.#context.journal.settle(this.#takeId, {
+    const entry: Settlement = {
       kind: 'settle',
       day: this.#day,
       atMs: this.#context.epochNow(),
@@ -169,14 +169,15 @@ export class Reservation implements Hold {
       keyHash: key.hash,
       keyAccountId: key.money.accountId,
       tokens: cost.tokens ?? 0,
-      ...(cost.text === undefined ? null : { text: cost.text }),
       milliseconds: Math.round(cost.milliseconds ?? 0),
       costNano: charged,
       overrunNano: cost.costNano - charged,
       isByok: cost.isByok,
       isEstimated: cost.isEstimated,
       paid,
-    })
+    }
+    const { text } = cost
+    this.#context.journal.settle(this.#takeId, text === undefined ? entry : { ...entry, text })
     this.#end(paid, charged)
   }
 

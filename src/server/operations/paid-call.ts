@@ -135,13 +135,15 @@ async function payFor<R>(
   }
 }
 
-/** The figures of a call that has a result. */
-export interface Spent extends Omit<CallCost, 'milliseconds' | 'tokens'> {
+/** The figures of a call that has a result: its cost, and what only the log is told. */
+export interface Spent extends CallCost {
+  readonly tokens: number
+  /** Whole milliseconds of the attempt that succeeded. */
+  readonly milliseconds: number
   /** The endpoint has neither a price nor `free`. */
   readonly isUnpriced: boolean
-  readonly promptTokens: number
   readonly attempts: number
-  /** Milliseconds of the attempt that succeeded. */
+  /** Milliseconds of the attempt that succeeded, not rounded. */
   readonly upstreamMs: number
 }
 
@@ -152,34 +154,20 @@ export interface Charge {
   readonly isCapped: boolean
 }
 
-type Settled = { -readonly [figure in keyof CallCost]: CallCost[figure] }
-
 /** Pays, and adds the known figures to the notes for the log and the metrics. No step of this can fail. */
 export function settle(
   { notes }: Pick<Call, 'notes'>,
   spent: Spent,
   { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
 ): Charge {
-  const { costNano, provider, model, promptTokens, text, isByok, isEstimated, upstreamMs } = spent
-  const tokens = promptTokens
-  const cost: Settled = {
-    costNano,
-    isByok,
-    isEstimated,
-    provider,
-    tokens,
-    milliseconds: Math.round(upstreamMs),
-  }
-  if (model !== undefined) cost.model = model
-  if (text !== undefined) cost.text = text
-  hold.settle(cost)
+  hold.settle(spent)
   const nano = chargedNano(spent, bound)
-  notes.provider = provider
-  if (model !== undefined) notes.model = model
-  notes.promptTokens = promptTokens
+  notes.provider = spent.provider
+  if (spent.model !== undefined) notes.model = spent.model
+  notes.promptTokens = spent.tokens
   notes.costUsd = usdOfNano(nano)
   if (spent.isUnpriced) notes.isUnpriced = true
   notes.attempts = spent.attempts
-  notes.upstreamMs = upstreamMs
-  return { nano, isCapped: nano < costNano }
+  notes.upstreamMs = spent.upstreamMs
+  return { nano, isCapped: nano < spent.costNano }
 }

@@ -140,9 +140,18 @@ function embedWith(
 }
 
 function spentOn(result: EmbeddingsResult): Spent {
-  const { promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs } = result
-  const cost = costNano(promptTokens, result)
-  return { costNano: cost, promptTokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs }
+  const { promptTokens: tokens, isByok, isEstimated, isUnpriced, provider, attempts, upstreamMs } = result
+  return {
+    costNano: costNano(tokens, result),
+    isByok,
+    isEstimated,
+    provider,
+    tokens,
+    milliseconds: Math.round(upstreamMs),
+    isUnpriced,
+    attempts,
+    upstreamMs,
+  }
 }
 
 const HEAD = Buffer.from('{"object":"list","data":')

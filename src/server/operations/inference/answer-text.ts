@@ -200,7 +200,7 @@ function spentOn(end: InferenceEnd): Spent {
   const { usage } = end
   return {
     costNano: end.costNano,
-    promptTokens: inputTokens(usage),
+    tokens: inputTokens(usage),
     text: { outputTokens: outputTokens(usage), cachedTokens: usage.cacheRead },
     isByok: end.isByok,
     isEstimated: end.isEstimated,
@@ -208,6 +208,7 @@ function spentOn(end: InferenceEnd): Spent {
     provider: end.provider,
     model: end.model,
     attempts: end.attempts,
+    milliseconds: Math.round(end.upstreamMs),
     upstreamMs: end.upstreamMs,
   }
 }
