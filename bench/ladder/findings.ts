@@ -1,6 +1,7 @@
 /** What the samples of the ladder say: a row for each subject, the price of each part, and their sum. */
 import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import { pairedDifference, spread, type Interval, type Spread } from '../statistics.ts'
+import { RUNG_PREFIX, TRACING } from './rungs.ts'
 import type { LadderSubject } from './subjects.ts'
 
 const SCENARIO = 'ladder'
@@ -11,7 +12,9 @@ const SMALL_DIMENSIONS = 8
 /** Microseconds of CPU that a part of a small call may cost. */
 const RUNG_US_MAX = 6
 /** Parts that may cost more, each with the reason. */
-export const DEARER: Readonly<Record<string, string>> = {}
+export const DEARER: Readonly<Record<string, string>> = {
+  [RUNG_PREFIX + TRACING.name]: 'a node without a receiver of spans makes none',
+}
 
 /** The price of one part: a subject over the one below. */
 export interface Step {
@@ -122,7 +125,9 @@ export function ladderNotes({ rows, steps, top }: Omit<Judged, 'dimensions'>): r
       : [
           `the parts and the processes beside the front come to ${(share * 100).toFixed(0)} % of the difference between the node and the relay`,
         ]),
-    ...Object.entries(DEARER).map(([subject, reason]) => `${subject} may cost more: ${reason}`),
+    ...steps.flatMap(({ subject }) =>
+      DEARER[subject] === undefined ? [] : [`${subject} may cost more: ${DEARER[subject]}`],
+    ),
   ]
 }
 

@@ -112,7 +112,7 @@ async function idleSecond(stand: Stand): Promise<CpuByKind> {
 }
 
 /**
- * Adds system calls where strace counts them; they then replace reads and writes, which are a part of them.
+ * Adds system calls where they can be counted; they then replace reads and writes, which are a part of them.
  */
 async function withSystemCalls(
   found: ReadonlyMap<string, readonly SampleRecord[]>,

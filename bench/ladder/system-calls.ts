@@ -1,14 +1,18 @@
 /**
- * System calls of a serving thread, counted by strace in a load of their own: strace slows what it counts.
+ * System calls of a serving thread, counted in a load of their own: by perf, or by strace, which slows what
+ * it counts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runLoad } from '../../test/support/load/load.ts'
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
 import { programOnPath } from '../peers.ts'
 
 /** Milliseconds of the load. */
 const LOAD_MS = 1_000
+/** Milliseconds in which a counter attaches itself to the process. */
+const ATTACH_MS = 300
 
 export interface Counted {
   readonly pid: number
@@ -17,21 +21,44 @@ export interface Counted {
   readonly connections: number
 }
 
-/** Calls a request; null where strace is not there, or may not look at the process. */
-export async function systemCalls({ pid, port, request, connections }: Counted): Promise<number | null> {
-  const program = programOnPath('strace')
-  if (program === null) return null
-  // Without -f the first thread alone is counted: the one that serves.
-  const tracer = spawn(program, ['-c', '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] })
+interface Counter {
+  readonly program: string
+  /** @param thread the first thread of a process, which is the one that serves */
+  args(thread: number): readonly string[]
+  /** @param text what it prints when it is interrupted */
+  callsIn(text: string): number | null
+}
+
+const COUNTERS: readonly Counter[] = [
+  {
+    program: 'perf',
+    args: (thread) => ['stat', '-x', ',', '-e', 'raw_syscalls:sys_enter', '-t', String(thread)],
+    callsIn: countOfPerf,
+  },
+  // Without -f the first thread alone is counted.
+  { program: 'strace', args: (thread) => ['-c', '-p', String(thread)], callsIn: totalOfStrace },
+]
+
+/** Calls a request; null where no counter is there, or may look at the process. */
+export async function systemCalls(counted: Counted): Promise<number | null> {
+  for (const counter of COUNTERS) {
+    const program = programOnPath(counter.program)
+    const calls = program === null ? null : await countedBy(counter, program, counted)
+    if (calls !== null) return calls
+  }
+  return null
+}
+
+async function countedBy(
+  { args, callsIn }: Counter,
+  program: string,
+  { pid, port, request, connections }: Counted,
+): Promise<number | null> {
+  const counting = spawn(program, args(pid), { stdio: ['ignore', 'ignore', 'pipe'] })
   let text = ''
-  const ended = once(tracer, 'close')
-  const attached = new Promise<void>((resolve) => {
-    tracer.stderr.setEncoding('utf8').on('data', (piece: string) => {
-      text += piece
-      if (/attached/.test(text)) resolve()
-    })
-  })
-  await Promise.race([attached, ended])
+  counting.stderr.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+  const ended = once(counting, 'close')
+  await Promise.race([sleep(ATTACH_MS), ended])
   const load = await runLoad({
     host: '127.0.0.1',
     port,
@@ -40,14 +67,20 @@ export async function systemCalls({ pid, port, request, connections }: Counted):
     pace: { kind: 'closed' },
     requests: [request],
   })
-  tracer.kill('SIGINT')
+  counting.kill('SIGINT')
   await ended
-  const calls = totalOf(text)
+  const calls = callsIn(text)
   return calls === null || load.requests === 0 ? null : calls / load.requests
 }
 
-/** The number of calls in the last line of the summary. */
-export function totalOf(summary: string): number | null {
+/** The first column of the one line of perf's values. */
+export function countOfPerf(values: string): number | null {
+  const [, count] = /^(\d+),[^\n]*raw_syscalls:sys_enter/m.exec(values) ?? []
+  return count === undefined ? null : Number(count)
+}
+
+/** The number of calls in the last line of strace's summary. */
+export function totalOfStrace(summary: string): number | null {
   const line = /^\s*100[.,]00\s.*\btotal$/m.exec(summary)?.[0]
   // Share, seconds, microseconds a call, calls, and errors where there were any.
   const calls = Number(line?.trim().split(/\s+/)[3])

@@ -7,7 +7,7 @@ import {
   without,
   type ProcessCount,
 } from '../../../bench/ladder/counters.ts'
-import { totalOf } from '../../../bench/ladder/system-calls.ts'
+import { countOfPerf, totalOfStrace } from '../../../bench/ladder/system-calls.ts'
 import { tree } from '../../support/load/process-cpu.ts'
 
 const skip = process.platform !== 'linux' && 'processes are counted in /proc'
@@ -47,6 +47,11 @@ t.test('a running process has an account of all of that', { skip }, async (t) =>
   t.ok((own?.switches ?? 0) > 0)
 })
 
+t.test('the count of perf is its first column, and none where it may not look', async (t) => {
+  t.equal(countOfPerf('48213,,raw_syscalls:sys_enter,1302456789,100.00,,\n'), 48_213)
+  t.equal(countOfPerf('<not counted>,,raw_syscalls:sys_enter,0,0.00,,\n'), null)
+})
+
 t.test('the total of a summary of strace is its number of calls, with errors or without', async (t) => {
   const summary = (total: string): string => `strace: Process 7 attached
 % time     seconds  usecs/call     calls    errors syscall
@@ -55,7 +60,7 @@ t.test('the total of a summary of strace is its number of calls, with errors or 
 ------ ----------- ----------- --------- --------- ----------------
 ${total}
 strace: Process 7 detached`
-  t.equal(totalOf(summary('100.00    0.020345           1      4321         7 total')), 4_321)
-  t.equal(totalOf(summary('100.00    0.020345           1      4321           total')), 4_321)
-  t.equal(totalOf('strace: attach: ptrace(PTRACE_SEIZE, 7): Operation not permitted'), null)
+  t.equal(totalOfStrace(summary('100.00    0.020345           1      4321         7 total')), 4_321)
+  t.equal(totalOfStrace(summary('100.00    0.020345           1      4321           total')), 4_321)
+  t.equal(totalOfStrace('strace: attach: ptrace(PTRACE_SEIZE, 7): Operation not permitted'), null)
 })
