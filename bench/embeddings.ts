@@ -90,12 +90,14 @@ try {
 }
 
 function starters(): readonly (() => Promise<Target | Absent>)[] {
+  const relayed = { providerPort: mock.port, body: upstream.embeddings, heap }
   const all: Readonly<Record<EmbeddingsTarget, () => Promise<Target | Absent>>> = {
     direct: () => Promise.resolve(direct()),
     nginx: () => startNginx(upstream),
     'sluice-ungoverned': () => startUngoverned(stand),
     sluice: () => Promise.resolve(gateway()),
-    relay: () => startBareRelay({ providerPort: mock.port, body: upstream.embeddings, heap }),
+    relay: () => startBareRelay('relay', relayed),
+    'lean-relay': () => startBareRelay('lean-relay', relayed),
     haproxy: () => startHaproxy(upstream),
     fastify: () => startProxy('fastify', stand, { root: ROOT }),
     node: () => startProxy('node', stand, { root: ROOT }),

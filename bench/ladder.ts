@@ -44,7 +44,8 @@ try {
   const { port } = receiver.address() as AddressInfo
   const apiKey = await ratedKey(stand, AMPLE_RPM)
   const rig: LadderRig = { stand, heap, apiKey, spansTo: `http://127.0.0.1:${port}` }
-  if (only.includes('relay')) subjects.push(await startRelaySubject(rig))
+  for (const name of ['relay', 'lean-relay'] as const)
+    if (only.includes(name)) subjects.push(await startRelaySubject(name, rig))
   for (const rung of rungsOf(only)) subjects.push(await startRung(rung, rig))
   const top = topOf(subjects, RUNG_PREFIX + TRACING.name)
   if (only.includes('sluice')) subjects.push(nodeSubject(rig, top))

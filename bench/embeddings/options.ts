@@ -6,6 +6,7 @@ export const EMBEDDINGS_TARGETS = [
   'nginx',
   'haproxy',
   'relay',
+  'lean-relay',
   'sluice-ungoverned',
   'sluice',
   'fastify',

@@ -133,6 +133,6 @@ export function ladderNotes({ rows, steps, top }: Omit<Judged, 'dimensions'>): r
 
 /** The highest rung of the assembled fronts that a node has by itself. */
 export function topOf(subjects: readonly LadderSubject[], besides: string): string | null {
-  const rungs = subjects.filter(({ name, below }) => name !== 'sluice' && name !== besides && below !== null)
+  const rungs = subjects.filter(({ name }) => name.startsWith(RUNG_PREFIX) && name !== besides)
   return rungs.at(-1)?.name ?? null
 }

@@ -37,11 +37,12 @@ export const TRACING: Part = { name: 'tracing', text: 'a span for each call, sen
 /** All subjects of the ladder in their order, as `--only` names them. */
 export const SUBJECT_NAMES = [
   'relay',
+  'lean-relay',
   ...PARTS.map(({ name }) => name),
   'tracing',
   'sluice',
 ] as const satisfies readonly string[]
-export type SubjectName = 'relay' | PartName | 'tracing' | 'sluice'
+export type SubjectName = 'relay' | 'lean-relay' | PartName | 'tracing' | 'sluice'
 
 export interface Rung {
   /** Name of the subject in rows: `sluice-to-access`. */

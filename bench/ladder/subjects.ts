@@ -36,10 +36,13 @@ const FRONT = fileURLToPath(new URL('./front.js', import.meta.url))
 /** The environment of the product's fronts. */
 const FRONT_ENV = { ...MALLOC, UV_THREADPOOL_SIZE: '32' }
 
-export async function startRelaySubject({ stand, heap }: LadderRig): Promise<LadderSubject> {
+export async function startRelaySubject(
+  name: 'relay' | 'lean-relay',
+  { stand, heap }: LadderRig,
+): Promise<LadderSubject> {
   const { body } = stand.embeddings()
-  const target = await startBareRelay({ providerPort: stand.mock.port, body, heap })
-  return { ...target, below: null, serving: target.pid, stores: 'none' }
+  const target = await startBareRelay(name, { providerPort: stand.mock.port, body, heap })
+  return { ...target, below: name === 'relay' ? null : 'relay', serving: target.pid, stores: 'none' }
 }
 
 export async function startRung(

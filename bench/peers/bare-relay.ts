@@ -1,19 +1,20 @@
 /**
  * The least that a relay of whole answers on the product's own libraries can be: uWebSockets.js in front,
- * undici behind. No checks, no bounds, no back-pressure. The process ends with its parent.
+ * a client behind. No checks, no bounds, no back-pressure. The process ends with its parent.
  */
 import uWS from 'uWebSockets.js'
-import { askByUndici, type Ask } from './bare-clients.ts'
+import { CLIENTS } from './bare-clients.ts'
 
 export interface BareRelaySettings {
   readonly port: number
   readonly providerPort: number
+  readonly name: keyof typeof CLIENTS
 }
 
 const PATH = '/v1/embeddings'
 
-function listen({ port, providerPort }: BareRelaySettings): void {
-  const ask: Ask = askByUndici(`http://127.0.0.1:${providerPort}`, PATH)
+function listen({ port, providerPort, name }: BareRelaySettings): void {
+  const ask = CLIENTS[name](`http://127.0.0.1:${providerPort}`, PATH)
   uWS
     .App()
     .post('/*', (res) => {

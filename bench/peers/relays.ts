@@ -9,6 +9,11 @@ import type { BareRelaySettings } from './bare-relay.ts'
 /** Program of a relay's process. */
 const PROCESS = fileURLToPath(new URL('./bare-relay.js', import.meta.url))
 
+const CLIENT_TEXTS: Readonly<Record<BareRelaySettings['name'], string>> = {
+  relay: 'undici',
+  'lean-relay': "the product's own client",
+}
+
 export interface RelayInput {
   readonly providerPort: number
   /** Body of the embeddings request. */
@@ -17,14 +22,17 @@ export interface RelayInput {
   readonly heap: HeapWatch
 }
 
-export async function startBareRelay({ providerPort, body, heap }: RelayInput): Promise<Target> {
+export async function startBareRelay(
+  name: BareRelaySettings['name'],
+  { providerPort, body, heap }: RelayInput,
+): Promise<Target> {
   const port = await freePort()
-  const settings: BareRelaySettings = { port, providerPort }
+  const settings: BareRelaySettings = { port, providerPort, name }
   const { env, execArgv } = heap
-  const child = await startForked(PROCESS, settings, { name: 'relay', env, execArgv })
+  const child = await startForked(PROCESS, settings, { name, env, execArgv })
   const pid = child.pid ?? 0
   return {
-    name: 'relay',
+    name,
     pid,
     port,
     request: {
@@ -33,7 +41,7 @@ export async function startBareRelay({ providerPort, body, heap }: RelayInput): 
       headers: { 'content-type': 'application/json' },
       body,
     },
-    note: 'uWebSockets.js and undici alone, in one process: no keys, no limits, no checks, no metering, no log',
+    note: `uWebSockets.js and ${CLIENT_TEXTS[name]} alone, in one process: no keys, no limits, no checks, no metering, no log`,
     heap: () => heap.read(pid),
     stop: () => stopServer(child),
   }

@@ -28,7 +28,7 @@ const wrong = [
   [['--repeats', '0'], /^--repeats takes a whole number from 1 to 100, not '0'$/],
   [
     ['--only', 'apache'],
-    /^--only takes some of direct,nginx,haproxy,relay,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/,
+    /^--only takes some of direct,nginx,haproxy,relay,lean-relay,sluice-ungoverned,sluice,fastify,node,portkey, not 'apache'$/,
   ],
   [['--help'], /^help$/],
 ] as const

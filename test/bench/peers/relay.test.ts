@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { heapFigures, openHeapWatch } from '../../../bench/heap/heap.ts'
 import { startBareRelay } from '../../../bench/peers/relays.ts'
 
@@ -27,13 +27,16 @@ async function openProvider(): Promise<Server> {
   return server
 }
 
-t.test('a bare relay passes whole bodies on, both ways, and tells of its garbage', async (t) => {
+for (const name of ['relay', 'lean-relay'] as const)
+  t.test(`the ${name} passes whole bodies on, both ways, and tells of its garbage`, (t) => passes(t, name))
+
+async function passes(t: Test, name: 'relay' | 'lean-relay'): Promise<void> {
   const provider = await openProvider()
   t.teardown(() => void provider.close().closeAllConnections())
   const heap = await openHeapWatch()
   t.teardown(() => heap.close())
   const { port: providerPort } = provider.address() as AddressInfo
-  const relay = await startBareRelay({ providerPort, body: BODY, heap })
+  const relay = await startBareRelay(name, { providerPort, body: BODY, heap })
   t.teardown(() => relay.stop())
   const { method, path, headers } = relay.request
   const ask = (body: string): Promise<Response> =>
@@ -45,7 +48,7 @@ t.test('a bare relay passes whole bodies on, both ways, and tells of its garbage
   const figures = heapFigures(before, await heap.read(relay.pid), CALLS)
   t.ok((figures['heap_bytes'] ?? 0) > 0 && (figures['gc_us'] ?? -1) >= 0, JSON.stringify(figures))
   await t.rejects(ask('{}'), 'what the provider does not answer ends the connection')
-})
+}
 
 t.test('a process that does not report has no figures', async (t) => {
   const heap = await openHeapWatch()
