@@ -38,6 +38,7 @@ export class Attempt implements ExchangeHandler {
   #line: Line | null = null
   #unwatch: (() => void) | null = null
   #status = 0
+  #contentLength = -1
   #contentEncoding = ''
   #retryAfter: string | null = null
   #body: HeldBody | null = null
@@ -95,6 +96,7 @@ export class Attempt implements ExchangeHandler {
     if (this.isSettled) return true
     const { contentLength } = head
     this.#status = head.status
+    this.#contentLength = contentLength
     this.#contentEncoding = head.contentEncoding.trim()
     this.#retryAfter = head.retryAfter
     if (!this.#isSuccess) {
@@ -112,7 +114,8 @@ export class Attempt implements ExchangeHandler {
   onData(chunk: Buffer): boolean {
     const body = this.#body
     if (this.isSettled || this.#isComplete || body === null) return true
-    const hasRoom = body.push(chunk, this.#goOn, this.#line?.isLent)
+    const isToCopy = this.#line?.isLent === true && !this.#mayLend(chunk)
+    const hasRoom = body.push(chunk, this.#goOn, isToCopy)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
       return hasRoom
@@ -141,6 +144,12 @@ export class Attempt implements ExchangeHandler {
     this.#home.ended(this)
     if (this.isSettled || this.#isComplete) return
     this.#finish({ ok: false, failure: failureOf(error, this.isSent) })
+  }
+
+  /** The chunk is the whole body, and is used as it came: its end follows in this turn. */
+  #mayLend(chunk: Buffer): boolean {
+    if (this.request.mayLend !== true || chunk.length !== this.#contentLength) return false
+    return this.#isSuccess && isPlain(this.#contentEncoding)
   }
 
   get #isSuccess(): boolean {

@@ -46,9 +46,12 @@ export function trustedLongConnector(trust: Trust): Connect {
 }
 
 /** Connects for the client of our own, whose calls and long calls have one buffer each. */
-export function leanConnectors(trust: Trust): { readonly calls: Connect; readonly long: Connect } {
+export function leanConnectors(
+  trust: Trust,
+  isPoisoned = false,
+): { readonly calls: Connect; readonly long: Connect } {
   const reading = (bytesMax: number): Connect => {
-    const options = { ...CONNECTION, ...trust, onread: sharedRead(bytesMax) }
+    const options = { ...CONNECTION, ...trust, onread: sharedRead(bytesMax, isPoisoned) }
     return buildConnector(options)
   }
   return { calls: reading(UPSTREAM_READ_BYTES_MAX), long: reading(UPSTREAM_READ_EVENTS_BYTES_MAX) }

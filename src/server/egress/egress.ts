@@ -28,6 +28,8 @@ export interface EgressOptions {
   readonly longCallsMax?: number
   /** False: undici makes all calls. Tests hold both clients to the same. */
   readonly isLean?: boolean
+  /** Lent bytes are overwritten at the end of each turn: tests see who keeps them. */
+  readonly isPoisoned?: boolean
 }
 
 /** Opens the only gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
@@ -39,6 +41,7 @@ export function openEgress({
   answersBytesMax = UPSTREAM_ANSWERS_BYTES_MAX,
   longCallsMax = UPSTREAM_LONG_CALLS_DEFAULT,
   isLean = true,
+  isPoisoned = false,
 }: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
   const trust = trustOf(extraCa)
@@ -46,7 +49,7 @@ export function openEgress({
     budget,
     connect: trustedConnector(trust),
     connectLong: trustedLongConnector(trust),
-    lean: isLean ? leanConnectors(trust) : null,
+    lean: isLean ? leanConnectors(trust, isPoisoned) : null,
     places: new LongPlaces(longCallsMax),
     longCallsMax,
   }

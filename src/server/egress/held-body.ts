@@ -51,10 +51,10 @@ export class HeldBody {
   /**
    * Keeps a piece. False: the budget has no room for it now, so read no more until `granted` is called. The
    * piece is kept all the same, since it is in memory already.
-   * @param isLent the piece is valid in this turn alone, and has to be copied
+   * @param isToCopy the piece is valid in this turn alone
    */
-  push(piece: Uint8Array, granted: Granted, isLent = false): boolean {
-    if (this.#place === null) this.#pieces.push(isLent ? Buffer.from(piece) : piece)
+  push(piece: Uint8Array, granted: Granted, isToCopy = false): boolean {
+    if (this.#place === null) this.#pieces.push(isToCopy ? Buffer.from(piece) : piece)
     else this.#place.set(piece, this.sizeBytes)
     this.sizeBytes += piece.length
     this.#arrange()

@@ -18,6 +18,7 @@ import { EventWriter } from './reply/event-writer.ts'
 import {
   isEmpty,
   isPulled,
+  ownedReply,
   lengthOf,
   partsOf,
   unreadBytesOf,
@@ -273,9 +274,10 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
     // answer is still open then; an open answer makes the library cut the connection. An answer with a body
     // stays open by itself.
-    if (this.#declared === null || (isLast && isEmpty(reply.body)))
-      setImmediate(() => this.#guard(() => this.#write(reply, true)))
-    else this.#write(reply, isLast)
+    if (this.#declared === null || (isLast && isEmpty(reply.body))) {
+      const later = ownedReply(reply)
+      setImmediate(() => this.#guard(() => this.#write(later, true)))
+    } else this.#write(reply, isLast)
   }
 
   /** Ends the call because the node stops. */

@@ -256,6 +256,7 @@ export type Success =
   | { readonly kind: 'json'; readonly value: unknown; readonly headers?: Readonly<Record<string, string>> }
   | {
       readonly kind: 'bytes'
+      /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
       readonly parts: readonly Uint8Array[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>

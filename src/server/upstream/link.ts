@@ -67,10 +67,17 @@ export interface PostKind {
   readonly mayRepeat: boolean
   /** The answer may take minutes: see `EgressRequest.isLong`. */
   readonly isLong: boolean
+  /** See `EgressRequest.mayLend`. */
+  readonly mayLend?: boolean
 }
 
 /** A repeat is safe: embeddings have no effect at the provider except a charge. */
-const EMBEDDINGS: PostKind = { answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX, mayRepeat: true, isLong: false }
+const EMBEDDINGS: PostKind = {
+  answerBytesMax: UPSTREAM_ANSWER_BYTES_MAX,
+  mayRepeat: true,
+  isLong: false,
+  mayLend: true,
+}
 
 /**
  * What a model writes. Nothing is sent twice: whether a provider began to work on a request is unknown once
@@ -136,6 +143,7 @@ export class ProviderLink {
       answerBytesMax: kind.answerBytesMax,
       mayRepeat: kind.mayRepeat && !(body instanceof Readable),
       isLong: kind.isLong,
+      mayLend: kind.mayLend === true,
     })
   }
 

@@ -18,7 +18,8 @@ export interface EgressRig {
 /** @param isLean false: undici makes the calls */
 export async function rigged(test: Test, answersBytesMax?: number, isLean = true): Promise<EgressRig> {
   const provider = await startProvider()
-  const egress = openEgress(answersBytesMax === undefined ? { isLean } : { answersBytesMax, isLean })
+  const options = { isLean, isPoisoned: true }
+  const egress = openEgress(answersBytesMax === undefined ? options : { ...options, answersBytesMax })
   test.teardown(async () => {
     await egress.close()
     await provider.close()

@@ -85,9 +85,9 @@ export interface FrontOptions {
 
 export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promise<EmbeddingsFront> {
   const [first, second, foreign] = await Promise.all([startProvider(), startProvider(), startProvider()])
-  const egress = openEgress(
-    options.answersBytesMax === undefined ? {} : { answersBytesMax: options.answersBytesMax },
-  )
+  const { answersBytesMax } = options
+  // Every test of embeddings sees whether lent bytes are kept too long.
+  const egress = openEgress({ isPoisoned: true, ...(answersBytesMax !== undefined && { answersBytesMax }) })
   const log = keptLog()
   const credentials = new Map<string, { reveal(): string }>([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
   const embedder = createEmbedder({

@@ -1,4 +1,5 @@
 import type { OnReadOpts, Socket } from 'node:net'
+import { lendingBuffer } from '../../../schemas/values/lent-bytes.ts'
 import { NO_BREAKAGE, UNSENT, type ExchangeHandler, type Line, type ResponseHead } from '../handler.ts'
 import { ResponseReader, type ResponseSink } from './response-reader.ts'
 import { writeRequest, type WrittenRequest } from './request-text.ts'
@@ -23,16 +24,19 @@ interface Attached extends Socket {
  * Reads connections into one buffer: a callback runs to its end, its microtasks included, before the next
  * read.
  * @param bytesMax of one read
+ * @param isPoisoned the bytes are overwritten at the end of each turn, so that a test sees who keeps them
  */
-export function sharedRead(bytesMax: number): OnReadOpts {
-  const buffer = Buffer.alloc(bytesMax)
+export function sharedRead(bytesMax: number, isPoisoned: boolean): OnReadOpts {
+  const buffer = lendingBuffer(bytesMax)
   return {
     buffer,
     callback(this: Attached, length: number): boolean {
       const connection = this[CONNECTION]
       // A server that speaks first speaks no HTTP.
       if (connection === undefined) this.destroy()
-      return connection?.onRead(buffer, length) ?? false
+      const isReadOn = connection?.onRead(buffer, length) ?? false
+      if (isPoisoned) setImmediate(() => buffer.fill(POISON, 0, length))
+      return isReadOn
     },
   }
 }
@@ -243,5 +247,6 @@ class ConnectionError extends Error {
 }
 
 const NOTHING = Buffer.alloc(0)
+const POISON = 0x21
 const UNASKED = new Error('bytes without a request')
 const NOT_KEPT = new Error('not kept alive')

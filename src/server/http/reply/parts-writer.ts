@@ -1,4 +1,5 @@
 import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
+import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import { DESK } from './reply-body.ts'
 import type { Writing } from './writing.ts'
@@ -13,6 +14,7 @@ export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'br
  */
 export class PartsWriter {
   readonly #options: PartsWriterOptions
+  #parts: readonly Uint8Array[]
   /**
    * The length at which the library ends the answer by itself. For a last answer one byte more than the body
    * has: the library cannot close after `tryEnd`, and an open answer makes it cut the connection instead of
@@ -27,6 +29,7 @@ export class PartsWriter {
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
+    this.#parts = options.parts
     this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
     this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
@@ -37,6 +40,7 @@ export class PartsWriter {
    */
   start(offset: number): void {
     if (this.#pump(offset)) return
+    this.#parts = this.#parts.map(owned)
     this.#options.res.onWritable((accepted) => {
       this.#deadline.progress(accepted)
       let isOver = true
@@ -73,7 +77,7 @@ export class PartsWriter {
    * The next bytes, null when none are left. Small parts are joined: each by itself would be a system call.
    */
   #bytesAt(at: number): Uint8Array | null {
-    const { parts } = this.#options
+    const parts = this.#parts
     let part = parts[this.#part]
     while (part !== undefined && at >= this.#before + part.length) {
       this.#before += part.length

@@ -1,3 +1,4 @@
+import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { UNREAD_PIECE_BYTES } from '../../../schemas/limits/share-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { PulledBody } from './pull-writer.ts'
@@ -73,6 +74,11 @@ function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
 export function partsOf(body: Exclude<Reply['body'], PulledBody>): readonly Uint8Array[] {
   if (body === null) return []
   return isParts(body) ? body : [typeof body === 'string' ? Buffer.from(body) : body]
+}
+
+/** The reply for a later turn of the loop: its bytes may be lent. */
+export function ownedReply(reply: Reply): Reply {
+  return isParts(reply.body) ? { ...reply, body: reply.body.map(owned) } : reply
 }
 
 export function lengthOf(body: Exclude<Reply['body'], null>): number {

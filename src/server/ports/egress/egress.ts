@@ -46,6 +46,11 @@ export interface EgressRequest {
    */
   readonly answerBytesMax: number
   /**
+   * True: the body of a response may be lent, see `owned` of schemas/values/lent-bytes.ts: it has to be used, or
+   * copied, within the turn of the loop.
+   */
+  readonly mayLend?: boolean
+  /**
    * The caller whose share of the response budget the response takes. Absent: no caller's share, for requests
    * of the operator.
    */
@@ -64,6 +69,7 @@ export interface EgressAnswer {
   readonly retryAfter: string | null
   /**
    * The whole body in one piece, decoded; at most UPSTREAM_ERROR_BYTES_MAX of it where the status is not 2xx.
+   * Lent perhaps, where the request says `mayLend`.
    */
   readonly body: Uint8Array
   /** Returns the bytes of the body to the front's response budget; a second call does nothing. */

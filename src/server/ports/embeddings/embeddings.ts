@@ -45,7 +45,10 @@ export interface EmbeddingJob {
 }
 
 export interface EmbeddingsResult {
-  /** UTF-8 JSON of the `data` array, in the requested encoding; slices that follow each other. */
+  /**
+   * UTF-8 JSON of the `data` array, in the requested encoding; slices that follow each other. Lent perhaps:
+   * see `owned` of schemas/values/lent-bytes.ts.
+   */
   readonly data: readonly Uint8Array[]
   readonly promptTokens: number
   readonly totalTokens: number

@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { EgressAnswer } from '../../ports/egress/egress.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
@@ -17,7 +18,7 @@ export async function parseAnswer(
   answer: EgressAnswer,
   { attempt, jobs }: { readonly attempt: EmbeddingAttempt; readonly jobs: ShortJobs },
 ): Promise<Outcome<Reading>> {
-  const { body } = answer
+  const body = owned(answer.body)
   const { caller, deadlineAt: endsAt } = attempt
   const input: Decoding['in'] = {
     protocol,

@@ -5,6 +5,7 @@ import {
   REPLY_BYTES_PER_S_MIN,
   REPLY_STALL_MS,
 } from '../../../../src/schemas/limits/limits.ts'
+import { lendingBuffer } from '../../../../src/schemas/values/lent-bytes.ts'
 import { PartsWriter } from '../../../../src/server/http/reply/parts-writer.ts'
 import type { WireResponse } from '../../../../src/server/http/reply/wire.ts'
 
@@ -67,6 +68,13 @@ t.test('a reader that takes nothing is cut', async (t) => {
   t.equal(readAt(0).pass(WINDOW_BEATS + 1), true)
 })
 
+interface Taking {
+  readonly isLast: boolean
+  readonly from: number
+  /** Runs before the client takes what it did not take at once. */
+  readonly turn?: () => void
+}
+
 /**
  * Sends a body to a client that takes so many bytes at a time. @returns what it got, and how often it was
  * handed something
@@ -74,7 +82,7 @@ t.test('a reader that takes nothing is cut', async (t) => {
 function taken(
   parts: readonly Uint8Array[],
   takes: readonly number[],
-  { isLast, from }: { readonly isLast: boolean; readonly from: number },
+  { isLast, from, turn: nextTurn }: Taking,
 ) {
   const got: Buffer[] = [Buffer.concat(parts).subarray(0, from)]
   let [offset, turn, calls, isOver] = [from, 0, 0, false]
@@ -103,9 +111,20 @@ function taken(
     guard: (act) => act(),
   })
   writer.start(from)
+  nextTurn?.()
   while (!writable(offset)) continue
   return { bytes: Buffer.concat(got), calls, isOver: () => isOver }
 }
+
+t.test('what a client takes in a later turn is no lent memory any more', async (t) => {
+  for (const isLast of [true, false]) {
+    const lent = lendingBuffer(1_000).fill('x')
+    const parts = [Buffer.from('head'), lent.subarray(10, 990), Buffer.from('tail')]
+    const expected = Buffer.concat(parts)
+    const { bytes } = taken(parts, [7], { isLast, from: 0, turn: () => void lent.fill(0) })
+    t.ok(bytes.equals(expected))
+  }
+})
 
 const PARTS = fc.array(
   fc.oneof(
