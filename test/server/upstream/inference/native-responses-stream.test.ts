@@ -104,6 +104,12 @@ t.test('the type is in the line and in the data, wherever the provider has it', 
     { name: 'response.refusal.delta', data: '{"delta":"x","type":"response.refusal.delta"}' },
   ])
   t.same(one('{"type":"a.b"}', 'c.d'), [{ name: 'a.b', data: '{"type":"a.b"}' }])
+  for (const junk of ['""', '5', 'null', '[1]', `"${'a'.repeat(200)}"`]) {
+    const expected = (data: string) => [{ name: 'a.b', data }]
+    t.same(one(`{"type":${junk}}`, 'a.b'), expected('{"type":"a.b"}'), junk)
+    t.same(one(`{"type":${junk},"delta":"x"}`, 'a.b'), expected('{"delta":"x","type":"a.b"}'), junk)
+    t.same(one(`{"delta":"x", "type":${junk}}`, 'a.b'), expected('{"delta":"x","type":"a.b"}'), junk)
+  }
   t.same(one('{}'), [])
   t.throws(() => one('{"type":"a\\nb"}'), /upstream_invalid/, 'a type with a line end')
   t.same(one('{"type":5}'), [])

@@ -90,7 +90,7 @@ export class EventMembers implements Members {
     const type = at === null ? this.name : this.#walk.json.bytes.toString('latin1', at.start + 1, at.end - 1)
     this.type = TYPE_FORM.test(type) ? type : ''
     // Clients read the type in the data.
-    return this.type === '' || this.#seen.has(TYPE) ? '' : `"type":"${type}"`
+    return this.type === '' || at !== null ? '' : `"type":"${type}"`
   }
 
   other(): number {
@@ -101,7 +101,9 @@ export class EventMembers implements Members {
     if (!this.#seen.isFirst(TYPE)) return ODD
     const { json } = this.#walk
     const end = json.value(at, depth)
-    if (json.bytes[at] !== QUOTE || end <= at + 2 || end - at > TYPE_BYTES_MAX) return end
+    // An unusable type gives way to the name of the event.
+    if (json.bytes[at] !== QUOTE || end <= at + 2 || end - at > TYPE_BYTES_MAX)
+      return end < 0 ? end : this.#walk.cut(end)
     for (let nth = at; nth < end; nth++) if (json.bytes[nth] === BACKSLASH) return ODD
     this.#typeAt = { start: at, end }
     return end
