@@ -1,4 +1,4 @@
-/** The CRC-32 of one byte, and of one byte before one, two and three zeros. */
+/** The CRC-32 of one byte, and of one byte before one to seven zeros. */
 const TABLE = tableOf()
 
 /**
@@ -8,14 +8,18 @@ const TABLE = tableOf()
 export function crc32Of(bytes: Uint8Array, at: number, end: number): number {
   let crc = -1
   let place = at
-  for (const last = end - 3; place < last; place += 4) {
+  for (const last = end - 7; place < last; place += 8) {
     crc ^= byte(bytes, place) | (byte(bytes, place + 1) << 8)
     crc ^= (byte(bytes, place + 2) << 16) | (byte(bytes, place + 3) << 24)
     crc =
-      entry(768 + (crc & 255)) ^
-      entry(512 + ((crc >>> 8) & 255)) ^
-      entry(256 + ((crc >>> 16) & 255)) ^
-      entry(crc >>> 24)
+      entry(0x700 + (crc & 255)) ^
+      entry(0x600 + ((crc >>> 8) & 255)) ^
+      entry(0x500 + ((crc >>> 16) & 255)) ^
+      entry(0x400 + (crc >>> 24)) ^
+      entry(0x300 + byte(bytes, place + 4)) ^
+      entry(0x200 + byte(bytes, place + 5)) ^
+      entry(0x100 + byte(bytes, place + 6)) ^
+      entry(byte(bytes, place + 7))
   }
   for (; place < end; place++) crc = entry((crc ^ byte(bytes, place)) & 255) ^ (crc >>> 8)
   return ~crc >>> 0
@@ -30,7 +34,7 @@ function entry(at: number): number {
 }
 
 function tableOf(): Int32Array {
-  const table = new Int32Array(4 * 256)
+  const table = new Int32Array(8 * 256)
   for (let at = 0; at < table.length; at++) {
     let crc = at < 256 ? at : (table[at - 256] ?? 0)
     for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? 0xed_b8_83_20 ^ (crc >>> 1) : crc >>> 1

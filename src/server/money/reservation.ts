@@ -83,13 +83,7 @@ export class Reservation implements Hold {
     } = this.#context
     if (day === null) return false
     const { key, facts } = this.ask
-    const now = this.#context.now()
-    const paid = { organization: false, workspace: false, key: false }
-    for (const balance of this.balances) {
-      if (balance.isUnlimited) continue
-      paid[balance.kind] = true
-      balance.take(this.amounts[balance.kind], now)
-    }
+    const paid = this.balances.length === 0 ? NOTHING_PAID : this.#takeOfBalances()
     this.#paid = paid
     this.#day = day
     this.#takeId = journal.take({
@@ -109,6 +103,17 @@ export class Reservation implements Hold {
     this.#isOpen = true
     groupCommit.gather(this)
     return true
+  }
+
+  #takeOfBalances(): PaidFrom {
+    const now = this.#context.now()
+    const paid = { organization: false, workspace: false, key: false }
+    for (const balance of this.balances) {
+      if (balance.isUnlimited) continue
+      paid[balance.kind] = true
+      balance.take(this.amounts[balance.kind], now)
+    }
+    return paid
   }
 
   written(): boolean | Promise<boolean> {
@@ -235,10 +240,11 @@ export class Reservation implements Hold {
 const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: false }
 
 /** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
-export function balancesOf(ask: HoldInput, balances: Balances, now: number): Outcome<readonly Balance[]> {
+export function balancesOf(ask: HoldInput, balances: Balances, clock: () => number): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
   const bounds = boundsOf(ask)
+  const now = clock()
   const needed: Balance[] = []
   const unbounded: AccountKind[] = []
   let isFull = false

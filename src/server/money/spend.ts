@@ -92,7 +92,7 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
     // Money that is lent to calls whose take cannot be written would go back and forth, with a record each
     // way that stays in memory.
     if (!this.#mayWrite()) return this.#counted(fail('store_unavailable'))
-    const balances = balancesOf(ask, this.#context.balances, this.#timers.now())
+    const balances = balancesOf(ask, this.#context.balances, this.#timers.now)
     if (!balances.ok) return this.#counted(balances)
     const reservation = new Reservation(this.#context, ask, balances.value)
     const held = this.take(reservation) ?? this.refill(reservation)
