@@ -188,7 +188,7 @@ interface UsualHeaders {
 }
 
 function usualHeaders(headers: readonly string[]): UsualHeaders {
-  return { list: headers, first: withHops(headers, 0) }
+  return { list: headers, first: Object.freeze(withHops(headers, 0)) }
 }
 
 function sent({ list, first }: UsualHeaders, { hops = 0, headers = [] }: Origin): readonly string[] {

@@ -46,9 +46,11 @@ export function isWritable({ path, headers }: SentRequest): boolean {
 /** The heads of the requests of one origin, without their lengths. */
 export class RequestHeads {
   readonly #host: string
-  /** Most calls of a provider have the very list of headers that the last ones had. */
-  readonly #known: KnownHead[] = []
-  #next = 0
+  /**
+   * Most calls of a provider have the same frozen list of headers. Its text, which may hold a key, goes with
+   * the list.
+   */
+  readonly #known = new WeakMap<readonly string[], KnownHead>()
 
   /** @param host with the port, where it is not the protocol's own */
   constructor(host: string) {
@@ -57,12 +59,10 @@ export class RequestHeads {
 
   /** @returns null when a part of the head is not plain ASCII, or is not ours to write */
   of({ method, path, headers }: SentRequest): string | null {
-    for (const known of this.#known)
-      if (known.headers === headers && known.path === path && known.method === method) return known.head
+    const known = this.#known.get(headers)
+    if (known !== undefined && known.path === path && known.method === method) return known.head
     const head = this.#make(method, path, headers)
-    if (head === null) return null
-    this.#known[this.#next] = { method, path, headers, head }
-    this.#next = (this.#next + 1) % KNOWN_MAX
+    if (head !== null && Object.isFrozen(headers)) this.#known.set(headers, { method, path, head })
     return head
   }
 
@@ -78,13 +78,9 @@ export class RequestHeads {
   }
 }
 
-/** Heads that are remembered: a provider has a few paths, and two lists of headers. */
-const KNOWN_MAX = 8
-
 interface KnownHead {
   readonly method: string
   readonly path: string
-  readonly headers: readonly string[]
   readonly head: string
 }
 

@@ -118,6 +118,23 @@ t.test(
   },
 )
 
+t.test('a list of headers that is used again goes with the method and path of each request', async (t) => {
+  const { origin, requests } = await pool(t, { connections: 1 })
+  const headers = Object.freeze(['x-a', 'b'])
+  for (const [method, path] of [
+    ['POST', '/a'],
+    ['POST', '/b'],
+    ['GET', '/b'],
+    ['POST', '/a'],
+  ] as const)
+    t.equal(await said(origin, { method, path, headers, body: method === 'GET' ? null : 'x' }), 'hi')
+  t.same(
+    requests.map(({ text }) => /^\w+ \S+/.exec(text)?.[0]),
+    ['POST /a', 'POST /b', 'GET /b', 'POST /a'],
+  )
+  t.ok(requests.every(({ text }) => text.includes('\r\nx-a: b\r\n')))
+})
+
 t.test('a large body of many parts goes out in order', async (t) => {
   const parts = Array.from({ length: 20 }, (_, nth) => Buffer.alloc(10_000, 97 + nth))
   let text = ''
