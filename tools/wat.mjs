@@ -7,10 +7,10 @@ import { install } from './install.mjs'
 /** Modules: their text, the generated file, and the name and the note of its constant. */
 export const MODULES = [
   {
-    wat: 'src/workers/plain-numbers.wat',
-    codeFile: 'src/workers/plain-numbers-code.ts',
-    name: 'PLAIN_NUMBERS_CODE',
-    note: 'A module that exports its `memory` of 64 KiB, and `run`.',
+    wat: 'src/workers/scan-code.wat',
+    codeFile: 'src/workers/scan-code.ts',
+    name: 'SCAN_CODE',
+    note: 'A module that exports its `memory` of 192 KiB, `numbers` and `base64`.',
   },
   {
     wat: 'src/workers/content/automaton.wat',
@@ -26,7 +26,7 @@ const LINE = 40
 export async function codeText({ wat, name, note }) {
   const { default: wabt } = await import('wabt')
   const { parseWat } = await wabt()
-  const module = parseWat(wat, readFileSync(wat, 'utf8'), { simd: true })
+  const module = parseWat(wat, unrolled(readFileSync(wat, 'utf8')), { simd: true })
   try {
     module.validate()
     const bytes = Buffer.from(module.toBinary({ write_debug_names: false }).buffer)
@@ -34,6 +34,16 @@ export async function codeText({ wat, name, note }) {
   } finally {
     module.destroy()
   }
+}
+
+/** Writes the lines from `;; for {n} in 0 16` to `;; end` once for each value, in place of `{n}`. */
+function unrolled(text) {
+  return text.replace(/^ *;; for \{n\} in ([\d ]+)\n([^]*?)^ *;; end\n/gm, (_, values, lines) =>
+    values
+      .split(' ')
+      .map((value) => lines.replaceAll('{n}', value))
+      .join(''),
+  )
 }
 
 function textOf(bytes, { from, name, note }) {

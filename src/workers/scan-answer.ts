@@ -7,16 +7,18 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
+  isAt,
   isDigit,
   isSpace,
   OPEN_LIST,
   OPEN_OBJECT,
   QUOTE,
+  SPACE,
   type Span,
   ZERO,
 } from '../schemas/values/json-bytes.ts'
-import { endOfNumbers, endOfSpace, type NumberBytes } from './number-list.ts'
-import { PlainNumbers } from './plain-numbers.ts'
+import { endOfBase64 } from './base64-vector.ts'
+import { endOfNumbers, endOfSpace, NumberBytes } from './number-list.ts'
 
 type Scan = ShortJobTypes['scan_answer']
 
@@ -24,10 +26,17 @@ type Scan = ShortJobTypes['scan_answer']
 interface AnswerSpans {
   readonly data: Span
   readonly usage: Span | null
+  /** Token figures of `usage`; null when a parser has to read them. */
+  readonly figures: Figures | null
   /** Items of `data`. */
   readonly count: number
   /** Encoding of all vectors. */
   readonly encoding: VectorEncoding
+}
+
+interface Figures {
+  readonly promptTokens: number | null
+  readonly totalTokens: number | null
 }
 
 /** Nesting below the answer itself, above which the scan gives up. Design §4. */
@@ -40,18 +49,17 @@ const DEPTH_MAX = 8
 export function takeAnswer({ answer, encoding, count }: Scan['in']): Scan['out'] {
   const spans = scanAnswer(answer, count)
   if (spans === null || spans.encoding !== encoding || spans.count !== count) return null
-  const usage = spans.usage === null ? {} : usageOf(answer, spans.usage)
-  if (usage === null) return null
-  const { prompt_tokens: promptTokens = null, total_tokens: totalTokens = null } = usage
+  const figures = spans.figures ?? parsedFigures(answer, spans.usage)
+  if (figures === null) return null
   const { start, end } = spans.data
-  return { start, end, promptTokens, totalTokens }
+  return { start, end, promptTokens: figures.promptTokens, totalTokens: figures.totalTokens }
 }
 
 /**
  * One structural pass over an answer in OpenAI's form: it finds the places of the members, and checks that
- * the whole answer is valid JSON. Most of an answer is vectors: numbers are skipped four bytes at a time, and
- * the runtime decodes and encodes base64. The pass does not decide about unexpected content: null means that
- * a parser must. Design §4.
+ * the whole answer is valid JSON. Most of an answer is vectors: plain numbers and base64 are read 16 bytes at
+ * a time (`scan-code.wat`). The pass does not decide about unexpected content: null means that a parser must.
+ * Design §4.
  * @param countMax items of `data`; the pass gives up at one more
  */
 export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans | null {
@@ -60,17 +68,33 @@ export function scanAnswer(answer: Uint8Array, countMax = Infinity): AnswerSpans
 
 /** The pass has failed: a required part is missing. */
 const FAILED = -1
+/** A string is not a short and plain one. */
+const OTHER = -2
 
 /** Numbers are finite: 64 digits and an exponent of two digits cannot exceed a double. */
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?)$/
 /** Bytes of a literal that the pass checks; a parser checks longer ones. */
 const LITERAL_BYTES_MAX = 64
+/** Digits of a whole number, each value of which a double holds exactly. */
+const WHOLE_DIGITS_MAX = 15
 /** Bytes of a string that are checked one by one before the search for its end. */
 const SHORT_STRING_BYTES = 32
 /** Bytes of a string that is not a vector; regular answers have no longer ones. */
 const STRING_BYTES_MAX = 4_096
-const FLOAT32_BYTES = 4
 
+/** What an object of an answer is, which decides about its members. */
+type Kind = 'answer' | 'item' | 'usage' | 'other'
+
+const DATA = Buffer.from('data')
+const USAGE = Buffer.from('usage')
+const INDEX = Buffer.from('index')
+const OBJECT = Buffer.from('object')
+const EMBEDDING = Buffer.from('embedding')
+const EMBEDDING_VALUE = Buffer.from('"embedding"')
+const PROMPT_TOKENS = Buffer.from('prompt_tokens')
+const TOTAL_TOKENS = Buffer.from('total_tokens')
+
+/** Names compared as bytes, and methods instead of closures: a small answer costs little but its walk. */
 class Scanner {
   readonly #bytes: Buffer
   readonly #numbers: NumberBytes
@@ -79,38 +103,76 @@ class Scanner {
   #usage: Span | null = null
   #count = 0
   #encoding: VectorEncoding | null = null
+  /** Of the item that is read. */
+  #hasVector = false
+  #hasObject = false
+  #hasIndex = false
+  /** The last whole number that was read. */
+  #whole = 0
+  #promptTokens: number | null = null
+  #totalTokens: number | null = null
+  /** Whether a figure is more than digits. */
+  #hasOddFigure = false
 
   constructor(bytes: Buffer, countMax: number) {
     this.#bytes = bytes
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    this.#numbers = { bytes, view, plain: new PlainNumbers(bytes) }
+    this.#numbers = new NumberBytes(bytes)
     this.#countMax = countMax
   }
 
   run(): AnswerSpans | null {
     const start = this.#space(0)
     if (this.#bytes[start] !== OPEN_OBJECT) return null
-    const end = this.#members(start, (keyStart, keyEnd, at) => this.#topMember(keyStart, keyEnd, at))
+    const end = this.#object(start, 'answer', 1)
     if (end === FAILED || this.#space(end) !== this.#bytes.length) return null
     if (this.#data === null || this.#encoding === null) return null
-    return { data: this.#data, usage: this.#usage, count: this.#count, encoding: this.#encoding }
+    const figures = { promptTokens: this.#promptTokens, totalTokens: this.#totalTokens }
+    return {
+      data: this.#data,
+      usage: this.#usage,
+      figures: this.#hasOddFigure ? null : figures,
+      count: this.#count,
+      encoding: this.#encoding,
+    }
   }
 
   /** An escaped key never gets here. The parser decides about repeated members. */
-  #topMember(keyStart: number, keyEnd: number, at: number): number {
-    if (keyEnd - keyStart === 4 && this.#is(keyStart, 'data'))
-      return this.#data === null ? this.#dataMember(at) : FAILED
-    const end = this.#value(at, 1)
-    if (end === FAILED || keyEnd - keyStart !== 5 || !this.#is(keyStart, 'usage')) return end
-    if (this.#usage !== null || this.#bytes[at] !== OPEN_OBJECT || end - at > USAGE_BYTES_MAX) return FAILED
+  #answerMember(keyStart: number, keyEnd: number, at: number): number {
+    switch (keyEnd - keyStart) {
+      case 4:
+        if (!isAt(this.#bytes, keyStart, DATA)) break
+        return this.#data === null ? this.#dataMember(at) : FAILED
+      case 5:
+        if (!isAt(this.#bytes, keyStart, USAGE)) break
+        return this.#usage === null ? this.#usageMember(at) : FAILED
+    }
+    return this.#value(at, 1)
+  }
+
+  #dataMember(at: number): number {
+    const end = this.#bytes[at] === OPEN_LIST ? this.#list(at, 'items', 1) : FAILED
+    if (end !== FAILED) this.#data = { start: at, end }
+    return end
+  }
+
+  #usageMember(at: number): number {
+    const end = this.#bytes[at] === OPEN_OBJECT ? this.#object(at, 'usage', 2) : FAILED
+    if (end === FAILED || end - at > USAGE_BYTES_MAX) return FAILED
     this.#usage = { start: at, end }
     return end
   }
 
-  #dataMember(at: number): number {
-    if (this.#bytes[at] !== OPEN_LIST) return FAILED
-    const end = this.#list(at, (item) => this.#item(item))
-    if (end !== FAILED) this.#data = { start: at, end }
+  /** The last of two members with the same name counts, as for a parser. */
+  #usageField(keyStart: number, keyEnd: number, at: number): number {
+    const isPrompt = keyEnd - keyStart === PROMPT_TOKENS.length && isAt(this.#bytes, keyStart, PROMPT_TOKENS)
+    const isTotal = keyEnd - keyStart === TOTAL_TOKENS.length && isAt(this.#bytes, keyStart, TOTAL_TOKENS)
+    const end = isPrompt || isTotal ? this.#endOfWhole(at) : FAILED
+    if (end === FAILED) {
+      this.#hasOddFigure ||= isPrompt || isTotal
+      return this.#value(at, 2)
+    }
+    if (isPrompt) this.#promptTokens = this.#whole
+    else this.#totalTokens = this.#whole
     return end
   }
 
@@ -119,47 +181,44 @@ class Scanner {
    * all others: callers read it unchanged. §2.5
    */
   #item(at: number): number {
-    const index = this.#count++
-    if (this.#bytes[at] !== OPEN_OBJECT || index >= this.#countMax) return FAILED
-    let hasVector = false
-    let hasObject = false
-    let hasIndex = false
-    const end = this.#members(at, (keyStart, keyEnd, valueAt) => {
-      switch (keyEnd - keyStart) {
-        case 5:
-          if (!this.#is(keyStart, 'index')) break
-          hasIndex = true
-          return this.#index(valueAt, index)
-        case 6:
-          if (!this.#is(keyStart, 'object')) break
-          hasObject = true
-          return this.#is(valueAt, '"embedding"') ? valueAt + 11 : FAILED
-        case 9:
-          if (!this.#is(keyStart, 'embedding')) break
-          if (hasVector) return FAILED
-          hasVector = true
-          return this.#vector(valueAt)
-      }
-      return this.#value(valueAt, 3)
-    })
-    return hasVector && hasObject && hasIndex ? end : FAILED
+    if (this.#bytes[at] !== OPEN_OBJECT || this.#count >= this.#countMax) return FAILED
+    this.#hasVector = false
+    this.#hasObject = false
+    this.#hasIndex = false
+    const end = this.#object(at, 'item', 3)
+    this.#count++
+    return this.#hasVector && this.#hasObject && this.#hasIndex ? end : FAILED
   }
 
-  /** The digits of a whole number, as JSON writes it; the caller checks the bytes after them. */
-  #index(at: number, wanted: number): number {
-    let value = 0
-    let end = at
-    for (let byte = this.#bytes[end]; isDigit(byte) && value <= wanted; byte = this.#bytes[++end])
-      value = value * 10 + (byte - ZERO)
-    const isPlain = end === at + 1 || (end > at && this.#bytes[at] !== ZERO)
-    return isPlain && value === wanted ? end : FAILED
+  #itemMember(keyStart: number, keyEnd: number, at: number): number {
+    switch (keyEnd - keyStart) {
+      case 5:
+        if (!isAt(this.#bytes, keyStart, INDEX)) break
+        this.#hasIndex = true
+        return this.#index(at)
+      case 6:
+        if (!isAt(this.#bytes, keyStart, OBJECT)) break
+        this.#hasObject = true
+        return isAt(this.#bytes, at, EMBEDDING_VALUE) ? at + EMBEDDING_VALUE.length : FAILED
+      case 9:
+        if (!isAt(this.#bytes, keyStart, EMBEDDING)) break
+        if (this.#hasVector) return FAILED
+        this.#hasVector = true
+        return this.#vector(at)
+    }
+    return this.#value(at, 3)
+  }
+
+  #index(at: number): number {
+    const end = this.#endOfWhole(at)
+    return end !== FAILED && this.#whole === this.#count ? end : FAILED
   }
 
   #vector(at: number): number {
     const encoding = this.#bytes[at] === QUOTE ? 'base64' : 'float'
     if (this.#encoding !== null && this.#encoding !== encoding) return FAILED
     this.#encoding = encoding
-    if (encoding === 'base64') return this.#base64(at)
+    if (encoding === 'base64') return endOfBase64(this.#numbers, at)
     return this.#bytes[at] === OPEN_LIST ? endOfNumbers(this.#numbers, at + 1) : FAILED
   }
 
@@ -169,26 +228,33 @@ class Scanner {
       case QUOTE:
         return this.#string(at)
       case OPEN_OBJECT:
-        return this.#members(at, (_start, _end, valueAt) => this.#value(valueAt, depth + 1))
+        return this.#object(at, 'other', depth + 1)
       case OPEN_LIST:
-        return this.#list(at, (itemAt) => this.#value(itemAt, depth + 1))
+        return this.#list(at, 'values', depth + 1)
       default:
         return this.#literal(at)
     }
   }
 
-  /** Walks an object; `member` gets the key without its quotes and returns where the value ends. */
-  #members(open: number, member: (keyStart: number, keyEnd: number, valueAt: number) => number): number {
+  /** @param depth of the values that mean nothing here */
+  #object(open: number, kind: Kind, depth: number): number {
     const bytes = this.#bytes
     let at = this.#space(open + 1)
     if (bytes[at] === CLOSE_OBJECT) return at + 1
     for (;;) {
-      if (bytes[at] !== QUOTE) return FAILED
-      const afterKey = this.#string(at)
-      if (afterKey === FAILED || this.#hasBackslash(at, afterKey)) return FAILED
+      const afterKey = bytes[at] === QUOTE ? this.#key(at) : FAILED
+      if (afterKey === FAILED) return FAILED
       const colon = this.#space(afterKey)
       if (bytes[colon] !== COLON) return FAILED
-      const end = member(at + 1, afterKey - 1, this.#space(colon + 1))
+      const valueAt = this.#space(colon + 1)
+      const end =
+        kind === 'item'
+          ? this.#itemMember(at + 1, afterKey - 1, valueAt)
+          : kind === 'usage'
+            ? this.#usageField(at + 1, afterKey - 1, valueAt)
+            : kind === 'answer'
+              ? this.#answerMember(at + 1, afterKey - 1, valueAt)
+              : this.#value(valueAt, depth)
       if (end === FAILED) return FAILED
       at = this.#space(end)
       if (bytes[at] === CLOSE_OBJECT) return at + 1
@@ -197,12 +263,12 @@ class Scanner {
     }
   }
 
-  #list(open: number, item: (at: number) => number): number {
+  #list(open: number, of: 'items' | 'values', depth: number): number {
     const bytes = this.#bytes
     let at = this.#space(open + 1)
     if (bytes[at] === CLOSE_LIST) return at + 1
     for (;;) {
-      const end = item(at)
+      const end = of === 'items' ? this.#item(at) : this.#value(at, depth)
       if (end === FAILED) return FAILED
       at = this.#space(end)
       if (bytes[at] === CLOSE_LIST) return at + 1
@@ -211,22 +277,22 @@ class Scanner {
     }
   }
 
-  /**
-   * Whole finite float32 numbers in the canonical form of base64: decoding and encoding again gives the same
-   * text.
-   */
-  #base64(open: number): number {
-    const close = this.#bytes.indexOf(QUOTE, open + 1)
-    if (close === -1) return FAILED
-    const text = this.#bytes.toString('latin1', open + 1, close)
-    const floats = Buffer.from(text, 'base64')
-    if (floats.length === 0 || floats.length % FLOAT32_BYTES !== 0) return FAILED
-    return areFinite(floats) && floats.toString('base64') === text ? close + 1 : FAILED
+  /** A name has no escapes here. @returns the place after the closing quote */
+  #key(open: number): number {
+    const end = this.#shortString(open)
+    if (end !== OTHER) return end
+    const otherEnd = this.#otherString(open)
+    return otherEnd === FAILED || this.#hasBackslash(open, otherEnd) ? FAILED : otherEnd
   }
 
   #string(open: number): number {
+    const end = this.#shortString(open)
+    return end === OTHER ? this.#otherString(open) : end
+  }
+
+  /** Keys and most values are short and plain: for them a call of `indexOf` costs more than a loop. */
+  #shortString(open: number): number {
     const bytes = this.#bytes
-    // Keys and most values are short and plain: for them a call of `indexOf` costs more than a loop.
     const nearEnd = open + SHORT_STRING_BYTES
     for (let at = open + 1; at < nearEnd; at++) {
       const byte = bytes[at]
@@ -234,7 +300,7 @@ class Scanner {
       if (byte === undefined || byte < 0x20) return FAILED
       if (byte === BACKSLASH || byte > 0x7f) break
     }
-    return this.#otherString(open)
+    return OTHER
   }
 
   /** The runtime checks escapes, control characters and UTF-8. */
@@ -252,12 +318,29 @@ class Scanner {
   }
 
   #literal(at: number): number {
+    const whole = this.#endOfWhole(at)
+    if (whole !== FAILED) return whole
     const limit = Math.min(at + LITERAL_BYTES_MAX, this.#bytes.length)
     let end = at
     while (end < limit && !isDelimiter(this.#bytes[end])) end++
-    // One digit, as in every index below ten.
-    if (end === at + 1 && isDigit(this.#bytes[at])) return end
     return LITERAL.test(this.#bytes.toString('latin1', at, end)) ? end : FAILED
+  }
+
+  /** Digits alone, as JSON writes them, up to a delimiter: their value is `#whole` then. Else FAILED. */
+  #endOfWhole(at: number): number {
+    const bytes = this.#bytes
+    const limit = at + WHOLE_DIGITS_MAX
+    let value = 0
+    let end = at
+    let byte = bytes[end]
+    while (isDigit(byte) && end < limit) {
+      value = value * 10 + (byte - ZERO)
+      byte = bytes[++end]
+    }
+    const isPlain = end === at + 1 || (end > at && bytes[at] !== ZERO)
+    if (!isPlain || !isDelimiter(byte)) return FAILED
+    this.#whole = value
+    return end
   }
 
   #hasBackslash(start: number, end: number): boolean {
@@ -265,29 +348,26 @@ class Scanner {
     return false
   }
 
-  #is(at: number, text: string): boolean {
-    for (let nth = 0; nth < text.length; nth++)
-      if (this.#bytes[at + nth] !== text.charCodeAt(nth)) return false
-    return true
-  }
-
   #space(at: number): number {
-    return endOfSpace(this.#bytes, at)
+    const byte = this.#bytes[at]
+    return byte !== undefined && byte > SPACE ? at : endOfSpace(this.#bytes, at)
   }
-}
-
-interface Usage {
-  readonly prompt_tokens?: number
-  readonly total_tokens?: number
 }
 
 /** Null when the figures are not numbers: then a parser must check the whole answer. */
-function usageOf(answer: Uint8Array, { start, end }: Span): Usage | null {
-  const usage = JSON.parse(bufferOf(answer).toString('utf8', start, end)) as Record<string, unknown>
-  return isNumberOrAbsent(usage['prompt_tokens']) && isNumberOrAbsent(usage['total_tokens']) ? usage : null
+function parsedFigures(answer: Uint8Array, usage: Span | null): Figures | null {
+  if (usage === null) return { promptTokens: null, totalTokens: null }
+  const text = bufferOf(answer).toString('utf8', usage.start, usage.end)
+  const { prompt_tokens: promptTokens, total_tokens: totalTokens } = JSON.parse(text) as Record<
+    string,
+    unknown
+  >
+  return isNumberOrAbsent(promptTokens) && isNumberOrAbsent(totalTokens)
+    ? { promptTokens: promptTokens ?? null, totalTokens: totalTokens ?? null }
+    : null
 }
 
-function isNumberOrAbsent(value: unknown): boolean {
+function isNumberOrAbsent(value: unknown): value is number | undefined {
   return value === undefined || typeof value === 'number'
 }
 
@@ -302,14 +382,6 @@ function isString(bytes: Buffer): boolean {
   } catch {
     return false
   }
-}
-
-/** Little-endian: an exponent of ones is NaN or Infinity. */
-function areFinite(floats: Uint8Array): boolean {
-  for (let at = FLOAT32_BYTES - 1; at < floats.length; at += FLOAT32_BYTES) {
-    if (((floats[at] ?? 0) & 0x7f) === 0x7f && (floats[at - 1] ?? 0) > 0x7f) return false
-  }
-  return true
 }
 
 function isDelimiter(byte: number | undefined): boolean {

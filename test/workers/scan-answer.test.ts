@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { USAGE_BYTES_MAX } from '../../src/schemas/models/provider-limits.ts'
 import { scanAnswer, takeAnswer } from '../../src/workers/scan-answer.ts'
 import { randomAnswer, randomFrom } from '../support/embeddings/random-answers.ts'
 import { disagreement } from '../support/embeddings/scan-oracle.ts'
+import { plainEnvironment } from '../support/load/load.ts'
 
 const itemAt = (index: number): string => `{"object":"embedding","index":${index},"embedding":[0.5,-1e-3]}`
 const ITEM = itemAt(0)
@@ -22,6 +24,20 @@ t.test(
   },
 )
 
+t.test('without vectors of the processor each byte is read by itself, to the same end', async (t) => {
+  const code = `
+    const at = (path) => new URL(path, ${JSON.stringify(import.meta.url)}).href
+    const { SCAN_CODE } = await import(at('../../src/workers/scan-code.js'))
+    const { randomAnswer, randomFrom } = await import(at('../support/embeddings/random-answers.js'))
+    const { disagreement } = await import(at('../support/embeddings/scan-oracle.js'))
+    const random = randomFrom(11)
+    const problems = Array.from({ length: 300 }, () => disagreement(randomAnswer(random)))
+    console.log(JSON.stringify([WebAssembly.validate(SCAN_CODE), ...problems.filter((one) => one !== null)]))`
+  const args = ['--no-enable-sse4-1', '--input-type=module', '-e', code]
+  const printed = execFileSync(process.execPath, args, { env: plainEnvironment(), encoding: 'utf8' })
+  t.same(JSON.parse(printed), [process.arch !== 'x64'])
+})
+
 t.test('spans cover the values and nothing else', async (t) => {
   const text = ` {"id":"x","data" : [${ITEM}, ${NEXT}] ,"usage":{"prompt_tokens":3},"model":"m"} `
   const spans = scanAnswer(Buffer.from(text))
@@ -31,6 +47,38 @@ t.test('spans cover the values and nothing else', async (t) => {
   t.equal(cut(spans?.usage), '{"prompt_tokens":3}')
   t.equal(spans?.count, 2)
   t.equal(spans?.encoding, 'float')
+})
+
+t.test('figures of the usage are those of a parser: the last of two, any number, nothing else', async (t) => {
+  const usages = [
+    '{}',
+    '{"prompt_tokens":12,"total_tokens":345}',
+    '{"prompt_tokens" : 12\n,"x":{"prompt_tokens":9},"total_tokens":0}',
+    '{"prompt_tokens":1,"prompt_tokens":2}',
+    '{"prompt_tokens":1.5,"prompt_tokens":2}',
+    '{"prompt_tokens":-0,"total_tokens":1e2}',
+    '{"total_tokens":123456789012345}',
+    '{"total_tokens":1234567890123456789}',
+    '{"total_tokens":1,"__proto__":{"prompt_tokens":3}}',
+    '{"prompt_tokens":null}',
+    '{"prompt_tokens":"8"}',
+    '{"prompt_tokens":8,"total_tokens":[8]}',
+  ]
+  for (const usage of usages) {
+    const answer = Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)
+    const { prompt_tokens: prompt, total_tokens: total } = JSON.parse(usage) as Record<string, unknown>
+    const areNumbers = [prompt, total].every((one) => one === undefined || typeof one === 'number')
+    const taken = takeAnswer({ answer, encoding: 'float', count: 1 })
+    if (!areNumbers) t.equal(taken, null, usage)
+    else t.match(taken, { promptTokens: prompt ?? null, totalTokens: total ?? null }, usage)
+  }
+  for (const usage of [
+    '{"prompt_tokens":01}',
+    '{"prompt_tokens":1 2}',
+    '{"prompt_tokens":1]}',
+    '{"prompt_tokens":1',
+  ])
+    t.equal(scanAnswer(Buffer.from(`{"data":[${ITEM}],"usage":${usage}}`)), null, usage)
 })
 
 t.test('usage inside a string or a nested object is not the usage', async (t) => {
@@ -118,7 +166,9 @@ t.test(
 )
 
 t.test('the scan gives up at the first item beyond those that were asked for', async (t) => {
-  const answer = Buffer.from(`{"data":[${ITEM},${NEXT},${itemAt(2)} and then what nobody looks at`)
+  const text = `{"data":[${ITEM},${NEXT},${itemAt(2)} and then what nobody looks at`
+  // Too long for one copy: the copy of a whole answer reads each of its bytes.
+  const answer = Buffer.from(text.padEnd(100_000))
   let reads = 0
   const watched = new Proxy(answer, {
     get(bytes, name) {

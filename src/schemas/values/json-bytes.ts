@@ -39,6 +39,12 @@ export function isDigit(byte: number | undefined): byte is number {
   return byte !== undefined && byte >= ZERO && byte <= NINE
 }
 
+/** Whether these bytes stand at a place. */
+export function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let nth = 0; nth < wanted.length; nth++) if (bytes[at + nth] !== wanted[nth]) return false
+  return true
+}
+
 /** @returns the first place from `at` on that is no white space */
 export function endOfSpace(bytes: Uint8Array, at: number): number {
   let byte = bytes[at]

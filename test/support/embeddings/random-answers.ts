@@ -42,7 +42,7 @@ function mutated(bytes: Buffer, write: Writer, random: Random): Buffer {
   let mutant = bytes
   for (let more = Math.floor(random() * 3); more >= 0; more--) {
     const vector = random() < 0.5 ? mutant.indexOf('"embedding":') + 12 : 0
-    const at = vector + Math.floor(random() * Math.min(mutant.length - vector, vector === 0 ? Infinity : 40))
+    const at = vector + Math.floor(random() * Math.min(mutant.length - vector, vector === 0 ? Infinity : 200))
     const put = random() < 0.25 ? Buffer.alloc(0) : write.pick(random() < 0.9 ? MEANT : BROKEN_UTF8)
     mutant = Buffer.concat([mutant.subarray(0, at), put, mutant.subarray(at + Math.floor(random() * 2))])
   }
@@ -109,9 +109,7 @@ class Writer {
     if (index !== null) members.push(['index', index])
     members.push([
       'embedding',
-      isBase64
-        ? `"${Buffer.from(new Float32Array([this.#random(), -1]).buffer).toString('base64')}"`
-        : this.numbers(),
+      isBase64 ? `"${Buffer.from(this.#floats().buffer).toString('base64')}"` : this.numbers(),
     ])
     if (this.#random() < 0.2) members.push(['note', this.value(4)])
     return this.object(this.#shuffled(members))
@@ -126,9 +124,19 @@ class Writer {
     return this.object(members)
   }
 
+  /** A few odd numbers, or many of which nearly all have the form of embeddings. */
   numbers(): string {
-    const length = 1 + Math.floor(this.#random() * 12)
-    return this.list(Array.from({ length }, () => this.number()))
+    const isLong = this.#random() < 0.25
+    const length = isLong ? 20 + Math.floor(this.#random() * 60) : 1 + Math.floor(this.#random() * 12)
+    const write = (): string =>
+      isLong && this.#random() < 0.98
+        ? (this.#random() - 0.5).toFixed(1 + this.#random() * 17)
+        : this.number()
+    return this.list(Array.from({ length }, write))
+  }
+
+  #floats(): Float32Array {
+    return new Float32Array(1 + Math.floor(this.#random() ** 2 * 60)).map(() => this.#random() - 0.5)
   }
 
   number(): string {

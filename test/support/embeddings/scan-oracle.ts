@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Span } from '../../../src/schemas/values/json-bytes.ts'
 import { scanAnswer, takeAnswer } from '../../../src/workers/scan-answer.ts'
 import type { RandomAnswer } from './random-answers.ts'
+import { inScanMemory } from './vector-texts.ts'
 
 interface Parsed {
   readonly data: readonly { readonly object: unknown; readonly index: unknown; readonly embedding: unknown }[]
@@ -13,6 +15,9 @@ interface Parsed {
  */
 export function disagreement({ bytes, oddity }: RandomAnswer): string | null {
   const spans = scanAnswer(bytes)
+  const place = bytes.length % 64
+  if (!isDeepStrictEqual(scanAnswer(inScanMemory(bytes, place)), spans))
+    return 'reads its own memory otherwise'
   const mayTake = oddity === null || oddity === 'a mutation'
   if (!mayTake) return spans === null ? null : `took an answer with ${oddity}`
   if (spans === null) return oddity === null ? 'left a plain answer to the parser' : null
