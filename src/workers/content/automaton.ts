@@ -140,10 +140,15 @@ export class Automata {
     return place
   }
 
-  /** @param bytes up to HELD_BYTES_MAX of them */
-  hold(bytes: Uint8Array): HeldText {
-    this.#memory.set(bytes, AT.text)
-    return { bytes: this.#memory.subarray(AT.text, AT.text + bytes.length) }
+  /**
+   * @param bytes up to HELD_BYTES_MAX of them, with those before
+   * @param before bytes that come before them
+   */
+  hold(bytes: Uint8Array, before = NO_BYTES): HeldText {
+    const at = AT.text + before.length
+    this.#memory.set(before, AT.text)
+    this.#memory.set(bytes, at)
+    return { bytes: this.#memory.subarray(AT.text, at + bytes.length) }
   }
 
   /**
@@ -205,6 +210,8 @@ export class Automata {
     return this.#registers[REGISTERS.action] ?? 0
   }
 }
+
+const NO_BYTES = new Uint8Array(0)
 
 /** A table in the memory. */
 export class Automaton {

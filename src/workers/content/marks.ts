@@ -1,39 +1,27 @@
-import { AUTOMATA, Automaton, HELD_BYTES_MAX, SHARED_ACTIONS } from './automaton.ts'
+import { AUTOMATA, Automaton, SHARED_ACTIONS, type HeldText } from './automaton.ts'
 
 /** Finds marks, none of which may begin within another. */
 export class Marks {
   readonly #marks: readonly string[]
   readonly #automaton: Automaton
-  readonly #longest: number
 
   /** @param marks of one character for each byte */
   constructor(marks: readonly string[]) {
     this.#marks = marks
     this.#automaton = new Automaton(AUTOMATA, tableOf(marks))
-    this.#longest = Math.max(...marks.map((mark) => mark.length))
   }
 
   /** @returns the places before `to` where marks begin, which may continue after it */
-  placesIn(bytes: Uint8Array, to: number): readonly number[] {
+  placesIn({ bytes }: HeldText, to: number): readonly number[] {
     const places: number[] = []
-    const windowBytes = HELD_BYTES_MAX - this.#longest
-    for (let from = 0; from < to; from += windowBytes) {
-      const end = Math.min(from + windowBytes, to)
-      this.#find(bytes.subarray(from, end + this.#longest - 1), (place) => {
-        if (from + place < end) places.push(from + place)
-      })
-    }
-    return places
-  }
-
-  #find(bytes: Uint8Array, found: (place: number) => void): void {
-    AUTOMATA.hold(bytes)
     for (let at = 0; at < bytes.length; at++) {
       AUTOMATA.state = NOTHING
       at = AUTOMATA.read(this.#automaton, at, bytes.length)
       const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
-      if (mark !== undefined) found(at + 1 - mark.length)
+      const place = at + 1 - (mark?.length ?? 0)
+      if (mark !== undefined && place < to) places.push(place)
     }
+    return places
   }
 }
 

@@ -1,3 +1,4 @@
+import { AUTOMATA, HELD_BYTES_MAX, type HeldText } from './automaton.ts'
 import { OutsideScan, type IntruderScan } from './intruder-scan.ts'
 import { Marks } from './marks.ts'
 import { CLAIM_BYTES, claimOf } from './trailer.ts'
@@ -24,6 +25,8 @@ const OBJECT = 0x20
 const MARKS = new Marks(['trailer', 'startxref', '%%EOF', ' obj'])
 const TABLE_STREAM = Buffer.from('/XRef')
 const LONGEST_MARK_BYTES = 9
+/** Bytes that are held at once, with the beginning of a mark before them. */
+const WINDOW_BYTES = HELD_BYTES_MAX - LONGEST_MARK_BYTES
 /** The end marks themselves, before the bytes after them. */
 const END_PARTS = /^(?:trailer\b[^]*|(?:startxref\s*\d*\s*)?(?:%%EOF)?)/
 
@@ -41,7 +44,7 @@ export class PdfScanner {
   #hasObject = false
   #hasTable = false
   /** Bytes with the possible beginning of a mark that continues in the next chunk. */
-  #carry: Buffer = Buffer.alloc(0)
+  #carry = new Uint8Array(0)
 
   /** False: the file is not a PDF. */
   push(chunk: Uint8Array): boolean {
@@ -50,10 +53,12 @@ export class PdfScanner {
       // Other files must not cost the work that only a PDF needs.
       if (this.#head.isFull && this.#headerAt() < 0) return false
     }
-    const bytes = Buffer.concat([this.#carry, chunk])
-    const to = Math.max(0, bytes.length - LONGEST_MARK_BYTES + 1)
-    this.#read(bytes, to)
-    this.#carry = Buffer.from(bytes.subarray(to))
+    for (let at = 0; at < chunk.length; at += WINDOW_BYTES) {
+      const held = AUTOMATA.hold(chunk.subarray(at, at + WINDOW_BYTES), this.#carry)
+      const to = Math.max(0, held.bytes.length - LONGEST_MARK_BYTES + 1)
+      this.#read(held, to)
+      this.#carry = held.bytes.slice(to)
+    }
     return true
   }
 
@@ -61,7 +66,7 @@ export class PdfScanner {
   finish(scan: IntruderScan): StructureEnd {
     const headerAt = this.#headerAt()
     if (headerAt < 0) return UNCLAIMED
-    this.#read(this.#carry, this.#carry.length)
+    this.#read(AUTOMATA.hold(this.#carry), this.#carry.length)
     const before = this.#head.latin1().slice(0, headerAt)
     const isClean = CLEAN_START.test(before)
     if (!this.#hasObject || !this.#hasTable) return isClean ? foreign(DAMAGED) : broken(WHAT)
@@ -77,11 +82,15 @@ export class PdfScanner {
   }
 
   /** Reads the bytes before `to`; marks that begin there may continue after it. */
-  #read(bytes: Buffer, to: number): void {
-    this.#hasTable ||= within(bytes.indexOf(TABLE_STREAM), to)
+  #read(held: HeldText, to: number): void {
+    const { bytes } = held
+    this.#hasTable ||= within(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(TABLE_STREAM),
+      to,
+    )
     let behindAt = this.#isBehind ? 0 : -1
     let lastEnd = -1
-    for (const at of MARKS.placesIn(bytes, to)) {
+    for (const at of MARKS.placesIn(held, to)) {
       if (bytes[at] === OBJECT) {
         this.#hasObject = true
         if (behindAt >= 0) this.#outside.push(bytes, behindAt, at)

@@ -88,6 +88,19 @@ function isSensibleFrame(feed: ByteFeed): boolean {
   return feed.u16be(2) >= 11 && feed.u16be(7) !== 0 && feed.u8(9) !== 0
 }
 
+/** Bytes that are read one by one before a search: less than the search itself costs. */
+const NEAR_BYTES = 32
+
+/** @returns the first place from `from` on with the byte 0xff, or `last` */
+function nextMarker(view: Uint8Array, from: number, last: number): number {
+  const near = Math.min(from + NEAR_BYTES, last)
+  let at = from
+  while (at < near && view[at] !== 0xff) at++
+  if (at < near || at === last) return at
+  const found = Buffer.from(view.buffer, view.byteOffset, last).indexOf(0xff, at)
+  return found < 0 ? last : found
+}
+
 /**
  * Skips entropy-coded data up to the next marker that is neither a stuffed zero nor a restart. False: the
  * data continues in the next chunk.
@@ -98,10 +111,8 @@ function passScanData(feed: ByteFeed): boolean {
   const last = feed.limit - 1
   let at = feed.at
   while (at < last) {
-    if (view[at] !== 0xff) {
-      at++
-      continue
-    }
+    at = nextMarker(view, at, last)
+    if (at === last) break
     const next = view[at + 1] ?? 0
     if (next === 0 || (next >= 0xd0 && next <= 0xd7)) at += 2
     else if (next === 0xff) at++
