@@ -38,12 +38,17 @@ export interface ReadStream {
   readonly isComplete: boolean
 }
 
+/**
+ * Milliseconds of the clocks of an answer: a stream in single bytes takes minutes on a machine that does ten
+ * other things.
+ */
+const CLOCKS_MS = 600_000
 /** Milliseconds after which a stream hangs: longer than any clock of the product would let it live. D17. */
-const HANGING_MS = 240_000
+const HANGING_MS = 2 * CLOCKS_MS
 export const HUNG: ReadStream = { status: 0, headers: new Headers(), text: '', isComplete: false }
 
 /** Both providers speak every form natively. */
-const providers = { speaks: DIALECT_NAMES }
+const providers = { speaks: DIALECT_NAMES, first_output_ms: CLOCKS_MS, stall_ms: CLOCKS_MS }
 
 export async function openStand(options: ChatProviderOptions = {}): Promise<StreamStand> {
   const closers: (() => Promise<void> | void)[] = []
