@@ -1,11 +1,13 @@
 /** Memory of the gate whose bytes are overwritten by a later turn of the loop. */
 const LENDING = new WeakSet<ArrayBufferLike>()
 
-/** A buffer whose bytes are lent: what is made of them, or keeps them, has to be so within the turn. */
-export function lendingBuffer(bytes: number): Buffer {
-  const buffer = Buffer.alloc(bytes)
-  LENDING.add(buffer.buffer)
-  return buffer
+/**
+ * A buffer over memory whose bytes are lent: what is made of them, or keeps them, has to be so within the turn.
+ * @param memory nothing else lies in its ArrayBuffer for longer than a turn
+ */
+export function lendingBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  LENDING.add(buffer)
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 /**

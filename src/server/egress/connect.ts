@@ -45,16 +45,20 @@ export function trustedLongConnector(trust: Trust): Connect {
   return buildConnector({ ...LONG_CONNECTION, ...trust })
 }
 
+export interface Reading {
+  /** Memory of the calls' reads; absent: UPSTREAM_READ_BYTES_MAX of its own. */
+  readonly readMemory?: Uint8Array | undefined
+  readonly isPoisoned?: boolean
+}
+
 /** Connects for the client of our own, whose calls and long calls have one buffer each. */
 export function leanConnectors(
   trust: Trust,
-  isPoisoned = false,
+  { readMemory = Buffer.alloc(UPSTREAM_READ_BYTES_MAX), isPoisoned = false }: Reading = {},
 ): { readonly calls: Connect; readonly long: Connect } {
-  const reading = (bytesMax: number): Connect => {
-    const options = { ...CONNECTION, ...trust, onread: sharedRead(bytesMax, isPoisoned) }
-    return buildConnector(options)
-  }
-  return { calls: reading(UPSTREAM_READ_BYTES_MAX), long: reading(UPSTREAM_READ_EVENTS_BYTES_MAX) }
+  const reading = (memory: Uint8Array): Connect =>
+    buildConnector({ ...CONNECTION, ...trust, onread: sharedRead(memory, isPoisoned) })
+  return { calls: reading(readMemory), long: reading(Buffer.alloc(UPSTREAM_READ_EVENTS_BYTES_MAX)) }
 }
 
 /** Counts the sockets of vetted destinations. */

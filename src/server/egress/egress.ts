@@ -30,6 +30,8 @@ export interface EgressOptions {
   readonly isLean?: boolean
   /** Lent bytes are overwritten at the end of each turn: tests see who keeps them. */
   readonly isPoisoned?: boolean
+  /** Memory into which answers of calls are read, where the scan reads them too; absent: memory of the gate. */
+  readonly readMemory?: Uint8Array
 }
 
 /** Opens the only gate to the outside: no other module makes outgoing HTTP connections. Design §9. */
@@ -42,6 +44,7 @@ export function openEgress({
   longCallsMax = UPSTREAM_LONG_CALLS_DEFAULT,
   isLean = true,
   isPoisoned = false,
+  readMemory,
 }: EgressOptions = {}): Egress {
   const budget = new AnswerBudget(answersBytesMax)
   const trust = trustOf(extraCa)
@@ -49,7 +52,7 @@ export function openEgress({
     budget,
     connect: trustedConnector(trust),
     connectLong: trustedLongConnector(trust),
-    lean: isLean ? leanConnectors(trust, isPoisoned) : null,
+    lean: isLean ? leanConnectors(trust, { readMemory, isPoisoned }) : null,
     places: new LongPlaces(longCallsMax),
     longCallsMax,
   }

@@ -6,12 +6,14 @@ import type { Egress } from '../ports/egress/egress.ts'
 import type { AdminPorts } from '../store/nodes/admin-ports.ts'
 
 /**
- * Opens the gate that the settings describe. @param adminPorts the admin ports of all nodes of the
- * installation
+ * Opens the gate that the settings describe.
+ * @param adminPorts the admin ports of all nodes of the installation
+ * @param readMemory into which answers of calls are read; absent: memory of the gate
  */
 export function openGate(
   config: Config,
   adminPorts: Pick<AdminPorts, 'ports'> = { ports: new Set([config.adminPort]) },
+  readMemory?: Uint8Array,
 ): Egress {
   const { port, adminPort, databaseUrl, redisUrl, egressAllow: allow, egressCaFile, streams } = config
   const stores = [databaseUrl, redisUrl].flatMap(portOf)
@@ -19,6 +21,7 @@ export function openGate(
     extraCa: egressCaFile === null ? [] : [readFileSync(egressCaFile, 'utf8')],
     allow,
     longCallsMax: streams,
+    ...(readMemory !== undefined && { readMemory }),
     own: { node: [port, adminPort], stores, admin: () => adminPorts.ports },
   })
 }

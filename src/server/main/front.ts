@@ -2,6 +2,7 @@ import { BROADCAST_POST_MS_MAX, REPLACED_CALLS_MS, REPLACED_FRONT_MS } from '../
 import { EPOCH_OVERDUE_MS } from '../../schemas/keys/key-limits.ts'
 import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.ts'
 import { openPools } from '../../workers/pool.ts'
+import { scanMemory } from '../../workers/scan-memory.ts'
 import type { Pools } from '../../workers/thread-pools.ts'
 import type { Config } from '../config.ts'
 import { Timers } from '../http/timers.ts'
@@ -81,7 +82,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     log,
   })
   const pools = openFrontPools(part, log)
-  const egress = openGate(config, adminPorts)
+  const egress = openGate(config, adminPorts, scanMemory())
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
   const opened = { part, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }

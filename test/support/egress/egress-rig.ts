@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { Outcome } from '../../../src/schemas/failures.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { EgressAnswer, EgressRequest } from '../../../src/server/ports/egress/egress.ts'
+import { scanMemory } from '../../../src/workers/scan-memory.ts'
 import { startProvider, type ScriptedProvider } from '../embeddings/provider.ts'
 
 const BODY = JSON.stringify({ model: 'm', input: 'one two' })
@@ -18,7 +19,7 @@ export interface EgressRig {
 /** @param isLean false: undici makes the calls */
 export async function rigged(test: Test, answersBytesMax?: number, isLean = true): Promise<EgressRig> {
   const provider = await startProvider()
-  const options = { isLean, isPoisoned: true }
+  const options = { isLean, isPoisoned: true, readMemory: scanMemory() }
   const egress = openEgress(answersBytesMax === undefined ? options : { ...options, answersBytesMax })
   test.teardown(async () => {
     await egress.close()

@@ -14,6 +14,7 @@ import type { Spend } from '../../../src/server/ports/money/money.ts'
 import type { BreakerReading } from '../../../src/server/ports/observe.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import type { Trace } from '../../../src/schemas/trace.ts'
+import { scanMemory } from '../../../src/workers/scan-memory.ts'
 import { createEmbedder } from '../../../src/server/upstream/embeddings/embedder.ts'
 import { catalogueOf } from '../models/catalogue.ts'
 import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type TestFront } from '../front.ts'
@@ -87,7 +88,11 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
   const [first, second, foreign] = await Promise.all([startProvider(), startProvider(), startProvider()])
   const { answersBytesMax } = options
   // Every test of embeddings sees whether lent bytes are kept too long.
-  const egress = openEgress({ isPoisoned: true, ...(answersBytesMax !== undefined && { answersBytesMax }) })
+  const egress = openEgress({
+    isPoisoned: true,
+    readMemory: scanMemory(),
+    ...(answersBytesMax !== undefined && { answersBytesMax }),
+  })
   const log = keptLog()
   const credentials = new Map<string, { reveal(): string }>([['SET_KEY', { reveal: () => PROVIDER_KEY }]])
   const embedder = createEmbedder({

@@ -23,11 +23,11 @@ interface Attached extends Socket {
 /**
  * Reads connections into one buffer: a callback runs to its end, its microtasks included, before the next
  * read.
- * @param bytesMax of one read
+ * @param memory of one read
  * @param isPoisoned the bytes are overwritten at the end of each turn, so that a test sees who keeps them
  */
-export function sharedRead(bytesMax: number, isPoisoned: boolean): OnReadOpts {
-  const buffer = lendingBuffer(bytesMax)
+export function sharedRead(memory: Uint8Array, isPoisoned: boolean): OnReadOpts {
+  const buffer = lendingBuffer(memory)
   return {
     buffer,
     callback(this: Attached, length: number): boolean {

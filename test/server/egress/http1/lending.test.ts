@@ -5,6 +5,7 @@ import t from 'tap'
 import { owned } from '../../../../src/schemas/values/lent-bytes.ts'
 import { UPSTREAM_READ_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import type { EgressRequest } from '../../../../src/server/ports/egress/egress.ts'
+import { scanMemory } from '../../../../src/workers/scan-memory.ts'
 import { rigged } from '../../../support/egress/egress-rig.ts'
 import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import {
@@ -27,6 +28,7 @@ t.test('a body that came in one read is lent, and gone in the next turn', async 
   const { body, release } = must(await call({ mayLend: true }))
   const copy = owned(body)
   t.equal(Buffer.from(body).toString(), TEXT)
+  t.equal(body.buffer, scanMemory().buffer)
   await turn()
   t.equal(Buffer.from(body).toString(), '!'.repeat(TEXT.length))
   t.equal(Buffer.from(copy).toString(), TEXT)

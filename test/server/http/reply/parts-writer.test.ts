@@ -118,7 +118,7 @@ function taken(
 
 t.test('what a client takes in a later turn is no lent memory any more', async (t) => {
   for (const isLast of [true, false]) {
-    const lent = lendingBuffer(1_000).fill('x')
+    const lent = lendingBuffer(Buffer.alloc(1_000)).fill('x')
     const parts = [Buffer.from('head'), lent.subarray(10, 990), Buffer.from('tail')]
     const expected = Buffer.concat(parts)
     const { bytes } = taken(parts, [7], { isLast, from: 0, turn: () => void lent.fill(0) })
