@@ -18,7 +18,7 @@ export const CPU_BOUNDS: readonly CpuBound[] = [
   { peer: 'nginx', over: 'nginx, which reads no JSON and knows no keys', atMost: () => 2.2 },
   {
     peer: 'relay',
-    over: 'a bare relay on the same two libraries',
+    over: 'a bare relay of uWebSockets.js and undici',
     atMost: (dimensions) => (dimensions <= SMALL_DIMENSIONS ? 1.6 : 1.3),
   },
   { peer: 'sluice-ungoverned', over: "Sluice's own pipeline without limits", atMost: () => 1.2 },
