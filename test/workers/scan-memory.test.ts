@@ -39,7 +39,7 @@ const LONG =
   '9.87654321,\n    -0.5,0.25,-0.125, 0.0625,-0.03125,0.015625,-0.0078125,0.00390625,-0.001953125,7.0,'
 
 t.test('every byte at every place of three rounds is judged as the grammar judges it', async (t) => {
-  for (let shift = 0; shift < 16; shift++) {
+  for (const shift of [0, 1, 5, 15]) {
     const bytes = inScanMemory(Buffer.from(`0.${'7'.repeat(shift)}1,${LONG}`), shift)
     const reader = (): number => new ScanWindow(bytes).endOfNumbers(0)
     for (let at = 0; at < 140; at++) {
@@ -88,7 +88,7 @@ t.test('every length from every place ends in the bytes, whatever lies behind th
 t.test('bytes elsewhere are read as those in the memory', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const random = randomFrom(seed)
-  for (let nth = 0; nth < 500; nth++) {
+  for (let nth = 0; nth < 200; nth++) {
     const plain = numberText(random, plainNumber, [',', ', ', ',\n'])
     const at = Math.floor(random() * plain.length)
     const bytes = Buffer.from(plain.slice(0, at) + pick(random, [...'0.,-+eE \n\t]x']) + plain.slice(at))
