@@ -71,7 +71,7 @@ export class ResponseFields implements HeadLines {
   complete(): boolean {
     const hasNoFraming = this.contentLength === -1 && !this.isChunked
     // A request here asks neither for an upgrade nor for leave to send its body.
-    if (this.isInformational) return hasNoFraming && this.status > 101
+    if (this.isInformational) return hasNoFraming && this.status > 101 && !this.#isToClose && !this.#isHttp10
     if (this.contentLength >= 0 && this.isChunked) return false
     if (this.#isHttp10 && this.isChunked) return false
     const isUntilClose = this.hasBody && hasNoFraming

@@ -140,6 +140,8 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['a leave to go on', `HTTP/1.1 100 Continue\r\n\r\n${OK}content-length: 2\r\n\r\nab`],
   ['another protocol to switch to', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
   ['hints with a length', `HTTP/1.1 103 Hints\r\ncontent-length: 2\r\n\r\nab${OK}content-length: 0\r\n\r\n`],
+  ['hints that close', `HTTP/1.1 103 Hints\r\nconnection: close\r\n\r\n${OK}content-length: 0\r\n\r\n`],
+  ['hints of HTTP/1.0', `HTTP/1.0 103 Hints\r\n\r\n${OK}content-length: 0\r\n\r\n`],
   ['hints without end', HINT.repeat(UPSTREAM_HINTS_MAX + 1) + `${OK}content-length: 0\r\n\r\n`],
   ['status 204 and bytes', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nab'],
   ['status 204 and chunks', `HTTP/1.1 204 x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
