@@ -67,8 +67,8 @@ export function freeJobs({ jobs, hasBody, hasScan, keepsBytes }: JobParts): Shor
     run: (name, input, more) => jobs.run(name, input, more),
     here(name, input) {
       // The names are keys of the types of inputs.
-      if (name === 'read_body') return readBody(input as ReadBody['in']) as never
-      if (name === 'scan_answer' && !hasScan) return scan(input as ScanAnswer['in']) as never
+      if (name === 'read_body') return readBody(input as ReadBody['in'])
+      if (name === 'scan_answer' && !hasScan) return scan(input as ScanAnswer['in'])
       return jobs.here(name, input)
     },
   }
