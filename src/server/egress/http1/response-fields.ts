@@ -103,16 +103,21 @@ export class ResponseFields implements HeadLines {
   }
 
   #onLength(bytes: Buffer, from: number, to: number): boolean {
-    if (this.contentLength >= 0 || this.isTrailing) return false
-    // undici takes no tab here.
-    for (let at = to; bytes[at] !== CR; at++) if (bytes[at] !== SPACE) return false
+    if (this.contentLength >= 0 || this.isTrailing || !endsInSpaces(bytes, to)) return false
     this.contentLength = lengthIn(bytes, from, to)
     return this.contentLength >= 0
   }
 
   #onCoding(bytes: Buffer, from: number, to: number): boolean {
-    if (this.isChunked || this.isTrailing) return false
+    if (this.isChunked || this.isTrailing || !endsInSpaces(bytes, to)) return false
     this.isChunked = to - from === CHUNKED.length && isNamed(bytes, from, CHUNKED)
     return this.isChunked
   }
+}
+
+/** Behind what frames a response there is no tab: undici reads another value then. */
+function endsInSpaces(bytes: Buffer, valueEnd: number): boolean {
+  let at = valueEnd
+  while (bytes[at] === SPACE) at++
+  return bytes[at] === CR
 }

@@ -75,6 +75,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['chunks and a length', `${OK}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\nab\r\n${LAST}`],
   ['another coding', `${OK}transfer-encoding: gzip\r\n\r\nab`],
   ['two codings', `${OK}transfer-encoding: gzip, chunked\r\n\r\n2\r\nab\r\n${LAST}`],
+  ['a tab behind a coding', `${OK}transfer-encoding: chunked\t\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks twice', `${OK}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks and then not', `${OK}transfer-encoding: chunked, identity\r\n\r\n2\r\nab\r\n${LAST}`],
   ['chunks of HTTP/1.0', `HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n${LAST}`],
