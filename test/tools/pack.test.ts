@@ -23,7 +23,7 @@ const held = new Set(files)
 t.test('the package has every file that its code imports, and all that lies beside it', async (t) => {
   const parts = files.filter((path) => path.startsWith('dist/bundle/'))
   const imported = parts.flatMap((part) =>
-    [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from |import\(|import )"(\.[^"]+)"/g)].map(
+    [...readFileSync(ROOT + part, 'utf8').matchAll(/(?:from ?|import\(|import ?)"(\.[^"]+)"/g)].map(
       ([, name = '']) => posix.join(posix.dirname(part), name),
     ),
   )

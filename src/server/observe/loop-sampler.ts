@@ -29,6 +29,8 @@ export interface LoopSamplerOptions {
   readonly restingMs?: number
   /** Collects garbage; called once in every rest. */
   readonly collect?: () => void
+  /** Tells whether the loop has worked since the last call. */
+  readonly isBusy?: () => boolean
 }
 
 /**
@@ -41,7 +43,7 @@ export class LoopSampler {
   readonly #restingMs: number
   readonly #collect: () => void
   readonly #delays = createHistogram(HISTOGRAM)
-  readonly #isBusy = busyLoop()
+  readonly #isBusy: () => boolean
   #work: FollowedWork | null = null
   #timer: NodeJS.Timeout | null = null
   #periodMs = 0
@@ -53,11 +55,16 @@ export class LoopSampler {
   /** @param resolutionMs milliseconds between two samples while the loop works */
   constructor(
     resolutionMs: number,
-    { restingMs = RESTING_SAMPLE_MS, collect = heapCollector() }: LoopSamplerOptions = {},
+    {
+      restingMs = RESTING_SAMPLE_MS,
+      collect = heapCollector(),
+      isBusy = busyLoop(),
+    }: LoopSamplerOptions = {},
   ) {
     this.#resolutionMs = resolutionMs
     this.#restingMs = restingMs
     this.#collect = collect
+    this.#isBusy = isBusy
     this.#restsAt = performance.now() + SAMPLED_ON_MS
     this.#every(resolutionMs)
   }
