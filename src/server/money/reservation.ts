@@ -240,7 +240,11 @@ export class Reservation implements Hold {
 const NOTHING_PAID: PaidFrom = { organization: false, workspace: false, key: false }
 
 /** Balances of the accounts with a finite limit that a call takes from. Failures: cost_unbounded, busy. */
-export function balancesOf(ask: HoldInput, balances: Balances, clock: () => number): Outcome<readonly Balance[]> {
+export function balancesOf(
+  ask: HoldInput,
+  balances: Balances,
+  clock: () => number,
+): Outcome<readonly Balance[]> {
   const { money } = ask.key
   if (!money.isCreditLimited && !money.isWorkspaceLimited && !money.isKeyLimited) return NONE
   const bounds = boundsOf(ask)

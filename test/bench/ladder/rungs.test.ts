@@ -31,5 +31,8 @@ t.test('options have defaults, and a wrong one is told in one line', async (t) =
     dimensions: 1_536,
     only: ['relay', 'sluice'],
   })
-  t.match(readLadderOptions(['--only', 'apache']), /^--only takes some of relay,lean-relay,head,access,[^\n]*$/)
+  t.match(
+    readLadderOptions(['--only', 'apache']),
+    /^--only takes some of relay,lean-relay,head,access,[^\n]*$/,
+  )
 })
