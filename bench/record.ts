@@ -151,6 +151,22 @@ export type RowHead = Pick<
 /** Share of a core above which the generator, not the subject, limits the rate. */
 export const GENERATOR_CORES_MAX = 0.9
 
+/** A sample with what its CPU was and the given figures; nothing else was measured. */
+export function bareSample(cpuUs: number, more: Partial<SampleRecord>): SampleRecord {
+  return {
+    cpu_us_per_request: cpuUs,
+    cpu_s_per_gb: null,
+    requests_per_second: 1,
+    mb_per_second: null,
+    latency_us: null,
+    rss_mb: null,
+    generator_cores: 0,
+    failed: 0,
+    failures: [],
+    ...more,
+  }
+}
+
 export function resultRow(head: RowHead, samples: readonly SampleRecord[]): ResultRow {
   const of = (read: (one: SampleRecord) => number): Spread => spread(samples.map(read))
   const ifAny = (read: (one: SampleRecord) => number | null): Spread | null => {

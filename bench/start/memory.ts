@@ -8,7 +8,14 @@ import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
 import { startChild } from '../chat/child.ts'
 import type { PacerSettings } from '../chat/pacer.ts'
 import { progress } from '../keep-record.ts'
-import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
+import {
+  bareSample,
+  checkRecord,
+  resultRow,
+  type CheckRecord,
+  type ResultRow,
+  type SampleRecord,
+} from '../record.ts'
 import { spread } from '../statistics.ts'
 import type { Absent } from '../target.ts'
 import { watchRest, type RestReading } from './at-rest.ts'
@@ -214,17 +221,7 @@ function rowOf(name: string, samples: readonly SampleRecord[]): ResultRow {
 }
 
 function sampleOf(cpuUs: number, bytes: number): SampleRecord {
-  return {
-    cpu_us_per_request: cpuUs,
-    cpu_s_per_gb: null,
-    requests_per_second: 1,
-    mb_per_second: null,
-    latency_us: null,
-    rss_mb: bytes / 1e6,
-    generator_cores: 0,
-    failed: 0,
-    failures: [],
-  }
+  return bareSample(cpuUs, { rss_mb: bytes / 1e6 })
 }
 
 function kb(bytes: number): string {

@@ -20,7 +20,10 @@ export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = 
   exclude: { defaults: ['false'] },
 }
 
-/** Members of items of one type that OpenAI's lack: clients of OpenRouter send back what they got. D4. */
+/**
+ * Members of items of one type that `@openrouter/sdk` has and OpenAI's types lack, by their names in JSON:
+ * clients of OpenRouter send back what they got. D4.
+ */
 export const RESPONSES_STRICT_CUT_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['format', 'signature'],
   function_call: ['subagent_id', 'subagent_items'],

@@ -78,20 +78,21 @@ class Places {
     for (const call of taken.slice(0, parallel / 2)) call.leave()
     const again = await this.#fill()
     proof.check(`${name}: the places of callers who left are taken again`, again, this.#told())
-    if (isKilled) await this.#kill(name)
+    const lost = isKilled ? await this.#kill(name) : 0
     stand.provider.endAll()
     await Promise.all(this.#calls.map(({ over }) => over))
     const broken = this.#calls.filter(({ status, end }) => status === 200 && end === 'broken')
     proof.check(
       `${name}: no other call breaks, and never are there more than places`,
-      (isKilled || broken.length === 0) && this.#most <= parallel,
-      `${broken.length} broken, at most ${this.#most} at once, ${parallel} places`,
+      broken.length === lost && this.#most <= parallel,
+      `${broken.length} broken of ${lost} lost with a front, at most ${this.#most} at once, ${parallel} places`,
     )
     this.#calls.length = 0
     this.#most = 0
   }
 
-  async #kill(name: string): Promise<void> {
+  /** @returns the calls that the front had */
+  async #kill(name: string): Promise<number> {
     const { proof, stand } = this.#input
     const [pid = 0] = stand.stand.fronts()
     const ports = clientPortsOf(pid, stand.stand.port)
@@ -107,6 +108,7 @@ class Places {
       tookMs <= CALL_LEASE_MS + TAKEN_MS_MAX,
       `${lost.length} places, ${(tookMs / 1_000).toFixed(1)} s`,
     )
+    return lost.length
   }
 
   /** Tries until all places are taken. @returns whether they are */

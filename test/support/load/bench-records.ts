@@ -1,5 +1,6 @@
 /** Records as scenarios leave them, with figures of one's own. */
 import {
+  bareSample,
   resultRow,
   type ResultRow,
   type ResultsFile,
@@ -9,18 +10,7 @@ import {
 } from '../../../bench/record.ts'
 
 export function sampleRecord(cpuUs: number, more: Partial<SampleRecord> = {}): SampleRecord {
-  return {
-    cpu_us_per_request: cpuUs,
-    cpu_s_per_gb: null,
-    requests_per_second: 1,
-    mb_per_second: null,
-    latency_us: null,
-    rss_mb: null,
-    generator_cores: 0.1,
-    failed: 0,
-    failures: [],
-    ...more,
-  }
+  return bareSample(cpuUs, { generator_cores: 0.1, ...more })
 }
 
 export function rowRecord(

@@ -1,4 +1,5 @@
 /** Responses in every framing, and what damage makes of them. */
+import { belowOf, changedBytes, type Below } from '../../../support/random/byte-changes.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
@@ -98,37 +99,19 @@ const CHANGES_MAX = 3
 
 /** A response with a few changes, in bytes or in lines. */
 export function mutatedResponse(random: () => number, base: Buffer): Buffer {
-  const below = (count: number): number => Math.floor(random() * count)
+  const below = belowOf(random)
   let changed = base
   for (let left = 1 + below(CHANGES_MAX); left > 0; left--) changed = change(changed, below)
   return changed
 }
 
-function change(bytes: Buffer, below: (count: number) => number): Buffer {
-  const at = below(bytes.length + 1)
-  const to = at + below(1 + Math.min(bytes.length - at, 8))
+function change(bytes: Buffer, below: Below): Buffer {
   const piece = PIECES[below(PIECES.length)] ?? bytes
-  const [before, taken, behind] = [bytes.subarray(0, at), bytes.subarray(at, to), bytes.subarray(to)]
-  switch (below(7)) {
-    case 0:
-      return Buffer.concat([before, Buffer.of(below(256)), bytes.subarray(at + 1)])
-    case 1:
-      return Buffer.concat([before, behind])
-    case 2:
-      return Buffer.concat([before, taken, taken, behind])
-    case 3:
-      return Buffer.concat([before, piece, bytes.subarray(at)])
-    case 4:
-      return Buffer.from(before)
-    case 5:
-      return inLines(bytes, piece, below)
-    default:
-      return Buffer.concat([before, piece, behind])
-  }
+  return below(7) === 0 ? inLines(bytes, piece, below) : changedBytes(bytes, { piece, rangeMax: 8 }, below)
 }
 
 /** Puts a line between two others, or takes one away. */
-function inLines(bytes: Buffer, piece: Buffer, below: (count: number) => number): Buffer {
+function inLines(bytes: Buffer, piece: Buffer, below: Below): Buffer {
   const lines = bytes.toString('latin1').split('\r\n')
   const at = below(lines.length)
   const line = piece.toString('latin1').replace(/\r\n$/, '')

@@ -1,5 +1,6 @@
 /** Streams that were changed at random: what no provider means to send, and some send. */
 import type { Random } from '../../../support/embeddings/random-answers.ts'
+import { belowOf, changedBytes, type Below } from '../../../support/random/byte-changes.ts'
 
 /** Pieces that decide how a stream is read. */
 const PIECES = [
@@ -48,7 +49,7 @@ const CHANGES_MAX = 4
  * @param other another one, of which parts are taken
  */
 export function mutated(random: Random, body: Buffer, other: Buffer): Buffer {
-  const below = (count: number): number => Math.floor(random() * count)
+  const below = belowOf(random)
   let changed = body
   for (let left = 1 + below(CHANGES_MAX); left > 0; left--) changed = change(changed, other, below)
   return changed
@@ -66,34 +67,26 @@ export function piecesOf(random: Random, bytes: Buffer): readonly Buffer[] {
   return pieces
 }
 
-function change(body: Buffer, other: Buffer, below: (count: number) => number): Buffer {
-  const at = below(body.length + 1)
-  const to = at + below(1 + Math.min(body.length - at, [1, 8, 300][below(3)] ?? 1))
-  const [before, taken, behind] = [body.subarray(0, at), body.subarray(at, to), body.subarray(to)]
+function change(body: Buffer, other: Buffer, below: Below): Buffer {
   switch (below(8)) {
     case 0:
-      return Buffer.concat([before, Buffer.of(below(256)), body.subarray(at + 1)])
+      return withPartOf(other, body, below)
     case 1:
-      return Buffer.concat([before, behind])
-    case 2:
-      return Buffer.concat([before, taken, taken, behind])
-    case 3:
-      return Buffer.concat([before, PIECES[below(PIECES.length)] ?? taken, behind])
-    case 4:
-      return Buffer.from(before)
-    case 5: {
-      const from = below(other.length)
-      return Buffer.concat([before, other.subarray(from, from + below(600)), body.subarray(at)])
-    }
-    case 6:
       return withoutEvent(body, below)
-    default:
-      return Buffer.concat([before, PIECES[below(PIECES.length)] ?? taken, body.subarray(at)])
+    default: {
+      const piece = PIECES[below(PIECES.length)] ?? body
+      return changedBytes(body, { piece, rangeMax: [1, 8, 300][below(3)] ?? 1 }, below)
+    }
   }
 }
 
+function withPartOf(other: Buffer, body: Buffer, below: Below): Buffer {
+  const [at, from] = [below(body.length + 1), below(other.length)]
+  return Buffer.concat([body.subarray(0, at), other.subarray(from, from + below(600)), body.subarray(at)])
+}
+
 /** Drops an event, or sends it a second time in another place. */
-function withoutEvent(body: Buffer, below: (count: number) => number): Buffer {
+function withoutEvent(body: Buffer, below: Below): Buffer {
   const events = body.toString('latin1').split('\n\n')
   const [event = ''] = events.splice(below(events.length), 1)
   if (below(2) === 0) events.splice(below(events.length + 1), 0, event, event)
