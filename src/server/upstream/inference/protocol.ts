@@ -7,6 +7,7 @@ import type {
   ShownUsage,
   TokenUsage,
   WholeAnswer,
+  WrittenPart,
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { RedactedTexts } from '../reason.ts'
@@ -76,9 +77,8 @@ export interface NativeRead {
   readonly failure: Failure | null
 }
 
-/** The stream of a provider that speaks the caller's dialect. D13, D22. */
-export interface NativeStream {
-  read(bytes: Uint8Array): NativeRead
+/** What is known of a provider's stream while, and after, it is read. */
+export interface StreamFigures {
   /** The provider's body has ended. Null: the stream was whole. */
   end(): Failure | null
   /** Bytes of memory that an event takes whose end has not come. */
@@ -95,8 +95,31 @@ export interface NativeStream {
   readonly finishReason: string | null
   /** The provider's own id; null before it came. */
   readonly upstreamId: string | null
+}
+
+/** The stream of a provider that speaks the caller's dialect. D13, D22. */
+export interface NativeStream extends StreamFigures {
+  read(bytes: Uint8Array): NativeRead
   /** Events that a whole stream keeps back; null: none. */
   readonly finalEvents: FinalEvents | null
+}
+
+/** What the bytes of one read gave of a stream that is translated. */
+export interface PartRead {
+  /** In the order of the answer; empty: no part was completed. */
+  readonly parts: readonly WrittenPart[]
+  /** As in `NativeRead`. */
+  readonly failure: Failure | null
+}
+
+/** The stream of a provider in its own protocol, for callers of other dialects. D5, D13, D22. */
+export interface PartStream extends StreamFigures {
+  read(bytes: Uint8Array): PartRead
+}
+
+/** A whole answer in the internal form. D5. */
+export interface WholeParts extends AnswerFigures {
+  readonly parts: readonly WrittenPart[]
 }
 
 /** Figures of a whole answer. */
