@@ -85,7 +85,7 @@ export interface PromptCall extends Cut {
   readonly name: string
   /** JSON text of an object; `{}` where the caller sent an empty text. */
   readonly arguments: string
-  /** Of a provider that signs its calls; null: it does not. */
+  /** Null: the provider signs no calls. */
   readonly signature: Signature | null
 }
 
