@@ -8,9 +8,10 @@ import { ownAccess } from '../endpoints/own-origin.ts'
 import { ProviderLink, type LinkDeps } from '../link.ts'
 import { operatorAccess } from '../provider-headers.ts'
 import { Echo, EchoHouse, isEcho } from './echo.ts'
-import { NativeProtocol } from './native-protocol.ts'
 import type { WritingProtocol } from './protocol.ts'
 import { Drains } from './relay.ts'
+import { wiresOf } from './wires.ts'
+import { WritingEndpoint } from './writing-endpoint.ts'
 
 export interface OpenWriterDeps {
   readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
@@ -37,7 +38,8 @@ export function writerOpener({
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
       const isVetted = ownWay !== undefined && ownWay.destination !== null
       const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
-      return new NativeProtocol({ endpoint, text, link, drains, jobs, roomOf })
+      const wireOf = wiresOf(endpoint, text, jobs)
+      return new WritingEndpoint({ endpoint, text, wireOf, link, drains, roomOf })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
     const access = operatorAccess(provider, credentials)

@@ -11,9 +11,9 @@ import type { LeaveKind } from '../../../schemas/models/text-models.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
-import type { InferenceSink } from '../../ports/inference/inference.ts'
+import type { InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
 import { MovingTimer } from '../../structures/moving-timer.ts'
-import type { NativeStream } from './protocol.ts'
+import type { NativeRead, NativeStream, PartRead, PartStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
@@ -37,7 +37,7 @@ export class Drains {
 
 export interface RelayInput {
   readonly body: ByteReader
-  readonly stream: NativeStream
+  readonly stream: NativeStream | PartStream
   readonly sink: InferenceSink
   /** Called before the first output is passed on. */
   readonly begin: () => void
@@ -66,6 +66,11 @@ export interface Relayed {
   readonly isDrained: boolean
 }
 
+/** Whole events in the caller's form, or parts that are written in it. */
+type Output = Uint8Array | readonly WrittenPart[]
+/** Memory of a part that is no output: the end of a block, a signature. */
+const PART_BYTES = 256
+
 /**
  * Passes a provider's stream on, each event in the turn in which its last byte came. What comes before the
  * first output waits here, so that an attempt that fails leaves no trace. D13, D17–D19, D27.
@@ -73,8 +78,8 @@ export interface Relayed {
 export class Relay {
   readonly #input: RelayInput
   readonly #now: () => number
-  /** Events before the first output. */
-  readonly #held: Uint8Array[] = []
+  /** What came before the first output. */
+  readonly #held: Output[] = []
   #heldBytes = 0
   /** Bytes of the provider's body so far. */
   #bodyBytes = 0
@@ -153,8 +158,10 @@ export class Relay {
     if (next.value === null) return { failure: stream.end() }
     this.#bodyBytes += next.value.length
     if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
-    const { events, failure } = stream.read(next.value)
-    this.#hasRoom = events === null || this.#pass(events)
+    const read = stream.read(next.value)
+    const { failure } = read
+    const output = outputOf(read)
+    this.#hasRoom = output === null || this.#pass(output)
     if (failure !== null) return { failure }
     if (stream.isDone) return { failure: stream.end() }
     return this.#heldBytes > STREAM_PREFACE_BYTES_MAX ? { failure: NO_OUTPUT } : null
@@ -186,15 +193,20 @@ export class Relay {
   }
 
   /** @returns false: the client is behind */
-  #pass(events: Uint8Array): boolean {
+  #pass(output: Output): boolean {
     if (!this.#input.stream.hasOutput) {
-      this.#held.push(Uint8Array.from(events))
-      this.#heldBytes += events.length
+      this.#hold(output)
       return true
     }
     if (!this.#hasBegun) this.#begin()
     if (!this.#isDraining) this.#timer.start(this.#input.stallMs)
-    return this.#input.sink.pass(events)
+    return deliver(output, this.#input.sink)
+  }
+
+  /** Events are lent until the next read. */
+  #hold(output: Output): void {
+    this.#held.push(output instanceof Uint8Array ? Uint8Array.from(output) : output)
+    this.#heldBytes += output instanceof Uint8Array ? output.length : output.length * PART_BYTES
   }
 
   #begin(): void {
@@ -202,7 +214,7 @@ export class Relay {
     this.#hasBegun = true
     this.#heldBytes = 0
     begin()
-    for (const events of this.#held.splice(0)) sink.pass(events)
+    for (const output of this.#held.splice(0)) deliver(output, sink)
   }
 
   readonly #onLate = (): void => {
@@ -224,4 +236,15 @@ export class Relay {
     this.#isDraining = true
     this.#timer.start(DRAIN_MS_MAX)
   }
+}
+
+/** Null: the read completed nothing. */
+function outputOf(read: NativeRead | PartRead): Output | null {
+  if ('events' in read) return read.events
+  return read.parts.length === 0 ? null : read.parts
+}
+
+/** @returns false: the client is behind */
+function deliver(output: Output, sink: InferenceSink): boolean {
+  return output instanceof Uint8Array ? sink.pass(output) : sink.take(output)
 }

@@ -5,7 +5,8 @@ import type { InferenceJob, InferenceSink } from '../../../../src/server/ports/i
 import type { CallableModel, Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
-import { NativeProtocol } from '../../../../src/server/upstream/inference/native-protocol.ts'
+import { wiresOf } from '../../../../src/server/upstream/inference/wires.ts'
+import { WritingEndpoint } from '../../../../src/server/upstream/inference/writing-endpoint.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import type { AnswerRoom } from '../../../../src/server/ports/egress/egress.ts'
 import type { Caller } from '../../../../src/schemas/values/callers.ts'
@@ -25,7 +26,8 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
       return Promise.resolve(fail('upstream_failed'))
     },
   } as unknown as ProviderLink
-  const text = { ...times, isStrict: false, onLeave: 'cancel' } as EndpointText
+  const rest = { speaks: ['chat'], isStrict: false, onLeave: 'cancel' } as const
+  const text = { ...times, ...rest } as unknown as EndpointText
   const endpoint = { upstreamModel: 'm', provider: { slug: 'acme' }, text } as Endpoint
   const { digest, body } = keptChat(
     '{"model":"acme/m","stream":true,"messages":[{"role":"user","content":"Hi"}]}',
@@ -36,11 +38,11 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     deadlineAt: Infinity,
     call: { signal: new AbortController().signal },
   } as unknown as InferenceJob
-  const chat = new NativeProtocol({
+  const chat = new WritingEndpoint({
     endpoint,
     text,
     link,
-    jobs: NO_JOBS,
+    wireOf: wiresOf(endpoint, text, NO_JOBS),
     drains: new Drains(),
     roomOf: NO_ROOM,
   })

@@ -2,27 +2,24 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
-import { membersOf } from '../../../schemas/values/members.ts'
 import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
-import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
-import { NATIVE_DIALECTS } from './dialects.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
 import { unquoted } from './unquoted.ts'
-import { readAnswer } from './whole-answer.ts'
+import type { Wire, WireOf } from './wire.ts'
 
-export interface NativeProtocolDeps {
+export interface WritingEndpointDeps {
   readonly endpoint: Endpoint
   readonly text: EndpointText
+  readonly wireOf: WireOf
   readonly link: ProviderLink
   readonly drains: Drains
-  readonly jobs: ShortJobs
   readonly roomOf: (caller: Caller) => AnswerRoom
 }
 
@@ -38,70 +35,66 @@ const NOTHING_WRITTEN = {
   isDrained: false,
 } as const
 
-/**
- * An endpoint for callers of a form that it speaks: requests and answers pass as their bytes came, but for
- * what D4, D13 and D14 name.
- */
-export class NativeProtocol implements WritingProtocol {
+/** An endpoint of a provider that writes texts, natively or in a protocol of its own. D5, D13, D14. */
+export class WritingEndpoint implements WritingProtocol {
   readonly #endpoint: Endpoint
   readonly #text: EndpointText
   readonly #link: ProviderLink
   readonly #drains: Drains
-  readonly #jobs: ShortJobs
+  readonly #wireOf: WireOf
   readonly #roomOf: (caller: Caller) => AnswerRoom
 
-  constructor({ endpoint, text, link, drains, jobs, roomOf }: NativeProtocolDeps) {
+  constructor({ endpoint, text, wireOf, link, drains, roomOf }: WritingEndpointDeps) {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
     this.#drains = drains
-    this.#jobs = jobs
+    this.#wireOf = wireOf
     this.#roomOf = roomOf
   }
 
-  write(attempt: WritingAttempt): Promise<Outcome<Written>> {
-    return attempt.job.request.isStream ? this.#stream(attempt) : this.#whole(attempt)
+  async write(attempt: WritingAttempt): Promise<Outcome<Written>> {
+    const { dialect, isStream } = attempt.job.request
+    const wire = this.#wireOf(dialect)
+    if (wire === null) return fail('model_unfit')
+    const asked = wire.request(attempt.job)
+    const request = asked instanceof Promise ? await asked : asked
+    if (!request.ok) return request
+    return isStream ? this.#stream(attempt, wire, request.value) : this.#whole(attempt, wire, request.value)
   }
 
-  async count({
-    request,
-    files,
-    passedHeaders,
-    caller,
-    call,
-    hops,
-    deadlineAt,
-  }: CountJob): Promise<Outcome<Uint8Array>> {
-    const { dialect } = request
-    const { countPath, request: requestOf } = NATIVE_DIALECTS[dialect]
-    if (countPath === undefined) return fail('count_unavailable')
-    const job = {
-      request,
-      ...(files !== undefined && { files }),
-      ...(passedHeaders !== undefined && { passedHeaders }),
-    }
-    const outcome = await this.#post(requestOf(job, this.#endpoint, this.#text), {
-      path: countPath,
+  async count(job: CountJob): Promise<Outcome<Uint8Array>> {
+    const { request, caller, call, hops, deadlineAt } = job
+    const count = this.#wireOf(request.dialect)?.count ?? null
+    if (count === null) return fail('count_unavailable')
+    const asked = await count.request(job)
+    if (!asked.ok) return asked
+    const outcome = await this.#post(asked.value, {
+      path: count.path,
       kind: COUNTED,
       attempt: { caller, call, hops, endsAt: deadlineAt },
     })
     if (!outcome.ok) return outcome
     const answer = outcome.value
-    const json = Uint8Array.from(answer.body)
+    const failure = NOT_COUNTED.includes(answer.status)
+      ? { name: 'count_unavailable' as const }
+      : answer.isSuccess
+        ? null
+        : unquoted(failureOf(answer, this.#link), searchedIn(request))
+    const json = failure === null ? count.answer(answer.body) : null
     answer.release()
-    if (NOT_COUNTED.includes(answer.status)) return fail('count_unavailable')
-    if (!answer.isSuccess)
-      return { ok: false, failure: unquoted(failureOf(answer, this.#link), searchedIn(request)) }
-    return isTokenCount(json) ? ok(json) : fail('upstream_invalid')
+    if (failure !== null) return { ok: false, failure }
+    return json === null ? fail('upstream_invalid') : ok(json)
   }
 
-  async #whole({ job, model }: WritingAttempt): Promise<Outcome<Written>> {
-    const { dialect } = job.request
-    const { path, request } = NATIVE_DIALECTS[dialect]
-    const asked = request(job, this.#endpoint, this.#text)
+  async #whole(
+    { job, model, sink, begin }: WritingAttempt,
+    wire: Wire,
+    asked: NativeRequest,
+  ): Promise<Outcome<Written>> {
     const { caller, call, hops, deadlineAt } = job
     const outcome = await this.#post(asked, {
-      path,
+      path: wire.pathOf(false),
       kind: WRITTEN,
       attempt: { caller, call, hops, endsAt: deadlineAt },
     })
@@ -111,23 +104,23 @@ export class NativeProtocol implements WritingProtocol {
       const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request))
       return { ok: false, failure }
     }
-    const more = { jobs: this.#jobs, caller, endsAt: deadlineAt }
-    const read = await readAnswer({ dialect, body: answer.body, head: this.#head(job, model) }, more)
+    const head = this.#head(job, model)
+    const read = await wire.whole({ body: answer.body, head, caller, endsAt: deadlineAt })
     if (!read.ok) {
       answer.release()
       return read
     }
-    const { usage, outputBytes, withUsage, upstreamId, finishReason } = read.value
-    return ok({
-      ...NOTHING_WRITTEN,
-      failure: null,
-      told: usage,
-      outputBytes,
-      answer: { withUsage, release: answer.release },
-      dropped: asked.dropped,
-      upstreamId,
-      finishReason,
-    })
+    const { usage, outputBytes, upstreamId, finishReason } = read.value
+    const figures = { told: usage, outputBytes, upstreamId, finishReason }
+    const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped: asked.dropped }
+    if ('withUsage' in read.value) {
+      const { withUsage } = read.value
+      return ok({ ...written, answer: { withUsage, release: answer.release } })
+    }
+    answer.release()
+    begin(asked.dropped, read.value)
+    sink.take(read.value.parts)
+    return ok(written)
   }
 
   /** Posts a request whose answer is read whole. */
@@ -152,30 +145,31 @@ export class NativeProtocol implements WritingProtocol {
     return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
   }
 
-  async #stream(attempt: WritingAttempt): Promise<Outcome<Written>> {
+  async #stream(
+    attempt: WritingAttempt,
+    wire: Wire,
+    { body, ...asked }: NativeRequest,
+  ): Promise<Outcome<Written>> {
     const { job } = attempt
-    const { request: requestOf } = NATIVE_DIALECTS[job.request.dialect]
-    const { body, ...request } = requestOf(job, this.#endpoint, this.#text)
+    const request = { ...asked, wire }
     if (arePlain(body)) return this.#streamed(attempt, request, new PlainBody(body))
     const opened = await openBody(body, { caller: job.caller, signal: job.call.signal })
     if (!opened.ok) return opened
     return this.#streamed(attempt, request, opened.value).finally(() => opened.value.close())
   }
 
-  /** @param request without its body, which would stay in memory as long as the answer streams */
-
+  /** Gets the request without its body, which would stay in memory as long as the answer streams. */
   async #streamed(
     { job, model, sink, begin, startedAt }: WritingAttempt,
-    { dropped, headers }: Omit<NativeRequest, 'body'>,
+    { dropped, headers, wire }: Omit<NativeRequest, 'body'> & { readonly wire: Wire },
     sent: SentBody,
   ): Promise<Outcome<Written>> {
-    const { path, stream: open } = NATIVE_DIALECTS[job.request.dialect]
     const { caller, hops, call } = job
     const { firstOutputMs, stallMs, onLeave } = this.#text
     const beginsBy = Math.min(startedAt + firstOutputMs, job.deadlineAt)
     const written = { ...NOTHING_WRITTEN, dropped }
     let isSent = false
-    const outcome = await this.#link.stream(path, sent.take(), {
+    const outcome = await this.#link.stream(wire.pathOf(true), sent.take(), {
       beginsBy,
       // The relay has the clocks of D17; this one must not end the wait for a first output.
       stallMs: Math.max(firstOutputMs, stallMs),
@@ -196,7 +190,7 @@ export class NativeProtocol implements WritingProtocol {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
       return { ok: false, failure: unquoted(refusal, searchedIn(job.request)) }
     }
-    const stream = open(this.#head(job, model), this.#link.redacted)
+    const stream = wire.stream(this.#head(job, model), this.#link.redacted)
     const {
       failure: ended,
       hasBegun,
@@ -218,7 +212,7 @@ export class NativeProtocol implements WritingProtocol {
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage, outputBytes, upstreamId, finishReason } = stream
-    const finalEvents = failure === null ? stream.finalEvents : null
+    const finalEvents = failure === null && 'finalEvents' in stream ? stream.finalEvents : null
     const figures = { told: usage, outputBytes, upstreamId, finishReason, pausedMs, isDrained }
     return ok({ ...written, ...figures, failure, finalEvents })
   }
@@ -244,12 +238,3 @@ function searchedIn({ files, source }: TextRequest): Uint8Array | null {
 const COUNTED: PostKind = { answerBytesMax: COUNT_BYTES_MAX, mayRepeat: true, isLong: false }
 /** Statuses of a server that has no such path. */
 const NOT_COUNTED: readonly number[] = [404, 405, 501]
-
-function isTokenCount(json: Uint8Array): boolean {
-  try {
-    const { input_tokens: tokens } = membersOf(JSON.parse(Buffer.from(json).toString()))
-    return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0
-  } catch {
-    return false
-  }
-}

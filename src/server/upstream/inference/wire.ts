@@ -1,0 +1,49 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
+import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
+import type { RedactedTexts } from '../reason.ts'
+import type {
+  NativeAnswer,
+  NativeHead,
+  NativeRequest,
+  NativeStream,
+  PartStream,
+  WholeParts,
+} from './protocol.ts'
+
+/** What a whole answer is read for. */
+export interface WholeInput {
+  readonly body: Uint8Array
+  readonly head: NativeHead
+  readonly caller: Caller
+  /** `performance.now()` of the attempt's end. */
+  readonly endsAt: number
+}
+
+/** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. D5. */
+export interface Wire {
+  /** Below the provider's base address. */
+  pathOf(isStream: boolean): string
+  /** Failures: field_unsupported, and those of the pool of short jobs. */
+  request(job: InferenceJob): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
+  stream(head: NativeHead, redacted: RedactedTexts): NativeStream | PartStream
+  /**
+   * A native answer is made of parts of the body. Failures: upstream_invalid, and those of the pool of short
+   * jobs. D14.
+   */
+  whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>>
+  /** Null: the endpoint counts no tokens for callers of the dialect. D5. */
+  readonly count: CountWire | null
+}
+
+/** How the tokens of a prompt are counted. */
+export interface CountWire {
+  readonly path: string
+  request(job: CountJob): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
+  /** JSON of the caller's dialect; null: the answer has no count. */
+  answer(body: Uint8Array): Uint8Array | null
+}
+
+/** Null: the endpoint does not speak the dialect, and no translation reaches it. */
+export type WireOf = (dialect: Dialect) => Wire | null
