@@ -139,7 +139,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   /** The handler returned, or the last of the body arrived, without an answer so far. */
   awaitAnswer(): void {
     if (!this.isOver && this.isWhole)
-      this.#host.readEnd.after(() => this.#guard(() => this.#reading.holdNext()))
+      this.#host.readEnd.atEnd(() => this.#guard(() => this.#reading.holdNext()))
   }
 
   /**

@@ -111,6 +111,7 @@ t.test('a slow reader of the answer keeps nothing of its request', async (t) => 
 function exchangeOf(declared: number | null) {
   let leave = (): void => undefined
   const told: string[] = []
+  const pauses = { count: 0 }
   const res = {
     onAborted: (gone: () => void) => (leave = gone),
     onData: () => undefined,
@@ -120,6 +121,8 @@ function exchangeOf(declared: number | null) {
     writeStatus: () => undefined,
     writeHeader: () => undefined,
     onWritable: () => undefined,
+    pause: () => void pauses.count++,
+    resume: () => undefined,
   } as unknown as WireResponse
   const timers = new Timers()
   const host: ExchangeHost = {
@@ -144,7 +147,7 @@ function exchangeOf(declared: number | null) {
     host,
     head: { method: 'post', declared, isLast: false, isExpecting: false },
   })
-  return { exchange, told, timers, leave: () => leave() }
+  return { exchange, told, timers, pauses, leave: () => leave() }
 }
 const replyTold = (told: string[]) => ({
   status: 413,
@@ -170,4 +173,30 @@ t.test('a reply that leaves in the next turn is returned once when its client le
   leave()
   await turn()
   t.same(told, ['done', 'settled'])
+})
+
+t.test('a call that is answered behind promises of its own turn is not paused', async (t) => {
+  const { exchange, pauses } = exchangeOf(0)
+  exchange.awaitAnswer()
+  exchange.afterRead(() => {
+    void Promise.resolve()
+      .then(() => Promise.resolve())
+      .then(() => exchange.send(replyTold([])))
+  })
+  await turn()
+  await turn()
+  t.equal(exchange.status, 413)
+  t.equal(pauses.count, 0)
+})
+
+t.test('a call that is not answered in its turn is paused before the loop polls again', async (t) => {
+  const { exchange, pauses } = exchangeOf(0)
+  const polled = new Promise<number>((resolve) => {
+    exchange.afterRead(() => {
+      // Runs behind the next poll.
+      setImmediate(() => resolve(pauses.count))
+      exchange.awaitAnswer()
+    })
+  })
+  t.equal(await polled, 1)
 })
