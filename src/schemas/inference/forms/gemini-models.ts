@@ -1,0 +1,31 @@
+/** What the name of one of Google's models says of it; the API tells these facts nowhere. */
+export interface GeminiModel {
+  /**
+   * Takes levels of thinking, media within results of functions, and refuses a step of the model without a
+   * signature.
+   */
+  readonly isThird: boolean
+  /** Tokens that the model may think with; null: levels alone, or it cannot think. */
+  readonly budget: { readonly min: number; readonly max: number } | null
+  /** Levels of thinking that the model lacks. */
+  readonly hasMinimal: boolean
+}
+
+/** Tokens of thinking by the families of Gemini 2.5, from Google's page on thinking. */
+const PRO = { min: 128, max: 32_768 }
+const LITE = { min: 512, max: 24_576 }
+const FLASH = { min: 0, max: 24_576 }
+
+/** @param upstreamModel such as `gemini-2.5-pro` */
+export function geminiModel(upstreamModel: string): GeminiModel {
+  const [, family, version = ''] = /(gemini)-(\d+(?:\.\d+)?)?/.exec(upstreamModel) ?? []
+  const isLatest = family !== undefined && version === '' && upstreamModel.endsWith('-latest')
+  const isPro = upstreamModel.includes('-pro')
+  const isThird = isLatest || Number(version) >= 3
+  return { isThird, budget: version === '2.5' ? budgetOf(upstreamModel, isPro) : null, hasMinimal: !isPro }
+}
+
+function budgetOf(upstreamModel: string, isPro: boolean): NonNullable<GeminiModel['budget']> {
+  if (isPro) return PRO
+  return upstreamModel.includes('-lite') ? LITE : FLASH
+}

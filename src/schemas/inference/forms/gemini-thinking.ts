@@ -1,0 +1,78 @@
+import { geminiModel } from './gemini-models.ts'
+import type { AskedReasoning, Prompt } from './prompt.ts'
+import { budgetOfEffort } from './reasoning-budget.ts'
+import type { WriteTerms } from './write-terms.ts'
+
+/** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */
+const ANSWER_TOKENS_MAX = 65_536
+
+/** Efforts as levels of Gemini 3, which has no higher one than `HIGH`, and none at which it does not think. */
+const LEVELS: Readonly<Record<string, string>> = {
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
+
+export interface WrittenThinking {
+  /** `thinkingConfig`; null: none is sent. */
+  readonly config: Readonly<Record<string, unknown>> | null
+  readonly dropped: readonly string[]
+}
+
+/** How the model is to think: by a budget where the caller has one, else by its effort. */
+export function geminiThinking(
+  { reasoning, tokensMax }: Pick<Prompt, 'reasoning' | 'tokensMax'>,
+  terms: Pick<WriteTerms, 'upstreamModel' | 'tokensMax'>,
+): WrittenThinking {
+  if (reasoning === null) return { config: null, dropped: [] }
+  const model = geminiModel(terms.upstreamModel)
+  const effort = effortOf(reasoning)
+  const isOff = effort === 'none'
+  const summaries = isOff || reasoning.isHidden ? {} : { includeThoughts: true }
+  const dropped = isSummaryChosen(reasoning) ? ['reasoning.summary'] : []
+  if (!model.isThird && model.budget === null) return { config: null, dropped: isOff ? [] : ['reasoning'] }
+  const amount = model.isThird
+    ? levelOf(reasoning, effort, model.hasMinimal)
+    : budgetOf(reasoning, effort, tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX)
+  const isUnknown = effort !== null && !Object.hasOwn(LEVELS, effort)
+  const config = { ...clamped(amount, model.budget), ...summaries }
+  return {
+    config: Object.keys(config).length === 0 ? null : config,
+    dropped: isUnknown ? [...dropped, 'reasoning.effort'] : dropped,
+  }
+}
+
+/** Null: not said. */
+function effortOf({ effort, budget, isOn }: AskedReasoning): string | null {
+  return isOn === false || budget === 0 ? 'none' : effort
+}
+
+function isSummaryChosen({ summary }: AskedReasoning): boolean {
+  return summary !== null && summary !== 'auto'
+}
+
+type Amount = { readonly thinkingBudget?: number; readonly thinkingLevel?: string }
+
+function levelOf({ budget }: AskedReasoning, effort: string | null, hasMinimal: boolean): Amount {
+  if (budget !== null && budget > 0) return { thinkingBudget: budget }
+  const level = effort !== null && Object.hasOwn(LEVELS, effort) ? LEVELS[effort] : undefined
+  if (level === undefined) return {}
+  return { thinkingLevel: level === 'MINIMAL' && !hasMinimal ? 'LOW' : level }
+}
+
+function budgetOf({ budget }: AskedReasoning, effort: string | null, tokensMax: number): Amount {
+  if (effort === 'none') return { thinkingBudget: 0 }
+  const tokens = budget ?? (effort === null ? null : budgetOfEffort(effort, tokensMax))
+  return tokens === null ? {} : { thinkingBudget: tokens }
+}
+
+/** A budget outside of those of its model would be refused. */
+function clamped(amount: Amount, range: { readonly min: number; readonly max: number } | null): Amount {
+  const { thinkingBudget } = amount
+  if (range === null || thinkingBudget === undefined) return amount
+  return { thinkingBudget: Math.min(Math.max(thinkingBudget, range.min), range.max) }
+}
