@@ -24,6 +24,7 @@ export class Attempt implements ExchangeHandler {
   readonly request: EgressRequest
   isSent = false
   isSettled = false
+  isQueued = false
   /** True once a tick of its origin has found the attempt unsent. */
   isWaiting = false
   /** Index in its origin's list of open attempts. */
@@ -34,7 +35,7 @@ export class Attempt implements ExchangeHandler {
   #hasAnswerBegun = false
   /** Enough of the answer has arrived; the client's report of its end changes nothing. */
   #isComplete = false
-  /** Null until the request is written. */
+  /** Null while the request has no connection: another exchange may have it afterwards. */
   #line: Line | null = null
   #unwatch: (() => void) | null = null
   #status = 0
@@ -70,7 +71,8 @@ export class Attempt implements ExchangeHandler {
   }
 
   timeUp(): void {
-    this.end(this.#body?.isWaiting === true ? 'busy' : 'upstream_slow')
+    // A provider that was not called was not slow.
+    this.end(this.isQueued || this.#body?.isWaiting === true ? 'busy' : 'upstream_slow')
   }
 
   get isOver(): boolean {
@@ -129,15 +131,16 @@ export class Attempt implements ExchangeHandler {
   }
 
   onComplete(): void {
+    this.#line = null
     this.#home.ended(this)
     this.#complete()
   }
 
   onError(error: Error, breakage: Breakage): void {
+    this.#line = null
     if (this.#mayRepeat(breakage)) {
       this.#isRepeated = true
       this.isSent = false
-      this.#line = null
       this.#home.repeat(this)
       return
     }

@@ -47,6 +47,8 @@ export interface ExchangeHandler {
   readonly request: SentRequest
   /** Nothing has to be sent any more. */
   readonly isOver: boolean
+  /** The request waits for a connection of a full pool; its client sets it. */
+  isQueued?: boolean
   /**
    * The request has a connection.
    * @returns false when nothing may be written: `onError` follows, and the connection stays

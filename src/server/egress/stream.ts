@@ -56,8 +56,9 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   #heldBytes = 0
   /** Bytes of the body that are still missing; NaN when the answer does not tell. */
   #missingBytes = NaN
-  /** Null until the request is written. */
+  /** Null while the request has no connection: another exchange may have it afterwards. */
   #line: Line | null = null
+  isQueued = false
   #isPaused = false
   #isRepeated = false
   #hasAnswerBegun = false
@@ -145,6 +146,7 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   onComplete(): void {
     this.#home.streamEnded(this)
     this.#finish(ok(null))
+    this.#line = null
   }
 
   onError(cause: Error, breakage: Breakage): void {
@@ -155,9 +157,9 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
     }
     this.#home.streamEnded(this)
     // A 304 gives the length of its omitted body, which undici takes for an interrupted body.
-    if (this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
-      return this.#finish(ok(null))
-    this.#finish({ ok: false, failure: this.#failureOf(cause, breakage) })
+    const isWhole = this.#status === 304 && codeOf(cause) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+    this.#finish(isWhole ? ok(null) : { ok: false, failure: this.#failureOf(cause, breakage) })
+    this.#line = null
   }
 
   #failureOf(cause: Error, breakage: Breakage): Failure {
@@ -226,7 +228,8 @@ export class StreamAttempt implements ExchangeHandler, ByteReader {
   }
 
   #onSlow(): void {
-    this.#stop(fail('upstream_slow'))
+    // A provider that was not called was not slow.
+    this.#stop(fail(this.isQueued ? 'busy' : 'upstream_slow'))
   }
 
   #goOn(): void {

@@ -49,6 +49,7 @@ export class TwoClients implements OriginClient {
   }
 
   dispatch(handler: ExchangeHandler): void {
+    handler.isQueued = true
     this.#waiting.push(handler)
     this.#plan()
   }
@@ -108,19 +109,24 @@ export class TwoClients implements OriginClient {
     const lean = isLean(handler) ? handler : null
     const head = lean === null ? null : this.#heads.of(lean.request)
     if (lean === null || head === null) {
-      this.#busy++
+      this.#taken(handler)
       this.#other().dispatch(handler)
       return true
     }
     const idle = this.#connections.take()
     if (idle === null && this.#connections.isResting) return false
-    this.#busy++
+    this.#taken(handler)
     if (idle !== null) idle.send(lean, head)
     // The connections that are left are idle ones of undici, which can send everything.
     else if (this.#isFull && this.#undici !== null && this.#undici.sockets > this.#undici.busy)
       this.#undici.dispatch(handler)
     else this.#dial(lean, head)
     return true
+  }
+
+  #taken(handler: ExchangeHandler): void {
+    handler.isQueued = false
+    this.#busy++
   }
 
   #dial(handler: LeanHandler, head: string): void {

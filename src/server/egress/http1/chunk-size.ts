@@ -5,6 +5,11 @@ const LF = 0x0a
 const CR = 0x0d
 const SEMICOLON = 0x3b
 const EQUALS = 0x3d
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const TAB = 0x09
+const SPACE = 0x20
+const DELETE = 0x7f
 
 /** Hexadecimal digits of a size: all such numbers are exact. */
 const DIGITS_MAX = 13
@@ -14,8 +19,13 @@ const DIGITS = 0
 const TOKEN_BEGINS = 1
 const IN_TOKEN = 2
 const ENDS = 3
+const IN_QUOTES = 4
+/** Behind a backslash in quotes. */
+const QUOTED_PAIR = 5
+/** Behind the second quote. */
+const BEHIND_QUOTES = 6
 
-/** The line before the bytes of a chunk. RFC 9112 §7.1. Extensions are tokens here, and dropped. */
+/** The line before the bytes of a chunk. RFC 9112 §7.1. Extensions are dropped. */
 export class ChunkSize {
   bytes = 0
   #state = DIGITS
@@ -49,15 +59,30 @@ export class ChunkSize {
 
   #extension(byte: number): boolean {
     if (++this.#extensionBytes > UPSTREAM_CHUNK_EXTENSION_BYTES_MAX) return false
+    if (this.#state >= IN_QUOTES) return this.#quoted(byte)
     if (TOKEN[byte] === 1) {
       this.#state = IN_TOKEN
       return true
     }
-    if (this.#state === TOKEN_BEGINS) return false
+    if (this.#state === TOKEN_BEGINS) {
+      if (byte !== QUOTE || !this.#hasValue) return false
+      this.#state = IN_QUOTES
+      return true
+    }
     if (byte !== EQUALS) return this.#behindToken(byte)
     if (this.#hasValue) return false
     this.#hasValue = true
     this.#state = TOKEN_BEGINS
+    return true
+  }
+
+  /** A value in quotes. RFC 9110 §5.6.4. */
+  #quoted(byte: number): boolean {
+    if (this.#state === BEHIND_QUOTES) return this.#behindToken(byte)
+    if (byte === DELETE || (byte < SPACE && byte !== TAB)) return false
+    if (this.#state === QUOTED_PAIR) this.#state = IN_QUOTES
+    else if (byte === QUOTE) this.#state = BEHIND_QUOTES
+    else if (byte === BACKSLASH) this.#state = QUOTED_PAIR
     return true
   }
 

@@ -6,11 +6,11 @@ import { writeRequest, type WrittenRequest } from './request-text.ts'
 
 /** The pool of a connection. */
 export interface ConnectionHome {
-  /** The exchange is over, and the connection may serve another one. */
+  /** The exchange is over, and the connection may serve another one: `freed` follows. */
   rested(connection: Connection): void
   /** The connection is of no more use; with it ends an exchange that it had. */
   closed(connection: Connection): void
-  /** An exchange is over. */
+  /** An exchange is over, and its connection rests or is closed. */
   freed(): void
 }
 
@@ -51,6 +51,8 @@ export class Connection implements Line, ResponseSink {
   readonly #reader: ResponseReader
   #handler: ExchangeHandler | null = null
   #isOpen = true
+  /** The connection has an exchange, or what is left of one. */
+  #isBusy = false
   #hasServed = false
   #hasBegun = false
   #isPaused = false
@@ -81,6 +83,7 @@ export class Connection implements Line, ResponseSink {
   /** @param head as `RequestHeads` has it */
   send(handler: ExchangeHandler & { readonly request: WrittenRequest }, head: string): void {
     this.#handler = handler
+    this.#isBusy = true
     this.#hasBegun = false
     try {
       if (!handler.onConnect(this)) return this.#unsent(handler)
@@ -140,7 +143,6 @@ export class Connection implements Line, ResponseSink {
     this.#handler = null
     this.#hasServed = true
     handler?.onComplete()
-    this.#home.freed()
   }
 
   /** @returns false when the handler has paused */
@@ -181,15 +183,14 @@ export class Connection implements Line, ResponseSink {
 
   #unsent(handler: ExchangeHandler): void {
     this.#handler = null
-    this.#home.rested(this)
-    this.#home.freed()
+    this.#rested()
     handler.onError(UNSENT, NO_BREAKAGE)
   }
 
   /** @param isClean no byte came behind the response */
   #served(isClean: boolean): boolean {
     if (!isClean || !this.#reader.isKeptAlive) return this.#end(NOT_KEPT)
-    if (this.#socket.writableLength === 0) this.#home.rested(this)
+    if (this.#socket.writableLength === 0) this.#rested()
     // TLS says in the next turn that a request was written.
     else setImmediate(this.#restLate)
     return true
@@ -199,7 +200,18 @@ export class Connection implements Line, ResponseSink {
     if (!this.#isOpen) return
     // A response that came before the whole request was written leaves the rest of that on its way.
     if (this.#socket.writableLength > 0) this.#end(NOT_KEPT)
-    else this.#home.rested(this)
+    else this.#rested()
+  }
+
+  #rested(): void {
+    this.#home.rested(this)
+    this.#freed()
+  }
+
+  #freed(): void {
+    if (!this.#isBusy) return
+    this.#isBusy = false
+    this.#home.freed()
   }
 
   #end(error: Error): boolean {
@@ -217,9 +229,8 @@ export class Connection implements Line, ResponseSink {
     this.#reader.stop()
     this.#socket.destroy()
     this.#home.closed(this)
-    if (handler === null) return
-    this.#home.freed()
-    handler.onError(error, { isStale: isOfPeer && this.#hasServed, isOfSocket: isOfPeer })
+    this.#freed()
+    handler?.onError(error, { isStale: isOfPeer && this.#hasServed, isOfSocket: isOfPeer })
   }
 
   readonly #onFin = (): void => {

@@ -12,7 +12,7 @@ export interface ConnectionsDeps {
   readonly headBytesMax: number
   /** Milliseconds that an idle connection is kept when the other side names no time. */
   readonly keepAliveMs: number
-  /** An exchange is over. */
+  /** An exchange is over, and its connection rests or is closed. */
   readonly freed: () => void
   /** A connection rests: `settle` is to be called in a later turn of the loop. */
   readonly resting: () => void

@@ -75,8 +75,10 @@ export class ResponseFields implements HeadLines {
     if (this.contentLength >= 0 && this.isChunked) return false
     if (this.#isHttp10 && this.isChunked) return false
     const isUntilClose = this.hasBody && hasNoFraming
-    this.isKeptAlive = !isUntilClose && !this.#isToClose && (!this.#isHttp10 || this.#isToStay)
-    return this.status !== 204 || hasNoFraming || this.contentLength === 0
+    // The status says that no chunk follows, and some servers send one. RFC 9112 §6.1.
+    const isUnclear = this.isChunked && !this.hasBody
+    this.isKeptAlive = !isUntilClose && !isUnclear && !this.#isToClose && (!this.#isHttp10 || this.#isToStay)
+    return this.status !== 204 || this.contentLength <= 0
   }
 
   get isInformational(): boolean {

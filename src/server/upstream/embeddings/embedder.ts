@@ -83,7 +83,7 @@ class RoutingEmbedder implements Embedder {
     const { model } = job
     const choices = targets.map((target) => ({ model, target }))
     return this.#attempts.run(job, choices, {
-      timeoutMsOf: ({ provider }) => provider.timeoutMs,
+      endsAtOf: ({ provider }, startedAt) => startedAt + provider.timeoutMs,
       attempt: (tried) => this.#attempt(job, shape, tried),
       answered: (reading, tried) => this.#result(reading, tried, { job, shape }),
       isInnocent: ({ cause }) => cause === MISCOUNTED,
@@ -134,9 +134,9 @@ class RoutingEmbedder implements Embedder {
   #attempt(
     job: EmbeddingJob,
     shape: InputShape,
-    { target, startedAt, timeoutMs }: Try<EmbeddingProtocol>,
+    { target, endsAt: attemptEndsAt }: Try<EmbeddingProtocol>,
   ): Promise<Outcome<Reading>> {
-    const endsAt = Math.min(startedAt + timeoutMs, job.deadlineAt)
+    const endsAt = Math.min(attemptEndsAt, job.deadlineAt)
     const { request, deadlineAt, caller, call, requestId = null, hops = 0 } = job
     return target.protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
   }

@@ -174,8 +174,8 @@ class RoutingInference implements Inference {
     let close = (): void => undefined
     const attempted = this.#attempts.run(job, choices, {
       attemptsMax: ATTEMPTS_MAX,
-      timeoutMsOf: ({ text }, startedAt) =>
-        request.isStream ? (text?.firstOutputMs ?? Infinity) : deadlineAt - startedAt,
+      endsAtOf: ({ text }, startedAt) =>
+        request.isStream ? startedAt + (text?.firstOutputMs ?? Infinity) : deadlineAt,
       attempt: (one) =>
         one.target.protocol.write({
           job,
@@ -265,7 +265,9 @@ class RoutingInference implements Inference {
 
   /** Why an answer broke off behind its first output, with the name of its provider. D21. */
   #broken(failure: Failure, one: WritingTry, job: InferenceJob): Failure {
-    const learned = this.#attempts.learn(failure, one, job, isOfCall(failure))
+    const { caller, call, deadlineAt } = job
+    const of = { caller, call, deadlineAt, isInnocent: isOfCall(failure), hasBegun: true }
+    const learned = this.#attempts.learn(failure, one, of)
     return isOfCall(failure) ? learned : one.trail.ending(learned, one.target.endpoint.provider)
   }
 }

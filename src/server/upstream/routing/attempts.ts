@@ -38,16 +38,24 @@ export interface Choice<P> {
 /** One attempt of a call. */
 export interface Try<P> extends Choice<P> {
   readonly startedAt: number
-  /** Milliseconds that the endpoint has for the attempt. */
-  readonly timeoutMs: number
+  /** The clock when the endpoint's time for the attempt is over. */
+  readonly endsAt: number
   /** The attempts before it. */
   readonly trail: Trail
 }
 
+/** What is known of an attempt that failed. */
+interface Learned extends TriedCall {
+  /** The failure says nothing about the endpoint. */
+  readonly isInnocent: boolean
+  /** The answer broke off behind its first output. */
+  readonly hasBegun?: boolean
+}
+
 /** What differs between kinds of calls: `A` is the answer of an attempt, `R` the result of the call. */
 export interface Attempting<P, A, R> {
-  /** Milliseconds that an endpoint has for an attempt. */
-  timeoutMsOf(endpoint: Endpoint, startedAt: number): number
+  /** The clock when an endpoint's time for an attempt is over. */
+  endsAtOf(endpoint: Endpoint, startedAt: number): number
   attempt(one: Try<P>): Promise<Outcome<A>>
   /** Reports the answer to the endpoint's health, and makes the result of it. */
   answered(answer: A, one: Try<P>): R
@@ -89,11 +97,12 @@ export class Attempts<P> {
         continue
       }
       const { provider } = target.endpoint
-      const timeoutMs = how.timeoutMsOf(target.endpoint, startedAt)
-      const one: Try<P> = { model, target, startedAt, timeoutMs, trail }
+      const endsAt = how.endsAtOf(target.endpoint, startedAt)
+      const one: Try<P> = { model, target, startedAt, endsAt, trail }
       const outcome = await this.#attempt(one, tried, how)
       if (outcome.ok) return ok(how.answered(outcome.value, one))
-      const failure = this.learn(outcome.failure, one, tried, how.isInnocent?.(outcome.failure) ?? false)
+      const isInnocent = how.isInnocent?.(outcome.failure) ?? false
+      const failure = this.learn(outcome.failure, one, { ...tried, isInnocent })
       if (!mayFallBack(failure)) {
         const isLast = !choices.slice(nth + 1).some((other) => other.model !== model)
         if (isLast || !mayChangeModel(failure)) return { ok: false, failure: trail.ending(failure, provider) }
@@ -110,9 +119,8 @@ export class Attempts<P> {
    */
   learn(
     failure: Failure,
-    { model, target, startedAt, timeoutMs }: Try<P>,
-    { caller, call, deadlineAt }: TriedCall,
-    isInnocent: boolean,
+    { model, target, startedAt, endsAt }: Try<P>,
+    { caller, call, deadlineAt, isInnocent, hasBegun = false }: Learned,
   ): Failure {
     const { targets, meters, log, now: clock } = this.#deps
     const { endpoint, health } = target
@@ -120,9 +128,10 @@ export class Attempts<P> {
     const now = clock()
     const wasOpen = health.isOpen
     const strikes = name === 'upstream_slow' ? STRIKES_OF_TIMEOUT : STRIKES_OF_FAILURE
-    const attemptEndsAt = startedAt + timeoutMs
+    // Neither clock runs behind the first output of a stream: a stall is the endpoint's.
+    const isLate = name === 'upstream_slow' && !hasBegun
     // The call's own deadline cut this attempt: the endpoint might have answered within its own timeout.
-    const isCut = name === 'upstream_slow' && attemptEndsAt > deadlineAt
+    const isCut = isLate && endsAt > deadlineAt
     if (isStrike(failure) && !isInnocent && !isCut)
       health.strike(now, strikes, caller.key, targets.isAlone(model.endpoints))
     else if (name === 'upstream_refused') health.alive()
@@ -137,8 +146,7 @@ export class Attempts<P> {
       targets.opened(target)
       log.warn('upstream.breaker_opened', fields)
     }
-    const isDeadline = name === 'upstream_slow' && attemptEndsAt >= deadlineAt
-    return isDeadline ? { ...failure, name: 'deadline_exceeded' } : failure
+    return isLate && endsAt >= deadlineAt ? { ...failure, name: 'deadline_exceeded' } : failure
   }
 
   /**

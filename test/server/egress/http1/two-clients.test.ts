@@ -270,3 +270,28 @@ t.test(
     t.match(refused, { failure: { detail: 'Its certificate was refused.' } })
   },
 )
+
+t.test('a request that found no room in the pool blames no provider', async (t) => {
+  const { origin, requests } = await pool(t, { connections: 1, answer: () => undefined })
+  const first = said(origin, { mayRepeat: false })
+  await until(() => requests.length === 1)
+  t.equal(await said(origin, { attemptEndsAt: performance.now() }), 'busy')
+  const late = await origin.exchange(chatRequest({ beginsBy: () => performance.now() }))
+  t.equal(late.ok ? 'answer' : late.failure.name, 'busy')
+  await origin.destroy()
+  t.equal(await first, 'upstream_failed')
+})
+
+t.test('an answer before the end of its request takes no place for another connection', async (t) => {
+  const { origin, requests, open } = await pool(t, {
+    connections: 1,
+    answer: (socket, nth) => (nth === 0 ? socket.pause().write(HI) : socket.write(HI)),
+  })
+  const early = said(origin, { body: Buffer.alloc(2 ** 24), mayRepeat: false })
+  const next = said(origin)
+  t.equal(await early, 'hi')
+  t.ok(open() <= 1)
+  requests[0]?.socket.resume()
+  t.equal(await next, 'hi')
+  t.ok(open() <= 1)
+})

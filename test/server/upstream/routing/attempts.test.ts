@@ -1,0 +1,48 @@
+/** What an endpoint's health learns from an attempt that failed. */
+import t from 'tap'
+import type { FailureName } from '../../../../src/schemas/failures.ts'
+import { Attempts, type AttemptsDeps, type Try } from '../../../../src/server/upstream/routing/attempts.ts'
+import { Trail } from '../../../../src/server/upstream/routing/trail.ts'
+
+const STARTED_AT = 1_000
+const DEADLINE_AT = 601_000
+
+/** @returns what is told, and what the health was told */
+function learned(name: FailureName, endsAt: number, hasBegun: boolean): readonly string[] {
+  const told: string[] = []
+  const health = {
+    isOpen: false,
+    strike: () => told.push('strike'),
+    unknown: () => told.push('unknown'),
+    alive: () => told.push('alive'),
+  }
+  const endpoint = { provider: { slug: 'acme' }, tag: 'acme/m' }
+  const deps = {
+    targets: { isAlone: () => false },
+    log: { debug: () => undefined },
+    meters: { upstream: () => undefined },
+    now: () => STARTED_AT + 31_000,
+  } as unknown as AttemptsDeps<never>
+  const one = {
+    ...{ model: { endpoints: [] }, target: { endpoint, health } },
+    ...{ startedAt: STARTED_AT, endsAt, trail: new Trail() },
+  } as unknown as Try<never>
+  const call = { signal: new AbortController().signal }
+  const of = { caller: { key: 'k' }, call, deadlineAt: DEADLINE_AT, isInnocent: false, hasBegun }
+  const failure = new Attempts(deps).learn({ name }, one, of as never)
+  return [failure.name, ...told]
+}
+
+t.test('a time-out is the endpoint’s, unless the deadline of the call came first', (t) => {
+  t.same(learned('upstream_slow', STARTED_AT + 30_000, false), ['upstream_slow', 'strike'])
+  t.same(learned('upstream_slow', DEADLINE_AT, false), ['deadline_exceeded', 'strike'])
+  t.same(learned('upstream_slow', DEADLINE_AT + 1, false), ['deadline_exceeded', 'unknown'])
+  t.same(learned('upstream_failed', DEADLINE_AT + 1, false), ['upstream_failed', 'strike'])
+  t.end()
+})
+
+t.test('a stall behind the first output is the endpoint’s, however long its first output may take', (t) => {
+  for (const endsAt of [STARTED_AT + 30_000, DEADLINE_AT, DEADLINE_AT + 1])
+    t.same(learned('upstream_slow', endsAt, true), ['upstream_slow', 'strike'])
+  t.end()
+})
