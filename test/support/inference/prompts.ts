@@ -31,6 +31,7 @@ export const UNTUNED: Tuning = {
 }
 
 export const EMPTY_PROMPT: Prompt = {
+  dialect: 'chat',
   turns: [],
   tools: [],
   toolChoice: null,

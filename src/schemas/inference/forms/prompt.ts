@@ -1,3 +1,5 @@
+import type { Dialect } from '../text-request.ts'
+
 /**
  * What a caller asks of a model, in the form between the dialects of callers and the protocols of providers.
  * Each dialect has a reader that makes it and each protocol a writer that sends it: no translator knows two
@@ -30,19 +32,25 @@ interface Cut {
   readonly cache: CachePoint | null
 }
 
+/** A part that some protocols have no words for. */
+interface Located extends Cut {
+  /** JSON pointer of the part in the caller's body; absent: the prompt was read from none. */
+  readonly path?: string
+}
+
 export interface PromptText extends Cut {
   readonly kind: 'text'
   readonly text: string
 }
 
-export interface PromptImage extends Cut {
+export interface PromptImage extends Located {
   readonly kind: 'image'
   readonly media: Media
-  /** `low`, `high`, `auto`, as the caller wrote it; null: not said. */
+  /** `low`, `high`, as the caller wrote it; null: not said, or `auto`. */
   readonly detail: string | null
 }
 
-export interface PromptAudio extends Cut {
+export interface PromptAudio extends Located {
   readonly kind: 'audio'
   /** `wav`, `mp3` … */
   readonly format: string
@@ -50,13 +58,13 @@ export interface PromptAudio extends Cut {
   readonly data: string
 }
 
-export interface PromptVideo extends Cut {
+export interface PromptVideo extends Located {
   readonly kind: 'video'
   readonly media: Media
 }
 
 /** A document: a PDF, a text. */
-export interface PromptFile extends Cut {
+export interface PromptFile extends Located {
   readonly kind: 'file'
   readonly media: Media
   readonly filename: string | null
@@ -166,6 +174,8 @@ export interface Tuning {
 }
 
 export interface Prompt {
+  /** The form that it was read from, by which the caller knows the names of members. */
+  readonly dialect: Dialect
   readonly turns: readonly Turn[]
   readonly tools: readonly PromptTool[]
   readonly toolChoice: ToolChoice | null
@@ -173,6 +183,7 @@ export interface Prompt {
   readonly isParallel: boolean | null
   /** The most tokens of the answer; null: not said. */
   readonly tokensMax: number | null
+  /** Texts at which the answer stops. */
   readonly stops: readonly string[]
   readonly tuning: Tuning
   readonly reasoning: AskedReasoning | null
