@@ -87,6 +87,7 @@ export class LoopSampler {
   follow(work: FollowedWork): void {
     this.#work = work
     work.onBegin = () => {
+      if (this.#timer === null) return
       this.#restsAt = performance.now() + SAMPLED_ON_MS
       this.#every(this.#resolutionMs)
     }

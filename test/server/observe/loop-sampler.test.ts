@@ -62,6 +62,20 @@ t.test('a process at rest collects its garbage once, and again in its next rest'
   t.equal(collected, 2)
 })
 
+t.test('a sampler that was stopped stays so when work begins', async (t) => {
+  const sampler = new LoopSampler(5, { isBusy: idle })
+  const followed = work()
+  sampler.follow(followed)
+  await until(() => sampler.isResting)
+  sampler.stop()
+  sampler.reset()
+  followed.onBegin()
+  const later = new LoopSampler(5, { isBusy: idle })
+  t.teardown(() => later.stop())
+  await until(() => later.maxS > 0)
+  t.equal(sampler.maxS, 0)
+})
+
 t.test('a collection has to be worth its pause', (t) => {
   const heap = { usedBytes: WORTH_COLLECTING_BYTES, collected: 0, collect: () => void heap.collected++ }
   const collect = heapCollector(heap)
