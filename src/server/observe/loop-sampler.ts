@@ -1,5 +1,6 @@
 import { createHistogram, performance } from 'node:perf_hooks'
 import { heapCollector } from './heap-collector.ts'
+import { loopWork, type LoopWork } from './loop-work.ts'
 
 /** Milliseconds between two samples of a process at rest, whose timers should hardly wake it. Decision. */
 export const RESTING_SAMPLE_MS = 500
@@ -9,8 +10,6 @@ export const SAMPLED_ON_MS = 1_000
  * Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision.
  */
 export const COLLECT_AFTER_SAMPLES = 40
-/** Share of time from which an event loop counts as working. */
-const WORKING_SHARE = 0.05
 /** Nanoseconds in a millisecond. */
 const NS_PER_MS = 1e6
 /** Longest delay that the histogram can hold: an hour in nanoseconds, with two digits. */
@@ -29,21 +28,22 @@ export interface LoopSamplerOptions {
   readonly restingMs?: number
   /** Collects garbage; called once in every rest. */
   readonly collect?: () => void
-  /** Tells whether the loop has worked since the last call. */
-  readonly isBusy?: () => boolean
+  /** Tells what the loop did since the last call. */
+  readonly look?: () => LoopWork
 }
 
 /**
  * Samples how late the timers of this process run. The samples are dense while the loop works. At rest they
  * are rare: a timer of 5 ms alone takes half a percent of a core. Work that is followed makes the samples
- * dense before it can hold up the loop, so that no delay of a call is missed.
+ * dense before it can hold up the loop, so that no delay of a call is missed. A stop between two rare
+ * samples, such as that of a collection of garbage, is read from the time that the loop itself counts.
  */
 export class LoopSampler {
   readonly #resolutionMs: number
   readonly #restingMs: number
   readonly #collect: () => void
   readonly #delays = createHistogram(HISTOGRAM)
-  readonly #isBusy: () => boolean
+  readonly #look: () => LoopWork
   #work: FollowedWork | null = null
   #timer: NodeJS.Timeout | null = null
   #periodMs = 0
@@ -55,16 +55,12 @@ export class LoopSampler {
   /** @param resolutionMs milliseconds between two samples while the loop works */
   constructor(
     resolutionMs: number,
-    {
-      restingMs = RESTING_SAMPLE_MS,
-      collect = heapCollector(),
-      isBusy = busyLoop(),
-    }: LoopSamplerOptions = {},
+    { restingMs = RESTING_SAMPLE_MS, collect = heapCollector(), look = loopWork() }: LoopSamplerOptions = {},
   ) {
     this.#resolutionMs = resolutionMs
     this.#restingMs = restingMs
     this.#collect = collect
-    this.#isBusy = isBusy
+    this.#look = look
     this.#restsAt = performance.now() + SAMPLED_ON_MS
     this.#every(resolutionMs)
   }
@@ -88,6 +84,8 @@ export class LoopSampler {
     this.#work = work
     work.onBegin = () => {
       if (this.#timer === null) return
+      // The work may have waited for a stop to end.
+      if (this.isResting) this.#recordStop(this.#look())
       this.#restsAt = performance.now() + SAMPLED_ON_MS
       this.#every(this.#resolutionMs)
     }
@@ -115,28 +113,30 @@ export class LoopSampler {
 
   #sample(): void {
     const now = performance.now()
-    const delayNs = Math.round((now - this.#lastAt - this.#periodMs) * NS_PER_MS)
-    this.#delays.record(Math.min(Math.max(delayNs, HISTOGRAM.lowest), HISTOGRAM.highest))
+    const isResting = this.isResting
+    const lateMs = now - this.#lastAt - this.#periodMs
     this.#lastAt = now
-    if (now < this.#restsAt) return
-    if (this.#work?.isRunning !== true && !this.#isBusy()) return this.#rest()
+    if (now < this.#restsAt) return this.#record(lateMs)
+    const work = this.#look()
+    if (isResting && lateMs < work.stopMs - this.#resolutionMs) this.#recordStop(work)
+    else this.#record(lateMs)
+    if (this.#work?.isRunning !== true && !work.isBusy) return this.#rest()
     this.#restsAt = now + SAMPLED_ON_MS
     this.#every(this.#resolutionMs)
+  }
+
+  /** A stop counts for as much as dense samples would have seen of it at least. */
+  #recordStop({ stopMs }: LoopWork): void {
+    this.#record(stopMs - this.#resolutionMs)
+  }
+
+  #record(delayMs: number): void {
+    const delayNs = Math.round(delayMs * NS_PER_MS)
+    this.#delays.record(Math.min(Math.max(delayNs, HISTOGRAM.lowest), HISTOGRAM.highest))
   }
 
   #rest(): void {
     this.#every(this.#restingMs)
     if (++this.#restSamples === COLLECT_AFTER_SAMPLES) this.#collect()
-  }
-}
-
-/** @returns a function that says whether the loop was busy since its last call */
-function busyLoop(): () => boolean {
-  let before = performance.eventLoopUtilization()
-  return () => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    before = now
-    return utilization > WORKING_SHARE
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { heapCollector, WORTH_COLLECTING_BYTES } from '../../../src/server/observe/heap-collector.ts'
 import { LoopSampler, type FollowedWork } from '../../../src/server/observe/loop-sampler.ts'
+import { loopWork, type LoopWork } from '../../../src/server/observe/loop-work.ts'
 import { still, until } from '../../support/wait.ts'
 
 function work(): FollowedWork & { isRunning: boolean } {
@@ -8,14 +9,20 @@ function work(): FollowedWork & { isRunning: boolean } {
 }
 
 /** What the loop of a test does depends on the machine. */
-const idle = (): boolean => false
+const idle = (): LoopWork => ({ isBusy: false, stopMs: 0 })
+
+/** What the loop of the test does stops nothing, and the sampler rests on. */
+function restingLoop(): () => LoopWork {
+  const look = loopWork()
+  return () => ({ ...look(), isBusy: false })
+}
 
 function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
 t.test('a sampler rests after its work, and the first block of new work is sampled whole', async (t) => {
-  const sampler = new LoopSampler(5, { isBusy: idle })
+  const sampler = new LoopSampler(5, { look: idle })
   t.teardown(() => sampler.stop())
   const followed = work()
   sampler.follow(followed)
@@ -30,7 +37,7 @@ t.test('a sampler rests after its work, and the first block of new work is sampl
 })
 
 t.test('a sampler does not rest while its work goes on', async (t) => {
-  const sampler = new LoopSampler(5, { isBusy: idle })
+  const sampler = new LoopSampler(5, { look: idle })
   t.teardown(() => sampler.stop())
   let asked = 0
   let isRunning = true
@@ -51,7 +58,7 @@ t.test('a sampler does not rest while its work goes on', async (t) => {
 
 t.test('a process at rest collects its garbage once, and again in its next rest', async (t) => {
   let collected = 0
-  const sampler = new LoopSampler(5, { restingMs: 1, isBusy: idle, collect: () => void collected++ })
+  const sampler = new LoopSampler(5, { restingMs: 1, look: idle, collect: () => void collected++ })
   t.teardown(() => sampler.stop())
   const followed = work()
   sampler.follow(followed)
@@ -62,15 +69,61 @@ t.test('a process at rest collects its garbage once, and again in its next rest'
   t.equal(collected, 2)
 })
 
+t.test('a stop between two samples of a rest is counted', async (t) => {
+  const sampler = new LoopSampler(5, { restingMs: 1_000, look: restingLoop() })
+  t.teardown(() => sampler.stop())
+  await until(() => sampler.isResting)
+  sampler.reset()
+  block(200)
+  await until(() => sampler.maxS > 0)
+  t.ok(sampler.maxS >= 0.19 && sampler.maxS < 5, `${sampler.maxS} s`)
+})
+
+t.test('a stop that a call waited for at rest is counted when the call begins', async (t) => {
+  const sampler = new LoopSampler(5, { restingMs: 60_000, look: restingLoop() })
+  t.teardown(() => sampler.stop())
+  const followed = work()
+  sampler.follow(followed)
+  await until(() => sampler.isResting)
+  sampler.reset()
+  block(200)
+  followed.onBegin()
+  t.ok(sampler.maxS >= 0.19 && sampler.maxS < 5, `${sampler.maxS} s`)
+})
+
+t.test('the pause of a collection at rest is counted', async (t) => {
+  let collected = 0
+  const collect = (): void => {
+    collected++
+    sampler.reset()
+    block(45)
+  }
+  const sampler = new LoopSampler(5, { restingMs: 50, look: restingLoop(), collect })
+  t.teardown(() => sampler.stop())
+  await until(() => collected === 1 && sampler.maxS > 0)
+  t.ok(sampler.maxS >= 0.039, `${sampler.maxS} s`)
+})
+
+t.test('work that begins in many turns is no stop', async (t) => {
+  const look = loopWork()
+  let turns = 0
+  setImmediate(function turn() {
+    block(1)
+    if (++turns < 200) setImmediate(turn)
+  })
+  await until(() => turns === 200)
+  t.match(look(), { stopMs: 0 })
+})
+
 t.test('a sampler that was stopped stays so when work begins', async (t) => {
-  const sampler = new LoopSampler(5, { isBusy: idle })
+  const sampler = new LoopSampler(5, { look: idle })
   const followed = work()
   sampler.follow(followed)
   await until(() => sampler.isResting)
   sampler.stop()
   sampler.reset()
   followed.onBegin()
-  const later = new LoopSampler(5, { isBusy: idle })
+  const later = new LoopSampler(5, { look: idle })
   t.teardown(() => later.stop())
   await until(() => later.maxS > 0)
   t.equal(sampler.maxS, 0)
