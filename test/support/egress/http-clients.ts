@@ -93,6 +93,8 @@ export class LeanRig {
   readonly connection: Connection
   readonly written: string[] = []
   isIdle = false
+  /** Exchanges whose place in the pool is free again. */
+  freed = 0
   readonly #socket: FakeSocket
 
   /** @param isStuck the other side takes no byte of a request */
@@ -101,7 +103,7 @@ export class LeanRig {
     const home = {
       rested: () => void (this.isIdle = true),
       closed: () => void (this.isIdle = false),
-      freed: () => undefined,
+      freed: () => void this.freed++,
     }
     this.connection = new Connection(asSocket(this.#socket), home, HEAD_BYTES_MAX)
   }

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/schemas/models/provider-limits.ts'
 import type { Connection } from '../../../../src/server/egress/http1/connection.ts'
 import { Connections } from '../../../../src/server/egress/http1/connections.ts'
-import { connectInMemory, Recorded } from '../../../support/egress/http-clients.ts'
+import { connectInMemory, LeanRig, Recorded } from '../../../support/egress/http-clients.ts'
 
 const KEEP_ALIVE_MS = 20_000
 const NOW = 1_000_000
@@ -94,4 +94,13 @@ t.test('a connection whose exchange has just ended is taken in the next turn', a
   connections.settle()
   t.ok(connections.take())
   connections.destroy()
+})
+
+t.test('an answer before the end of its request frees no place while its connection is open', async (t) => {
+  const rig = new LeanRig(true)
+  rig.send(new Recorded())
+  rig.read(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
+  t.same([rig.connection.isOpen, rig.freed], [true, 0])
+  await new Promise((later) => setImmediate(later))
+  t.same([rig.connection.isOpen, rig.freed], [false, 1])
 })

@@ -281,17 +281,3 @@ t.test('a request that found no room in the pool blames no provider', async (t) 
   await origin.destroy()
   t.equal(await first, 'upstream_failed')
 })
-
-t.test('an answer before the end of its request takes no place for another connection', async (t) => {
-  const { origin, requests, open } = await pool(t, {
-    connections: 1,
-    answer: (socket, nth) => (nth === 0 ? socket.pause().write(HI) : socket.write(HI)),
-  })
-  const early = said(origin, { body: Buffer.alloc(2 ** 24), mayRepeat: false })
-  const next = said(origin)
-  t.equal(await early, 'hi')
-  t.ok(open() <= 1)
-  requests[0]?.socket.resume()
-  t.equal(await next, 'hi')
-  t.ok(open() <= 1)
-})
