@@ -50,7 +50,8 @@ export class AnswerBudget {
    */
   take(bytes: number, caller: Caller | null = null): boolean {
     const claim = { bytes, heldBytes: 0, caller }
-    return !this.#waiting.some((waiter) => this.#isBefore(waiter, claim)) && this.grow(claim)
+    for (const waiter of this.#waiting) if (this.#isBefore(waiter, claim)) return false
+    return this.grow(claim)
   }
 
   /** Takes room for bytes that are made in this process; null under the same conditions as `take`. */
@@ -122,15 +123,14 @@ export class AnswerBudget {
    * Whether the claim keeps to its caller's shares. For a begun answer only the organization's share counts:
    * answers that wait for each other in several ways would never end.
    */
-  #isShared({ bytes, heldBytes, caller }: Claim): boolean {
+  #isShared(claim: Claim): boolean {
+    const { heldBytes, caller } = claim
     if (caller === null) return true
     const { organizationId, workspaceId, key } = caller
     const { organizations, workspaces, keys } = this.#shares
-    if (!isWithin(organizations, organizationId, { bytes, heldBytes })) return false
+    if (!isWithin(organizations, organizationId, claim)) return false
     if (heldBytes > 0) return true
-    return (
-      isWithin(workspaces, workspaceId, { bytes, heldBytes }) && isWithin(keys, key, { bytes, heldBytes })
-    )
+    return isWithin(workspaces, workspaceId, claim) && isWithin(keys, key, claim)
   }
 
   /**

@@ -4,7 +4,7 @@ import { UPSTREAM_ERROR_BYTES_MAX } from '../../schemas/models/provider-limits.t
 import type { EgressAnswer, EgressRequest } from '../ports/egress/egress.ts'
 import type { AnswerBudget } from './answer-budget.ts'
 import { decode, isPlain } from './decode.ts'
-import { HeldBody } from './held-body.ts'
+import { HeldBody, type RoomWaiter } from './held-body.ts'
 import { failureOf } from './connection-failure.ts'
 import { CUT, type Breakage, type ExchangeHandler, type Line, type ResponseHead } from './handler.ts'
 
@@ -20,7 +20,7 @@ export interface AttemptHome {
 }
 
 /** One request and its answer. The attempt settles exactly once; later events only return resources. */
-export class Attempt implements ExchangeHandler {
+export class Attempt implements ExchangeHandler, RoomWaiter {
   readonly request: EgressRequest
   isSent = false
   isSettled = false
@@ -110,14 +110,14 @@ export class Attempt implements ExchangeHandler {
       return true
     }
     this.#body = new HeldBody(this.#home.budget, contentLength, this.request.caller)
-    return contentLength <= 0 || this.#body.hold(contentLength, this.#goOn)
+    return contentLength <= 0 || this.#body.hold(contentLength, this)
   }
 
   onData(chunk: Buffer): boolean {
     const body = this.#body
     if (this.isSettled || this.#isComplete || body === null) return true
     const isToCopy = this.#line?.isLent === true && !this.#mayLend(chunk)
-    const hasRoom = body.push(chunk, this.#goOn, isToCopy)
+    const hasRoom = body.push(chunk, this, isToCopy)
     if (this.#isSuccess) {
       if (body.sizeBytes > this.request.answerBytesMax) this.#tooLarge()
       return hasRoom
@@ -196,10 +196,11 @@ export class Attempt implements ExchangeHandler {
   #room(bytes: number, body: HeldBody): true | Promise<boolean> {
     let answered: (isGranted: boolean) => void = () => undefined
     const granted = new Promise<boolean>((resolve) => (answered = resolve))
-    return body.hold(bytes, answered) ? true : granted
+    return body.hold(bytes, { granted: answered }) ? true : granted
   }
 
-  readonly #goOn = (isGranted: boolean): void => {
+  /** The budget has room for the rest of the body, or never will. */
+  granted(isGranted: boolean): void {
     if (!isGranted) return this.end('busy')
     // The parser of another answer may be on the call stack, and undici runs one at a time.
     queueMicrotask(() => {

@@ -17,8 +17,13 @@ const PLACED_SHARE = 1 / 4
 const MOVED_PIECES = 2
 
 const EMPTY = new Uint8Array(0)
+/** Never written: the first piece makes a list. */
+const NO_PIECES: Uint8Array[] = []
 
-type Granted = (isGranted: boolean) => void
+/** Who waits for room of the budget. */
+export interface RoomWaiter {
+  granted(isGranted: boolean): void
+}
 
 /** The body of one answer as it arrives, and its part of the front's budget. */
 export class HeldBody {
@@ -28,14 +33,14 @@ export class HeldBody {
   readonly #caller: Caller | null
   #place: Uint8Array | null = null
   /** Pieces that arrived before the buffer existed. */
-  #pieces: Uint8Array[] = []
+  #pieces: Uint8Array[] = NO_PIECES
   /** Number of these pieces that are in the buffer. */
   #moved = 0
   /** Bytes of these pieces that are in the buffer. */
   #movedBytes = 0
   #heldBytes = 0
   #stopWaiting: (() => void) | null = null
-  #answerWaiting: Granted | null = null
+  #waiter: RoomWaiter | null = null
 
   /** @param announcedBytes -1 when the answer does not tell its length */
   constructor(budget: AnswerBudget, announcedBytes: number, caller: Caller | null = null) {
@@ -49,16 +54,22 @@ export class HeldBody {
   }
 
   /**
-   * Keeps a piece. False: the budget has no room for it now, so read no more until `granted` is called. The
+   * Keeps a piece. False: the budget has no room for it now, so read no more until `waiter` is granted it. The
    * piece is kept all the same, since it is in memory already.
    * @param isToCopy the piece is valid in this turn alone
    */
-  push(piece: Uint8Array, granted: Granted, isToCopy = false): boolean {
-    if (this.#place === null) this.#pieces.push(isToCopy ? Buffer.from(piece) : piece)
+  push(piece: Uint8Array, waiter: RoomWaiter, isToCopy = false): boolean {
+    if (this.#place === null) this.#add(isToCopy ? Buffer.from(piece) : piece)
     else this.#place.set(piece, this.sizeBytes)
     this.sizeBytes += piece.length
     this.#arrange()
-    return this.#announcedBytes >= 0 || this.hold(piece.length, granted)
+    return this.#announcedBytes >= 0 || this.hold(piece.length, waiter)
+  }
+
+  /** A list that grows from nothing gets room for 17 pieces; most bodies are one. */
+  #add(piece: Uint8Array): void {
+    if (this.#pieces.length === 0) this.#pieces = [piece]
+    else this.#pieces.push(piece)
   }
 
   #arrange(): void {
@@ -79,22 +90,26 @@ export class HeldBody {
   }
 
   /**
-   * Takes room from the budget. When the budget has none, `granted` is called once it has, or with false when
-   * it never will or the body is dropped.
+   * Takes room from the budget. When the budget has none, `waiter` hears once it has, or that it never
+   * will, which is also what it hears when the body is dropped.
    */
-  hold(bytes: number, granted: Granted): boolean {
+  hold(bytes: number, waiter: RoomWaiter): boolean {
+    if (this.#heldBytes === 0 && this.#budget.take(bytes, this.#caller)) {
+      this.#heldBytes = bytes
+      return true
+    }
     const claim = { bytes, heldBytes: this.#heldBytes, caller: this.#caller }
-    if (this.#heldBytes === 0 ? this.#budget.take(bytes, this.#caller) : this.#budget.grow(claim)) {
+    if (this.#heldBytes > 0 && this.#budget.grow(claim)) {
       this.#heldBytes += bytes
       return true
     }
-    this.#answerWaiting = granted
+    this.#waiter = waiter
     let answer: boolean | null = null
     const stopWaiting = this.#budget.wait(claim, (isGranted) => {
       answer = isGranted
       this.#stopWaiting = null
       if (isGranted) this.#heldBytes += bytes
-      granted(isGranted)
+      waiter.granted(isGranted)
     })
     if (answer === null) this.#stopWaiting = stopWaiting
     return answer === true
@@ -104,7 +119,7 @@ export class HeldBody {
   join(): Uint8Array | Promise<Uint8Array> {
     this.#stopWaiting?.()
     this.#stopWaiting = null
-    this.#answerWaiting = null
+    this.#waiter = null
     if (this.#place === null) return assemble(this.#pieces, this.sizeBytes)
     this.#move(this.#place, this.#pieces.length)
     return this.#place
@@ -131,11 +146,11 @@ export class HeldBody {
     if (this.#stopWaiting !== null) {
       this.#stopWaiting()
       this.#stopWaiting = null
-      this.#answerWaiting?.(false)
+      this.#waiter?.granted(false)
     }
     if (this.#heldBytes > 0) this.#budget.give(this.#heldBytes, this.#caller)
     this.#heldBytes = 0
-    this.#pieces = []
+    this.#pieces = NO_PIECES
     this.#place = null
     this.sizeBytes = 0
   }

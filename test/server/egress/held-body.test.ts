@@ -4,7 +4,7 @@ import { assemble } from '../../../src/server/egress/assemble.ts'
 import { HeldBody } from '../../../src/server/egress/held-body.ts'
 
 const MIB = 1024 * 1024
-const never = (): void => undefined
+const never = { granted: (): void => undefined }
 
 /** Bytes outside the heap that making something takes. */
 function taken(make: () => unknown): number {
@@ -29,7 +29,7 @@ t.test('what waits for room is not granted behind the end, and nothing of it sta
   const [other, body] = [new HeldBody(budget, -1), new HeldBody(budget, -1)]
   t.ok(other.hold(64 * MIB, never))
   const told: boolean[] = []
-  t.notOk(body.push(Buffer.alloc(1_000), (isGranted) => void told.push(isGranted)))
+  t.notOk(body.push(Buffer.alloc(1_000), { granted: (isGranted) => void told.push(isGranted) }))
   t.equal((await body.join()).length, 1_000)
   t.notOk(body.hold(2_000, never))
   body.drop()
