@@ -7,11 +7,19 @@ interface Cell {
   count: number
 }
 
+/** The next label by its value, or behind the last label the number. */
+interface Branch {
+  readonly next: Map<string, Branch>
+  cell: Cell | null
+}
+
 /**
- * A counter whose counting is one lookup in a map; prom-client's own counter hashes its labels at every call.
+ * A counter whose counting is one lookup for each label; prom-client's own counter hashes its labels at every
+ * call.
  */
 export class Tally {
-  readonly #cells = new Map<string, Cell>()
+  readonly #root: Branch = { next: new Map(), cell: null }
+  readonly #cells: Cell[] = []
   readonly #names: readonly string[]
 
   constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
@@ -23,7 +31,7 @@ export class Tally {
       labelNames: [...labelNames],
       registers: [registry],
       collect() {
-        for (const cell of cells.values()) {
+        for (const cell of cells) {
           if (cell.count > cell.shown) this.inc(cell.labels, cell.count - cell.shown)
           cell.shown = cell.count
         }
@@ -33,22 +41,35 @@ export class Tally {
 
   /** Every number with its labels, since the start. */
   get counts(): Iterable<Readonly<Pick<Cell, 'labels' | 'count'>>> {
-    return this.#cells.values()
+    return this.#cells
   }
 
   add(count: number, ...values: readonly string[]): void {
-    this.cell(...values).count += count
+    this.#cellOf(values).count += count
   }
 
   /** The number behind a set of labels, for code that counts often. */
   cell(...values: readonly string[]): { count: number } {
-    // Label values are names of Sluice's own: none holds the separator.
-    const key = values.join('|')
-    const known = this.#cells.get(key)
-    if (known !== undefined) return known
+    return this.#cellOf(values)
+  }
+
+  #cellOf(values: readonly string[]): Cell {
+    let branch = this.#root
+    for (const value of values) branch = branch.next.get(value) ?? sprout(branch, value)
+    branch.cell ??= this.#begin(values)
+    return branch.cell
+  }
+
+  #begin(values: readonly string[]): Cell {
     const labels = Object.fromEntries(this.#names.map((name, i) => [name, values[i] ?? '']))
     const cell = { labels, shown: 0, count: 0 }
-    this.#cells.set(key, cell)
+    this.#cells.push(cell)
     return cell
   }
+}
+
+function sprout(branch: Branch, value: string): Branch {
+  const grown: Branch = { next: new Map(), cell: null }
+  branch.next.set(value, grown)
+  return grown
 }
