@@ -257,7 +257,7 @@ export type Success =
   | {
       readonly kind: 'bytes'
       /** Lent perhaps: see `owned` of schemas/values/lent-bytes.ts. */
-      readonly parts: readonly Uint8Array[]
+      readonly parts: readonly (Uint8Array | string)[]
       readonly contentType: string
       readonly headers?: Readonly<Record<string, string>>
       /**

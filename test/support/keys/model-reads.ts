@@ -4,6 +4,7 @@ import type { AnyOperation } from '../../../src/server/operations/define.ts'
 import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import { NO_FILES } from '../files/no-files.ts'
+import { textOf } from '../parts.ts'
 
 export interface ModelAnswer {
   readonly status: number
@@ -42,8 +43,7 @@ export async function read(
   const success = outcome.value
   if (!('value' in success || 'parts' in success) || operation.success.body === null)
     throw new Error('not a JSON answer')
-  const body: unknown =
-    success.kind === 'json' ? success.value : JSON.parse(Buffer.concat(success.parts).toString())
+  const body: unknown = success.kind === 'json' ? success.value : JSON.parse(textOf(success.parts))
   if (!Value.Check(operation.success.body, body)) throw new Error(`not as declared: ${JSON.stringify(body)}`)
   return { status: operation.success.status, failure: null, body }
 }

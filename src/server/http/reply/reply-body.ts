@@ -1,7 +1,11 @@
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { UNREAD_PIECE_BYTES } from '../../../schemas/limits/share-limits.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
+import { Desk } from './desk.ts'
 import type { PulledBody } from './pull-writer.ts'
+
+/** Texts are short. */
+export type BodyPart = Uint8Array | string
 
 /** A reply ready to be written; `reply.ts` creates it. */
 export interface Reply {
@@ -11,7 +15,7 @@ export interface Reply {
   /** Name, value, name, value, …; values contain no line breaks. */
   readonly headers: readonly string[]
   /** Null: the status has no body. The body of a 304 only gives the length. */
-  readonly body: string | Uint8Array | readonly Uint8Array[] | PulledBody | null
+  readonly body: string | Uint8Array | readonly BodyPart[] | PulledBody | null
   /**
    * Replaces `body`: another server sends the body now, perhaps while the request's body is still on its way
    * to that server.
@@ -31,13 +35,16 @@ export interface RelayedBody {
 
 /** Bytes of a body in parts that are joined before they are written. Decision. */
 const JOINED_BYTES_MAX = 64 * 1024
+/** Bytes of joined parts up to which their view is kept. */
+const KEPT_VIEW_BYTES = 4 * 1_024
 /**
  * The buffer in which parts are joined: each part by itself would be a system call, and a new buffer each
  * time costs 4 µs at 30 KB.
  */
-export const DESK = new Uint8Array(JOINED_BYTES_MAX)
+const JOINED = new Desk(JOINED_BYTES_MAX, KEPT_VIEW_BYTES)
+export const DESK = JOINED.bytes
 
-function isParts(body: Reply['body']): body is readonly Uint8Array[] {
+function isParts(body: Reply['body']): body is readonly BodyPart[] {
   return Array.isArray(body)
 }
 
@@ -58,33 +65,50 @@ export function beginOf(body: Reply['body']): string | Uint8Array | undefined {
  * Undefined when too large for the buffer. Valid until the next reply; the library copies the bytes that it
  * keeps.
  */
-function joined(parts: readonly Uint8Array[]): Uint8Array | undefined {
+function joined(parts: readonly BodyPart[]): BodyPart | undefined {
   const [first] = parts
   if (first !== undefined && parts.length === 1) return first
   const bytes = lengthOf(parts)
   if (bytes > DESK.length) return undefined
   let at = 0
   for (const part of parts) {
-    DESK.set(part, at)
-    at += part.length
+    if (typeof part === 'string') at += DESK.write(part, at)
+    else {
+      DESK.set(part, at)
+      at += part.length
+    }
   }
-  return DESK.subarray(0, bytes)
+  return JOINED.view(bytes)
 }
 
 export function partsOf(body: Exclude<Reply['body'], PulledBody>): readonly Uint8Array[] {
   if (body === null) return []
-  return isParts(body) ? body : [typeof body === 'string' ? Buffer.from(body) : body]
+  return isParts(body) ? body.map(encoded) : [encoded(body)]
+}
+
+function encoded(part: BodyPart): Uint8Array {
+  return typeof part === 'string' ? Buffer.from(part) : part
 }
 
 /** The reply for a later turn of the loop: its bytes may be lent. */
 export function ownedReply(reply: Reply): Reply {
-  return isParts(reply.body) ? { ...reply, body: reply.body.map(owned) } : reply
+  return isParts(reply.body) ? { ...reply, body: reply.body.map(ownedPart) } : reply
+}
+
+function ownedPart(part: BodyPart): BodyPart {
+  return typeof part === 'string' ? part : owned(part)
 }
 
 export function lengthOf(body: Exclude<Reply['body'], null>): number {
   if (isPulled(body)) return body.bytes
   if (typeof body === 'string') return Buffer.byteLength(body)
-  return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
+  return isParts(body) ? bytesOf(body) : body.length
+}
+
+function bytesOf(parts: readonly BodyPart[]): number {
+  let bytes = 0
+  for (const part of parts) bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length
+  return bytes
 }
 
 /** Bytes of memory that an answer takes while its client does not read. */

@@ -160,9 +160,7 @@ const HEAD = Buffer.from('{"object":"list","data":')
 function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
   const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
-  const tail = Buffer.from(
-    `,"model":${JSON.stringify(model.id)},"id":"${nextCallId('emb_')}","usage":${usage}}`,
-  )
+  const tail = `,"model":${JSON.stringify(model.id)},"id":"${nextCallId('emb_')}","usage":${usage}}`
   return {
     kind: 'bytes',
     parts: [HEAD, ...result.data, tail],

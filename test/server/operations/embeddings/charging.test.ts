@@ -8,6 +8,7 @@ import { openEmbeddings } from '../../../support/embeddings/embeddings-front.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { recorder } from '../../../support/money/spend-recorder.ts'
 import { answers, hangsUp, refuses, sendsHtml } from '../../../support/embeddings/provider-behaviours.ts'
+import { textOf } from '../../../support/parts.ts'
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 /** Nano-USD of a token at a price of one USD per million. */
@@ -265,7 +266,7 @@ t.test(
       await ran(spend, () => Promise.resolve(ok({ ...RESULT, isByok: false }))),
     ]
     const texts = told.map((answer) =>
-      answer.ok && answer.value.kind === 'bytes' ? Buffer.concat(answer.value.parts).toString() : '',
+      answer.ok && answer.value.kind === 'bytes' ? textOf(answer.value.parts) : '',
     )
     t.match(texts[0], /"cost":0.00006,"is_byok":true/)
     t.match(texts[1], /"cost":1e-8,"is_byok":false/)
