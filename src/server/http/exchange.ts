@@ -1,4 +1,3 @@
-import { REFUSED_BODY_BYTES_MAX, UNKNOWN_CALLER_BODY_BYTES_MAX } from '../../schemas/limits/limits.ts'
 import { Body, type BodyTaker } from './body/body.ts'
 import { CallTime, type TimedExchange } from './call/call-time.ts'
 import { RefusedBody } from './body/refused-body.ts'
@@ -15,17 +14,8 @@ import { PartsWriter } from './reply/parts-writer.ts'
 import { PullWriter } from './reply/pull-writer.ts'
 import { RelayWriter } from './reply/relay-writer.ts'
 import { EventWriter } from './reply/event-writer.ts'
-import {
-  isEmpty,
-  isPulled,
-  ownedReply,
-  lengthOf,
-  partsOf,
-  unreadBytesOf,
-  type RelayedBody,
-  type Reply,
-} from './reply/reply-body.ts'
-import type { Timer } from './timers.ts'
+import { isEmpty, isPulled, ownedReply, lengthOf, unreadBytesOf, type Reply } from './reply/reply-body.ts'
+import { ended, type Timer, type TimerEnd } from './timers.ts'
 import { UploadBody, type UploadSocket } from './body/upload.ts'
 import type { WireResponse } from './reply/wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './reply/write-reply.ts'
@@ -46,13 +36,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   isClientGone = false
   readonly #host: ExchangeHost
   readonly #owner: ExchangeOwner
-  readonly #isHead: boolean
-  /** The client wants no further reply on its connection. */
-  readonly #isLast: boolean
-  /** Bytes of the request's body; null when the body comes in chunks. */
-  readonly #declared: number | null
-  /** The client waits for `100 Continue`, which the library has sent by itself. */
-  readonly #isExpecting: boolean
+  readonly #head: ExchangeDeps['head']
   #res: WireResponse | null
   #body: BodyTaker | null = null
   readonly #reading: SocketReading
@@ -61,7 +45,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   #writer: { stop(): void } | null = null
   /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
-  #giveUnread = (): void => undefined
+  #giveUnread: (() => void) | null = null
   /** The caller has a key for the operation. */
   #isLetIn = false
   /** An operation runs, and its end is awaited. */
@@ -74,18 +58,19 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     this.#res = res
     this.#owner = owner
     this.#host = host
-    this.#isHead = head.method === 'head'
-    this.#isLast = head.isLast
-    this.#declared = head.declared
-    this.#isExpecting = head.isExpecting
+    this.#head = head
     this.#reading = new SocketReading(res, this)
-    res.onAborted(() => this.#guard(() => this.#abandon()))
+    res.onAborted(() => this.guard(() => this.#abandon()))
     host.open.add(this)
   }
 
   /** True once the client left or was answered: no further answer can reach the client. */
   get isOver(): boolean {
     return this.#res === null || this.#isAnswered
+  }
+
+  get #isHead(): boolean {
+    return this.#head.method === 'head'
   }
 
   get isReceiving(): boolean {
@@ -98,8 +83,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   /** A timer whose exception is handled as this exchange's crash, instead of ending the process. */
-  start(ms: number, fire: () => void, from?: number): Timer {
-    return this.#host.timers.start(ms, () => this.#guard(fire), from)
+  start(ms: number, fire: TimerEnd, from?: number): Timer {
+    return this.#host.timers.start(ms, fire, from, this)
   }
 
   /**
@@ -108,17 +93,21 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
    */
   receive(bytesMax: number): Body {
     const { budget } = this.#host
-    return this.#attach(new Body({ declared: this.#declared, bytesMax, budget, timers: this, socket: this }))
+    return this.#attach(
+      new Body({ declared: this.#head.declared, bytesMax, budget, timers: this, socket: this }),
+    )
   }
 
   /** Attaches a streamed body in the same way. */
   receiveUpload(bytesMax: number): UploadBody {
-    return this.#attach(new UploadBody({ declared: this.#declared, bytesMax, timers: this, socket: this }))
+    return this.#attach(
+      new UploadBody({ declared: this.#head.declared, bytesMax, timers: this, socket: this }),
+    )
   }
 
   #attach<T extends BodyTaker>(body: T): T {
     this.#body = body
-    this.#res?.onData((chunk, isLast) => this.#guard(() => this.#takeChunk(body, chunk, isLast)))
+    this.#res?.onData((chunk, isLast) => this.#takeChunk(body, chunk, isLast))
     return body
   }
 
@@ -133,13 +122,12 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
 
   /** Whether the whole request has arrived. */
   get isWhole(): boolean {
-    return this.#body === null ? this.#declared === 0 : this.#body.isComplete
+    return this.#body === null ? this.#head.declared === 0 : this.#body.isComplete
   }
 
   /** The handler returned, or the last of the body arrived, without an answer so far. */
   awaitAnswer(): void {
-    if (!this.isOver && this.isWhole)
-      this.#host.readEnd.atEnd(() => this.#guard(() => this.#reading.holdNext()))
+    if (!this.isOver && this.isWhole) this.#host.readEnd.atEnd(this.#reading)
   }
 
   /**
@@ -147,7 +135,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
    * connection is cut by then, so that no call begins whose answer would be lost.
    */
   afterRead(act: () => void): void {
-    this.#host.readEnd.after(() => this.#guard(() => void (this.isOver || act())))
+    this.#host.readEnd.after(this, act)
   }
 
   /** When the connection is read while the call has no answer. */
@@ -178,24 +166,29 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
 
   /** Answers. A second answer, or an answer to a client that left, is dropped and its memory returned. */
   send(reply: Reply): void {
-    if (this.isOver) return this.#guard(() => reply.done?.())
-    this.#answers(reply)
-    if (reply.relayed !== undefined) return this.#guard(() => this.#relay(reply, reply.relayed))
-    this.#body?.stop()
-    this.#guard(() => this.#begin(reply))
+    try {
+      if (this.isOver) return void reply.done?.()
+      this.#answers(reply)
+      if (reply.relayed !== undefined) return this.#relay(reply)
+      this.#body?.stop()
+      this.#begin(reply)
+    } catch (error) {
+      this.crashed(error)
+    }
   }
 
   /**
    * The request's body continues while the answer flows: the server behind the relay decides how much of the
    * body it wants.
    */
-  #relay(reply: Reply, body: RelayedBody | undefined): void {
+  #relay(reply: Reply): void {
     const res = this.#res
+    const body = reply.relayed
     if (res === null || body === undefined) return
     const isReceiving = this.#body?.isComplete === false
     if (!isReceiving) this.resumeBody()
     // As in `#begin`; this answer stays open by itself.
-    const isLast = isReceiving || this.#declared === null || this.#isLast || this.#host.isClosing
+    const isLast = isReceiving || this.#head.declared === null || this.#head.isLast || this.#host.isClosing
     const writer = new RelayWriter({ ...this.#writing(res, isLast), body })
     this.#writer = writer
     res.cork(() => {
@@ -211,7 +204,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     if (this.isOver || res === null) return null
     this.#answers(reply)
     this.resumeBody()
-    const isLast = this.#declared === null || this.#isLast || this.#host.isClosing
+    const isLast = this.#head.declared === null || this.#head.isLast || this.#host.isClosing
     const head = (): void => writeHead(res, reply, isLast)
     return (this.#writer = new EventWriter({ ...this.#writing(res, isLast), head, silence }))
   }
@@ -232,7 +225,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
       timers: this,
       over: () => this.#written(),
       broken: (failure) => this.#owner.broken(failure),
-      guard: (act) => this.#guard(act),
+      guard: (act) => this.guard(act),
       // The library cuts slow readers of an otherwise idle socket; a beat on a socket that still receives
       // would lose the body.
       beat: () => void (this.#body?.isComplete === false || this.#reading.beat()),
@@ -254,9 +247,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   get #ofRefused(): RefusedBody {
-    const bytesMax = this.#isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX
-    this.#refused ??= new RefusedBody(this, bytesMax, (act) => this.#guard(act))
-    return this.#refused
+    return (this.#refused ??= new RefusedBody(this, this.#isLetIn))
   }
 
   /**
@@ -266,17 +257,18 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   #begin(reply: Reply): void {
     this.resumeBody()
     const isWhole = this.isWhole
-    const isUnread = !isWhole && (this.#isExpecting || (this.#declared ?? Infinity) > SWALLOW_BYTES_MAX)
+    const isUnread =
+      !isWhole && (this.#head.isExpecting || (this.#head.declared ?? Infinity) > SWALLOW_BYTES_MAX)
     const isDrawn = isBodiless(reply, this.#isHead) && this.#host.random() < LAST_BODILESS_SHARE
-    const isLast = isUnread || isDrawn || this.#isLast || this.#host.isClosing
-    if (!isWhole && (isLast || this.#declared === null)) this.#ofRefused.readAway()
+    const isLast = isUnread || isDrawn || this.#head.isLast || this.#host.isClosing
+    if (!isWhole && (isLast || this.#head.declared === null)) this.#ofRefused.readAway()
     // Behind a chunked body there may be a second request that a proxy took for a part of the body. The
     // library runs the bytes that follow in the same read, and forgets that the connection ends, unless the
     // answer is still open then; an open answer makes the library cut the connection. An answer with a body
     // stays open by itself.
-    if (this.#declared === null || (isLast && isEmpty(reply.body))) {
+    if (this.#head.declared === null || (isLast && isEmpty(reply.body))) {
       const later = ownedReply(reply)
-      setImmediate(() => this.#guard(() => this.#write(later, true)))
+      setImmediate(() => this.guard(() => this.#write(later, true)))
     } else this.#write(reply, isLast)
   }
 
@@ -289,9 +281,13 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   }
 
   #takeChunk(body: BodyTaker, chunk: ArrayBuffer, isLast: boolean): void {
-    body.chunk(chunk, isLast)
-    this.#refused?.chunk(chunk.byteLength, isLast)
-    if (isLast) this.awaitAnswer()
+    try {
+      body.chunk(chunk, isLast)
+      this.#refused?.chunk(chunk.byteLength, isLast)
+      if (isLast) this.awaitAnswer()
+    } catch (error) {
+      this.crashed(error)
+    }
   }
 
   /**
@@ -330,9 +326,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const how = this.#writing(res, isLast)
     this.#giveUnread = how.unread(unreadBytesOf(reply))
     const body = isBodiless(reply, this.#isHead) ? null : reply.body
-    const writer = isPulled(body)
-      ? new PullWriter({ ...how, body })
-      : new PartsWriter({ ...how, parts: partsOf(body) })
+    const writer = isPulled(body) ? new PullWriter({ ...how, body }) : new PartsWriter({ ...how, body })
     this.#writer = writer
     writer.start(res.getWriteOffset())
   }
@@ -348,8 +342,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   #finishReply(): void {
     const reply = this.#reply
     this.#reply = null
-    this.#giveUnread()
-    if (reply?.done !== undefined) this.#guard(reply.done)
+    this.#giveUnread?.()
+    if (reply?.done !== undefined) this.guard(reply.done)
   }
 
   /** The client left, or the connection was cut. */
@@ -387,13 +381,17 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
    * Runs callbacks of the library, of timers and of the loop, whose exceptions would end the process. A
    * started answer cannot be taken back, and a client must not wait for its rest forever.
    */
-  #guard(act: () => void): void {
+  guard(act: TimerEnd): void {
     try {
-      act()
+      ended(act)
     } catch (error) {
-      const wasAnswered = this.#isAnswered
-      this.#owner.crashed(error)
-      if (wasAnswered) this.#res?.close()
+      this.crashed(error)
     }
+  }
+
+  crashed(error: unknown): void {
+    const wasAnswered = this.#isAnswered
+    this.#owner.crashed(error)
+    if (wasAnswered) this.#res?.close()
   }
 }

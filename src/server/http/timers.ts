@@ -13,13 +13,21 @@ export interface Timer {
   putOff(ms: number): void
 }
 
+/** What a timer calls: a function, or an object of a call that needs no function of its own for it. */
+export type TimerEnd = (() => void) | { timeUp(): void }
+
+/** Calls the end of a timer. */
+export interface TimerGuard {
+  guard(act: TimerEnd): void
+}
+
 /**
  * Coarse timers for deadlines and stalls. Nearly all timers are stopped before they fire, so that starting
  * and stopping must cost nothing (two pointer writes; a `setTimeout` for each request costs about a
  * microsecond). One interval drives all timers and sleeps while there are none.
  */
 export class Timers {
-  readonly #slots: Entry[] = Array.from({ length: SLOTS }, () => new Entry(0, null, null))
+  readonly #slots: Entry[] = Array.from({ length: SLOTS }, () => new Entry(0, null, NOTHING, UNGUARDED))
   #step = 0
   #count = 0
   #clock: NodeJS.Timeout | null = null
@@ -55,10 +63,11 @@ export class Timers {
   /**
    * Calls `fire` once after `ms`, unless stopped. `fire` must not throw.
    * @param from the present instant, if the caller has just read it
+   * @param guard calls `fire`, which may throw then
    */
-  start(ms: number, fire: () => void, from = this.#now()): Timer {
+  start(ms: number, fire: TimerEnd, from = this.#now(), guard: TimerGuard = UNGUARDED): Timer {
     if (this.#clock === null) this.#wake()
-    const entry = new Entry(this.stepAfter(ms, from), fire, this)
+    const entry = new Entry(this.stepAfter(ms, from), this, fire, guard)
     this.#place(entry)
     this.#count++
     return entry
@@ -125,15 +134,17 @@ export class Timers {
 /** A node of a ring whose head is the slot; a node that points at itself has left the ring. */
 class Entry implements Timer {
   step: number
-  readonly #fire: (() => void) | null
   readonly #owner: Timers | null
+  readonly #fire: TimerEnd
+  readonly #guard: TimerGuard
   #previous: Entry = this
   next: Entry = this
 
-  constructor(step: number, fire: (() => void) | null, owner: Timers | null) {
+  constructor(step: number, owner: Timers | null, fire: TimerEnd, guard: TimerGuard) {
     this.step = step
-    this.#fire = fire
     this.#owner = owner
+    this.#fire = fire
+    this.#guard = guard
   }
 
   get isRunning(): boolean {
@@ -167,6 +178,15 @@ class Entry implements Timer {
 
   fire(): void {
     this.stop()
-    this.#fire?.()
+    this.#guard.guard(this.#fire)
   }
 }
+
+/** Calls the end of a timer, or another callback of the same form. */
+export function ended(act: TimerEnd): void {
+  if (typeof act === 'function') act()
+  else act.timeUp()
+}
+
+const NOTHING = (): void => undefined
+const UNGUARDED: TimerGuard = { guard: ended }

@@ -10,6 +10,7 @@ const UNADMITTED_BYTES_MAX = 64 * 1024
 
 const EMPTY = new Uint8Array(0)
 const BUSY = fail('busy', { retryAfterS: 1 })
+const OVER = fail('client_gone')
 const TOO_TINY = fail('body_invalid', { detail: 'It comes in too many tiny chunks.' })
 
 /**
@@ -134,7 +135,7 @@ export class Body implements BodyTaker {
   stop(): void {
     this.#stall?.stop()
     this.#taken = null
-    this.#refusal ??= fail('client_gone')
+    this.#refusal ??= OVER
     this.#buffer = EMPTY
     this.#isStopped = true
     this.#giveBack()
@@ -215,7 +216,12 @@ export class Body implements BodyTaker {
   /** From here on the caller owes bytes. */
   #watch(now?: number): void {
     this.#stall?.stop()
-    this.#stall = this.#options.timers.start(BODY_STALL_MS, () => this.#refuse(fail('body_slow')), now)
+    this.#stall = this.#options.timers.start(BODY_STALL_MS, this, now)
+  }
+
+  /** No byte came in time. */
+  timeUp(): void {
+    this.#refuse(fail('body_slow'))
   }
 
   #refuse(refusal: Outcome<never>): false {

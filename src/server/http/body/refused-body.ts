@@ -1,4 +1,5 @@
-import type { Timers } from '../timers.ts'
+import { REFUSED_BODY_BYTES_MAX, UNKNOWN_CALLER_BODY_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { TimerGuard, Timers } from '../timers.ts'
 import { Discard } from './discard.ts'
 
 /**
@@ -6,19 +7,18 @@ import { Discard } from './discard.ts'
  * client that still sends would destroy the answer.
  */
 export class RefusedBody {
-  readonly #timers: Pick<Timers, 'start'>
+  readonly #exchange: Pick<Timers, 'start'> & TimerGuard
+  /** Bytes that are dropped before the connection is closed. */
   readonly #bytesMax: number
-  readonly #guard: (act: () => void) => void
   #discard: Discard | null = null
   #isReadAway = false
   /** Closes the connection of a written answer, once the rest of the body was dropped up to its limit. */
   #close: (() => void) | null = null
 
-  /** @param bytesMax bytes that are dropped before the connection is closed */
-  constructor(timers: Pick<Timers, 'start'>, bytesMax: number, guard: (act: () => void) => void) {
-    this.#timers = timers
-    this.#bytesMax = bytesMax
-    this.#guard = guard
+  /** @param isLetIn more is dropped of a body whose caller has a key for the operation */
+  constructor(exchange: Pick<Timers, 'start'> & TimerGuard, isLetIn: boolean) {
+    this.#exchange = exchange
+    this.#bytesMax = isLetIn ? REFUSED_BODY_BYTES_MAX : UNKNOWN_CALLER_BODY_BYTES_MAX
   }
 
   chunk(bytes: number, isLast: boolean): void {
@@ -35,7 +35,7 @@ export class RefusedBody {
   /** Begins when the answer is known, since bytes that arrive before the answer is written count too. */
   readAway(): void {
     if (this.#isReadAway) return this.#closeSoon()
-    this.#discard ??= new Discard(this.#timers, this.#bytesMax, () => {
+    this.#discard ??= new Discard(this.#exchange, this.#bytesMax, () => {
       this.#discard = null
       this.#isReadAway = true
       this.#closeSoon()
@@ -48,6 +48,6 @@ export class RefusedBody {
 
   /** Not at once: corked bytes leave after the read in progress, which may bring the end of the body too. */
   #closeSoon(): void {
-    setImmediate(() => this.#guard(() => this.#close?.()))
+    setImmediate(() => this.#exchange.guard(() => this.#close?.()))
   }
 }

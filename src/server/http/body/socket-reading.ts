@@ -1,14 +1,16 @@
 import { REPLY_BEAT_MS, UNREAD_MS } from '../../../schemas/limits/limits.ts'
 import type { WireResponse } from '../reply/wire.ts'
-import type { Timer, Timers } from '../timers.ts'
+import type { Timer, TimerGuard, Timers } from '../timers.ts'
 
 /** The part of an exchange that the reading of its connection uses. */
-export interface ReadExchange extends Pick<Timers, 'start'> {
+export interface ReadExchange extends Pick<Timers, 'start'>, TimerGuard {
   /** True once the client left or was answered. */
   readonly isOver: boolean
   /** The whole request has arrived. */
   readonly isWhole: boolean
   awaitAnswer(): void
+  /** A callback threw: a bug. */
+  crashed(error: unknown): void
 }
 
 /** When the front reads the connection of one exchange, and when it pauses reading. */
@@ -60,10 +62,23 @@ export class SocketReading {
    * client leaves, so that a call that ends with its client pauses reading for UNREAD_MS only, and a watched
    * call not at all. C24. Called after the read: a request pipelined in the same read cannot be held back.
    */
-  holdNext(): void {
+  #holdNext(): void {
     if (this.#exchange.isOver || !this.#exchange.isWhole || this.#isPaused || this.#isWatched) return
     this.pause()
-    if (!this.#isHeld) this.#unread = this.#exchange.start(UNREAD_MS, () => this.#readNext())
+    if (!this.#isHeld) this.#unread = this.#exchange.start(UNREAD_MS, this)
+  }
+
+  readEnded(): void {
+    try {
+      this.#holdNext()
+    } catch (error) {
+      this.#exchange.crashed(error)
+    }
+  }
+
+  /** The pause has lasted its time. */
+  timeUp(): void {
+    this.#readNext()
   }
 
   /**
@@ -76,7 +91,7 @@ export class SocketReading {
     if (this.#exchange.isOver || !this.#exchange.isWhole) return
     if (this.#isPaused) this.resume()
     else this.beat()
-    this.#unread = this.#exchange.start(REPLY_BEAT_MS, () => this.#readNext())
+    this.#unread = this.#exchange.start(REPLY_BEAT_MS, this)
   }
 
   /**
@@ -113,52 +128,71 @@ export class SocketReading {
   }
 }
 
+/** Who waits for the end of a read. */
+interface EndOfRead {
+  /** Must not throw. */
+  readEnded(): void
+}
+
+/** Work for the end of a read, if the exchange is not over by then. */
+class WorkAfterRead implements EndOfRead {
+  readonly #exchange: ReadExchange
+  readonly #act: () => void
+
+  constructor(exchange: ReadExchange, act: () => void) {
+    this.#exchange = exchange
+    this.#act = act
+  }
+
+  readEnded(): void {
+    if (!this.#exchange.isOver) this.#exchange.guard(this.#act)
+  }
+}
+
 /**
- * Runs functions after the library has parsed all bytes of its read. The library does not tell the end of a
+ * Tells when the library has parsed all bytes of its read. The library does not tell the end of a
  * read; but it parses only while the loop polls, and immediates run after that.
  */
 export class ReadEnd {
   readonly #acts = new Turn()
   readonly #pauses = new Turn()
 
-  /** @param act must not throw */
-  after(act: () => void): void {
-    this.#acts.add(act)
+  after(exchange: ReadExchange, act: () => void): void {
+    this.#acts.add(new WorkAfterRead(exchange, act))
     this.#pauses.expect()
   }
 
   /**
-   * Runs `pause` behind everything that `after` was given and the promises of it, and before the loop polls
-   * again: a call that is answered by then needs no pause, which costs three calls of the system.
-   * @param pause must not throw
+   * Tells behind everything that `after` was given and the promises of it, and before the loop polls again: a
+   * call that is answered by then needs no pause, which costs three calls of the system.
    */
-  atEnd(pause: () => void): void {
+  atEnd(one: EndOfRead): void {
     if (!this.#pauses.isExpected) this.#acts.expect()
-    this.#pauses.add(pause)
+    this.#pauses.add(one)
   }
 }
 
-/** Functions that run together in an immediate. Between two immediates promises run. */
+/** What hears together in an immediate. Between two immediates promises run. */
 class Turn {
-  #acts: (() => void)[] = []
   isExpected = false
+  #told: EndOfRead[] = []
 
-  add(act: () => void): void {
-    this.#acts.push(act)
+  add(one: EndOfRead): void {
+    this.#told.push(one)
     this.expect()
   }
 
-  /** Takes the place of the functions in the order of immediates. */
+  /** Takes the place of these in the order of immediates. */
   expect(): void {
     if (this.isExpected) return
     this.isExpected = true
-    setImmediate(() => this.#run())
+    setImmediate(this.#run)
   }
 
-  #run(): void {
-    const acts = this.#acts
-    this.#acts = []
+  readonly #run = (): void => {
+    const told = this.#told
+    this.#told = []
     this.isExpected = false
-    for (const act of acts) act()
+    for (const one of told) one.readEnded()
   }
 }

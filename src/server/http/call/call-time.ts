@@ -81,7 +81,8 @@ export class CallTime {
     this.#controller?.abort(this.#ended)
   }
 
-  #onTimer(): void {
+  /** The timer has ended. */
+  timeUp(): void {
     this.#firesAt = Infinity
     const now = performance.now()
     if (now < this.deadlineAt) return this.#arm(this.deadlineAt, now)
@@ -96,6 +97,6 @@ export class CallTime {
 
   #arm(at: number, now: number): void {
     this.#firesAt = at
-    this.#timer = this.#exchange.start(at - now, () => this.#onTimer(), now)
+    this.#timer = this.#exchange.start(at - now, this, now)
   }
 }

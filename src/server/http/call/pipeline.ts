@@ -1,12 +1,14 @@
-import { fail } from '../../../schemas/failures.ts'
+import { fail, type Outcome } from '../../../schemas/failures.ts'
 import { UNREAD } from '../../../schemas/values/unread.ts'
+import type { Admitted } from '../../limits/admitted.ts'
 import { placeRefusal, writesRefusal } from '../../access/gates.ts'
 import type { AnyOperation } from '../../operations/define.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
 import { credentialOf, refusedCredential, type RequestHead } from './head.ts'
 import type { PipelineDeps } from './pipeline-deps.ts'
 import { ALLOWED_BY_ANY, type Route, type Routed } from './route-table.ts'
-import { RequestCall } from './request-call.ts'
-import { takeInputs, type ComingBody } from './take-inputs.ts'
+import { RequestCall, type ComingBody } from './request-call.ts'
+import { takeInputs } from './take-inputs.ts'
 import { answerPreflight, answerUnrouted } from './unrouted.ts'
 import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
@@ -39,20 +41,30 @@ function begin(call: RequestCall, match: Routed): void {
   // calls behind it.
   if (operation.method === 'any' && deps.cors.isPreflight(head)) return answerPreflight(call, ALLOWED_BY_ANY)
   call.operation = operation
+  call.match = match
   exchange.time.limit(operation.deadlineMs)
-  const coming = attachBody(call, route)
-  call.after(deps.access.authenticate(credentialOf(operation, head)), (known) => {
-    call.notes.authMs = call.lap()
-    const refusal = known.ok
-      ? deps.access.checkKey(operation, known.value)
-      : refusedCredential(operation, known.failure)
-    if (known.ok) call.key = known.value
-    if (refusal !== null) return call.fail(refusal)
-    exchange.letIn()
-    deps.loop.saw(call.key.organizationId)
-    if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
-    enter(call, match, () => limit(call, route, () => takeInputs(call, match, coming, run)))
-  })
+  call.coming = attachBody(call, route)
+  call.after(deps.access.authenticate(credentialOf(operation, head)), authenticated)
+}
+
+/*
+ * The stages that may wait take the call and what they waited for: a function for each stage and call would
+ * be a kilobyte of garbage a call.
+ */
+
+function authenticated(call: RequestCall, known: Outcome<KeyRecord>): void {
+  const { deps, match } = call
+  const { operation } = match.route
+  call.notes.authMs = call.lap()
+  const refusal = known.ok
+    ? deps.access.checkKey(operation, known.value)
+    : refusedCredential(operation, known.failure)
+  if (known.ok) call.key = known.value
+  if (refusal !== null) return call.fail(refusal)
+  call.exchange.letIn()
+  deps.loop.saw(call.key.organizationId)
+  if (mayHold(operation) && !call.hasRoomToRead) return call.fail(UNREAD)
+  enter(call, match)
 }
 
 /**
@@ -71,49 +83,47 @@ function attachBody({ exchange, head }: RequestCall, { operation, body }: Route)
 }
 
 /** The rights of the key, before the body is read: program, hostname, scope, writes. B1.4. */
-function enter(call: RequestCall, { route, params }: Routed, next: () => void): void {
+function enter(call: RequestCall, { route, params }: Routed): void {
   const { operation } = route
   const { key, deps } = call
   const refusal = placeRefusal(operation, key, () => call.isRegional)
   if (refusal !== null) return call.fail(refusal)
-  const enterWriting = (): void => {
-    const closed = writesRefusal(operation, key)
-    if (closed === null) next()
-    else call.fail(closed)
-  }
   const { scope } = operation.access
-  if (scope === undefined) return enterWriting()
+  if (scope === undefined) return enterWriting(call)
   const param = (name: string): string | null => params.get(name)?.[0] ?? null
-  call.after(scope({ key, param }, deps.ports), (found) => {
-    call.notes.authMs = (call.notes.authMs ?? 0) + call.lap()
-    if (found.ok) enterWriting()
-    else call.fail(found.failure)
-  })
+  call.after(scope({ key, param }, deps.ports), scoped)
 }
 
-function limit(call: RequestCall, route: Route, next: () => void): void {
-  if (!route.isLimited) return share(call, next)
-  call.after(call.deps.admission.admit(call.key), (admitted) => {
-    call.notes.limitsMs = call.lap()
-    call.limitHeaders = admitted.headers
-    if (admitted.failure !== null) return call.fail(admitted.failure)
-    next()
-  })
+function scoped(call: RequestCall, found: Outcome<unknown>): void {
+  call.notes.authMs = (call.notes.authMs ?? 0) + call.lap()
+  if (found.ok) enterWriting(call)
+  else call.fail(found.failure)
+}
+
+function enterWriting(call: RequestCall): void {
+  const { route } = call.match
+  const closed = writesRefusal(route.operation, call.key)
+  if (closed !== null) return call.fail(closed)
+  if (!route.isLimited) return share(call)
+  call.after(call.deps.admission.admit(call.key), admitted)
+}
+
+function admitted(call: RequestCall, { failure, headers }: Admitted): void {
+  call.notes.limitsMs = call.lap()
+  call.limitHeaders = headers
+  if (failure !== null) call.fail(failure)
+  else takeInputs(call, run)
 }
 
 /**
  * An operation without a rate limit waits when its organization has used more of the front than its share.
  * C11.
  */
-function share(call: RequestCall, next: () => void): void {
+function share(call: RequestCall): void {
   const { loop } = call.deps
   const { organizationId } = call.key
   const turn = loop.enter(organizationId)
-  const begin = (): void => {
-    call.isSharing = true
-    call.held(next)
-  }
-  if (turn === null) return begin()
+  if (turn === null) return shared(call)
   // The place of a call that ended during its wait goes to the next call.
   void turn.then(() => {
     if (call.exchange.isOver) loop.leave(organizationId, { loopMs: 0, bytes: 0 })
@@ -121,8 +131,13 @@ function share(call: RequestCall, next: () => void): void {
   call.after(turn, () => {
     call.notes.limitsMs = call.lap()
     call.restartDeadline()
-    begin()
+    shared(call)
   })
+}
+
+function shared(call: RequestCall): void {
+  call.isSharing = true
+  call.held(() => takeInputs(call, run))
 }
 
 function run(call: RequestCall, operation: AnyOperation): void {
@@ -138,8 +153,10 @@ function work(call: RequestCall, operation: AnyOperation): void {
   exchange.work(operation.outlivesClient)
   try {
     // The stages before have just checked the shapes by which `run` is typed.
-    const runs = () => operation.run(call as never, deps.ports)
-    const outcome = kept === null ? runs() : kept.run(runs)
+    const outcome =
+      kept === null
+        ? operation.run(call as never, deps.ports)
+        : kept.run(() => operation.run(call as never, deps.ports))
     if (!(outcome instanceof Promise)) return call.answer(operation, outcome)
     const threw = (cause: unknown): void => call.answer(operation, fail('internal', { cause }))
     outcome.then((late) => call.answer(operation, late), threw)

@@ -21,10 +21,20 @@ import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
 import { replyOfFailure, replyOfSuccess, type ReplyFacts, type WholeSuccess } from '../reply/reply.ts'
-import { isMessagesPath, isScimPath } from './route-table.ts'
+import type { Body } from '../body/body.ts'
+import type { UploadBody } from '../body/upload.ts'
+import { isMessagesPath, isScimPath, type Routed } from './route-table.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 const NO_EVENT = new Uint8Array(0)
+
+/** A body that was attached in the handler and does not flow yet; null when none was announced. */
+export type ComingBody = Body | UploadBody | null
+
+/** Called once, when every input of the operation is in the call. */
+export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
+
+const UNTAKEN: InputsTaken = () => undefined
 
 /**
  * One request: the facts that the stages found, the answer, and the end, which every stage may cause.
@@ -50,6 +60,9 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   /** The operation whose statuses and headers the answer has; null until a route is found. */
   operation: AnyOperation | null = null
   kept: IdempotentCall | null = null
+  coming: ComingBody = null
+  inputsTaken = UNTAKEN
+  #match: Routed | null = null
   #key: KeyRecord | null = null
   /** True when the call's use of the event loop counts for its organization. */
   isSharing = false
@@ -70,6 +83,15 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     this.corsHeaders = deps.cors.headersFor(head.origin)
     this.exchange = new Exchange(res, { owner: this, host: deps.host, head })
     this.#lapAt = this.exchange.time.startedAt
+  }
+
+  get match(): Routed {
+    if (this.#match === null) throw new Error('a call without an operation asked for its route')
+    return this.#match
+  }
+
+  set match(match: Routed) {
+    this.#match = match
   }
 
   get key(): KeyRecord {
@@ -175,11 +197,11 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   /** Continues at once, or when the promise settles and the client still waits for the answer. */
-  after<T>(value: T | Promise<T>, next: (value: T) => void): void {
-    if (!(value instanceof Promise)) return next(value)
+  after<T>(value: T | Promise<T>, next: (call: this, value: T) => void): void {
+    if (!(value instanceof Promise)) return next(this, value)
     value
       .then((late) => {
-        if (!this.exchange.isOver) next(late)
+        if (!this.exchange.isOver) next(this, late)
       })
       .catch((error: unknown) => this.crashed(error))
   }
@@ -209,6 +231,12 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     if (value.kind === 'relay')
       return this.#finish(() => this.exchange.send(replyOfRelay(value.answer, this, this.head)))
     if (value.kind === 'streamed') return this.#finish(() => undefined)
+    const { status, isList } = operation.success
+    if (isList === true) return this.#answerList(operation, value)
+    this.#finish(() => this.#answerWhole(operation, replyOfSuccess(value, status, this)))
+  }
+
+  #answerList(operation: AnyOperation, value: WholeSuccess): void {
     const made = this.#made(operation, value)
     const compressing = made === null ? null : compressedReply(this, operation, made)
     const send = (reply: Reply | null): void =>
@@ -222,8 +250,8 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     let reply: Reply | null = null
     this.held(() => {
       try {
-        reply = replyOfSuccess(value, success.status, this)
-        if (success.isList === true) reply = { ...reply, headers: [...reply.headers, ...VARIES] }
+        const whole = replyOfSuccess(value, success.status, this)
+        reply = { ...whole, headers: [...whole.headers, ...VARIES] }
       } catch (cause) {
         this.crashed(cause)
       }

@@ -136,7 +136,8 @@ export class RouteTable {
   }
 
   isAtRoot(path: string): boolean {
-    return this.#atRoot.some(({ start }) => path.startsWith(start))
+    for (const { start } of this.#atRoot) if (path.startsWith(start)) return true
+    return false
   }
 
   /** Decodes nothing and tolerates nothing: a relay passes the path on as sent. */

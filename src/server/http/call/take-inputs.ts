@@ -12,28 +12,24 @@ import { IdempotentCall, repeatableOf } from './idempotent-call.ts'
 import { parseQuery, type UrlReader } from './query.ts'
 import { relayedOf } from '../reply/relay-reply.ts'
 import type { NamedForm, Route, Routed } from './route-table.ts'
-import type { RequestCall } from './request-call.ts'
+import type { InputsTaken, RequestCall } from './request-call.ts'
 import { UploadBody, uploadOf } from '../body/upload.ts'
-
-/** A body that was attached in the handler and does not flow yet; null when none was announced. */
-export type ComingBody = Body | UploadBody | null
-
-/** Called once, when every input of the operation is in the call. */
-export type InputsTaken = (call: RequestCall, operation: AnyOperation) => void
 
 /**
  * The stage of validation: reads the declared inputs of the operation from the request into the call, and
  * nothing else. The line and the headers come first, since they cost least; the body waits until a repeatable
  * call has claimed its key (C16). An invalid input ends the call here.
  */
-export function takeInputs(call: RequestCall, match: Routed, coming: ComingBody, taken: InputsTaken): void {
+export function takeInputs(call: RequestCall, taken: InputsTaken): void {
+  const { match } = call
   const { route } = match
   if (!takeLine(call, match)) return
+  call.inputsTaken = taken
   const wanted = route.operation.input.headers
   if (wanted !== undefined) call.headers = declaredHeaders(wanted, call.head)
-  const refusal = announcedRefusal(call, route, coming)
+  const refusal = announcedRefusal(call, route)
   if (refusal !== null) return call.fail(refusal)
-  takeTurn(call, route.operation, () => takeBody(call, route, coming, taken))
+  takeTurn(call, route.operation)
 }
 
 /** @returns whether the call goes on */
@@ -62,7 +58,7 @@ function takeUrl(call: RequestCall, part: 'params' | 'query', reader: UrlReader,
 /**
  * Faults of a JSON body that the head shows are decided before the wait for the key, which may be long. C38.
  */
-function announcedRefusal({ head }: RequestCall, { body: form }: Route, coming: ComingBody): Failure | null {
+function announcedRefusal({ head, coming }: RequestCall, { body: form }: Route): Failure | null {
   if (form === null || coming instanceof UploadBody) return null
   return contentRefusal(head) ?? coming?.refusal ?? null
 }
@@ -71,76 +67,84 @@ function announcedRefusal({ head }: RequestCall, { body: form }: Route, coming: 
  * For operations whose answers are kept: a repeated call waits here for the first call, with its body unread.
  * C16.
  */
-function takeTurn(call: RequestCall, operation: AnyOperation, next: () => void): void {
-  if (operation.idempotent === undefined) return next()
+function takeTurn(call: RequestCall, operation: AnyOperation): void {
+  if (operation.idempotent === undefined) return takeBody(call)
   const read = repeatableOf(operation, call, call.head)
   if (!read.ok) return call.fail(read.failure)
   call.idempotency = read.value
-  if (read.value === null || operation.idempotent === 'own') return next()
+  if (read.value === null || operation.idempotent === 'own') return takeBody(call)
   // The time of the first call does not count for this call.
   call.exchange.time.allow(IDEMPOTENCY_WAIT_MS_MAX)
-  call.after(IdempotentCall.begin(call.deps.ports.idempotency, read.value, call), (begun) => {
-    if (!begun.ok) return call.fail(begun.failure)
-    call.kept = begun.value
-    call.restartDeadline()
-    next()
-  })
+  call.after(IdempotentCall.begin(call.deps.ports.idempotency, read.value, call), begun)
 }
 
-function takeBody(call: RequestCall, route: Route, coming: ComingBody, taken: InputsTaken): void {
-  const { operation, body: form } = route
-  if (coming instanceof UploadBody) return takeUpload(call, operation, coming, taken)
-  if (form === null) {
+function begun(call: RequestCall, first: Outcome<IdempotentCall>): void {
+  if (!first.ok) return call.fail(first.failure)
+  call.kept = first.value
+  call.restartDeadline()
+  takeBody(call)
+}
+
+function takeBody(call: RequestCall): void {
+  const { coming } = call
+  if (coming instanceof UploadBody) return takeUpload(call, coming)
+  if (call.match.route.body === null) {
     const compared = call.kept?.checkBody()
     if (compared?.ok === false) return call.fail(compared.failure)
-    call.notes.validateMs = call.lap()
-    return taken(call, operation)
+    return taken(call)
   }
-  const json: JsonInput = { operation, form, body: coming, taken }
-  if (coming === null) return readBody(call, json, ok(NOTHING))
-  coming.admit(callerOf(call.key), (received) => readBody(call, json, received), call.lapAt)
+  if (coming === null) return readBody(call, ok(NOTHING))
+  coming.admit(callerOf(call.key), (received) => readBody(call, received), call.lapAt)
 }
 
-function takeUpload(call: RequestCall, operation: AnyOperation, body: UploadBody, taken: InputsTaken): void {
-  const kind = operation.input.upload ?? 'raw'
+function takeUpload(call: RequestCall, body: UploadBody): void {
+  const kind = call.match.route.operation.input.upload ?? 'raw'
   if (kind === 'whole') call.relayed = relayedOf(call.head, body)
   else {
     const upload = uploadOf(kind, call.head, body)
     if (!upload.ok) return call.fail(upload.failure)
     call.upload = upload.value
   }
+  taken(call)
+}
+
+function taken(call: RequestCall): void {
   call.notes.validateMs = call.lap()
-  taken(call, operation)
+  call.inputsTaken(call, call.match.route.operation)
 }
 
-interface JsonInput {
-  readonly operation: AnyOperation
-  readonly form: NamedForm
-  /** Null when the client sent no body. */
-  readonly body: Body | null
-  readonly taken: InputsTaken
-}
-
-function readBody(call: RequestCall, json: JsonInput, received: Outcome<Uint8Array>): void {
+function readBody(call: RequestCall, received: Outcome<Uint8Array>): void {
   if (!received.ok) return call.fail(received.failure)
   call.restartDeadline()
   const bytes = received.value
   const { kept } = call
-  if (kept === null) return parseBody(call, json, bytes)
+  if (kept === null) return call.after(readJson(call, bytes), validated)
   call.after(kept.takeBody(bytes), () => {
     const compared = kept.checkBody()
-    if (compared.ok) parseBody(call, json, bytes)
+    if (compared.ok) call.after(readJson(call, bytes), validated)
     else call.fail(compared.failure)
   })
 }
 
-function parseBody(call: RequestCall, json: JsonInput, bytes: Uint8Array): void {
-  call.after(readJson(call, json, bytes), (verdict) => {
-    call.notes.validateMs = call.lap()
-    if (!verdict.ok) return call.fail(verdict.failure)
-    call.body = takenOf(verdict, json)
-    json.taken(call, json.operation)
-  })
+function validated(call: RequestCall, verdict: BodyVerdict): void {
+  if (verdict.ok) {
+    call.body = takenOf(call, verdict)
+    return taken(call)
+  }
+  call.notes.validateMs = call.lap()
+  call.fail(verdict.failure)
+}
+
+/** The form of a body that is not an upload, and the body; null when the client sent none. */
+interface JsonInput {
+  readonly form: NamedForm
+  readonly body: Body | null
+}
+
+function jsonOf({ match, coming }: RequestCall): JsonInput {
+  const { body: form } = match.route
+  if (form === null || coming instanceof UploadBody) throw new Error('an operation without JSON asked for it')
+  return { form, body: coming }
 }
 
 /**
@@ -148,11 +152,11 @@ function parseBody(call: RequestCall, json: JsonInput, bytes: Uint8Array): void 
  * and its kin.
  * @param bytes only lent up to INLINE_JSON_BYTES_MAX; larger bodies are moved away
  */
-function readJson(
-  call: RequestCall,
-  { form: { name, form }, body }: JsonInput,
-  bytes: Uint8Array,
-): BodyVerdict | Promise<BodyVerdict> {
+function readJson(call: RequestCall, bytes: Uint8Array): BodyVerdict | Promise<BodyVerdict> {
+  const {
+    form: { name, form },
+    body,
+  } = jsonOf(call)
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
   if (!input.isOnLoop) return readInJob(call, body, input)
   const verdict = call.deps.jobs.here('read_body', input)
@@ -193,14 +197,18 @@ async function readInJob(
 }
 
 /** The body as its operation sees it, with its bytes where the form keeps them. */
-function takenOf(verdict: Verdict, { form: { form }, body }: JsonInput): Record<string, unknown> {
+function takenOf(call: RequestCall, verdict: Verdict): Record<string, unknown> {
+  const {
+    form: { form },
+    body,
+  } = jsonOf(call)
   const { value, source } = verdict
   if (source === undefined || form.keeps === undefined) return bodyOf(verdict, form.bulk)
   const { names } = form.keeps
   const released = (): void => body?.release()
-  const taken: Record<string, unknown> = value
-  taken['source'] = new KeptBody(source.bytes, source.places, { names, released })
-  return taken
+  const own: Record<string, unknown> = value
+  own['source'] = new KeptBody(source.bytes, source.places, { names, released })
+  return own
 }
 
 /** @param bulk name of the member that may have stayed bytes */

@@ -26,7 +26,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
     return call.isScim
       ? call.fail({ name: 'scim_resource_unknown' })
       : call.fail(routeUnknown(deps.table.paths, head.path))
-  call.after(page, (found) => {
+  call.after(page, (_call, found) => {
     if (!found.ok) return call.fail(found.failure)
     const reply = found.value
     const headers = [...reply.headers, ...call.corsHeaders]

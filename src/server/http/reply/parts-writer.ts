@@ -1,11 +1,11 @@
 import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import { DESK } from './reply-body.ts'
+import { DESK, partsOf } from './reply-body.ts'
 import type { Writing } from './writing.ts'
 
 export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'broken' | 'unread'> {
-  readonly parts: readonly Uint8Array[]
+  readonly body: Parameters<typeof partsOf>[0]
 }
 
 /**
@@ -29,9 +29,9 @@ export class PartsWriter {
 
   constructor(options: PartsWriterOptions) {
     this.#options = options
-    this.#parts = options.parts
+    this.#parts = partsOf(options.body)
     this.#deadline = new ReaderDeadline({ ...options, bytesPerSMin: REPLY_BYTES_PER_S_MIN })
-    this.#endsAt = options.parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
+    this.#endsAt = this.#parts.reduce((sum, part) => sum + part.length, 0) + Number(options.isLast)
   }
 
   /**

@@ -3,6 +3,7 @@ import t from 'tap'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { DEADLINE_GRACE_MS } from '../../../../src/schemas/limits/limits.ts'
 import { CallTime } from '../../../../src/server/http/call/call-time.ts'
+import { ended, type TimerEnd } from '../../../../src/server/http/timers.ts'
 
 interface Armed {
   readonly ms: number
@@ -15,8 +16,8 @@ function openTime() {
   const exchange = {
     isReceiving: false,
     expiries: 0,
-    start(ms: number, fire: () => void) {
-      const timer: Armed = { ms, fire, isStopped: false }
+    start(ms: number, end: TimerEnd) {
+      const timer: Armed = { ms, fire: () => ended(end), isStopped: false }
       armed.push(timer)
       return { stop: () => void (timer.isStopped = true), putOff: () => undefined }
     },

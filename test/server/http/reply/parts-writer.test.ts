@@ -32,7 +32,7 @@ function readAt(bytesPerBeat: number) {
   const parts = [Buffer.alloc(BODY_BYTES)]
   new PartsWriter({
     res,
-    parts,
+    body: parts,
     timers,
     isLast: false,
     linger: (close) => close(),
@@ -103,7 +103,7 @@ function taken(
   const timers = { start: () => ({ stop: () => undefined, putOff: () => undefined }) }
   const writer = new PartsWriter({
     res,
-    parts,
+    body: parts,
     timers,
     isLast,
     linger: (close) => close(),
