@@ -11,6 +11,11 @@ export interface ByteReader {
    * Failures: content_damaged (the bytes are not those that were stored), storage_unavailable, client_gone.
    */
   next(): Promise<Outcome<Uint8Array | null>>
+  /**
+   * The next piece if it has arrived already, under the rules of `next`; null: call `next`. Not while a call of
+   * `next` is under way.
+   */
+  ready?(): Uint8Array | null
   /** A second call is harmless. */
   close(): void
 }

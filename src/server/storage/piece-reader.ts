@@ -1,6 +1,7 @@
 import { endedBy } from '../../schemas/values/call-ended.ts'
 import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import { KEEPING_UP_BYTES, KEEPING_UP_MS, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
+import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
+import { KeepingUp } from '../../schemas/files/keeping-up.ts'
 import type { ByteReader } from '../ports/byte-streams.ts'
 import type { ReadOptions } from '../ports/files/storage.ts'
 import type { PieceBuffers } from './piece-buffers.ts'
@@ -33,10 +34,7 @@ export class PieceReader implements ByteReader {
   #at: number
   /** Buffer of the last piece given out; null also while the caller owns it. */
   #lent: Buffer | null = null
-  #givenAtMs = 0
-  #givenBytes = 0
-  /** Bytes in a row that the caller worked off in time. */
-  #keptUpBytes = 0
+  readonly #pace: KeepingUp
   #ahead: Promise<Piece> | null = null
   #isAsked = false
   #isClosed = false
@@ -47,6 +45,7 @@ export class PieceReader implements ByteReader {
     options: ReadOptions,
   ) {
     this.#source = source
+    this.#pace = new KeepingUp(source.now)
     this.#options = options
     this.#at = range.from
     this.#to = range.to
@@ -81,22 +80,16 @@ export class PieceReader implements ByteReader {
   }
 
   #give(buffer: Buffer, bytes: number): void {
-    this.#givenAtMs = this.#source.now()
-    this.#givenBytes = bytes
+    this.#pace.given(bytes)
     if (this.#options.mayTransfer === true) return
     this.#lent = buffer
-    if (this.#keepsUp) this.#ahead = this.#read()
+    if (this.#pace.isSteady) this.#ahead = this.#read()
   }
 
   #takeBack(): void {
-    const tookMs = this.#source.now() - this.#givenAtMs
-    this.#keptUpBytes = tookMs <= KEEPING_UP_MS ? this.#keptUpBytes + this.#givenBytes : 0
+    this.#pace.finished()
     if (this.#lent !== null) this.#giveBack(this.#lent)
     this.#lent = null
-  }
-
-  get #keepsUp(): boolean {
-    return this.#keptUpBytes >= KEEPING_UP_BYTES
   }
 
   /** Null at the end of the range, and when there is no room to read ahead. */
@@ -113,7 +106,7 @@ export class PieceReader implements ByteReader {
     if (this.#options.mayTransfer === true)
       return Buffer.allocUnsafeSlow(Math.min(STORAGE_PIECE_BYTES, leftBytes))
     const { buffers } = this.#source
-    const large = this.#keepsUp ? buffers.large() : null
+    const large = this.#pace.isSteady ? buffers.large() : null
     // The reader's small buffer may be in use already.
     return large ?? (this.#lent === null ? buffers.small() : null)
   }

@@ -120,6 +120,6 @@ export function rangePlan(start: number, end: number, sizeBytes: number): RangeP
   }
 }
 
-function damaged(why: string): { readonly ok: false; readonly failure: Failure } {
+export function damaged(why: string): { readonly ok: false; readonly failure: Failure } {
   return fail('content_damaged', { cause: new Error(`the sealed object does not open: ${why}`) })
 }

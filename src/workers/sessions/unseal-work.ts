@@ -1,17 +1,21 @@
 import { readSync } from 'node:fs'
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { ok, type Outcome } from '../../schemas/failures.ts'
 import { STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
+import { bytesOf } from '../../schemas/values/pieces.ts'
 import { detach, wholeBuffers } from '../detach.ts'
 import { HEADER_BYTES, SEGMENT_BYTES, TAG_BYTES } from '../seal/format.ts'
-import { createOpener, type Opener } from '../seal/opener.ts'
+import { createOpener, damaged, type Opener } from '../seal/opener.ts'
 import { openRange, type RangeOpener } from '../seal/range-opener.ts'
 import type { ThreadSession, ToThread, UnsealJob, SessionOutput } from './protocol.ts'
 
 const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES
 /** With the rest of the piece before, these bytes open to at most STORAGE_PIECE_BYTES. */
 const PULLED_SLICE_BYTES = STORAGE_PIECE_BYTES - SEGMENT_BYTES
-/** Sealed bytes between reading and opening, which no other session interrupts: one buffer for the thread. */
-const scratch = Buffer.allocUnsafeSlow((STORAGE_PIECE_BYTES / SEGMENT_BYTES) * SEALED_SEGMENT_BYTES)
+/**
+ * A sealed segment between reading and opening, which no other session interrupts: one buffer for the thread,
+ * which stays in the cache of a core.
+ */
+const scratch = Buffer.allocUnsafeSlow(SEALED_SEGMENT_BYTES)
 
 /**
  * One range of a sealed object that is being read. The session reads by itself with a descriptor and requests
@@ -37,7 +41,7 @@ export class UnsealWork implements ThreadSession {
   receive(message: ToThread): void {
     if (message.kind === 'more') this.#room.push(message)
     else if (message.kind === 'piece') this.#arrive(Buffer.from(message.bytes, 0, message.length))
-    else if (message.kind === 'end') this.#damaged('it is shorter than its row says')
+    else if (message.kind === 'end') this.#end(damaged('it is shorter than its row says'))
     else throw new Error(`an unsealing session got ${message.kind}`)
   }
 
@@ -58,18 +62,42 @@ export class UnsealWork implements ThreadSession {
       this.#open(scratch.subarray(0, readSync(descriptor, scratch, 0, HEADER_BYTES, 0)))
       return true
     }
-    const segments = Math.max(1, Math.floor(bytes / SEGMENT_BYTES))
-    const wanted = Math.min(segments * SEALED_SEGMENT_BYTES, scratch.length, this.#range.plan.to - this.#at)
+    return this.#readPiece(this.#range, { descriptor, bytes })
+  }
+
+  /**
+   * Fills one piece segment by segment. Between storage and socket the bytes are copied once, from the cipher's
+   * own memory into the piece: pieces of the cipher's memory, without a copy, take a write to the socket each,
+   * which costs more.
+   */
+  #readPiece(range: RangeOpener, { descriptor, bytes }: Segments): boolean {
+    const segmentsLeft = Math.ceil((range.plan.to - this.#at) / SEALED_SEGMENT_BYTES)
+    const segments = Math.min(Math.max(1, Math.floor(bytes / SEGMENT_BYTES)), segmentsLeft)
+    const piece = bufferFor(segments * SEGMENT_BYTES, this.#room.shift())
+    let length = 0
+    while (this.#at < range.plan.to && length + SEGMENT_BYTES <= piece.byteLength) {
+      const opened = this.#readSegment(range, descriptor)
+      if (!opened.ok) {
+        this.#send(piece, length)
+        return this.#end(opened)
+      }
+      length += copied(opened.value, piece, length)
+    }
+    return this.#give(range, piece, length)
+  }
+
+  #readSegment(range: RangeOpener, descriptor: number): Outcome<readonly Uint8Array[]> {
+    const wanted = Math.min(SEALED_SEGMENT_BYTES, range.plan.to - this.#at)
     const count = readSync(descriptor, scratch, 0, wanted, this.#at)
-    if (count === 0) return this.#damaged('it is shorter than its row says')
+    if (count === 0) return damaged('it is shorter than its row says')
     this.#at += count
-    return this.#give(this.#range, scratch.subarray(0, count))
+    return range.push(scratch.subarray(0, count))
   }
 
   #stepPulled(): boolean {
     if (this.#range === null && this.#pulled.length >= HEADER_BYTES) this.#open(this.#shift(HEADER_BYTES))
     if (this.#range !== null && this.#pulled.length > 0)
-      return this.#give(this.#range, this.#shift(PULLED_SLICE_BYTES))
+      return this.#openPulled(this.#range, this.#shift(PULLED_SLICE_BYTES))
     if (!this.#isPulling) {
       this.#isPulling = true
       this.#output.post({ kind: 'pull' })
@@ -99,20 +127,24 @@ export class UnsealWork implements ThreadSession {
     this.#at = this.#range.plan.from
   }
 
-  #give(range: RangeOpener, sealed: Uint8Array): boolean {
+  #openPulled(range: RangeOpener, sealed: Uint8Array): boolean {
     const opened = range.push(sealed)
     if (!opened.ok) return this.#end(opened)
-    const length = opened.value.reduce((sum, plain) => sum + plain.length, 0)
-    if (length > 0) {
-      const buffer = joined(opened.value, bufferFor(length, this.#room.shift()))
-      detach(wholeBuffers(opened.value, SEGMENT_BYTES))
-      this.#output.post({ kind: 'piece', bytes: buffer, length }, buffer)
-    }
+    const length = bytesOf(opened.value)
+    if (length === 0) return range.isComplete ? this.#end(ok(null)) : true
+    const piece = bufferFor(length, this.#room.shift())
+    copied(opened.value, piece, 0)
+    return this.#give(range, piece, length)
+  }
+
+  #give(range: RangeOpener, piece: ArrayBuffer, length: number): boolean {
+    this.#send(piece, length)
     return range.isComplete ? this.#end(ok(null)) : true
   }
 
-  #damaged(why: string): boolean {
-    return this.#end(fail('content_damaged', { cause: new Error(`the sealed object does not open: ${why}`) }))
+  /** Sends the first `length` bytes of the buffer. */
+  #send(bytes: ArrayBuffer, length: number): void {
+    if (length > 0) this.#output.post({ kind: 'piece', bytes, length }, bytes)
   }
 
   #end(outcome: Outcome<unknown>): boolean {
@@ -128,6 +160,12 @@ export class UnsealWork implements ThreadSession {
   }
 }
 
+/** Room for a piece, and where its segments are. */
+interface Segments {
+  readonly descriptor: number
+  readonly bytes: number
+}
+
 type Room = Extract<ToThread, { readonly kind: 'more' }>
 
 /**
@@ -141,12 +179,14 @@ function bufferFor(length: number, room: Room | undefined): ArrayBuffer {
   return Buffer.allocUnsafeSlow(length).buffer
 }
 
-function joined(pieces: readonly Uint8Array[], to: ArrayBuffer): ArrayBuffer {
+/** Copies the pieces to a place of the buffer and frees their memory. @returns the bytes of all */
+function copied(pieces: readonly Uint8Array[], to: ArrayBuffer, place: number): number {
   const whole = new Uint8Array(to)
-  let at = 0
+  let at = place
   for (const piece of pieces) {
     whole.set(piece, at)
     at += piece.length
   }
-  return to
+  detach(wholeBuffers(pieces, SEGMENT_BYTES))
+  return at - place
 }

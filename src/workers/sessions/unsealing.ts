@@ -1,11 +1,13 @@
 import { fail, ok, type Failure, type Outcome } from '../../schemas/failures.ts'
-import { OPENED_BYTES_MAX, OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../schemas/files/file-limits.ts'
+import { OPENED_PIECES_MAX } from '../../schemas/files/file-limits.ts'
+import { KeepingUp } from '../../schemas/files/keeping-up.ts'
 import type { ByteReader } from '../../server/ports/byte-streams.ts'
 import type { Unsealing, UnsealInput } from '../../server/ports/files/intake.ts'
 import { detach } from '../detach.ts'
-import { HEADER_BYTES, layoutOf, SEGMENT_BYTES } from '../seal/format.ts'
+import { HEADER_BYTES, layoutOf } from '../seal/format.ts'
 import { rangePlan } from '../seal/opener.ts'
 import { failureOfLast } from './last-message.ts'
+import { OpenedRoom } from './opened-room.ts'
 import type { FromThread } from './protocol.ts'
 import type { Session, SessionPool } from './session-pool.ts'
 
@@ -20,6 +22,7 @@ export interface UnsealingOptions {
  * the beginning has a status of its own; `close` of the reader cancels. Design §5.
  */
 export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unsealing {
+  const room = new OpenedRoom(() => sessions.count('unseal'))
   return {
     async open(input) {
       const { file, object, dataKey } = input
@@ -28,7 +31,7 @@ export function createUnsealing({ sessions, failureOf }: UnsealingOptions): Unse
         dataKey.key.fill(0)
         return { ok: false, failure: refusal }
       }
-      const opening = new Opening(input, { failureOf, readers: () => sessions.count('unseal') })
+      const opening = new Opening(input, { failureOf, room })
       const session = sessions.start(
         {
           kind: 'unseal',
@@ -66,7 +69,10 @@ function refusalOf({ file, object, dataKey }: UnsealInput): Failure | null {
 class Opening implements ByteReader {
   readonly #input: UnsealInput
   readonly #failureOf: (cause: unknown) => Failure
-  readonly #readers: () => number
+  readonly #room: OpenedRoom
+  /** Bytes of the pieces that the thread may still send or the caller has, in their order. */
+  readonly #allowed: number[] = []
+  readonly #pace = new KeepingUp(() => performance.now())
   readonly #pieces: Uint8Array<ArrayBuffer>[] = []
   #session: Session | null = null
   /** Sealed bytes, when the thread cannot read by itself. */
@@ -80,12 +86,12 @@ class Opening implements ByteReader {
 
   constructor(
     input: UnsealInput,
-    { failureOf, readers }: { failureOf: (cause: unknown) => Failure; readers: () => number },
+    { failureOf, room }: { failureOf: (cause: unknown) => Failure; room: OpenedRoom },
   ) {
     this.#input = input
     this.#ranges = rangesOf(input)
     this.#failureOf = failureOf
-    this.#readers = readers
+    this.#room = room
   }
 
   async begin(session: Session): Promise<Outcome<ByteReader>> {
@@ -100,20 +106,26 @@ class Opening implements ByteReader {
   }
 
   async next(): Promise<Outcome<Uint8Array | null>> {
-    // The caller has finished the piece before only now.
-    if (this.#lent !== null) this.#more(this.#lent)
-    this.#lent = null
+    this.#takeBack()
     await this.#change()
+    const piece = this.ready()
+    return piece === null ? (this.#end ?? fail('client_gone')) : ok(piece)
+  }
+
+  ready(): Uint8Array | null {
+    this.#takeBack()
     const piece = this.#pieces.shift()
-    if (piece === undefined) return this.#end ?? fail('client_gone')
+    if (piece === undefined) return null
     this.#lent = piece.buffer
-    return ok(piece)
+    this.#pace.given(piece.length)
+    return piece
   }
 
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     detach(this.#pieces.splice(0).map(({ buffer }) => buffer))
+    for (const bytes of this.#allowed.splice(0)) this.#room.giveBack(bytes)
     this.#session?.cancel()
     this.#source?.close()
     this.#settle(fail('client_gone'))
@@ -132,11 +144,20 @@ class Opening implements ByteReader {
     this.#settle(fail('busy', { retryAfterS: 1, cause }))
   }
 
+  /** The caller has finished the piece before. */
+  #takeBack(): void {
+    if (this.#lent === null) return
+    this.#pace.finished()
+    this.#room.giveBack(this.#allowed.shift() ?? 0)
+    this.#more(this.#lent)
+    this.#lent = null
+  }
+
   /** @param spare a buffer that the thread may reuse */
   #more(spare: ArrayBuffer | null): void {
     if (this.#end !== null) return detach(spare === null ? [] : [spare])
-    const fair = Math.floor(OPENED_BYTES_MAX / OPENED_PIECES_MAX / Math.max(1, this.#readers()))
-    const bytes = Math.min(STORAGE_PIECE_BYTES, Math.max(SEGMENT_BYTES, fair))
+    const bytes = this.#room.take(this.#pace.isSteady)
+    this.#allowed.push(bytes)
     this.#session?.post({ kind: 'more', bytes, spare }, spare ?? undefined)
   }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  LARGE_PIECE_BYTES,
   OPENED_BYTES_MAX,
   OPENED_PIECES_MAX,
   SESSIONS_PER_THREAD_MAX,
@@ -9,6 +10,7 @@ import {
   UPLOAD_WINDOW_BYTES_MAX,
 } from '../../../src/schemas/files/file-limits.ts'
 import { SEGMENT_BYTES } from '../../../src/workers/seal/format.ts'
+import { OpenedRoom } from '../../../src/workers/sessions/opened-room.ts'
 import { Places } from '../../../src/workers/sessions/places.ts'
 import { TimeSlices } from '../../../src/workers/sessions/time-slices.ts'
 import { must } from '../../support/must.ts'
@@ -98,4 +100,23 @@ t.test('the bounds fit each other', async (t) => {
     OPENED_BYTES_MAX >= 2 * SESSIONS_PER_THREAD_MAX * OPENED_PIECES_MAX * SEGMENT_BYTES,
     'the most readers have a segment a piece',
   )
+})
+
+t.test('large pieces of readers that keep up take at most half of the room of all downloads', async (t) => {
+  const room = new OpenedRoom(() => 1)
+  t.equal(room.take(false), STORAGE_PIECE_BYTES)
+  const large = []
+  for (let bytes = room.take(true); bytes === LARGE_PIECE_BYTES; bytes = room.take(true)) large.push(bytes)
+  t.equal((large.length + 1) * LARGE_PIECE_BYTES, OPENED_BYTES_MAX / 2)
+  t.equal(room.take(true), STORAGE_PIECE_BYTES, 'a reader is held up by nobody')
+  for (const bytes of large) room.giveBack(bytes)
+  t.equal(room.take(true), LARGE_PIECE_BYTES)
+})
+
+t.test('a piece is the share of one of all readers, and never below a segment', async (t) => {
+  let readers = OPENED_BYTES_MAX / OPENED_PIECES_MAX / (2 * SEGMENT_BYTES)
+  const room = new OpenedRoom(() => readers)
+  t.same([room.take(false), room.take(true)], [2 * SEGMENT_BYTES, 2 * SEGMENT_BYTES])
+  readers *= 8
+  t.equal(room.take(true), SEGMENT_BYTES)
 })

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { fail, ok } from '../../../src/schemas/failures.ts'
-import { OPENED_PIECES_MAX, STORAGE_PIECE_BYTES } from '../../../src/schemas/files/file-limits.ts'
+import {
+  KEEPING_UP_BYTES,
+  LARGE_PIECE_BYTES,
+  OPENED_PIECES_MAX,
+  STORAGE_PIECE_BYTES,
+} from '../../../src/schemas/files/file-limits.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
 import type { FileRecord } from '../../../src/server/ports/files/files.ts'
 import type { StoredObject } from '../../../src/server/ports/files/storage.ts'
@@ -33,10 +38,10 @@ interface Sealed {
   readonly bytes: Buffer
 }
 
-async function seal(t: Test): Promise<Sealed> {
+async function seal(t: Test, content = CONTENT): Promise<Sealed> {
   const stand = await openSessions(t)
   const verdict = must(
-    await pushAll(openSealed(stand, 'file_a', { content: 'any' }), chunks(CONTENT, [100_000])),
+    await pushAll(openSealed(stand, 'file_a', { content: 'any' }), chunks(content, [100_000])),
   )
   return { stand, file: recordOf('file_a', verdict), bytes: await readFile(join(stand.folder, 'file_a')) }
 }
@@ -105,6 +110,34 @@ t.test('every range opens to its bytes, from a descriptor and from elsewhere', a
     }
   }
   await ended(stand)
+})
+
+/** Waits for the next piece without asking for it: if none comes, the test never ends. */
+async function arrived(reader: ByteReader): Promise<Uint8Array> {
+  for (;;) {
+    const piece = reader.ready?.() ?? null
+    if (piece !== null) return piece
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+t.test('a reader that keeps up gets large pieces, without asking for those that have arrived', async (t) => {
+  const content = randomBytes(KEEPING_UP_BYTES + 8 * LARGE_PIECE_BYTES + 1)
+  const sealed = await seal(t, content)
+  const object = await local(t, sealed, sealed.bytes)
+  const { file, stand } = sealed
+  const range = { from: 0, to: content.length }
+  const reader = must(await stand.unsealing.open({ file, object, dataKey: dataKey(), ...range }))
+  const lengths = new Set<number>()
+  for (let at = 0; at < content.length;) {
+    const piece = await arrived(reader)
+    t.ok(content.subarray(at, at + piece.length).equals(piece), `the piece at ${at}`)
+    at += piece.length
+    lengths.add(piece.length)
+  }
+  t.ok(lengths.has(STORAGE_PIECE_BYTES) && lengths.has(LARGE_PIECE_BYTES), [...lengths].join())
+  t.equal(reader.ready?.(), null)
+  t.equal(must(await reader.next()), null)
 })
 
 /**

@@ -9,6 +9,8 @@ export interface PulledBody {
   readonly first: Uint8Array
   /** The next bytes, valid until the call after; null at the end. Calls never overlap. */
   next(): Promise<Outcome<Uint8Array | null>>
+  /** The next bytes if they have arrived already: then `next` would only cost promises. */
+  ready?(): Uint8Array | null
 }
 
 export interface PullWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'unread'> {
@@ -65,22 +67,23 @@ export class PullWriter {
    * @returns false while the writer waits for the socket
    */
   #pump(offset: number): boolean {
-    const piece = this.#piece
-    if (piece === null || this.#isOver) return true
+    if (this.#piece === null || this.#isOver) return true
     this.#deadline.progress(offset)
-    const end = this.#before + piece.length
-    if (offset < end) {
-      const [isAccepted, isDone] = this.#options.res.tryEnd(
-        piece.subarray(offset - this.#before),
-        this.#endsAt,
-      )
+    for (let at = offset; this.#piece !== null; at = this.#before) {
+      const [isAccepted, isDone] = this.#write(this.#piece, at)
       if (isDone) this.#finish()
       if (isDone || !isAccepted) return isDone
+      this.#before += this.#piece.length
+      this.#piece = this.#before === this.#options.body.bytes ? null : (this.#options.body.ready?.() ?? null)
     }
-    this.#before = end
-    this.#piece = null
     this.#fetch()
     return true
+  }
+
+  /** @returns as `tryEnd`: whether the socket accepts more, and whether the answer ended */
+  #write(piece: Uint8Array, at: number): readonly [boolean, boolean] {
+    if (at === this.#before + piece.length) return [true, false]
+    return this.#options.res.tryEnd(piece.subarray(at - this.#before), this.#endsAt)
   }
 
   #fetch(): void {
