@@ -133,6 +133,19 @@ const Head = {
   provider: Type.String(),
 }
 
+/** What the model said beside its text. */
+const BESIDE_TEXT = {
+  refusal: Type.Optional(TextOrNull),
+  reasoning: Type.Optional(TextOrNull),
+  reasoning_details: Type.Optional(
+    Type.Array(Type.Object({ type: Type.String() }, OPEN), {
+      description:
+        'Reasoning with its signatures, to be sent back as it came: `reasoning.text`, `reasoning.summary`, ' +
+        '`reasoning.encrypted`. In a stream, fragments of an entry have its `index`.',
+    }),
+  ),
+}
+
 const FunctionCall = Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })
 /** Some providers write parts where most write a text. */
 const Said = orNull(Content)
@@ -150,7 +163,7 @@ export const ChatAnswer = Type.Object({
       message: Type.Object({
         role: Type.Literal('assistant'),
         content: Type.Optional(Said),
-        reasoning: Type.Optional(TextOrNull),
+        ...BESIDE_TEXT,
         tool_calls: Type.Optional(
           Type.Array(
             Type.Object({
@@ -180,7 +193,7 @@ export const ChatChunk = Type.Object({
       delta: Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
         content: Type.Optional(Said),
-        reasoning: Type.Optional(TextOrNull),
+        ...BESIDE_TEXT,
         tool_calls: Type.Optional(
           Type.Array(
             Type.Object({

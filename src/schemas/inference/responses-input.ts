@@ -12,6 +12,8 @@ import { wordsOf } from './words.ts'
 
 /** Reasoning that a client names in place of sending it: it is left out where nothing is stored. D8. */
 export const REASONING_ID = 'rs_'
+/** Of `include`. */
+const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 
 /**
  * @param body has passed the schema
@@ -42,6 +44,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     ...formOf(format, { schema: membersOf(format)['schema'], last: repeated.last }),
     dialect: 'responses',
     isUsageAlone: false,
+    ...(asked.include?.includes(ENCRYPTED_REASONING) === true && { isEncryptedAsked: true }),
     choices: 1,
     stops: [],
     isReasoning: wantsReasoning(reasoning),

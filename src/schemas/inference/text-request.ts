@@ -47,6 +47,8 @@ export interface TextInput {
   readonly isStream: boolean
   /** Chat alone: the event with the usage has no choices. D7. */
   readonly isUsageAlone: boolean
+  /** Responses alone: the answer has what the provider needs back (`include`); absent: it has not. */
+  readonly isEncryptedAsked?: true
   /** Answers to one call. */
   readonly choices: number
   /** Texts at which an answer stops. */

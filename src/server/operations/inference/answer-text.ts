@@ -54,7 +54,7 @@ export interface TextForm extends Pick<PresetUse, 'presetOf'> {
   readonly operation: string
   /** The events of a streamed answer. */
   events(head: TextHead, request: TextRequest): TextEvents
-  whole(head: TextHead): WholeText
+  whole(head: TextHead, request: TextRequest): WholeText
   /** @param nano the charged part of the cost */
   usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
   /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */
@@ -156,7 +156,8 @@ function paidAnswer(
   const { bound } = plan
   const { isStream: isStreamed, size } = body
   const { streamHoldMs } = ports.inference
-  const answer = isStreamed ? streamed(call, { head, body, form, streamHoldMs }) : whole(call, head, form)
+  const parts = { head, body, form }
+  const answer = isStreamed ? streamed(call, { ...parts, streamHoldMs }) : whole(call, parts)
   const { id, model } = head
   const record: CallRecord = { call, id, model, isStreamed, media: size.media, delivery: answer.delivery }
   return paidCall(
@@ -267,8 +268,8 @@ function noteFirstOutput({ notes, startedAt }: TextCall): void {
   notes.ttftMs = performance.now() - startedAt
 }
 
-function whole(call: TextCall, head: TextHead, form: TextForm): Answer {
-  const reply = new WholeReply(form.whole(head))
+function whole(call: TextCall, { head, body, form }: Omit<Streaming, 'streamHoldMs'>): Answer {
+  const reply = new WholeReply(form.whole(head, body))
   return {
     delivery: null,
     isOpen: false,

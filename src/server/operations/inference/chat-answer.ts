@@ -5,6 +5,7 @@ import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
+import { addDetail, ReasoningDetails, type ReasoningDetail } from './reasoning-details.ts'
 import { serverToolUse } from './server-tool-use.ts'
 import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
@@ -49,9 +50,7 @@ export class ChatEvents implements TextEvents {
   /** Begins every event. */
   #prefix: string
   /** Choices whose role was told. */
-  readonly #begun = new Set<number>()
-  /** Tools that a choice has called so far. */
-  readonly #tools = new Map<number, number>()
+  readonly #begun = new Map<number, BegunChoice>()
 
   constructor(head: TextHead, { isUsageAlone }: Pick<TextRequest, 'isUsageAlone'>) {
     this.#head = head
@@ -86,34 +85,51 @@ export class ChatEvents implements TextEvents {
 
   #textOf(part: WrittenPart): string {
     const index = part.choice
-    const role = this.#begun.has(index) ? '' : this.#chunk(choice(index, '{"role":"assistant","content":""}'))
-    this.#begun.add(index)
-    return role + this.#chunk(this.#choiceOf(part))
-  }
-
-  #choiceOf(part: WrittenPart): string {
-    const { choice: index } = part
-    switch (part.kind) {
-      case 'text':
-        return choice(index, `{"content":${JSON.stringify(part.text)}}`)
-      case 'reasoning':
-        return choice(index, `{"reasoning":${JSON.stringify(part.text)}}`)
-      case 'tool': {
-        const nth = this.#tools.get(index) ?? 0
-        this.#tools.set(index, nth + 1)
-        return choice(index, toolDelta({ index: nth, id: part.id, type: 'function' }, part.name, ''))
-      }
-      case 'arguments':
-        return choice(index, toolDelta({ index: (this.#tools.get(index) ?? 1) - 1 }, null, part.text))
-      case 'finish':
-        return `{"index":${index},"delta":{},"finish_reason":"${part.reason}","native_finish_reason":"${part.reason}"}`
-      default:
-        return part satisfies never
-    }
+    const known = this.#begun.get(index)
+    if (known !== undefined) return this.#chunk(choiceOf(part, known))
+    const begun: BegunChoice = { tools: 0, details: new ReasoningDetails() }
+    this.#begun.set(index, begun)
+    return (
+      this.#chunk(choice(index, '{"role":"assistant","content":""}')) + this.#chunk(choiceOf(part, begun))
+    )
   }
 
   #chunk(choices: string): string {
     return `${this.#prefix}[${choices}]}\n\n`
+  }
+}
+
+/** How far a choice of a streamed answer has come. */
+interface BegunChoice {
+  /** Tools that it has called so far. */
+  tools: number
+  readonly details: ReasoningDetails
+}
+
+function choiceOf(part: WrittenPart, begun: BegunChoice): string {
+  const { choice: index } = part
+  switch (part.kind) {
+    case 'text':
+      return choice(index, `{"content":${JSON.stringify(part.text)}}`)
+    case 'refusal':
+      return choice(index, `{"refusal":${JSON.stringify(part.text)}}`)
+    case 'reasoning': {
+      const { text: reasoning } = part
+      return choice(index, JSON.stringify({ reasoning, reasoning_details: [begun.details.text(part)] }))
+    }
+    case 'signature':
+      return choice(index, JSON.stringify({ reasoning_details: [begun.details.signature(part)] }))
+    case 'tool':
+      begun.details.called(part.id)
+      return choice(index, toolDelta({ index: begun.tools++, id: part.id, type: 'function' }, part.name, ''))
+    case 'arguments':
+      return choice(index, toolDelta({ index: Math.max(0, begun.tools - 1) }, null, part.text))
+    case 'finish': {
+      const native = JSON.stringify(part.native)
+      return `{"index":${index},"delta":{},"finish_reason":"${part.reason}","native_finish_reason":${native}}`
+    }
+    default:
+      return part satisfies never
   }
 }
 
@@ -135,9 +151,13 @@ function toolDelta(call: object, name: string | null, text: string): string {
 
 interface Message {
   text: string
+  refusal: string
   reasoning: string
+  readonly details: ReasoningDetails
+  readonly reasoningDetails: ReasoningDetail[]
   readonly tools: { readonly id: string; readonly name: string; text: string }[]
   finish: string
+  native: string
 }
 
 /** An answer of chat that is sent when it is whole. D14. */
@@ -162,10 +182,18 @@ export class WholeChat implements WholeText {
       case 'text':
         message.text += part.text
         return
+      case 'refusal':
+        message.refusal += part.text
+        return
       case 'reasoning':
         message.reasoning += part.text
+        addDetail(message.reasoningDetails, message.details.text(part))
+        return
+      case 'signature':
+        addDetail(message.reasoningDetails, message.details.signature(part))
         return
       case 'tool':
+        message.details.called(part.id)
         message.tools.push({ id: part.id, name: part.name, text: '' })
         return
       case 'arguments': {
@@ -175,6 +203,7 @@ export class WholeChat implements WholeText {
       }
       case 'finish':
         message.finish = part.reason
+        message.native = part.native
         return
       default:
         part satisfies never
@@ -188,7 +217,7 @@ export class WholeChat implements WholeText {
     const choices = [...this.#choices].map(([index, message]) => ({
       index,
       finish_reason: message.finish,
-      native_finish_reason: message.finish,
+      native_finish_reason: message.native,
       message: messageOf(message),
     }))
     const object = 'chat.completion'
@@ -199,13 +228,22 @@ export class WholeChat implements WholeText {
   #messageOf(index: number): Message {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
-    const made: Message = { text: '', reasoning: '', tools: [], finish: 'stop' }
+    const made: Message = {
+      text: '',
+      refusal: '',
+      reasoning: '',
+      details: new ReasoningDetails(),
+      reasoningDetails: [],
+      tools: [],
+      finish: 'stop',
+      native: 'stop',
+    }
     this.#choices.set(index, made)
     return made
   }
 }
 
-function messageOf({ text, reasoning, tools }: Message): object {
+function messageOf({ text, refusal, reasoning, reasoningDetails, tools }: Message): object {
   const calls = tools.map((tool) => ({
     id: tool.id,
     type: 'function',
@@ -213,8 +251,10 @@ function messageOf({ text, reasoning, tools }: Message): object {
   }))
   return {
     role: 'assistant',
-    content: calls.length > 0 && text === '' ? null : text,
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    ...(refusal === '' ? null : { refusal }),
     ...(reasoning === '' ? null : { reasoning }),
+    ...(reasoningDetails.length === 0 ? null : { reasoning_details: reasoningDetails }),
     ...(calls.length === 0 ? null : { tool_calls: calls }),
   }
 }

@@ -18,8 +18,8 @@ const OPERATION = 'responses.create'
 const RESPONSES: TextForm = {
   operation: OPERATION,
   presetOf: responsesPresetOf,
-  events: (head) => new ResponsesEvents(head),
-  whole: (head) => new WholeResponse(head),
+  events: (head, request) => new ResponsesEvents(head, request),
+  whole: (head, request) => new WholeResponse(head, request),
   usageOf: responsesUsage,
 }
 

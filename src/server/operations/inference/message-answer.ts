@@ -3,13 +3,8 @@ import { messageError } from '../../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type {
-  AnsweredBy,
-  FinishReason,
-  InferenceEnd,
-  ShownUsage,
-  WrittenPart,
-} from '../../ports/inference/inference.ts'
+import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import { MessageBlocks } from './message-blocks.ts'
 import { serverToolUse } from './server-tool-use.ts'
 import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
@@ -39,24 +34,13 @@ export function messagesUsage(
 
 const PING = Buffer.from('event: ping\ndata: {"type":"ping"}\n\n')
 
-/** Why a message ended, in Anthropic's words. */
-const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'end_turn',
-  length: 'max_tokens',
-  tool_calls: 'tool_use',
-}
-
 /** The server-sent events of an answer of messages. D13. */
 export class MessageEvents implements TextEvents {
   #head: TextHead
   readonly #promptWords: number
   /** `message_start` was written. */
   #hasBegun = false
-  /** The block that is open, by the kind of its parts; null: none is. */
-  #kind: WrittenPart['kind'] | null = null
-  /** Blocks so far, with the open one. */
-  #blocks = 0
-  #stopReason = 'end_turn'
+  readonly #blocks = new MessageBlocks('events')
 
   constructor(head: TextHead, { promptWords }: Pick<TextRequest, 'promptWords'>) {
     this.#head = head
@@ -75,7 +59,8 @@ export class MessageEvents implements TextEvents {
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {
     const begin = this.#hasBegun ? '' : this.#begun()
     this.#hasBegun = true
-    return Buffer.from(begin + parts.map((part) => this.#textOf(part)).join(''))
+    const events = parts.flatMap((part) => this.#blocks.add(part))
+    return Buffer.from(begin + events.map((one) => event(one.type, one)).join(''))
   }
 
   passed(): void {
@@ -83,7 +68,7 @@ export class MessageEvents implements TextEvents {
   }
 
   lastOf({ whole }: ShownUsage): Uint8Array {
-    const delta = { stop_reason: this.#stopReason, stop_sequence: null }
+    const delta = this.#blocks.end
     const usage: unknown = JSON.parse(whole)
     const type = 'message_delta'
     const stop = event('message_stop', { type: 'message_stop' })
@@ -114,52 +99,6 @@ export class MessageEvents implements TextEvents {
       message: { ...messageBegin(this.#head), ...ending },
     })
   }
-
-  #textOf(part: WrittenPart): string {
-    switch (part.kind) {
-      case 'text':
-        return this.#within('text', { type: 'text', text: '' }) + this.#delta('text_delta', 'text', part.text)
-      case 'reasoning': {
-        const begin = this.#within('reasoning', { type: 'thinking', thinking: '', signature: '' })
-        return begin + this.#delta('thinking_delta', 'thinking', part.text)
-      }
-      case 'tool':
-        return (
-          this.#blockEnd() +
-          this.#block('tool', { type: 'tool_use', id: part.id, name: part.name, input: {} })
-        )
-      case 'arguments':
-        return this.#delta('input_json_delta', 'partial_json', part.text)
-      case 'finish':
-        this.#stopReason = STOP_REASONS[part.reason]
-        return this.#blockEnd()
-      default:
-        return part satisfies never
-    }
-  }
-
-  /** Opens a block, unless a block of this kind is open. */
-  #within(kind: WrittenPart['kind'], block: object): string {
-    return this.#kind === kind ? '' : this.#blockEnd() + this.#block(kind, block)
-  }
-
-  #block(kind: WrittenPart['kind'], content_block: object): string {
-    this.#kind = kind
-    const type = 'content_block_start'
-    return event(type, { type, index: this.#blocks++, content_block })
-  }
-
-  #delta(kind: string, member: string, text: string): string {
-    const type = 'content_block_delta'
-    return event(type, { type, index: this.#blocks - 1, delta: { type: kind, [member]: text } })
-  }
-
-  #blockEnd(): string {
-    if (this.#kind === null) return ''
-    this.#kind = null
-    const type = 'content_block_stop'
-    return event(type, { type, index: this.#blocks - 1 })
-  }
 }
 
 function event(name: string, data: object): string {
@@ -171,18 +110,10 @@ function messageBegin({ id, model }: Pick<TextHead, 'id' | 'model'>): object {
   return { id: id.replace(/^gen_/, 'msg_'), type: 'message', role: 'assistant', model }
 }
 
-/** A block of a message, in pieces. */
-interface Block {
-  readonly kind: WrittenPart['kind']
-  readonly tool: { readonly id: string; readonly name: string } | null
-  text: string
-}
-
 /** An answer of messages that is sent when it is whole. D14. */
 export class WholeMessage implements WholeText {
   #head: TextHead
-  readonly #blocks: Block[] = []
-  #stopReason = 'end_turn'
+  readonly #blocks = new MessageBlocks('whole')
 
   constructor(head: TextHead) {
     this.#head = head
@@ -193,34 +124,12 @@ export class WholeMessage implements WholeText {
   }
 
   add(part: WrittenPart): void {
-    if (part.kind === 'finish') this.#stopReason = STOP_REASONS[part.reason]
-    else if (part.kind === 'tool') this.#blocks.push({ kind: 'tool', tool: part, text: '' })
-    else {
-      const kind = part.kind === 'arguments' ? 'tool' : part.kind
-      const last = this.#blocks.at(-1)
-      if (last?.kind === kind) last.text += part.text
-      else this.#blocks.push({ kind, tool: null, text: part.text })
-    }
+    this.#blocks.add(part)
   }
 
   answer({ whole }: ShownUsage): object {
     const usage: unknown = JSON.parse(whole)
-    const ending = { stop_reason: this.#stopReason, stop_sequence: null, usage }
-    return { ...messageBegin(this.#head), content: this.#blocks.map(blockOf), ...ending }
-  }
-}
-
-function blockOf({ kind, tool, text }: Block): object {
-  if (kind === 'reasoning') return { type: 'thinking', thinking: text, signature: '' }
-  if (tool === null) return { type: 'text', text }
-  return { type: 'tool_use', id: tool.id, name: tool.name, input: inputOf(text) }
-}
-
-/** Arguments that a maximum of tokens cut are no JSON. */
-function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text === '' ? '{}' : text) as unknown
-  } catch {
-    return {}
+    const { content, end } = this.#blocks
+    return { ...messageBegin(this.#head), content, ...end, usage }
   }
 }

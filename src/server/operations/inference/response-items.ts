@@ -1,83 +1,111 @@
+import { carrierOf, RESPONSES_FORMAT } from '../../../schemas/inference/forms/signature-carriers.ts'
 import type { WrittenPart } from '../../ports/inference/inference.ts'
 
 /** An event of a streamed response, without its number. */
 export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 type Item = Record<string, unknown>
+/** Why an answer is not complete. */
+export type IncompleteReason = 'max_output_tokens' | 'content_filter'
 
 /** The item that is being written. */
 interface OpenItem {
-  readonly kind: 'text' | 'reasoning' | 'tool'
+  readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool'
   readonly id: string
   readonly index: number
   /** Its events but for the item's own begin with this. */
   readonly at: Readonly<Record<string, unknown>>
   readonly tool: { readonly id: string; readonly name: string } | null
+  /** Its part has begun. */
+  hasPart: boolean
   text: string
+  /** What the provider needs back, of reasoning; null: the provider gave none, or the caller asked for none. */
+  encrypted: string | null
 }
 
 /**
  * What a model writes, as the items of a response and the events that tell of them. One item is written after
- * the other: reasoning, calls of tools, a message. D5, D35.
+ * the other: reasoning, calls of tools, a message. A signature that is not OpenAI's travels in a carrier; that
+ * of a call in an item of reasoning behind the call. D5, D35.
  */
 export class ResponseItems {
   /** Items that are whole. */
   readonly items: Item[] = []
-  /** The answer was cut at its maximum of tokens. */
-  isCut = false
+  /** Null: the answer came to its end. */
+  incomplete: IncompleteReason | null = null
   /** Of `resp_…`, which the ids of the items repeat. */
   readonly #tail: string
+  readonly #isEncryptedAsked: boolean
   #open: OpenItem | null = null
 
-  constructor(tail: string) {
+  /** @param isEncryptedAsked the caller wants signatures */
+  constructor(tail: string, isEncryptedAsked: boolean) {
     this.#tail = tail
+    this.#isEncryptedAsked = isEncryptedAsked
   }
 
   /** A response has one choice. */
   add(part: WrittenPart): readonly ResponseEvent[] {
     switch (part.kind) {
       case 'text':
-      case 'reasoning': {
-        const begun = this.#open?.kind === part.kind ? [] : this.#next(part.kind, null)
-        return [...begun, ...this.#said(part.text)]
-      }
+      case 'refusal':
+      case 'reasoning':
+        return [...this.#within(part.kind), ...this.#said(part.text)]
+      case 'signature':
+        return this.#signed(part)
       case 'tool':
         return this.#next('tool', { id: part.id, name: part.name })
       case 'arguments':
-        return this.#said(part.text)
+        return this.#open?.kind === 'tool' ? this.#said(part.text) : []
       case 'finish':
-        this.isCut = part.reason === 'length'
-        return this.#close(this.isCut ? 'incomplete' : 'completed')
+        this.incomplete = INCOMPLETE[part.reason] ?? null
+        return this.#close(this.incomplete === null ? 'completed' : 'incomplete')
       default:
         return part satisfies never
     }
   }
 
+  #signed(part: Extract<WrittenPart, { kind: 'signature' }>): readonly ResponseEvent[] {
+    const isShown = part.of === 'reasoning'
+    if (!this.#isEncryptedAsked)
+      return isShown && this.#open?.kind === 'reasoning' ? this.#close('completed') : []
+    const begun = isShown ? this.#within('reasoning') : this.#next('reasoning', null)
+    if (this.#open !== null) this.#open.encrypted = carrierOf(part, RESPONSES_FORMAT)
+    return [...begun, ...this.#close('completed')]
+  }
+
+  /** Begins an item, unless one of this kind is open. */
+  #within(kind: OpenItem['kind']): readonly ResponseEvent[] {
+    return this.#open?.kind === kind ? [] : this.#next(kind, null)
+  }
+
   #next(kind: OpenItem['kind'], tool: OpenItem['tool']): readonly ResponseEvent[] {
     const closed = this.#close('completed')
     const index = this.items.length
-    const prefix = kind === 'text' ? 'msg' : kind === 'reasoning' ? 'rs' : 'fc'
-    const id = `${prefix}_${this.#tail}${index === 0 ? '' : `_${index}`}`
-    const inner = kind === 'text' ? { content_index: 0 } : kind === 'reasoning' ? { summary_index: 0 } : {}
+    const id = `${PREFIXES[kind]}_${this.#tail}${index === 0 ? '' : `_${index}`}`
+    const inner = kind === 'tool' ? {} : kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 }
     const open: OpenItem = {
       kind,
       id,
       index,
       at: { item_id: id, output_index: index, ...inner },
       tool,
+      hasPart: false,
       text: '',
+      encrypted: null,
     }
     this.#open = open
     const item = itemOf(open, 'in_progress')
-    const added = { type: 'response.output_item.added', output_index: index, item }
-    return [...closed, added, ...partEvent(open, 'added')]
+    return [...closed, { type: 'response.output_item.added', output_index: index, item }]
   }
 
   #said(text: string): readonly ResponseEvent[] {
     const open = this.#open
     if (open === null) return []
+    const begun = open.hasPart ? [] : partEvent(open, 'added')
+    open.hasPart = true
     open.text += text
     const logprobs = open.kind === 'text' ? { logprobs: [] } : {}
-    return [{ type: `response.${WORDS[open.kind]}.delta`, ...open.at, delta: text, ...logprobs }]
+    return [...begun, { type: `response.${WORDS[open.kind]}.delta`, ...open.at, delta: text, ...logprobs }]
   }
 
   #close(status: 'completed' | 'incomplete'): readonly ResponseEvent[] {
@@ -86,42 +114,68 @@ export class ResponseItems {
     this.#open = null
     const item = itemOf(open, status)
     this.items.push(item)
+    const done = { type: 'response.output_item.done', output_index: open.index, item }
+    // Reasoning that is signature alone has no part, and a call of a tool has its arguments at any rate.
+    if (!open.hasPart && open.kind !== 'tool') return [done]
     return [
       { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open) },
       ...partEvent(open, 'done'),
-      { type: 'response.output_item.done', output_index: open.index, item },
+      done,
     ]
   }
 }
 
+const INCOMPLETE: Readonly<Partial<Record<string, IncompleteReason>>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc' } as const
+
 const WORDS = {
   text: 'output_text',
+  refusal: 'refusal',
   reasoning: 'reasoning_summary_text',
   tool: 'function_call_arguments',
 } as const
 
 function wholeOf({ kind, text, tool }: OpenItem): object {
-  if (kind === 'tool') return { name: tool?.name, arguments: text }
-  return kind === 'text' ? { text, logprobs: [] } : { text }
+  switch (kind) {
+    case 'tool':
+      return { name: tool?.name, arguments: text }
+    case 'text':
+      return { text, logprobs: [] }
+    case 'refusal':
+      return { refusal: text }
+    case 'reasoning':
+      return { text }
+    default:
+      return kind satisfies never
+  }
 }
 
 function partOf({ kind, text }: OpenItem): object {
-  return kind === 'text'
-    ? { type: 'output_text', text, annotations: [], logprobs: [] }
-    : { type: 'summary_text', text }
+  if (kind === 'text') return { type: 'output_text', text, annotations: [], logprobs: [] }
+  return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'summary_text', text }
 }
 
 function partEvent(open: OpenItem, what: 'added' | 'done'): readonly ResponseEvent[] {
   if (open.kind === 'tool') return []
-  const name = open.kind === 'text' ? 'content_part' : 'reasoning_summary_part'
+  const name = open.kind === 'reasoning' ? 'reasoning_summary_part' : 'content_part'
   return [{ type: `response.${name}.${what}`, ...open.at, part: partOf(open) }]
 }
 
 function itemOf(open: OpenItem, status: string): Item {
-  const { kind, id, text, tool } = open
+  const { kind, id, text, tool, encrypted } = open
   if (kind === 'tool')
     return { id, type: 'function_call', status, call_id: tool?.id, name: tool?.name, arguments: text }
-  const parts = status === 'in_progress' ? [] : [partOf(open)]
-  if (kind === 'reasoning') return { id, type: 'reasoning', summary: parts }
+  const parts = open.hasPart ? [partOf(open)] : []
+  if (kind === 'reasoning')
+    return {
+      id,
+      type: 'reasoning',
+      summary: parts,
+      ...(encrypted === null ? null : { encrypted_content: encrypted }),
+    }
   return { id, type: 'message', role: 'assistant', status, content: parts }
 }

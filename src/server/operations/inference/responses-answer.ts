@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ResponsesUsage } from '../../../schemas/inference/responses.ts'
+import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
@@ -49,9 +50,9 @@ export class ResponsesEvents implements TextEvents {
   /** Events so far: the number of the next one. */
   #events = 0
 
-  constructor(head: TextHead) {
+  constructor(head: TextHead, { isEncryptedAsked }: Pick<TextRequest, 'isEncryptedAsked'>) {
     this.#head = head
-    this.#items = new ResponseItems(tailOf(head))
+    this.#items = new ResponseItems(tailOf(head), isEncryptedAsked === true)
   }
 
   begin({ model }: AnsweredBy): void {
@@ -103,9 +104,9 @@ export class WholeResponse implements WholeText {
   #head: TextHead
   readonly #items: ResponseItems
 
-  constructor(head: TextHead) {
+  constructor(head: TextHead, { isEncryptedAsked }: Pick<TextRequest, 'isEncryptedAsked'>) {
     this.#head = head
-    this.#items = new ResponseItems(tailOf(head))
+    this.#items = new ResponseItems(tailOf(head), isEncryptedAsked === true)
   }
 
   begin({ model }: AnsweredBy): void {
@@ -133,11 +134,11 @@ interface ResponseEnd {
   readonly usage?: unknown
 }
 
-function endOf({ items, isCut }: ResponseItems): ResponseEnd {
+function endOf({ items, incomplete: reason }: ResponseItems): ResponseEnd {
   return {
-    status: isCut ? 'incomplete' : 'completed',
+    status: reason === null ? 'completed' : 'incomplete',
     completed_at: Math.floor(Date.now() / 1_000),
-    incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
+    incomplete_details: reason === null ? null : { reason },
     output: items,
   }
 }

@@ -1,3 +1,4 @@
+import type { CarriedSignature } from '../../../schemas/inference/forms/signature-carriers.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
@@ -10,18 +11,39 @@ import type { CostBound } from '../money/money.ts'
 import type { CallNotes } from '../observe.ts'
 
 /** Why a model stopped. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls'
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
  * What a model writes, in the form between the protocols of providers and the dialects of callers. `choice`
- * counts the answers to one call. D5.
+ * counts the answers to one call. Parts stand in the order of the answer: what belongs to a call of a tool
+ * follows it before the next call begins. D5.
  */
 export type WrittenPart =
-  | { readonly kind: 'text' | 'reasoning'; readonly choice: number; readonly text: string }
+  | { readonly kind: 'text' | 'refusal'; readonly choice: number; readonly text: string }
+  | {
+      readonly kind: 'reasoning'
+      readonly choice: number
+      readonly text: string
+      /** The text is the provider's summary. */
+      readonly isSummary?: true
+    }
   | { readonly kind: 'tool'; readonly choice: number; readonly id: string; readonly name: string }
   /** A fragment of the JSON arguments of the tool that was called last. */
   | { readonly kind: 'arguments'; readonly choice: number; readonly text: string }
-  | { readonly kind: 'finish'; readonly choice: number; readonly reason: FinishReason }
+  /**
+   * What the provider needs back. It belongs to the reasoning that was written last, and ends that block; or
+   * to the call that was written last; reasoning that is redacted stands for itself.
+   */
+  | ({ readonly kind: 'signature'; readonly choice: number } & CarriedSignature)
+  | {
+      readonly kind: 'finish'
+      readonly choice: number
+      readonly reason: FinishReason
+      /** In the provider's word. */
+      readonly native: string
+      /** The text of the request at which the model stopped; null: none, or the provider does not tell. */
+      readonly stopSequence: string | null
+    }
 
 /** Tokens of a call in buckets that do not overlap. D24. */
 export interface TokenUsage {

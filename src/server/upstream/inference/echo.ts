@@ -174,7 +174,8 @@ function* partsOf(
     for (const choice of all) yield { kind: 'tool', choice, id: `call_${choice}`, name: tool }
   const kind = tool === null ? 'text' : 'arguments'
   for (const text of pieces) for (const choice of all) yield { kind, choice, text }
-  for (const choice of all) yield { kind: 'finish', choice, reason: finish }
+  for (const choice of all)
+    yield { kind: 'finish', choice, reason: finish, native: finish, stopSequence: null }
 }
 
 function take(parts: Iterator<WrittenPart>, most: number): readonly WrittenPart[] {

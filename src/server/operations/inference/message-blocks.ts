@@ -1,0 +1,151 @@
+import { carrierOf, MESSAGES_FORMAT } from '../../../schemas/inference/forms/signature-carriers.ts'
+import type { FinishReason, WrittenPart } from '../../ports/inference/inference.ts'
+
+/** An event of a streamed message. */
+export type MessageEvent = Readonly<Record<string, unknown>> & { readonly type: string }
+
+/** A block that is being written, or is whole. */
+interface Block {
+  readonly kind: 'text' | 'reasoning' | 'redacted' | 'tool'
+  /** Members of its begin beside those of its content. */
+  readonly named: Readonly<Record<string, string>>
+  text: string
+  signature: string
+}
+
+/** The end of a message, in Anthropic's words. */
+export interface MessageEnd {
+  readonly stop_reason: string
+  readonly stop_sequence: string | null
+}
+
+/** Why a message ended, in Anthropic's words. */
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/**
+ * What a model writes, as the blocks of a message and the events that tell of them. One block is written after
+ * the other. A signature that is not Anthropic's travels in a carrier; that of a call in a block of its own
+ * behind the call. The mapping table of part D.
+ */
+export class MessageBlocks {
+  end: MessageEnd = { stop_reason: 'end_turn', stop_sequence: null }
+  readonly #blocks: Block[] = []
+  /** Blocks are kept: the answer is wanted whole. */
+  readonly #isWhole: boolean
+  #open: Block | null = null
+  /** Blocks so far, with the open one. */
+  #count = 0
+  #hasRefusal = false
+
+  constructor(form: 'events' | 'whole') {
+    this.#isWhole = form === 'whole'
+  }
+
+  /** Of a whole answer. */
+  get content(): readonly object[] {
+    return this.#blocks.map(wholeOf)
+  }
+
+  add(part: WrittenPart): readonly MessageEvent[] {
+    switch (part.kind) {
+      case 'text':
+        return [...this.#within('text'), this.#said('text_delta', 'text', part.text)]
+      case 'refusal':
+        this.#hasRefusal = true
+        return [...this.#within('text'), this.#said('text_delta', 'text', part.text)]
+      case 'reasoning':
+        return [...this.#within('reasoning'), this.#said('thinking_delta', 'thinking', part.text)]
+      case 'signature':
+        return this.#signed(part)
+      case 'tool':
+        return this.#begin('tool', { id: part.id, name: part.name })
+      case 'arguments':
+        return this.#open?.kind === 'tool' ? [this.#said('input_json_delta', 'partial_json', part.text)] : []
+      case 'finish':
+        this.end = endOf(part, this.#hasRefusal)
+        return this.#close()
+      default:
+        return part satisfies never
+    }
+  }
+
+  #signed(part: Extract<WrittenPart, { kind: 'signature' }>): readonly MessageEvent[] {
+    if (part.of === 'redacted') {
+      const data = carrierOf(part, MESSAGES_FORMAT, 'redacted')
+      return [...this.#begin('redacted', { data }), ...this.#close()]
+    }
+    const begun = part.of === 'call' ? this.#begin('reasoning', {}) : this.#within('reasoning')
+    const signature = carrierOf(part, MESSAGES_FORMAT)
+    if (this.#open !== null) this.#open.signature = signature
+    return [...begun, this.#delta({ type: 'signature_delta', signature }), ...this.#close()]
+  }
+
+  /** Opens a block, unless a block of this kind is open. */
+  #within(kind: Block['kind']): readonly MessageEvent[] {
+    return this.#open?.kind === kind ? [] : this.#begin(kind, {})
+  }
+
+  #begin(kind: Block['kind'], named: Block['named']): readonly MessageEvent[] {
+    const closed = this.#close()
+    const block: Block = { kind, named, text: '', signature: '' }
+    this.#open = block
+    if (this.#isWhole) this.#blocks.push(block)
+    const begun = { type: 'content_block_start', index: this.#count++, content_block: wholeOf(block) }
+    return [...closed, begun]
+  }
+
+  /** @param member of the delta that has the text */
+  #said(type: string, member: string, text: string): MessageEvent {
+    if (this.#isWhole && this.#open !== null) this.#open.text += text
+    return this.#delta({ type, [member]: text })
+  }
+
+  #delta(delta: object): MessageEvent {
+    return { type: 'content_block_delta', index: this.#count - 1, delta }
+  }
+
+  #close(): readonly MessageEvent[] {
+    if (this.#open === null) return []
+    this.#open = null
+    return [{ type: 'content_block_stop', index: this.#count - 1 }]
+  }
+}
+
+function endOf(
+  { reason, stopSequence }: Extract<WrittenPart, { kind: 'finish' }>,
+  hasRefusal: boolean,
+): MessageEnd {
+  if (reason === 'stop' && hasRefusal) return { stop_reason: 'refusal', stop_sequence: null }
+  if (reason === 'stop' && stopSequence !== null)
+    return { stop_reason: 'stop_sequence', stop_sequence: stopSequence }
+  return { stop_reason: STOP_REASONS[reason], stop_sequence: null }
+}
+
+function wholeOf({ kind, named, text, signature }: Block): object {
+  switch (kind) {
+    case 'text':
+      return { type: 'text', text }
+    case 'reasoning':
+      return { type: 'thinking', thinking: text, signature }
+    case 'redacted':
+      return { type: 'redacted_thinking', ...named }
+    case 'tool':
+      return { type: 'tool_use', ...named, input: inputOf(text) }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Arguments that a maximum of tokens cut are no JSON. */
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text === '' ? '{}' : text) as unknown
+  } catch {
+    return {}
+  }
+}
