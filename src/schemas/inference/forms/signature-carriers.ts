@@ -14,7 +14,7 @@ export interface CarriedSignature {
 /** Formats of the signatures that a protocol gives by itself. The names are those of `ReasoningFormat`. */
 export const MESSAGES_FORMAT = 'anthropic-claude-v1'
 export const RESPONSES_FORMAT = 'openai-responses-v1'
-/** Of a signature whose format nobody has told. */
+/** Stands for a format that a provider does not tell. */
 export const UNKNOWN_FORMAT = 'unknown'
 
 /** `sl1.<format>.<data>`; behind the format stands what it belongs to, unless that is shown reasoning. */

@@ -46,7 +46,7 @@ export class MessageBlocks {
     this.#isWhole = form === 'whole'
   }
 
-  /** Of a whole answer. */
+  /** The blocks of a whole answer. */
   get content(): readonly object[] {
     return this.#blocks.map(wholeOf)
   }
