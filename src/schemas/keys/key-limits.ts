@@ -50,6 +50,11 @@ export const EPOCH_OVERDUE_MS = EPOCH_POLL_MS + EPOCH_POLL_TIMEOUT_MS + 100
 export const KEY_GRACE_MS_MIN = 2_000
 /** Milliseconds that a request waits for its key to be loaded. Decision. */
 export const KEY_LOAD_MS_MAX = 2_000
+/**
+ * Milliseconds that a statement on the connection for keys waits for a lock. A heartbeat and a look at admin
+ * ports may be before a load, and leave it time. Decision.
+ */
+export const KEY_LOCK_WAIT_MS_MAX = 750
 /** Keys of a page. B2.10. */
 export const KEYS_PAGE = 100
 /** Keys that a request for a page may skip. Decision. */

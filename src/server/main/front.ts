@@ -30,16 +30,16 @@ import { openKeyStore } from '../store/keys/api-keys.ts'
 import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { enrol, startHeartbeat, type Heartbeat } from '../store/nodes/fronts.ts'
-import { openStore, type Store } from '../store/base/open.ts'
+import type { Store } from '../store/base/open.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
-import { FRONT_POOL_MAX, KEY_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { catalogueOf } from './child-catalogue.ts'
 import { childLog, configOf, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openAccess } from './front-keys.ts'
 import { openFrontPorts } from './front-ports.ts'
+import { openStores } from './front-stores.ts'
 import { rootKeysOf, type FileServices } from './files.ts'
 
 /** Short-job threads of each lane of a front. Design §2. */
@@ -69,7 +69,6 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const state = openState({ ...stateAddress(part.redis), log })
   const hints = openHints(state)
   const feed = openEpochFeed({ store, hints, log })
-  // On a connection that stays open anyway: the pool's own may then close.
   const [rootKeys, adminPorts] = [rootKeysOf(config), watchAdminPorts(keyLane, config.adminPort)]
   const heartbeat = startHeartbeat({
     frontId: part.id,
@@ -146,16 +145,6 @@ function listen(
 ): Promise<HttpFront> {
   const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
   return startHttp({ ...settings, operations: OPERATIONS, compiled, ...deps })
-}
-
-/** Keys are loaded on connections of their own, so that a flood of unknown keys leaves the others free. */
-function openStores(config: Config, part: StartedPart): { readonly store: Store; readonly keyLane: Store } {
-  const url = part.databaseUrl
-  const applicationName = `sluice-front-${part.slot}`
-  return {
-    store: openStore({ url, poolMax: FRONT_POOL_MAX, applicationName, caps: config.caps }),
-    keyLane: openStore({ url, poolMax: KEY_POOL_MAX, applicationName: `${applicationName}-keys` }),
-  }
 }
 
 function openFrontPools({ sessionThreads }: StartedPart, log: Log): Pools {

@@ -20,6 +20,8 @@ export interface StoreOptions {
   readonly silenceMsMax?: number
   /** Milliseconds without statements after which a connection is closed. */
   readonly idleMsMax?: number
+  /** Milliseconds that a statement may wait for a lock. */
+  readonly lockMsMax?: number
   /** Caps of organizations without own caps; left out: those of a new installation. C33. */
   readonly caps?: Caps
 }
@@ -173,7 +175,7 @@ function connect(options: StoreOptions): Sql {
       connection: {
         application_name: options.applicationName,
         statement_timeout: STATEMENT_MS_MAX,
-        lock_timeout: LOCK_WAIT_MS_MAX,
+        lock_timeout: options.lockMsMax ?? LOCK_WAIT_MS_MAX,
         // A process that stops within a transaction must not hold its locks.
         idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
       },

@@ -35,7 +35,9 @@ export interface Heartbeat extends FrontCount {
 /** Milliseconds that one heartbeat may take. */
 const BEAT_MS_MAX = 2_000
 /** Heartbeats that a new front tries before it serves without a row. */
-const ENROL_TRIES = 3
+const ENROL_TRIES = 8
+/** Milliseconds after which a new front tries no further heartbeat. */
+const ENROL_MS_MAX = 3 * BEAT_MS_MAX
 
 /**
  * Makes this process known as a live front, reports the epoch that it has applied, and counts the other
@@ -135,7 +137,8 @@ export function withoutSync(sql: Sql) {
  * either.
  */
 export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
-  for (let tries = 0; tries < ENROL_TRIES; tries++) {
+  const endsAt = performance.now() + ENROL_MS_MAX
+  for (let tries = 0; tries < ENROL_TRIES && performance.now() < endsAt; tries++) {
     if (!(await feed.poll()) || (await heartbeat.beat())) return
   }
 }

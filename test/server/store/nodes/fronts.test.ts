@@ -122,6 +122,8 @@ t.test('a front enrols before it serves, and again when the store did not take i
   let beats = 0
   await enrol(feed, { beat: () => Promise.resolve(++beats === 2) })
   t.equal(beats, 2)
+  await enrol(feed, { beat: () => Promise.resolve(++beats < 0) })
+  t.equal(beats, 10, 'and serves without a row when the store never takes it')
 })
 
 t.test('a front that has not obeyed anything yet is behind every change', async (t) => {
