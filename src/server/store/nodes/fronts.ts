@@ -51,16 +51,20 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let reported = -2
   let isClosed = false
   let isAway = false
+  /** The row is on disk, as far as this front knows. */
+  let isKept = false
 
   const report = async (): Promise<void> => {
     const { epoch } = feed
     try {
-      liveFronts = 1 + (await writeBeat(options, connections, epoch))
+      liveFronts = 1 + (await writeBeat(options, { connections, epoch, isKept }))
       reported = epoch
       isAway = false
+      isKept = true
     } catch (problem) {
       if (!isClosed && !isAway) log.warn('heartbeat.failed', { cause: problem })
       isAway = true
+      isKept = false
     }
   }
   const beat = async (): Promise<boolean> => {
@@ -106,8 +110,18 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   }
 }
 
-/** Writes the front's row. @returns the number of other live fronts */
-async function writeBeat(options: HeartbeatOptions, connections: number, epoch: number): Promise<number> {
+interface Beat {
+  readonly connections: number
+  readonly epoch: number
+  readonly isKept: boolean
+}
+
+/**
+ * Writes the front's row. A new row is on disk afterwards: no crash of Postgres may lose a front that
+ * `keys revoke --wait` must wait for.
+ * @returns the number of other live fronts
+ */
+async function writeBeat(options: HeartbeatOptions, { connections, epoch, isKept }: Beat): Promise<number> {
   const { frontId, store, node, adminPort = null, rootKeyId = () => null } = options
   const [row] = await store.within(
     BEAT_MS_MAX,
@@ -117,15 +131,15 @@ async function writeBeat(options: HeartbeatOptions, connections: number, epoch: 
           VALUES (${frontId}, ${node}, ${connections}, ${epoch}, ${rootKeyId()}, ${adminPort}, clock_timestamp())
           ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, connections = excluded.connections, root_key_id = excluded.root_key_id,
             heartbeat_at = excluded.heartbeat_at)
-        SELECT count(*)::int AS count, ${withoutSync(sql)} FROM fronts
+        SELECT count(*)::int AS count ${isKept ? sql`, ${withoutSync(sql)}` : sql``} FROM fronts
         WHERE id <> ${frontId} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'`,
   )
   return row?.count ?? 0
 }
 
 /**
- * Part of a statement that writes a heartbeat: its commit waits for no disk. Postgres may lose the row in a
- * crash of its machine, and gets it again with the next heartbeat.
+ * Part of a statement that writes a heartbeat: its commit waits for no disk. Postgres may lose the heartbeat
+ * in a crash of its machine, and gets the next one.
  */
 export function withoutSync(sql: Sql) {
   return sql`set_config('synchronous_commit', 'off', true)`

@@ -221,3 +221,25 @@ t.test('a node that has another number of children tells the others at once, and
   await two.heartbeat.scaled(9)
   t.equal((await connectionBudget(store.sql, 'there', 1)).elsewhere, 9)
 })
+
+t.test('the first heartbeat is on disk when it is answered, as the first after an outage', async (t) => {
+  const store = await openTestStore(t, 1)
+  await store.sql.unsafe(`
+    SET synchronous_commit = on;
+    CREATE TABLE commits (n serial, is_synced boolean);
+    CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO commits (is_synced) VALUES (current_setting('synchronous_commit') = 'on'); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER note_commit AFTER INSERT OR UPDATE ON fronts DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION note_commit()`)
+  const { heartbeat } = await front(t, store)
+  await store.sql`ALTER TABLE fronts RENAME TO away`
+  t.equal(await heartbeat.beat(), false)
+  await store.sql`ALTER TABLE away RENAME TO fronts`
+  await heartbeat.beat()
+  await heartbeat.beat()
+  const rows = await store.sql<{ is_synced: boolean }[]>`SELECT is_synced FROM commits ORDER BY n`
+  t.same(
+    rows.map((row) => row.is_synced),
+    [true, false, true, false],
+  )
+})
