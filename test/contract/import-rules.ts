@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   limits: ['schemas', 'ports', 'operations/define'],
   money: DRIVER,
   store: [...DRIVER, 'caches', 'structures'],
-  redis: DRIVER,
+  redis: [...DRIVER, 'structures'],
   catalogue: DRIVER,
   journal: DRIVER,
   storage: [...DRIVER, 'structures'],
@@ -43,11 +43,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     'operations/tags',
   ],
   // It implements the port `Observer`, whose types it takes.
-  observe: ['schemas', 'ports'],
+  observe: ['schemas', 'ports', 'structures'],
   config: ['schemas'],
   // It runs in a browser, and knows the shapes as types alone.
   dashboard: ['schemas'],
-  supervisor: ['schemas', 'ports', 'config', 'observe', 'store/migrations/migrate'],
+  supervisor: ['schemas', 'ports', 'structures', 'config', 'observe', 'store/migrations/migrate'],
   cli: 'all',
   main: 'all',
 }
@@ -60,7 +60,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   runner: 'jobs, deliveries, sweeps and retention',
   caches: 'the one rule of what a front caches of the store',
   access: 'whose key it is, and what the key may do',
-  structures: 'semaphores, queues and lists that know nothing of what they hold',
+  structures: 'semaphores, queues, lists and joint timers that know nothing of what they hold',
   limits: 'rates, and the shares of an organization in a front',
   money: 'what a front reserves, borrows, charges and flushes',
   store: 'Postgres',

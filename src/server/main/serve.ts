@@ -73,7 +73,11 @@ export async function serve(): Promise<number> {
     advice: ({ config, advice }) => [...safekeeping(config), ...advice],
     openRedis: (address) => {
       const state = openState({ ...stateAddress(address), log })
-      return { isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax), close: () => state.close() }
+      return {
+        isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax),
+        onChange: (listener) => state.onChange(listener),
+        close: () => state.close(),
+      }
     },
     openJournals: (place) => openNodeJournals(place, log),
     // A snapshot comes from another process of this version, as plain data.

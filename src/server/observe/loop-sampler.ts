@@ -1,15 +1,16 @@
 import { createHistogram, performance } from 'node:perf_hooks'
 import { heapCollector } from './heap-collector.ts'
 import { loopWork, type LoopWork } from './loop-work.ts'
+import { every, type Repetition } from '../structures/ticks.ts'
 
 /** Milliseconds between two samples of a process at rest, whose timers should hardly wake it. Decision. */
-export const RESTING_SAMPLE_MS = 500
+export const RESTING_SAMPLE_MS = 1_000
 /** Milliseconds without work after which a sampler rests. Decision. */
 export const SAMPLED_ON_MS = 1_000
 /**
  * Samples of a rest after which the process gives back the garbage of its start, or of its work. Decision.
  */
-export const COLLECT_AFTER_SAMPLES = 40
+export const COLLECT_AFTER_SAMPLES = 20
 /** Nanoseconds in a millisecond. */
 const NS_PER_MS = 1e6
 /** Longest delay that the histogram can hold: an hour in nanoseconds, with two digits. */
@@ -45,7 +46,7 @@ export class LoopSampler {
   readonly #delays = createHistogram(HISTOGRAM)
   readonly #look: () => LoopWork
   #work: FollowedWork | null = null
-  #timer: NodeJS.Timeout | null = null
+  #samples: Repetition | null = null
   #periodMs = 0
   #lastAt = 0
   /** Instant from which the sampler may rest. */
@@ -83,7 +84,7 @@ export class LoopSampler {
   follow(work: FollowedWork): void {
     this.#work = work
     work.onBegin = () => {
-      if (this.#timer === null) return
+      if (this.#samples === null) return
       // The work may have waited for a stop to end.
       if (this.isResting) this.#recordStop(this.#look())
       this.#restsAt = performance.now() + SAMPLED_ON_MS
@@ -97,18 +98,18 @@ export class LoopSampler {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
-    this.#timer = null
+    this.#samples?.stop()
+    this.#samples = null
     this.#work = null
   }
 
   #every(ms: number): void {
     if (ms === this.#periodMs) return
-    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#samples?.stop()
     this.#periodMs = ms
     this.#restSamples = 0
     this.#lastAt = performance.now()
-    this.#timer = setInterval(() => this.#sample(), ms).unref()
+    this.#samples = every(ms, () => this.#sample())
   }
 
   #sample(): void {

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 const WORKING_SHARE = 0.05
 /**
  * Turns of a loop between two looks up to which the loop had next to nothing to do: a front at rest has some
- * ten in half a second. Decision.
+ * ten a second. Decision.
  */
 const TURNS_AT_REST_MAX = 64
 

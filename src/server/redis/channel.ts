@@ -1,4 +1,5 @@
 import type { State } from './open.ts'
+import { every } from '../structures/ticks.ts'
 
 /** A channel of pub/sub, received through a connection of its own. */
 export interface Channel {
@@ -24,8 +25,7 @@ export function openChannel(state: State, name: string): Channel {
     })
   }
   subscriber.on('ready', beat)
-  const timer = setInterval(beat, RESUBSCRIBE_MS)
-  timer.unref()
+  const beats = every(RESUBSCRIBE_MS, beat)
   subscriber.on('message', (_channel: string, text: string) => {
     for (const listener of listeners) listener(text)
   })
@@ -36,7 +36,7 @@ export function openChannel(state: State, name: string): Channel {
     },
     publish: (text) => publishTo(state, name, text),
     close() {
-      clearInterval(timer)
+      beats.stop()
       subscriber.disconnect()
       return Promise.resolve()
     },

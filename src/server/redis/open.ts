@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../ports/observe.ts'
+import { every, type Repetition } from '../structures/ticks.ts'
 
 export interface StateOptions {
   /** `redis://` or `rediss://`; null when `socketPath` is given. */
@@ -43,7 +44,7 @@ export class State {
   readonly redis: Redis
   readonly #log: Log
   readonly #now: () => number
-  #timer: NodeJS.Timeout
+  #beats: Repetition
   readonly #listeners = new Set<(isReachable: boolean) => void>()
   /** Null until the first attempt to connect has ended, so that its result is logged too. */
   #isReachable: boolean | null = null
@@ -66,7 +67,7 @@ export class State {
     // Without a listener the cause of a failed connection would end the process.
     this.redis.on('error', (error: Error) => this.#set(false, error.message))
     this.redis.connect().catch(() => undefined)
-    this.#timer = this.#beatEvery(PING_MS)
+    this.#beats = this.#beatEvery(PING_MS)
   }
 
   /** True from the first answer on until the connection ends, a heartbeat fails or `trip` is called. */
@@ -128,7 +129,7 @@ export class State {
 
   close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
+    this.#beats.stop()
     this.redis.disconnect()
     return Promise.resolve()
   }
@@ -162,8 +163,8 @@ export class State {
     this.#restWhenUnused()
   }
 
-  #beatEvery(ms: number): NodeJS.Timeout {
-    return setInterval(() => void this.#beat(), ms).unref()
+  #beatEvery(ms: number): Repetition {
+    return every(ms, () => void this.#beat())
   }
 
   #used(at: number): void {
@@ -188,8 +189,8 @@ export class State {
   #pace(isSlow: boolean): void {
     if (this.#isClosed) return
     this.#isSlow = isSlow
-    clearInterval(this.#timer)
-    this.#timer = this.#beatEvery(isSlow ? RESTING_PING_MS : PING_MS)
+    this.#beats.stop()
+    this.#beats = this.#beatEvery(isSlow ? RESTING_PING_MS : PING_MS)
   }
 
   #set(next: boolean, cause?: string): void {

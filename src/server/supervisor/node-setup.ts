@@ -64,6 +64,8 @@ export interface NodeStore {
 export interface NodeRedis {
   /** @param waitMsMax milliseconds to wait for a Redis that is away; none when absent */
   isUp(waitMsMax?: number): Promise<boolean>
+  /** Adds a listener for every change of `isUp`. @returns a function that removes the listener */
+  onChange(listener: () => void): () => void
   close(): Promise<void>
 }
 

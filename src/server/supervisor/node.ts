@@ -29,6 +29,7 @@ import { watchSignals } from './fleet/signals.ts'
 import { SILENCE_LOOK_MS } from './fleet/silence.ts'
 import { StartRefused } from './start-refused.ts'
 import { VERSION } from './version.ts'
+import { every } from '../structures/ticks.ts'
 
 /** Milliseconds beyond the drain's deadline after which a child is killed. */
 const DRAIN_SLACK_MS = 2_000
@@ -229,7 +230,11 @@ class NodeRun {
     await checkConnections(store, this.#first, services.postgres)
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
-      redis: { mode: services.redisMode, isUp: () => redis.isUp() },
+      redis: {
+        mode: services.redisMode,
+        isUp: () => redis.isUp(),
+        onChange: (listener) => redis.onChange(listener),
+      },
       storage: { mode: this.#first.config.objects.kind, isUp: watchRoom(disksOf(this.#first)) },
       log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
@@ -279,8 +284,8 @@ class NodeRun {
     // Processes of earlier starts are gone, and no front of this start runs yet.
     journals.start()
     this.#undo(() => this.#fleet.killAll())
-    const looking = setInterval(() => this.#fleet.lookAtFronts(), SILENCE_LOOK_MS)
-    this.#undo(() => Promise.resolve(clearInterval(looking)))
+    const looks = every(SILENCE_LOOK_MS, () => this.#fleet.lookAtFronts())
+    this.#undo(() => Promise.resolve(looks.stop()))
     const started = this.#fleet.start(childSetup(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
     removeOtherCopies(this.#first, data)

@@ -1,5 +1,7 @@
 import type { ReadinessView } from '../../schemas/operator/live-view.ts'
 import type { Log } from '../ports/observe.ts'
+import { every, type Repetition } from '../structures/ticks.ts'
+import type { NodeRedis } from './node-setup.ts'
 
 export type DependencyName = keyof ReadinessView['dependencies']
 
@@ -11,7 +13,7 @@ export interface Watched {
 
 export interface ReadinessOptions {
   readonly postgres: Watched
-  readonly redis: Watched
+  readonly redis: Watched & Pick<NodeRedis, 'onChange'>
   /** The disks that the node writes to. */
   readonly storage: Watched
   readonly log: Log
@@ -22,9 +24,9 @@ export interface ReadinessOptions {
 
 /**
  * Milliseconds between two looks at a dependency: together with a look's own timeout a change is seen within
- * 2 s.
+ * 2 s. Redis, which a look finds away only after such a time, is looked at when it changes too.
  */
-const LOOK_MS = 500
+const LOOK_MS = 1_000
 const NAMES: readonly DependencyName[] = ['postgres', 'redis', 'storage']
 const EFFECTS: Readonly<Record<DependencyName, string>> = {
   postgres: 'known keys are served from memory for SLUICE_KEY_GRACE; other keys and changes have to wait',
@@ -38,13 +40,15 @@ export class ReadinessWatch {
   readonly #sinceMs: Record<DependencyName, number>
   readonly #isUp: Record<DependencyName, boolean> = { postgres: true, redis: true, storage: true }
   readonly #looking = new Set<DependencyName>()
-  readonly #timer: NodeJS.Timeout
+  readonly #looks: Repetition
+  readonly #leave: () => void
 
   constructor(options: ReadinessOptions) {
     this.#options = options
     this.#sinceMs = { postgres: options.now(), redis: options.now(), storage: options.now() }
-    this.#timer = setInterval(() => this.#look(), LOOK_MS)
-    this.#look()
+    this.#looks = every(LOOK_MS, () => this.#look(NAMES))
+    this.#leave = options.redis.onChange(() => this.#look(['redis']))
+    this.#look(NAMES)
   }
 
   /**
@@ -78,7 +82,8 @@ export class ReadinessWatch {
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#looks.stop()
+    this.#leave()
   }
 
   #stateOf(name: DependencyName): ReadinessView['dependencies'][DependencyName] {
@@ -91,8 +96,8 @@ export class ReadinessWatch {
     }
   }
 
-  #look(): void {
-    for (const name of NAMES) {
+  #look(names: readonly DependencyName[]): void {
+    for (const name of names) {
       // A look that hangs is a result too: the next look waits for it.
       if (this.#looking.has(name)) continue
       this.#looking.add(name)

@@ -3,6 +3,7 @@ import { INVALIDATIONS_READ_MAX } from '../../../schemas/limits/limits.ts'
 import type { CachedKind, Change, EpochFeed, Hints, Invalidation } from '../../ports/keys/keys.ts'
 import type { Log } from '../../ports/observe.ts'
 import { openStore, StoreSlow, type Store } from './open.ts'
+import { every, type Repetition } from '../../structures/ticks.ts'
 
 export interface EpochFeedOptions {
   readonly store: Store
@@ -38,7 +39,7 @@ class Feed implements RunningEpochFeed {
   readonly #log: Log
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #leaveHints: () => void
-  readonly #timer: NodeJS.Timeout
+  readonly #polls: Repetition
   #epoch = -1
   #lastGoodPollAtMs = 0
   readonly #openedAtMs = Date.now()
@@ -58,8 +59,7 @@ class Feed implements RunningEpochFeed {
     })
     this.#log = log
     this.#leaveHints = hints?.subscribe((change) => this.#takeHint(change)) ?? (() => {})
-    this.#timer = setInterval(() => void this.#pollOnce(), pollMs)
-    this.#timer.unref()
+    this.#polls = every(pollMs, () => void this.#pollOnce())
     void this.#pollOnce()
   }
 
@@ -84,7 +84,7 @@ class Feed implements RunningEpochFeed {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
+    this.#polls.stop()
     this.#leaveHints()
     this.#listeners.clear()
     await this.#lane.close()

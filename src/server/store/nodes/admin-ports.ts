@@ -1,5 +1,6 @@
 import { HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
 import type { Store } from '../base/open.ts'
+import { every } from '../../structures/ticks.ts'
 
 export interface AdminPorts {
   /** Admin ports of this node, and of nodes that have reported theirs; last seen in the store. */
@@ -30,15 +31,14 @@ export function watchAdminPorts(store: Store, own: number, everyMs = HEARTBEAT_M
   const turn = (): void => {
     looking ??= look().finally(() => (looking = null))
   }
-  const timer = setInterval(turn, everyMs)
-  timer.unref()
+  const looks = every(everyMs, turn)
   turn()
   return {
     get ports() {
       return ports
     },
     async close() {
-      clearInterval(timer)
+      looks.stop()
       await looking
     },
   }

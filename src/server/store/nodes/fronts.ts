@@ -4,6 +4,7 @@ import type { Log } from '../../ports/observe.ts'
 import type { FrontCount } from '../../ports/rates.ts'
 import type { RunningEpochFeed } from '../base/epoch-feed.ts'
 import type { Queryable, Sql, Store } from '../base/open.ts'
+import { every } from '../../structures/ticks.ts'
 
 export interface HeartbeatOptions {
   /** A UUID that names this front. */
@@ -85,10 +86,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (reported !== before) await catchUp()
   }
   const leaveFeed = feed.subscribe(() => void setImmediate(() => void catchUp()))
-  const timer = setInterval(() => {
+  const beats = every(everyMs, () => {
     if (beating === null) void beat().then(catchUp)
-  }, everyMs)
-  timer.unref()
+  })
   void beat().then(catchUp)
   return {
     frontId,
@@ -102,7 +102,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     },
     async close() {
       isClosed = true
-      clearInterval(timer)
+      beats.stop()
       leaveFeed()
       while (beating !== null) await beating
       await removeFront(store, frontId).catch(() => {})

@@ -2,6 +2,7 @@ import { FRONT_LIVE_MS, HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { withoutSync } from './fronts.ts'
+import { every } from '../../structures/ticks.ts'
 
 export interface RunnerHeartbeatOptions {
   /** A UUID that names this runner. */
@@ -54,15 +55,14 @@ export function startRunnerHeartbeat({
       beating = null
     })
   }
-  const timer = setInterval(turn, everyMs)
-  timer.unref()
+  const beats = every(everyMs, turn)
   turn()
   return {
     get liveRunners() {
       return liveRunners
     },
     async close() {
-      clearInterval(timer)
+      beats.stop()
       await beating
       await store
         .within(BEAT_MS_MAX, (sql) => sql`DELETE FROM runners WHERE id = ${runnerId}`)

@@ -1,6 +1,7 @@
 import { url as inspectorUrl } from 'node:inspector'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
+import { every } from '../../structures/ticks.ts'
 
 /** Milliseconds between two heartbeats; a front that misses three of them counts as not ready. */
 const PULSE_MS = 1_000
@@ -105,5 +106,5 @@ function startPulse(hasCalls: () => boolean): void {
     )
   }
   beat()
-  setInterval(beat, PULSE_MS).unref()
+  every(PULSE_MS, beat)
 }

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { isStartedByNpm } from '../../config.ts'
+import { every } from '../../structures/ticks.ts'
 
 export interface SignalActions {
   /** Finishes what is in flight and ends. */
@@ -47,13 +48,13 @@ export function watchSignals(actions: SignalActions): () => void {
   const onStreamError = (): void => undefined
   process.stdout.on('error', onStreamError)
   process.stderr.on('error', onStreamError)
-  const timer = isStartedByNpm()
-    ? setInterval(() => {
+  const looks = isStartedByNpm()
+    ? every(PARENT_LOOK_MS, () => {
         if (process.ppid !== firstParent && firstAtMs === null) end('npm is gone')
-      }, PARENT_LOOK_MS)
-    : undefined
+      })
+    : null
   return () => {
-    clearInterval(timer)
+    looks?.stop()
     process.off('SIGTERM', onTerm).off('SIGINT', onInt).off('SIGHUP', onHangup).off('SIGUSR2', onScale)
   }
 }

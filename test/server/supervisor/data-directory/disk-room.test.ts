@@ -64,7 +64,7 @@ t.test('readiness names storage among what the node goes on without', async (t) 
   const up = { mode: 'external', isUp: () => Promise.resolve(true) }
   const watch = new ReadinessWatch({
     postgres: up,
-    redis: up,
+    redis: { ...up, onChange: () => () => undefined },
     storage: { mode: 'disk', isUp: () => Promise.resolve(!isFull) },
     log: SILENT,
     keyGraceMs: () => 1_000,
