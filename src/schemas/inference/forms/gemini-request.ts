@@ -19,7 +19,7 @@ export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   return {
     body,
     dropped: [...new Set(names)],
-    refused: [...refused, ...(hasFileId(prompt.turns) ? [FILE_ID] : [])],
+    refused: [...refused, ...fileIds(prompt.turns)],
   }
 }
 
@@ -31,12 +31,16 @@ export function writeGeminiCount(prompt: Prompt, terms: WriteTerms): WrittenProm
   return { body: { generateContentRequest: { model, ...counted } }, dropped, refused }
 }
 
-const FILE_ID: RefusedMember = {
-  path: '',
-  message: 'The provider does not know the id of a file.',
-  expected: 'the content of the file, or its URL',
+/** Ids of files that another provider keeps. */
+function fileIds(turns: readonly Turn[]): readonly RefusedMember[] {
+  return turns.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      'media' in part && part.media.kind === 'file_id' ? [{ ...FILE_ID, path: part.path ?? '' }] : [],
+    ),
+  )
 }
 
-function hasFileId(turns: readonly Turn[]): boolean {
-  return turns.some(({ parts }) => parts.some((part) => 'media' in part && part.media.kind === 'file_id'))
+const FILE_ID = {
+  message: 'The provider does not know the id of a file.',
+  expected: 'the content of the file, or its URL',
 }

@@ -188,9 +188,13 @@ t.test('media of the user by content and by address', async (t) => {
   ])
 })
 
-t.test('the id of a file is refused', async (t) => {
-  const { refused } = written([userTurn({ ...IMAGE, media: { kind: 'file_id', id: 'file-1' } })])
-  t.equal(refused.length, 1)
+t.test('the id of a file is refused with its path', async (t) => {
+  const image = { ...IMAGE, media: { kind: 'file_id', id: 'file-1' } as const, path: '/messages/0/content/1' }
+  const { refused } = written([userTurn('Look', image)])
+  t.same(
+    refused.map(({ path }) => path),
+    ['/messages/0/content/1'],
+  )
 })
 
 t.test('a count has the prompt without what tunes the answer', async (t) => {
