@@ -115,6 +115,8 @@ export interface PartRead {
 /** The stream of a provider in its own protocol, for callers of other dialects. D5, D13, D22. */
 export interface PartStream extends StreamFigures {
   read(bytes: Uint8Array): PartRead
+  /** Parts that only the end of the body completes; absent: there are none. */
+  readonly finalParts?: readonly WrittenPart[]
 }
 
 /** A whole answer in the internal form. D5. */

@@ -155,7 +155,7 @@ export class Relay {
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
     if (!next.ok) return { failure: next.failure }
-    if (next.value === null) return { failure: stream.end() }
+    if (next.value === null) return { failure: this.#end() }
     this.#bodyBytes += next.value.length
     if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
     const read = stream.read(next.value)
@@ -165,6 +165,13 @@ export class Relay {
     if (failure !== null) return { failure }
     if (stream.isDone) return { failure: stream.end() }
     return this.#heldBytes > STREAM_PREFACE_BYTES_MAX ? { failure: NO_OUTPUT } : null
+  }
+
+  #end(): Failure | null {
+    const { stream } = this.#input
+    const failure = stream.end()
+    if (failure === null && 'finalParts' in stream) this.#pass(stream.finalParts ?? [])
+    return failure
   }
 
   /**

@@ -11,7 +11,7 @@ import {
   STREAM_PREFACE_BYTES_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
-import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import type { NativeStream, PartStream } from '../../../../src/server/upstream/inference/protocol.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
 import { Drains, Relay, type RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
@@ -63,6 +63,25 @@ function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
   }
 }
 
+/** The same in parts; without a `.` it fails, with one its finish comes last. */
+function partStreamOf(): PartStream {
+  let isWhole = false
+  const { finalEvents: _, ...stream } = streamOf()
+  return {
+    ...stream,
+    finalParts: [{ kind: 'finish', choice: 0, reason: 'stop', native: 'STOP', stopSequence: null }],
+    read(bytes) {
+      const text = Buffer.from(bytes).toString()
+      isWhole ||= text.includes('.')
+      return { parts: [{ kind: 'text', choice: 0, text }], failure: null }
+    },
+    get hasOutput() {
+      return isWhole
+    },
+    end: () => (isWhole ? null : { name: 'upstream_failed' }),
+  }
+}
+
 /** Timers stand still, and go on by `tick` alone. */
 function stopClock(t: Test): void {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] })
@@ -80,7 +99,10 @@ function open(more: Partial<RelayInput> = {}) {
     stream: streamOf(),
     sink: {
       begin: () => undefined,
-      take: () => true,
+      take(parts) {
+        passed.push(...parts.map((part) => ('text' in part ? part.text : part.kind)))
+        return hasRoom
+      },
       pass(events) {
         passed.push(Buffer.from(events).toString())
         return hasRoom
@@ -119,6 +141,20 @@ t.test('what comes before the first output waits for it', async (t) => {
   t.same(passed, ['begin', 'r', 'o'])
   await body.feed('.')
   t.match(await run, { failure: null, hasBegun: true })
+})
+
+t.test('parts that the end completes come last, and not where the stream broke off', async (t) => {
+  stopClock(t)
+  for (const [text, expected] of [
+    ['.', ['begin', '.', 'finish']],
+    ['r', []],
+  ] as const) {
+    const { body, passed, run } = open({ stream: partStreamOf() })
+    await body.feed(text)
+    await body.feed(null)
+    t.equal((await run).failure === null, text === '.')
+    t.same(passed, expected)
+  }
 })
 
 t.test('what waits for the first output is kept, although the next read uses its memory again', async (t) => {
