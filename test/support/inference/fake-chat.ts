@@ -48,7 +48,7 @@ export function refusesChat(
 ): FakeAnswer {
   const usual = { message: 'Refused.', type: 'invalid_request_error', param: null, code: null }
   const body = typeof error === 'string' ? error : JSON.stringify({ error: { ...usual, ...error } })
-  return whole(status, body, headers)
+  return wholeJson(status, body, headers)
 }
 
 /** Never answers. */
@@ -71,7 +71,7 @@ export function wholeChat(what: ChatWords = {}): FakeAnswer {
       ...(told === null ? {} : { usage: told }),
       ...{ service_tier: 'default', system_fingerprint: null, ...what.more },
     }
-    return whole(200, JSON.stringify(body))(call, reply)
+    return wholeJson(200, JSON.stringify(body))(call, reply)
   }
 }
 
@@ -111,7 +111,12 @@ interface Asked {
   readonly include_usage?: boolean
 }
 
-function whole(status: number, body: string, headers: Readonly<Record<string, string>> = {}): FakeAnswer {
+/** A body of JSON in one piece. */
+export function wholeJson(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): FakeAnswer {
   return async (_call, reply) => {
     const length = String(Buffer.byteLength(body))
     await reply.head(status, { 'content-type': 'application/json', 'content-length': length, ...headers })

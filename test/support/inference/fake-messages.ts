@@ -1,5 +1,5 @@
 /** Answers of the fake provider as Anthropic's messages gives them, and as others give them badly. */
-import { bodyOf, PROMPT_TOKENS } from './fake-chat.ts'
+import { bodyOf, PROMPT_TOKENS, wholeJson } from './fake-chat.ts'
 import type { FakeAnswer, FakeCall } from './fake-provider.ts'
 import { streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
 
@@ -121,12 +121,4 @@ function usageOf({ usage = 'honest' }: MessageWords, honest: object): object | n
   if (usage === 'missing') return null
   if (usage === 'honest') return honest
   return Object.fromEntries(Object.keys(honest).map((name) => [name, 0]))
-}
-
-function wholeJson(status: number, body: string, headers: Readonly<Record<string, string>> = {}): FakeAnswer {
-  return async (_call, reply) => {
-    const length = String(Buffer.byteLength(body))
-    await reply.head(status, { 'content-type': 'application/json', 'content-length': length, ...headers })
-    await reply.write(body)
-  }
 }

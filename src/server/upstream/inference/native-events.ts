@@ -12,7 +12,11 @@ import type { WholeWalk } from './walk/whole-walk.ts'
 /** The end of a stream of chat; servers write it behind streams of other forms, too. */
 const DONE = '[DONE]'
 const NOTHING: NativeRead = { events: null, failure: null }
-const UNFINISHED: Failure = { name: 'upstream_failed', detail: 'Its stream ended before the answer did.' }
+/** A body that ended before its answer did. */
+export const UNFINISHED: Failure = {
+  name: 'upstream_failed',
+  detail: 'Its stream ended before the answer did.',
+}
 /** An event that cannot be passed on. */
 export const INVALID: Failure = { name: 'upstream_invalid' }
 
