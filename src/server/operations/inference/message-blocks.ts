@@ -1,4 +1,4 @@
-import { carrierOf, MESSAGES_FORMAT } from '../../../schemas/inference/forms/signature-carriers.ts'
+import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { FinishReason, WrittenPart } from '../../ports/inference/inference.ts'
 
 /** An event of a streamed message. */
@@ -18,6 +18,9 @@ export interface MessageEnd {
   readonly stop_reason: string
   readonly stop_sequence: string | null
 }
+
+const THINKING = { format: SIGNATURE_FORMATS.messages }
+const REDACTED = { ...THINKING, of: 'redacted' } as const
 
 /** Why a message ended, in Anthropic's words. */
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
@@ -76,11 +79,11 @@ export class MessageBlocks {
 
   #signed(part: Extract<WrittenPart, { kind: 'signature' }>): readonly MessageEvent[] {
     if (part.of === 'redacted') {
-      const data = carrierOf(part, MESSAGES_FORMAT, 'redacted')
+      const data = carriedSignature(part, REDACTED)
       return [...this.#begin('redacted', { data }), ...this.#close()]
     }
     const begun = part.of === 'call' ? this.#begin('reasoning', {}) : this.#within('reasoning')
-    const signature = carrierOf(part, MESSAGES_FORMAT)
+    const signature = carriedSignature(part, THINKING)
     if (this.#open !== null) this.#open.signature = signature
     return [...begun, this.#delta({ type: 'signature_delta', signature }), ...this.#close()]
   }

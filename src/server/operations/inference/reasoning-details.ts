@@ -1,4 +1,4 @@
-import { MESSAGES_FORMAT } from '../../../schemas/inference/forms/signature-carriers.ts'
+import { SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { WrittenPart } from '../../ports/inference/inference.ts'
 
 type Reasoning = Extract<WrittenPart, { kind: 'reasoning' }>
@@ -47,7 +47,7 @@ export class ReasoningDetails {
 
   /** The entry of a text has a member for its signature. Without a text only Anthropic's stands there. */
   #isSigned(format: string): boolean {
-    return this.#open === 'reasoning.text' || (this.#open === null && format === MESSAGES_FORMAT)
+    return this.#open === 'reasoning.text' || (this.#open === null && format === SIGNATURE_FORMATS.messages)
   }
 }
 

@@ -1,4 +1,4 @@
-import { carrierOf, RESPONSES_FORMAT } from '../../../schemas/inference/forms/signature-carriers.ts'
+import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { WrittenPart } from '../../ports/inference/inference.ts'
 
 /** An event of a streamed response, without its number. */
@@ -69,7 +69,7 @@ export class ResponseItems {
     if (!this.#isEncryptedAsked)
       return isShown && this.#open?.kind === 'reasoning' ? this.#close('completed') : []
     const begun = isShown ? this.#within('reasoning') : this.#next('reasoning', null)
-    if (this.#open !== null) this.#open.encrypted = carrierOf(part, RESPONSES_FORMAT)
+    if (this.#open !== null) this.#open.encrypted = carriedSignature(part, ENCRYPTED)
     return [...begun, ...this.#close('completed')]
   }
 
@@ -124,6 +124,9 @@ export class ResponseItems {
     ]
   }
 }
+
+/** The place of `encrypted_content`. */
+const ENCRYPTED = { format: SIGNATURE_FORMATS.responses }
 
 const INCOMPLETE: Readonly<Partial<Record<string, IncompleteReason>>> = {
   length: 'max_output_tokens',

@@ -1,4 +1,4 @@
-import type { CarriedSignature } from '../../../schemas/inference/forms/signature-carriers.ts'
+import type { CarriedSignature } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
