@@ -7,20 +7,18 @@ import type {
   EmbeddingPlan,
   Embedder,
   EmbeddingsRequest,
-  EmbeddingsResult,
 } from '../../ports/embeddings/embeddings.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
-import { Attempts, type Try } from '../routing/attempts.ts'
+import { Attempts } from '../routing/attempts.ts'
 import { choosePriced } from '../routing/priced.ts'
 import { route, type RoutedCall } from '../routing/route.ts'
-import { TargetTable, type Target } from '../routing/targets.ts'
-import { costBoundOf, mostTokens } from './bounds.ts'
+import { TargetTable } from '../routing/targets.ts'
 import { mediaOf, shapeOf, type InputShape } from './input-shape.ts'
 import { endpointOpener, type OpenEndpointDeps } from './open-endpoint.ts'
-import type { EmbeddingProtocol, Reading } from './protocol.ts'
-import { MISCOUNTED } from './read-answer.ts'
-import { estimateTokens, judgeUsage } from './usage.ts'
+import { EmbeddingCall, type EmbeddingTarget, type SharedByCalls } from './embedding-call.ts'
+import type { EmbeddingProtocol } from './protocol.ts'
+import { estimateTokens } from './usage.ts'
 
 export interface EmbedderOptions extends OpenEndpointDeps {
   readonly log: Log
@@ -41,24 +39,21 @@ export function createEmbedder(
   return new RoutingEmbedder(options)
 }
 
-type EmbeddingTarget = Target<EmbeddingProtocol>
+/** Never written: the first target makes a list. */
+const NO_TARGETS: EmbeddingTarget[] = []
 
 class RoutingEmbedder implements Embedder {
   readonly #targets: TargetTable<EmbeddingProtocol>
-  readonly #attempts: Attempts<EmbeddingProtocol>
-  readonly #meters: Pick<Meters, 'upstream'>
-  readonly #now: () => number
+  readonly #shared: SharedByCalls
 
   constructor(options: EmbedderOptions) {
     const { log, meters, now, random } = options
     this.#targets = new TargetTable({ open: endpointOpener(options), random })
-    this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
-    this.#meters = meters
-    this.#now = now
+    this.#shared = { attempts: new Attempts({ targets: this.#targets, log, meters, now }), meters, now }
   }
 
   breakers(): readonly BreakerReading[] {
-    return this.#targets.breakers(this.#now())
+    return this.#targets.breakers(this.#shared.now())
   }
 
   plan(job: EmbeddingJob): Outcome<EmbeddingPlan> {
@@ -66,28 +61,7 @@ class RoutingEmbedder implements Embedder {
     const shape = shapeOf(input)
     const chosen = choosePriced(job.model, job.limits, (model) => this.#choose(model, job, shape))
     if (!chosen.ok) return chosen
-    const targets = chosen.value
-    return ok({
-      bound: costBoundOf(targets, input, shape),
-      estimatedTokens: () =>
-        estimateTokens(input, { shape, contextLength: targets[0]?.endpoint.contextLength ?? null }),
-      run: () => this.#run(job, shape, targets),
-    })
-  }
-
-  #run(
-    job: EmbeddingJob,
-    shape: InputShape,
-    targets: readonly EmbeddingTarget[],
-  ): Promise<Outcome<EmbeddingsResult>> {
-    const { model } = job
-    const choices = targets.map((target) => ({ model, target }))
-    return this.#attempts.run(job, choices, {
-      endsAtOf: ({ provider }, startedAt) => startedAt + provider.timeoutMs,
-      attempt: (tried) => this.#attempt(job, shape, tried),
-      answered: (reading, tried) => this.#result(reading, tried, { job, shape }),
-      isInnocent: ({ cause }) => cause === MISCOUNTED,
-    })
+    return ok(new EmbeddingCall(job, shape, { targets: chosen.value, embedder: this.#shared }))
   }
 
   /** Endpoints that the preferences leave, that are configured, and whose protocol supports the input. */
@@ -98,7 +72,7 @@ class RoutingEmbedder implements Embedder {
   ): Outcome<readonly EmbeddingTarget[]> {
     const routed = route(model, new RoutedEmbeddings(request), (endpoint) => this.#targets.healthOf(endpoint))
     if (!routed.ok) return routed
-    const targets: EmbeddingTarget[] = []
+    let targets: EmbeddingTarget[] = NO_TARGETS
     let [isSetUp, isCircular] = [false, false]
     for (const endpoint of routed.value) {
       const target = this.#targets.of(endpoint)
@@ -108,7 +82,10 @@ class RoutingEmbedder implements Embedder {
       const isTooFar = hops > HOPS_MAX && endpoint.provider.protocol !== 'local'
       isCircular ||= isTooFar
       if (isTooFar) continue
-      if (target.protocol.takes(shape)) targets.push(target)
+      if (!target.protocol.takes(shape)) continue
+      // A list that grows from nothing gets room for seventeen.
+      if (targets === NO_TARGETS) targets = [target]
+      else targets.push(target)
     }
     if (!isSetUp) return endpointUnconfigured(model)
     if (isCircular && targets.length === 0) return fail('hops_exceeded', { fields: { hops } })
@@ -129,45 +106,6 @@ class RoutingEmbedder implements Embedder {
     const kinds = Object.keys(FORMS) as InputKind[]
     const taken = kinds.filter((kind) => protocols.some((protocol) => protocol.takes({ kind, count: 1 })))
     return `It takes: ${taken.map((kind) => FORMS[kind]).join(', ')}.`
-  }
-
-  #attempt(
-    job: EmbeddingJob,
-    shape: InputShape,
-    { target, endsAt: attemptEndsAt }: Try<EmbeddingProtocol>,
-  ): Promise<Outcome<Reading>> {
-    const endsAt = Math.min(attemptEndsAt, job.deadlineAt)
-    const { request, deadlineAt, caller, call, requestId = null, hops = 0 } = job
-    return target.protocol.embed({ request, shape, endsAt, deadlineAt, caller, requestId, hops, call })
-  }
-
-  #result(
-    reading: Reading,
-    { target, startedAt, trail }: Try<EmbeddingProtocol>,
-    { job, shape }: { readonly job: EmbeddingJob; readonly shape: InputShape },
-  ): EmbeddingsResult {
-    const { endpoint, health } = target
-    const upstreamMs = this.#now() - startedAt
-    const usage = judgeUsage(reading, job.request.input, { shape, contextLength: endpoint.contextLength })
-    // A provider that reports too many tokens must not count as faster.
-    const most = mostTokens(job.request.input, shape, endpoint.contextLength)
-    health.answered(upstreamMs, Math.min(usage.promptTokens, most ?? Infinity))
-    this.#meters.upstream(endpoint.provider.slug, 'ok', upstreamMs)
-    return {
-      data: reading.data,
-      promptTokens: usage.promptTokens,
-      totalTokens: usage.totalTokens,
-      isEstimated: usage.isEstimated,
-      provider: endpoint.provider.slug,
-      promptNanoPerMillion: endpoint.promptNanoPerMillion,
-      requestNano: endpoint.requestNano,
-      isUnpriced: endpoint.isUnpriced,
-      isByok: endpoint.ownWay !== undefined,
-      attempts: trail.length + 1,
-      previousErrors: trail.errors,
-      upstreamMs,
-      release: reading.release,
-    }
   }
 }
 

@@ -34,8 +34,16 @@ export class OpenAiEmbeddings implements EmbeddingProtocol {
     return shape.kind !== 'objects'
   }
 
-  async embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
-    const outcome = await this.#link.post(PATH, this.#bodyOf(attempt.request), attempt)
+  embed(attempt: EmbeddingAttempt): Promise<Outcome<Reading>> {
+    return this.#link
+      .post(PATH, this.#bodyOf(attempt.request), attempt)
+      .then((outcome) => this.#read(outcome, attempt))
+  }
+
+  #read(
+    outcome: Outcome<EgressAnswer>,
+    attempt: EmbeddingAttempt,
+  ): Outcome<Reading> | Promise<Outcome<Reading>> {
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) return { ok: false, failure: failureOf(answer, this.#link) }

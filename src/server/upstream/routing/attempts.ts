@@ -76,41 +76,8 @@ export class Attempts<P> {
     this.#deps = deps
   }
 
-  async run<A, R>(
-    tried: TriedCall,
-    choices: readonly Choice<P>[],
-    how: Attempting<P, A, R>,
-  ): Promise<Outcome<R>> {
-    const trail = new Trail()
-    const { deadlineAt, caller, call } = tried
-    let refusedBy: CallableModel | null = null
-    for (const [nth, { model, target }] of choices.entries()) {
-      if (trail.length === how.attemptsMax) break
-      if (model === refusedBy) continue
-      const startedAt = this.#deps.now()
-      if (startedAt >= deadlineAt) return { ok: false, failure: trail.ended({ name: 'deadline_exceeded' }) }
-      // The signal is read only when there was time to leave: a signal that is never read is never created.
-      if (trail.length > 0 && (await hasEnded(call)))
-        return { ok: false, failure: trail.ended(endedBy(call.signal)) }
-      if (!target.health.admit(startedAt, caller.key)) {
-        trail.skipped(target.health.restMs(startedAt, caller.key))
-        continue
-      }
-      const { provider } = target.endpoint
-      const endsAt = how.endsAtOf(target.endpoint, startedAt)
-      const one: Try<P> = { model, target, startedAt, endsAt, trail }
-      const outcome = await this.#attempt(one, tried, how)
-      if (outcome.ok) return ok(how.answered(outcome.value, one))
-      const isInnocent = how.isInnocent?.(outcome.failure) ?? false
-      const failure = this.learn(outcome.failure, one, { ...tried, isInnocent })
-      if (!mayFallBack(failure)) {
-        const isLast = !choices.slice(nth + 1).some((other) => other.model !== model)
-        if (isLast || !mayChangeModel(failure)) return { ok: false, failure: trail.ending(failure, provider) }
-        refusedBy = model
-      }
-      trail.add(failure, provider, model.id)
-    }
-    return { ok: false, failure: trail.last() }
+  run<A, R>(tried: TriedCall, choices: readonly Choice<P>[], how: Attempting<P, A, R>): Promise<Outcome<R>> {
+    return new Tries(this, this.#deps, { tried, choices, how }).run()
   }
 
   /**
@@ -148,25 +115,105 @@ export class Attempts<P> {
     }
     return isLate && endsAt >= deadlineAt ? { ...failure, name: 'deadline_exceeded' } : failure
   }
+}
 
-  /**
-   * This method is no async function: on the hot path each async function costs a turn of the microtask
-   * queue.
-   */
-  #attempt<A>(
-    one: Try<P>,
-    { caller }: TriedCall,
-    how: Pick<Attempting<P, A, unknown>, 'attempt'>,
-  ): Promise<Outcome<A>> {
-    const { health } = one.target
-    const reading = how.attempt(one)
-    if (!health.isOpen) return reading
+interface Tried<P, A, R> {
+  readonly tried: TriedCall
+  readonly choices: readonly Choice<P>[]
+  readonly how: Attempting<P, A, R>
+}
+
+/**
+ * The attempts of one call. Methods and one `then` for each attempt: an async function with this loop was a
+ * kilobyte of garbage a call.
+ */
+class Tries<P, A, R> {
+  readonly #attempts: Attempts<P>
+  readonly #deps: AttemptsDeps<P>
+  readonly #tried: TriedCall
+  readonly #choices: readonly Choice<P>[]
+  readonly #how: Attempting<P, A, R>
+  readonly #trail = new Trail()
+  #nth = -1
+  #refusedBy: CallableModel | null = null
+
+  constructor(attempts: Attempts<P>, deps: AttemptsDeps<P>, { tried, choices, how }: Tried<P, A, R>) {
+    this.#attempts = attempts
+    this.#deps = deps
+    this.#tried = tried
+    this.#choices = choices
+    this.#how = how
+  }
+
+  run(): Promise<Outcome<R>> {
+    for (let choice = this.#next(); choice !== null; choice = this.#next()) {
+      const startedAt = this.#deps.now()
+      if (startedAt >= this.#tried.deadlineAt) return failed(this.#trail.ended({ name: 'deadline_exceeded' }))
+      // The signal is read only when there was time to leave: a signal that is never read is never created.
+      if (this.#trail.length > 0) return this.#goOn(choice, startedAt)
+      const attempted = this.#try(choice, startedAt)
+      if (attempted !== null) return attempted
+    }
+    return failed(this.#trail.last())
+  }
+
+  async #goOn(choice: Choice<P>, startedAt: number): Promise<Outcome<R>> {
+    const { call } = this.#tried
+    if (await hasEnded(call)) return failed(this.#trail.ended(endedBy(call.signal)))
+    return this.#try(choice, startedAt) ?? this.run()
+  }
+
+  #next(): Choice<P> | null {
+    if (this.#trail.length === this.#how.attemptsMax) return null
+    for (;;) {
+      const choice = this.#choices[++this.#nth]
+      if (choice === undefined) return null
+      if (choice.model !== this.#refusedBy) return choice
+    }
+  }
+
+  /** @returns null when the endpoint's health admits no call */
+  #try({ model, target }: Choice<P>, startedAt: number): Promise<Outcome<R>> | null {
+    const { health, endpoint } = target
+    const { key } = this.#tried.caller
+    if (!health.admit(startedAt, key)) {
+      this.#trail.skipped(health.restMs(startedAt, key))
+      return null
+    }
+    const endsAt = this.#how.endsAtOf(endpoint, startedAt)
+    const one: Try<P> = { model, target, startedAt, endsAt, trail: this.#trail }
+    const reading = this.#how.attempt(one)
+    const watched = health.isOpen ? this.#watched(reading, one) : reading
+    return watched.then((outcome) => this.#ended(outcome, one))
+  }
+
+  /** A probe without a report would keep the breaker open for ever. */
+  #watched(reading: Promise<Outcome<A>>, { target }: Try<P>): Promise<Outcome<A>> {
     return reading.catch((bug: unknown) => {
-      // A probe without a report would keep the breaker open for ever.
-      health.unknown(caller.key)
+      target.health.unknown(this.#tried.caller.key)
       throw bug
     })
   }
+
+  #ended(outcome: Outcome<A>, one: Try<P>): Outcome<R> | Promise<Outcome<R>> {
+    if (outcome.ok) return ok(this.#how.answered(outcome.value, one))
+    const { model, target } = one
+    const { provider } = target.endpoint
+    const { caller, call, deadlineAt } = this.#tried
+    const isInnocent = this.#how.isInnocent?.(outcome.failure) ?? false
+    const failure = this.#attempts.learn(outcome.failure, one, { caller, call, deadlineAt, isInnocent })
+    if (!mayFallBack(failure)) {
+      const isLast = !this.#choices.slice(this.#nth + 1).some((other) => other.model !== model)
+      if (isLast || !mayChangeModel(failure)) return failed(this.#trail.ending(failure, provider))
+      this.#refusedBy = model
+    }
+    this.#trail.add(failure, provider, model.id)
+    return this.run()
+  }
+}
+
+function failed(failure: Failure): Promise<Outcome<never>> {
+  return Promise.resolve({ ok: false, failure })
 }
 
 /** The logged facts of a failed attempt. */

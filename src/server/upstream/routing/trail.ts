@@ -4,6 +4,8 @@ import type { Provider } from '../../ports/models/models.ts'
 import { rankOf } from './fallbacks.ts'
 
 const NONE: readonly PreviousError[] = []
+/** Never written: the first failure makes a list. */
+const NO_FAILURES: Attempted[] = []
 
 interface Attempted {
   readonly failure: Failure
@@ -15,7 +17,7 @@ interface Attempted {
 
 /** The failed attempts of one call, in order. */
 export class Trail {
-  readonly #failures: Attempted[] = []
+  #failures: Attempted[] = NO_FAILURES
   #leastRestMs = Infinity
 
   get length(): number {
@@ -29,6 +31,7 @@ export class Trail {
   add(failure: Failure, provider: Provider, model: string): void {
     const status = failure.fields?.['status']
     const code = failure.metadata?.provider_code ?? failure.name
+    if (this.#failures === NO_FAILURES) this.#failures = []
     this.#failures.push({
       failure,
       model,
