@@ -5,6 +5,8 @@ import type { MoneyTimers } from './money-timers.ts'
 interface Gathered {
   /** Called once. @param isWritten false: the disk refused the write, and the take never happened */
   wrote(isWritten: boolean): void
+  /** Called when all takes of the write have learnt its result: their calls may go on. */
+  goOn(): void
 }
 
 /**
@@ -16,8 +18,6 @@ export class GroupCommit {
   readonly #soon: MoneyTimers['soon']
   #gathered: Gathered[] = []
   #isDue = false
-  #done: Promise<boolean> | null = null
-  #resolveDone: ((isWritten: boolean) => void) | null = null
 
   constructor(journal: Pick<Journal, 'write'>, soon: MoneyTimers['soon']) {
     this.#journal = journal
@@ -33,16 +33,12 @@ export class GroupCommit {
   writeSoon(): void {
     if (this.#isDue) return
     this.#isDue = true
-    this.#soon(() => {
-      this.#isDue = false
-      this.write()
-    })
+    this.#soon(this.#writeDue)
   }
 
-  /** The result of the next write, which is that of all takes gathered before it: they share one promise. */
-  get done(): Promise<boolean> {
-    this.#done ??= new Promise((resolve) => (this.#resolveDone = resolve))
-    return this.#done
+  readonly #writeDue = (): void => {
+    this.#isDue = false
+    this.write()
   }
 
   /**
@@ -55,8 +51,7 @@ export class GroupCommit {
     const gathered = this.#gathered
     this.#gathered = []
     for (const take of gathered) take.wrote(isWritten)
-    this.#resolveDone?.(isWritten)
-    this.#done = this.#resolveDone = null
+    for (const take of gathered) take.goOn()
     return isWritten
   }
 }

@@ -3,7 +3,15 @@ import { chargedNano } from '../../schemas/money/costs.ts'
 import { costUnbounded } from '../../schemas/money/money-refusals.ts'
 import type { PaidFrom } from '../ports/money/lending.ts'
 import type { Journal, Settlement } from '../ports/money/journal.ts'
-import type { AccountKind, CallCost, CallProgress, Day, Hold, HoldInput } from '../ports/money/money.ts'
+import type {
+  AccountKind,
+  CallCost,
+  CallProgress,
+  Day,
+  Hold,
+  HoldInput,
+  WriteWaiter,
+} from '../ports/money/money.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Balance } from './balance.ts'
 import type { Balances } from './balances.ts'
@@ -46,6 +54,7 @@ export class Reservation implements Hold {
   #paid: PaidFrom = NOTHING_PAID
   #isOpen = false
   #isWritten = false
+  #waiter: WriteWaiter | null = null
 
   constructor(context: MoneyContext, ask: HoldInput, balances: readonly Balance[]) {
     this.#context = context
@@ -116,9 +125,16 @@ export class Reservation implements Hold {
     return paid
   }
 
-  written(): boolean | Promise<boolean> {
+  written(waiter: WriteWaiter): boolean | null {
     if (this.#isWritten || !this.#isOpen) return this.#isWritten
-    return this.#context.groupCommit.done
+    this.#waiter = waiter
+    return null
+  }
+
+  goOn(): void {
+    const waiter = this.#waiter
+    this.#waiter = null
+    waiter?.written(this.#isWritten)
   }
 
   wrote(isWritten: boolean): void {

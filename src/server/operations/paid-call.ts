@@ -2,7 +2,7 @@ import { fail, type Failure, type FailureName, type Outcome } from '../../schema
 import { chargedNano } from '../../schemas/money/costs.ts'
 import { usdOfNano } from '../../schemas/money/usd.ts'
 import { endedBy } from '../../schemas/values/call-ended.ts'
-import type { CallCost, CostBound, Hold } from '../ports/money/money.ts'
+import type { CallCost, CallFacts, CostBound, Hold, HoldInput, WriteWaiter } from '../ports/money/money.ts'
 import { isCallLimited } from '../../schemas/limits/model-calls.ts'
 import type { Ports } from '../ports/ports.ts'
 import { PRESET_USE_FAILURES } from './apply-preset.ts'
@@ -47,7 +47,7 @@ export const PAID_CALL_FAILURES = [
   'internal',
 ] as const satisfies readonly FailureName[]
 
-interface PaidCall<R> {
+export interface PaidCall<R> {
   readonly operation: string
   /** Id of the model, the first of several. */
   readonly model: string
@@ -98,40 +98,123 @@ async function limitedCall<R>(
     used = paid.usedTokens(result)
     return paid.ended(result, hold)
   }
+  const { operation, model, bound } = paid
+  const limited: PaidCall<R> = {
+    operation,
+    model,
+    bound,
+    estimatedTokens: () => paid.estimatedTokens(),
+    usedTokens: (result) => paid.usedTokens(result),
+    run: (hold) => paid.run(hold),
+    refused: (failure) => paid.refused?.(failure) ?? failure,
+    ended,
+  }
   try {
-    return await payFor(call, { ...paid, ended }, { spend })
+    return await payFor(call, limited, { spend })
   } finally {
     end(used)
   }
 }
 
-async function payFor<R>(
+function payFor<R>(
   call: PayingCall,
-  { operation, model, bound, run, refused, ended }: PaidCall<R>,
+  paid: PaidCall<R>,
   { spend }: Pick<Ports, 'spend'>,
 ): Promise<Outcome<Success>> {
-  const pending = spend.hold({
-    key: call.key,
-    bound,
-    facts: { requestId: call.requestId, operation, model },
-    signal: () => call.signal,
-    deadlineAt: call.deadlineAt,
-  })
-  const held = pending instanceof Promise ? await pending : pending
-  if (!held.ok) return refused === undefined ? held : { ok: false, failure: refused(held.failure) }
-  const hold = held.value
-  const written = hold.written()
-  if (!(written instanceof Promise ? await written : written)) return fail('store_unavailable')
-  try {
-    // A client that left during the write of the reservation gets no call and pays nothing. C24.
-    const result = call.hasEnded ? { ok: false as const, failure: endedBy(call.signal) } : await run(hold)
-    if (result.ok) return ended(result.value, hold)
+  return new Promise((resolve, reject) => new Payment(call, paid, resolve, reject).begin(spend))
+}
+
+/**
+ * One call on its way from the hold to its end. One promise for the caller, and methods: as an async function
+ * with its inputs it was a kilobyte of garbage a call more.
+ */
+class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
+  readonly key: PayingCall['key']
+  readonly bound: CostBound
+  readonly deadlineAt: number
+  readonly requestId: string
+  readonly operation: string
+  readonly model: string
+  readonly #call: PayingCall
+  readonly #paid: PaidCall<R>
+  readonly #resolve: (outcome: Outcome<Success>) => void
+  readonly #reject: (bug: unknown) => void
+  /** Null: nothing is held yet. */
+  #hold: Hold | null = null
+
+  constructor(
+    call: PayingCall,
+    paid: PaidCall<R>,
+    resolve: (outcome: Outcome<Success>) => void,
+    reject: (bug: unknown) => void,
+  ) {
+    this.key = call.key
+    this.bound = paid.bound
+    this.deadlineAt = call.deadlineAt
+    this.requestId = call.requestId
+    this.operation = paid.operation
+    this.model = paid.model
+    this.#call = call
+    this.#paid = paid
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  get facts(): CallFacts {
+    return this
+  }
+
+  signal(): AbortSignal {
+    return this.#call.signal
+  }
+
+  begin(spend: Ports['spend']): void {
+    const held = spend.hold(this)
+    if (held instanceof Promise) held.then((late) => this.#held(late)).catch(this.#reject)
+    else this.#held(held)
+  }
+
+  #held(held: Outcome<Hold>): void {
+    if (!held.ok) {
+      const refused = this.#paid.refused?.(held.failure) ?? held.failure
+      return this.#resolve({ ok: false, failure: refused })
+    }
+    this.#hold = held.value
+    const isWritten = held.value.written(this)
+    if (isWritten !== null) this.written(isWritten)
+  }
+
+  written(isWritten: boolean): void {
+    const hold = this.#hold
+    if (!isWritten || hold === null) return this.#resolve(fail('store_unavailable'))
+    try {
+      // A client that left during the write of the reservation gets no call and pays nothing. C24.
+      if (this.#call.hasEnded) return this.#ended({ ok: false, failure: endedBy(this.#call.signal) }, hold)
+      this.#paid.run(hold).then(
+        (result) => this.#ended(result, hold),
+        (bug: unknown) => this.#threw(bug, hold),
+      )
+    } catch (bug) {
+      this.#threw(bug, hold)
+    }
+  }
+
+  #ended(result: Outcome<R>, hold: Hold): void {
+    if (!result.ok) {
+      hold.release()
+      return this.#resolve(result)
+    }
+    try {
+      this.#resolve(this.#paid.ended(result.value, hold))
+    } catch (bug) {
+      this.#threw(bug, hold)
+    }
+  }
+
+  /** An error must not keep the money reserved; a settled hold stays settled. */
+  #threw(bug: unknown, hold: Hold): void {
     hold.release()
-    return result
-  } catch (bug) {
-    // An error must not keep the money reserved; a settled hold stays settled.
-    hold.release()
-    throw bug
+    this.#reject(bug)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   LEND_ACCOUNTS_MAX,
   MONEY_WAITING_MAX,
 } from '../../../src/schemas/money/money-limits.ts'
-import { costOf, openMoney, usd } from '../../support/money/money-front.ts'
+import { costOf, isWritten, openMoney, usd } from '../../support/money/money-front.ts'
 
 const nameOf = (outcome: Outcome<unknown>): string => (outcome.ok ? 'ok' : outcome.failure.name)
 
@@ -72,7 +72,7 @@ t.test('the takes of one turn are written together, and who asks hears of his on
   const heard: number[] = []
   for (let call = 0; call < 20; call++) {
     void Promise.resolve(money.hold({ nano: 1 })).then(
-      async (held) => held.ok && (await held.value.written()) && heard.push(money.journal.open.size),
+      async (held) => held.ok && (await isWritten(held.value)) && heard.push(money.journal.open.size),
     )
   }
   t.same([money.journal.open.size, money.spend.reading.takes, money.spend.reading.open], [0, 0, 20])
@@ -94,13 +94,10 @@ t.test(
       one instanceof Promise || !one.ok ? [] : [one.value],
     )
     money.journal.isFull = true
-    const written = held.map((one) => one.written())
+    const written = held.map(isWritten)
     await money.runFor(0)
     t.same(await Promise.all(written), [false, false])
-    t.same(
-      held.map((one) => one.written()),
-      [false, false],
-    )
+    t.same(await Promise.all(held.map(isWritten)), [false, false])
     for (const one of held) one.settle(costOf(100))
     t.same([money.spend.reading.open, money.spend.reading.takes, money.journal.open.size], [0, 1, 0])
     money.journal.isFull = false

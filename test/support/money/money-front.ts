@@ -166,7 +166,7 @@ function holdInput(call: TestCall, world: MoneyWorld): Parameters<FrontSpend['ho
 
 /** As callers go on: with what is in the journal. */
 async function writtenOf(held: Outcome<Hold>): Promise<Outcome<Hold>> {
-  return !held.ok || (await held.value.written()) ? held : fail('store_unavailable')
+  return !held.ok || (await isWritten(held.value)) ? held : fail('store_unavailable')
 }
 
 export function costOf(costNano: number, more: Partial<CallCost> = {}): CallCost {
@@ -200,4 +200,12 @@ function keyOf(owner: string, money: Partial<KeyMoney>, { lender }: MoneyWorld):
       ...money,
     },
   }
+}
+
+/** Whether the take of a hold is written, when that is known. */
+export function isWritten(hold: Hold): Promise<boolean> {
+  return new Promise((resolve) => {
+    const known = hold.written({ written: resolve })
+    if (known !== null) resolve(known)
+  })
 }

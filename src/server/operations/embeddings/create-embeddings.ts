@@ -8,15 +8,16 @@ import { HOPS_MAX } from '../../../schemas/models/provider-limits.ts'
 import { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
+import type { EmbeddingPlan, EmbeddingsRequest, EmbeddingsResult } from '../../ports/embeddings/embeddings.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
+import type { CostBound, Hold } from '../../ports/money/money.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { applyPreset, isComplete, type Complete } from '../apply-preset.ts'
 import { callableModel, modelsOf, type KnownModels } from '../callable-model.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { nextCallId } from '../call-ids.ts'
-import { PAID_CALL_FAILURES, paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
+import { PAID_CALL_FAILURES, paidCall, settle, type Charge, type PaidCall, type Spent } from '../paid-call.ts'
 
 type EmbeddingsCall = Call<undefined, undefined, EmbeddingsRequest>
 interface Inputs {
@@ -123,20 +124,40 @@ function embedWith(
     call,
   })
   if (!planned.ok) return planned
-  const { bound } = planned.value
-  return paidCall(
-    call,
-    {
-      operation: OPERATION,
-      model: model.id,
-      bound,
-      estimatedTokens: () => planned.value.estimatedTokens(),
-      usedTokens: ({ promptTokens }) => promptTokens,
-      run: () => planned.value.run(),
-      ended: (result, hold) => ok(replyOf(result, model, settle(call, spentOn(result), { bound, hold }))),
-    },
-    ports,
-  )
+  return paidCall(call, new PaidEmbeddings(call, model, planned.value), ports)
+}
+
+/** One object for what a paid call is asked and told, and not one with a function for each. */
+class PaidEmbeddings implements PaidCall<EmbeddingsResult> {
+  readonly operation = OPERATION
+  readonly model: string
+  readonly bound: CostBound
+  readonly #call: EmbeddingsCall
+  readonly #plan: EmbeddingPlan
+
+  constructor(call: EmbeddingsCall, model: CallableModel, plan: EmbeddingPlan) {
+    this.model = model.id
+    this.bound = plan.bound
+    this.#call = call
+    this.#plan = plan
+  }
+
+  estimatedTokens(): number {
+    return this.#plan.estimatedTokens()
+  }
+
+  usedTokens({ promptTokens }: EmbeddingsResult): number {
+    return promptTokens
+  }
+
+  run(): Promise<Outcome<EmbeddingsResult>> {
+    return this.#plan.run()
+  }
+
+  ended(result: EmbeddingsResult, hold: Hold): Outcome<Success> {
+    const charge = settle(this.#call, spentOn(result), { bound: this.bound, hold })
+    return ok(replyOf(result, this.model, charge))
+  }
 }
 
 function spentOn(result: EmbeddingsResult): Spent {
@@ -157,13 +178,16 @@ function spentOn(result: EmbeddingsResult): Spent {
 const HEAD = Buffer.from('{"object":"list","data":')
 
 /** Builds the reply around the vectors, which are never parsed. Design §4. */
-function replyOf(result: EmbeddingsResult, model: CallableModel, charge: Charge): Success {
+function replyOf(result: EmbeddingsResult, model: string, charge: Charge): Success {
   const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
   const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
-  const tail = `,"model":${JSON.stringify(model.id)},"id":"${nextCallId('emb_')}","usage":${usage}}`
+  const tail = `,"model":${JSON.stringify(model)},"id":"${nextCallId('emb_')}","usage":${usage}}`
+  const [first] = result.data
   return {
     kind: 'bytes',
-    parts: [HEAD, ...result.data, tail],
+    // A spread makes a list with room for seventeen.
+    parts:
+      first !== undefined && result.data.length === 1 ? [HEAD, first, tail] : [HEAD, ...result.data, tail],
     contentType: 'application/json',
     headers:
       result.isUnpriced || result.isEstimated || charge.isCapped ? remarksOn(result, charge) : NO_REMARKS,

@@ -61,13 +61,20 @@ export interface CallProgress extends CallCost {
   readonly note: string
 }
 
+/** Who waits until a take is written: no promise, which would be half a kilobyte of garbage a call. */
+export interface WriteWaiter {
+  /** As `Hold.written`. Must not throw. */
+  written(isWritten: boolean): void
+}
+
 /** Money that a call has taken. Exactly one of `settle` and `release` is called, once; they never throw. */
 export interface Hold {
   /**
    * Whether the take is in the journal; takes of one event-loop tick are written together at its end. No byte
    * may leave for a provider before. False: the disk refused, and nothing is held.
+   * @param waiter hears once, in the tick of the write, when the result is null: not known yet
    */
-  written(): boolean | Promise<boolean>
+  written(waiter: WriteWaiter): boolean | null
   /**
    * What is charged of the call when the front dies. Never throws; without effect when the call has ended.
    */

@@ -114,7 +114,7 @@ for (const [title, status, name] of refusals) {
 t.test('embeddings.create 503: a call whose take could not be written down, is not sent', async (t) => {
   const end = (): void => void t.fail('nothing was held')
   const spend: Spend = {
-    hold: () => ok({ written: () => Promise.resolve(false), progress: end, settle: end, release: end }),
+    hold: () => ok({ written: () => false, progress: end, settle: end, release: end }),
   }
   const { post, first } = await openEmbeddings(t, { spend })
   const { status, body } = await post(ONE)

@@ -143,9 +143,11 @@ t.test('a client that leaves while its take is written is not charged, and nothi
   const spend: Spend = {
     hold(ask) {
       asked(ask)
-      const written = new Promise<boolean>((resolve) => void (wrote = resolve))
       return ok({
-        written: () => written,
+        written(waiter) {
+          wrote = (isWritten) => waiter.written(isWritten)
+          return null
+        },
         progress: () => undefined,
         settle: (cost) => void ends.push(cost),
         release: () => void ends.push('released'),
