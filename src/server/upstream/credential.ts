@@ -1,3 +1,5 @@
+import type { Protocol } from '../../schemas/models/protocols.ts'
+
 /** A key of the operator. Its text is read once, at the first use of an endpoint. */
 export interface Credential {
   reveal(): string
@@ -6,11 +8,18 @@ export interface Credential {
 /** The name and value of the header in which a protocol carries the key. */
 export type CredentialHeader = (key: string) => readonly [string, string]
 
-/** The header of the protocols of OpenAI and Cohere. */
 export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
 
-/** Anthropic's own header. */
-export const anthropicKey: CredentialHeader = (key) => ['x-api-key', key]
+const HEADERS: Readonly<Record<Protocol, CredentialHeader>> = {
+  openai: bearer,
+  cohere: bearer,
+  // The key never travels in the address, which logs would keep.
+  google: (key) => ['x-goog-api-key', key],
+  anthropic: (key) => ['x-api-key', key],
+  local: bearer,
+}
 
-/** Google's own header. The key never travels in the address, which logs would keep. */
-export const googleKey: CredentialHeader = (key) => ['x-goog-api-key', key]
+/** The header of a protocol, unless the catalogue names another one for the provider. */
+export function headerOf(protocol: Protocol): CredentialHeader {
+  return HEADERS[protocol]
+}

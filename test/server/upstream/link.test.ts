@@ -2,13 +2,13 @@ import t from 'tap'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { Provider } from '../../../src/server/ports/models/models.ts'
 import { ProviderLink } from '../../../src/server/upstream/link.ts'
-import { bearer, googleKey } from '../../../src/server/upstream/credential.ts'
+import { headerOf } from '../../../src/server/upstream/credential.ts'
 import { callerBy } from '../../support/keys/callers.ts'
 import { startProvider } from '../../support/embeddings/provider.ts'
 
 for (const [credentialHeader, header, before] of [
-  [bearer, 'authorization', 'Bearer '],
-  [googleKey, 'x-goog-api-key', ''],
+  [headerOf('openai'), 'authorization', 'Bearer '],
+  [headerOf('google'), 'x-goog-api-key', ''],
 ] as const) {
   t.test(`a key travels in ${header}, and is struck as it is, whatever it begins with`, async (t) => {
     const server = await startProvider()

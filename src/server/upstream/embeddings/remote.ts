@@ -4,7 +4,7 @@ import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { cohereEmbeddings } from './cohere.ts'
 import { googleEmbeddings } from './google.ts'
 import { ProviderLink, type LinkDeps } from '../link.ts'
-import { bearer, googleKey, type CredentialHeader } from '../credential.ts'
+import { headerOf, type CredentialHeader } from '../credential.ts'
 import { OpenAiEmbeddings } from './openai.ts'
 import type { EmbeddingProtocol } from './protocol.ts'
 
@@ -23,12 +23,9 @@ export function openRemote(
 ): EmbeddingProtocol | null {
   const { provider } = endpoint
   if (!isRemote(provider.protocol)) return null
-  const { credentialHeader, open } = REMOTE[provider.protocol]
-  return open(
-    endpoint,
-    new ProviderLink(provider, { ...deps, credentialHeader: keyHeader ?? credentialHeader }),
-    jobs,
-  )
+  const credentialHeader = keyHeader ?? headerOf(provider.protocol)
+  const link = new ProviderLink(provider, { ...deps, credentialHeader })
+  return REMOTE[provider.protocol](endpoint, link, jobs)
 }
 
 /** True when the protocol has embeddings over the network. */
@@ -38,13 +35,10 @@ export function isRemote(protocol: string): protocol is RemoteName {
 
 type RemoteName = Exclude<EmbeddingProtocolName, 'local'>
 
-interface Remote {
-  readonly credentialHeader: CredentialHeader
-  readonly open: (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
-}
+type Open = (endpoint: Endpoint, link: ProviderLink, jobs: ShortJobs) => EmbeddingProtocol
 
-const REMOTE: Readonly<Record<RemoteName, Remote>> = {
-  openai: { credentialHeader: bearer, open: (...deps) => new OpenAiEmbeddings(...deps) },
-  cohere: { credentialHeader: bearer, open: cohereEmbeddings },
-  google: { credentialHeader: googleKey, open: googleEmbeddings },
+const REMOTE: Readonly<Record<RemoteName, Open>> = {
+  openai: (...deps) => new OpenAiEmbeddings(...deps),
+  cohere: cohereEmbeddings,
+  google: googleEmbeddings,
 }

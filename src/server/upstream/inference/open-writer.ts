@@ -1,8 +1,8 @@
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom, Egress } from '../../ports/egress/egress.ts'
-import type { Endpoint, OwnWay, Provider } from '../../ports/models/models.ts'
+import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
-import { anthropicKey, bearer, type Credential, type CredentialHeader } from '../credential.ts'
+import { headerOf, type Credential, type CredentialHeader } from '../credential.ts'
 import { ofOwnKey, OwnCredential } from '../endpoints/own-credential.ts'
 import { ownAccess } from '../endpoints/own-origin.ts'
 import { ProviderLink, type LinkDeps } from '../link.ts'
@@ -34,7 +34,7 @@ export function writerOpener({
     const { provider, ownWay, text } = endpoint
     if (isEcho(endpoint)) return new Echo(endpoint, house)
     if (text === null || provider.protocol === 'local') return null
-    const open: Open = (access, key, credentialHeader = keyHeader(provider)) => {
+    const open: Open = (access, key, credentialHeader = headerOf(provider.protocol)) => {
       const link = new ProviderLink(provider, { ...access, key, credentialHeader })
       const isVetted = ownWay !== undefined && ownWay.destination !== null
       const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
@@ -46,10 +46,6 @@ export function writerOpener({
     if (access === null) return null
     return open({ origin: egress.trusted(new URL(provider.baseUrl).origin), extra: access.extra }, access.key)
   }
-}
-
-function keyHeader({ protocol }: Provider): CredentialHeader {
-  return protocol === 'anthropic' ? anthropicKey : bearer
 }
 
 type Open = (
@@ -66,7 +62,7 @@ function openOwn(
 ): WritingProtocol | null {
   const access = ownAccess(endpoint, way, egress)
   if (access === null) return null
-  const header = access.keyHeader ?? keyHeader(endpoint.provider)
+  const header = access.keyHeader ?? headerOf(endpoint.provider.protocol)
   const credential = new OwnCredential(way, (secret) => open(access, secret.reveal(), header))
   const isOwnKey = way.destination === null
   return {

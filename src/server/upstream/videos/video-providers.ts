@@ -18,7 +18,7 @@ import type {
   VideoProviders,
   VideoSource,
 } from '../../ports/videos/video-providers.ts'
-import { bearer, googleKey, type CredentialHeader } from '../credential.ts'
+import { headerOf } from '../credential.ts'
 import { keyHeaderOf } from '../provider-headers.ts'
 import { ClipReader, readerOf } from './clip-download.ts'
 import { googleVeo } from './google-veo.ts'
@@ -38,14 +38,9 @@ export interface VideoProvidersOptions extends KeyDeps {
   readonly jobs: Pick<ShortJobs, 'run'>
 }
 
-interface Remote {
-  readonly protocol: VideoProtocol
-  readonly credentialHeader: CredentialHeader
-}
-
-const REMOTE: ReadonlyMap<string, Remote> = new Map([
-  ['openai', { protocol: openAiVideos, credentialHeader: bearer }],
-  ['google', { protocol: googleVeo, credentialHeader: googleKey }],
+const REMOTE: ReadonlyMap<string, VideoProtocol> = new Map([
+  ['openai', openAiVideos],
+  ['google', googleVeo],
 ])
 
 /** The providers of the catalogue that make videos. Design §10. */
@@ -63,14 +58,14 @@ export function createVideoProviders({
   const bySlug = new Map<string, VideoProvider>()
   for (const { provider } of endpoints.values()) {
     const { slug, video, protocol } = provider
-    const remote = REMOTE.get(protocol)
+    const spoken = REMOTE.get(protocol)
     if (video === null || bySlug.has(slug)) continue
     const gone = new GoneWatch(keyMeans.now)
     if (protocol === 'local') bySlug.set(slug, new LocalClip({ slug, video, jobs, images }))
-    else if (remote !== undefined)
+    else if (spoken !== undefined)
       bySlug.set(
         slug,
-        new RemoteVideos(provider, video, { ...remote, egress, images, gone, keys, endpoints }),
+        new RemoteVideos(provider, video, { protocol: spoken, egress, images, gone, keys, endpoints }),
       )
   }
   return {
@@ -80,7 +75,8 @@ export function createVideoProviders({
   }
 }
 
-interface RemoteDeps extends Remote, Pick<WayDeps, 'egress' | 'images' | 'gone'> {
+interface RemoteDeps extends Pick<WayDeps, 'egress' | 'images' | 'gone'> {
+  readonly protocol: VideoProtocol
   readonly keys: VideoKeys
   readonly endpoints: ReadonlyMap<string, Endpoint>
 }
@@ -138,13 +134,13 @@ class RemoteVideos implements VideoProvider {
   async #wayOf(order: VideoOrder): Promise<Outcome<WayDeps>> {
     const key = await this.#deps.keys.of(order, this.#provider)
     if (!key.ok) return key
-    const { egress, images, gone, credentialHeader, endpoints } = this.#deps
+    const { egress, images, gone, endpoints } = this.#deps
     const { text, isOwn, extra } = key.value
     const link = new VideoLink(this.#provider, {
       egress,
       key: text,
       isOwnKey: isOwn,
-      credentialHeader: (isOwn ? keyHeaderOf(this.#provider) : null) ?? credentialHeader,
+      credentialHeader: (isOwn ? keyHeaderOf(this.#provider) : null) ?? headerOf(this.#provider.protocol),
       extra,
     })
     return ok({

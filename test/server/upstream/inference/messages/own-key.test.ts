@@ -36,6 +36,7 @@ t.test('the key of a workspace goes out as the protocol has it, and blame comes 
   } as unknown as CountJob
   for (const [protocol, name, value] of [
     ['anthropic', 'x-api-key', 'own-key-0123456789'],
+    ['google', 'x-goog-api-key', 'own-key-0123456789'],
     ['openai', 'authorization', 'Bearer own-key-0123456789'],
   ] as const) {
     const writer = present(open(endpointOf(protocol)))
