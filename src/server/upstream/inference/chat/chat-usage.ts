@@ -1,19 +1,22 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
-import { membersOf } from '../../../../schemas/values/members.ts'
+import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
 import { countOf, searchesOf, withSearches } from '../text-usage.ts'
+
+/** As `chatTokensOf`. @param json one JSON object */
+export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {
+  if (json.length > USAGE_BYTES_MAX) return null
+  return chatTokensOf(membersOf(JSON.parse(Buffer.from(json).toString('utf8'))), hasOutput)
+}
 
 /**
  * Usage as a provider of chat tells it, in buckets that do not overlap. OpenAI counts cached input in the
  * prompt and reasoning in the completion. xAI and Google leave reasoning out of the completion, and only the
  * total has it. DeepSeek and Moonshot have cached input in members of their own. D24.
- * @param json one JSON object
  * @param hasOutput output was delivered, and no output in the figures is a mistake
  * @returns null: figures are missing, or are no counts
  */
-export function chatUsageOf(json: Uint8Array, hasOutput: boolean): TokenUsage | null {
-  if (json.length > USAGE_BYTES_MAX) return null
-  const usage = membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
+export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | null {
   const prompt = countOf(usage['prompt_tokens'])
   const completion = countOf(usage['completion_tokens'])
   if (prompt === null || completion === null) return null

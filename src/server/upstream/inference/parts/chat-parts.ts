@@ -1,0 +1,123 @@
+import type { Failure } from '../../../../schemas/failures.ts'
+import { isObject, membersOf, type Members } from '../../../../schemas/values/members.ts'
+import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
+import { chatTokensOf } from '../chat/chat-usage.ts'
+import { INVALID } from '../native-events.ts'
+import type { WholeParts } from '../protocol.ts'
+import { ChatCalls } from './chat-calls.ts'
+import { chatEventOf, type ChatChoice } from './chat-event.ts'
+import { saidIn } from './chat-said.ts'
+import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { PartQueue } from './part-queue.ts'
+
+/** Words for an end; every other word is a stop. */
+const REASONS: Readonly<Partial<Record<string, FinishReason>>> = {
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  content_filter: 'content_filter',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+}
+
+/** The stream of a provider that speaks chat, for callers of other dialects, who ask for one choice. D22. */
+export class ChatParts extends PartEvents {
+  readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
+  readonly #calls = new ChatCalls(this.#queue)
+  /** The choice has begun. */
+  #index: number | null = null
+  #isFinished = false
+  #usage: TokenUsage | null = null
+
+  override get heldBytes(): number {
+    return super.heldBytes + this.#queue.heldBytes
+  }
+
+  /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
+  get usage(): TokenUsage | null {
+    const usage = this.#usage
+    return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
+  }
+
+  protected override get isWhole(): boolean {
+    return this.#isFinished
+  }
+
+  protected override done(): void {
+    this.isDone = true
+  }
+
+  protected override take(members: Members): Failure | 'failed' | null {
+    if ((members['error'] ?? false) !== false) return 'failed'
+    const event = chatEventOf(members)
+    if (event === null) return INVALID
+    if (event.choices?.some(({ finish_reason: finish }) => finish === 'error') === true) return 'failed'
+    if (typeof members['id'] === 'string' && members['id'] !== '') this.upstreamId ??= members['id']
+    this.#tell(members['usage'])
+    for (const choice of event.choices ?? []) {
+      const failure = this.#choice(choice)
+      if (failure !== null) return failure
+    }
+    return null
+  }
+
+  #choice(choice: ChatChoice): Failure | null {
+    const { delta, finish_reason: finish } = choice
+    const index = choice.index ?? 0
+    this.#index ??= index
+    // One was asked for.
+    if (index !== this.#index) return INVALID
+    this.#tell((choice as Members)['usage'])
+    const failure = delta === null || delta === undefined ? null : this.#said(delta)
+    if (failure !== null) return failure
+    return (finish ?? '') === '' || this.#isFinished ? null : this.#finish(choice, finish ?? '')
+  }
+
+  #said(delta: NonNullable<ChatChoice['delta']>): Failure | null {
+    const said = saidIn(delta)
+    const calls = delta.tool_calls ?? []
+    // Nothing may follow the end that callers have got.
+    if (this.#isFinished) return said.length > 0 || calls.length > 0 ? INVALID : null
+    for (const one of said) {
+      const failure = 'id' in one ? this.#calls.sign(one) : this.#queue.say(one.part)
+      if (failure !== null) return failure
+    }
+    for (const fragment of calls) {
+      const failure = this.#calls.add(fragment)
+      if (failure !== null) return failure
+    }
+    return null
+  }
+
+  #finish(choice: ChatChoice, finish: string): Failure | null {
+    const failure = this.#calls.end()
+    if (failure !== null) return failure
+    this.#isFinished = true
+    this.finishReason = finish
+    const told = REASONS[finish] ?? 'stop'
+    // Servers that were told which tool to call stop by the same word as behind a text.
+    const reason = told === 'stop' && this.#queue.calls > 0 ? 'tool_calls' : told
+    const stop = (choice as Members)['stop_reason']
+    const stopSequence = told === 'stop' && typeof stop === 'string' ? stop : null
+    const native = choice.native_finish_reason ?? finish
+    this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
+    return null
+  }
+
+  #tell(usage: unknown): void {
+    if (isObject(usage)) this.#usage = chatTokensOf(usage, false)
+  }
+}
+
+/** Null: no JSON object, an error, no choices, or one that cannot be read. D14. */
+export function chatWhole(body: Buffer): WholeParts | null {
+  const { choices, ...head } = parsed(body) ?? {}
+  if (!Array.isArray(choices) || !choices.every((choice) => isObject(membersOf(choice)['message'])))
+    return null
+  const said = choices.map((choice) => {
+    const { message, finish_reason: finish, ...more } = membersOf(choice)
+    // A whole answer has come to its end, whether it says so or not.
+    return { ...more, delta: message, finish_reason: (finish ?? '') === '' ? 'stop' : finish }
+  })
+  return new ChatParts(NOTHING_SECRET).whole([{ ...head, choices: said }])
+}

@@ -1,0 +1,128 @@
+import type { Failure } from '../../../../schemas/failures.ts'
+import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
+import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
+import { objectOf, type Members } from '../../../../schemas/values/members.ts'
+import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import { failureOfEvent } from '../../provider-failure.ts'
+import type { RedactedTexts } from '../../reason.ts'
+import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
+import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
+import { SseReader, type SseEvent } from '../sse-reader.ts'
+
+const NOTHING: PartRead = { parts: [], failure: null }
+
+/**
+ * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same code,
+ * as the events of a stream that has it in few pieces: streamed and whole cannot differ. D5, D13, D22.
+ */
+export abstract class PartEvents implements PartStream {
+  hasOutput = false
+  isDone = false
+  outputBytes = 0
+  finishReason: string | null = null
+  upstreamId: string | null = null
+  abstract readonly usage: TokenUsage | null
+  readonly #reader: SseReader
+  readonly #redacted: RedactedTexts
+  #parts: WrittenPart[] = []
+  #failure: Failure | null = null
+
+  /** @param eventBytesMax bytes of one event, which is parsed on the loop */
+  constructor(redacted: RedactedTexts, eventBytesMax: number = STREAM_MENDED_BYTES_MAX) {
+    this.#redacted = redacted
+    this.#reader = new SseReader(eventBytesMax)
+  }
+
+  get heldBytes(): number {
+    return this.#reader.heldBytes
+  }
+
+  /** @param bytes the next of the provider's body */
+  read(bytes: Uint8Array): PartRead {
+    if (this.#failure !== null) return { parts: [], failure: this.#failure }
+    if (this.isDone) return NOTHING
+    const { events, failure } = this.#reader.read(bytes)
+    for (const event of events) {
+      this.#failure = this.#event(event)
+      if (this.#failure !== null || this.isDone) break
+    }
+    // Bytes behind the last event cannot fail a stream.
+    if (!this.isDone) this.#failure ??= failure
+    return { parts: this.#given(), failure: this.#failure }
+  }
+
+  /** Null: the stream was whole. D22. */
+  end(): Failure | null {
+    return this.#failure ?? (this.isWhole ? null : UNFINISHED)
+  }
+
+  /**
+   * Reads a whole answer.
+   * @param events those of a stream with this answer
+   * @returns null: it is not whole, or an error
+   */
+  whole(events: readonly Members[]): WholeParts | null {
+    for (const event of events) if (this.take(event, '') !== null) return null
+    if (!this.isWhole) return null
+    const { usage, outputBytes, finishReason, upstreamId } = this
+    return { parts: this.#given(), usage, outputBytes, finishReason, upstreamId }
+  }
+
+  /** The answer came to its end. */
+  protected get isWhole(): boolean {
+    return this.isDone
+  }
+
+  /**
+   * Takes an event. Null for `failed`: the event says that the provider failed.
+   * @param name of its `event:` line; the empty string without one
+   */
+  protected abstract take(event: Members, name: string): Failure | 'failed' | null
+
+  /** The mark that ends a stream of chat; other protocols give it no meaning. */
+  protected done(): void {
+    return
+  }
+
+  protected write(part: WrittenPart): void {
+    if (part.kind !== 'finish') this.hasOutput = true
+    if ('text' in part) this.outputBytes += Buffer.byteLength(part.text)
+    this.#parts.push(part)
+  }
+
+  #event({ name, data }: SseEvent): Failure | null {
+    const start = endOfSpace(data, 0)
+    if (name === 'error') return this.#failed(data)
+    if (start === data.length) return null
+    if (isDoneMark(data, start)) {
+      this.done()
+      return null
+    }
+    const event = parsed(data)
+    if (event === null) return INVALID
+    const failure = this.take(event, name)
+    return failure === 'failed' ? this.#failed(data) : failure
+  }
+
+  #failed(data: Buffer): Failure {
+    return failureOfEvent(data, this.#redacted)
+  }
+
+  #given(): readonly WrittenPart[] {
+    const parts = this.#parts
+    this.#parts = []
+    return parts
+  }
+}
+
+/** Whole answers tell no error's text. */
+export const NOTHING_SECRET: RedactedTexts = { credential: '', host: '' }
+
+/** Null: no JSON object. */
+export function parsed(json: Buffer): Members | null {
+  try {
+    return objectOf(JSON.parse(json.toString('utf8')))
+  } catch {
+    return null
+  }
+}

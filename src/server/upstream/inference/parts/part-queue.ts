@@ -1,0 +1,142 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Failure } from '../../../../schemas/failures.ts'
+import type { Signature } from '../../../../schemas/inference/forms/prompt.ts'
+import type { WrittenPart } from '../../../ports/inference/inference.ts'
+import { OpenCall } from './open-call.ts'
+
+/** UTF-16 units of parts that wait for the end of a call before them. Decision. */
+export const HELD_UNITS_MAX = 1_048_576
+/** Hex characters of the hash in an id that is made for a call. */
+const HASH_CHARS = 16
+
+const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
+const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'It called a tool without a name.' }
+
+export interface QueueOptions {
+  readonly write: (part: WrittenPart) => void
+  /** The provider's id of the answer; null: it told none. */
+  readonly answerId: () => string | null
+}
+
+/**
+ * Puts parts in one line: a call of a tool is written whole before anything that came behind its begin. What
+ * belongs to the first of the line is written at once. D5.
+ */
+export class PartQueue {
+  /** Calls that have begun. */
+  calls = 0
+  readonly #options: QueueOptions
+  readonly #line: (OpenCall | WrittenPart)[] = []
+  #heldUnits = 0
+  #last: OpenCall | null = null
+  #madeSeed: string | null = null
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  /** Bytes of memory that waiting parts take. */
+  get heldBytes(): number {
+    return this.#heldUnits * 2
+  }
+
+  say(part: WrittenPart): Failure | null {
+    if (this.#line.length === 0) {
+      this.#options.write(part)
+      return null
+    }
+    this.#line.push(part)
+    return this.#hold('text' in part ? part.text.length : 0)
+  }
+
+  /** A call has begun; its fragments follow by `add`. */
+  begin(): OpenCall {
+    const call = new OpenCall()
+    this.#line.push(call)
+    return call
+  }
+
+  add(call: OpenCall, text: string): Failure | null {
+    const before = call.held.length
+    call.add(text)
+    return this.#hold(call.held.length - before) ?? this.advance()
+  }
+
+  /** A call's signature that comes when another call has begun has no place any more. */
+  sign(call: OpenCall, signature: Signature): void {
+    if (!call.isWritten) call.signature = signature
+    else if (call === this.#last) this.#options.write(signed(signature))
+  }
+
+  /** Nothing follows: all that waits is written. */
+  flush(): Failure | null {
+    for (const item of this.#line) if (item instanceof OpenCall) item.isClosed = true
+    return this.advance()
+  }
+
+  /** Writes what need not wait any more. */
+  advance(): Failure | null {
+    for (let [first] = this.#line; first !== undefined; [first] = this.#line) {
+      if (!(first instanceof OpenCall)) this.#release(first)
+      else if (!this.#call(first)) return first.isClosed ? NAMELESS : null
+      this.#line.shift()
+    }
+    return null
+  }
+
+  /** @returns all of the call was written */
+  #call(call: OpenCall): boolean {
+    if (!call.hasBegun) {
+      // Some servers begin with an empty call.
+      if (call.name === null) return call.isClosed && call.held === ''
+      if (call.id === null && call.held === '' && !call.isOver) return false
+      this.#begun(call, call.name)
+    }
+    if (call.held !== '') this.#argue(call)
+    if (call.isOver) this.#ended(call)
+    return call.isOver
+  }
+
+  #argue(call: OpenCall): void {
+    this.#options.write({ kind: 'arguments', choice: 0, text: call.held })
+    this.#heldUnits -= call.held.length
+    call.held = ''
+    call.hasArguments = true
+  }
+
+  #begun(call: OpenCall, name: string): void {
+    call.hasBegun = true
+    this.#last = call
+    call.id ??= this.#madeId(name)
+    this.calls++
+    this.#options.write({ kind: 'tool', choice: 0, id: call.id, name })
+  }
+
+  #ended(call: OpenCall): void {
+    call.isWritten = true
+    // A call without arguments has an empty object of them.
+    if (!call.hasArguments) this.#options.write({ kind: 'arguments', choice: 0, text: '{}' })
+    if (call.signature !== null) this.#options.write(signed(call.signature))
+  }
+
+  #release(part: WrittenPart): void {
+    if ('text' in part) this.#heldUnits -= part.text.length
+    this.#options.write(part)
+  }
+
+  #hold(units: number): Failure | null {
+    this.#heldUnits += units
+    return this.#heldUnits > HELD_UNITS_MAX ? TOO_MUCH : null
+  }
+
+  /** Calls of one conversation must have ids of their own. */
+  #madeId(name: string): string {
+    this.#madeSeed ??= this.#options.answerId() ?? randomUUID()
+    const hash = createHash('sha256').update(JSON.stringify([this.#madeSeed, this.calls, name]))
+    return `call_${this.calls}_${hash.digest('hex').slice(0, HASH_CHARS)}`
+  }
+}
+
+function signed(signature: Signature): WrittenPart {
+  return { kind: 'signature', choice: 0, signature, of: 'call' }
+}

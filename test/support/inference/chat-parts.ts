@@ -1,0 +1,31 @@
+/** Events of a stream of chat, and the parts that they give. */
+import type { WrittenPart } from '../../../src/server/ports/inference/inference.ts'
+import { ChatParts } from '../../../src/server/upstream/inference/parts/chat-parts.ts'
+import { partsOf, type PartSummary } from './cut-parts.ts'
+import { REDACTED, streamOf } from './provider-chunks.ts'
+
+export const openChatParts = (): ChatParts => new ChatParts(REDACTED)
+export const readChatParts = (...events: readonly (object | string)[]): PartSummary =>
+  partsOf(openChatParts(), [streamOf(events)])
+
+export const one = (delta: object | null, more: object = {}): object => ({
+  id: 'chatcmpl-1',
+  choices: [{ index: 0, delta, finish_reason: null, ...more }],
+})
+export const call = (...calls: readonly object[]): object => one({ tool_calls: calls })
+export const f = (json: unknown, name?: string): object => ({ name, arguments: json })
+export const STOP = one({}, { finish_reason: 'stop' })
+
+export const said = (kind: 'text' | 'reasoning' | 'refusal' | 'arguments', text: string): WrittenPart => ({
+  kind,
+  choice: 0,
+  text,
+})
+export const tool = (id: string, name = 'f'): WrittenPart => ({ kind: 'tool', choice: 0, id, name })
+export const finish = (reason: string, native: string = reason): object => ({
+  kind: 'finish',
+  choice: 0,
+  reason,
+  native,
+  stopSequence: null,
+})
