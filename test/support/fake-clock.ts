@@ -29,6 +29,9 @@ export function fakeClock(startMs = 1_000): FakeClock {
       timers.set(id, { at: now + Math.max(0, ms), run })
       return () => void timers.delete(id)
     },
+    atNext(ms, run) {
+      return this.after(ms - (now % ms), run)
+    },
     async advance(ms) {
       const end = now + ms
       await settle()

@@ -11,7 +11,7 @@ export const SCIM_PAGE_DEFAULT = 50
 export const SCIM_OFFSET_MAX = 1_000_000
 
 /** Milliseconds between two checks by a runner for requested syncs. Decision. */
-export const SYNC_POLL_MS = 500
+export const SYNC_POLL_MS = 1_000
 /** Milliseconds after the last step of a sync until another runner may continue the sync. Decision. */
 export const SYNC_LEASE_MS = 15_000
 /** Milliseconds until a step is tried again that the store could not execute. Decision. */

@@ -13,6 +13,9 @@ import type { Log } from '../ports/observe.ts'
 import type { RetentionMeters } from '../ports/operator/retention.ts'
 import type { Storage } from '../ports/files/storage.ts'
 import { repeat } from '../runner/repeat.ts'
+import { restingClaim } from '../runner/resting-claims.ts'
+import { atNext } from '../structures/ticks.ts'
+import type { LookForOpen } from '../store/lifecycle/open-rows.ts'
 import { openVideoEngine, type VideoEngine } from '../runner/videos/engine.ts'
 import { expireClips } from '../runner/videos/expire-clips.ts'
 import { publishHint } from '../redis/hints.ts'
@@ -44,6 +47,7 @@ export interface RunnerVideoDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly retention: Pick<RetentionMeters, 'pruned'>
+  readonly lookForOpen: LookForOpen
 }
 
 /** Short jobs of a runner that wait for a thread of their kind: rendering clips, or opening secrets. */
@@ -107,12 +111,18 @@ interface EngineInput extends Pick<Threads, 'pools'> {
 }
 
 function engineOf(deps: RunnerVideoDeps, input: EngineInput): VideoEngine {
-  const { part, state, views, storage, egress, keyRing, log, metrics } = deps
+  const { part, state, views, storage, egress, keyRing, log, metrics, lookForOpen } = deps
   const { catalogue, releases, heartbeat, work } = input
   const { sessions, jobs } = input.pools
   const now = (): number => performance.now()
+  const claim = restingClaim({
+    claim: work.claim,
+    isOpen: () => lookForOpen('videos'),
+    nothing: [],
+    isNothing: (found) => found.length === 0,
+  })
   return openVideoEngine({
-    work,
+    work: { ...work, claim },
     views,
     log,
     providers: createVideoProviders({
@@ -133,7 +143,7 @@ function engineOf(deps: RunnerVideoDeps, input: EngineInput): VideoEngine {
       metrics,
       catalogue.providers.map(({ slug }) => slug),
     ),
-    clock: { now, after },
+    clock: { now, after, atNext },
     random: Math.random,
   })
 }

@@ -18,6 +18,7 @@ import { ensureGenerationDays } from '../store/inference/generation-days.ts'
 import { ensurePartitions } from '../store/money/lending/partitions.ts'
 import { openStore, type Store } from '../store/base/open.ts'
 import { pruneFronts, pruneInvalidations } from '../store/lifecycle/prune.ts'
+import { openRowsLook } from '../store/lifecycle/open-rows.ts'
 import { pruneRunners } from '../store/nodes/runners.ts'
 import { endDeletedVideos } from '../store/videos/removal.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
@@ -62,6 +63,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const egress = openGate(config, adminPorts)
   const rootKeys = rootKeysOf(config)
   const keyRing = openKeyRing({ rootKeys, rows: openDataKeys(store) })
+  const lookForOpen = openRowsLook(store)
   const stopVideos = startVideos(config, {
     part,
     store,
@@ -74,9 +76,10 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
     log,
     metrics,
     retention,
+    lookForOpen,
   })
-  const stopDirectory = startDirectory({ store, log })
-  const stopWebhooks = startWebhooks({ store, egress, keyRing, views, log, metrics })
+  const stopDirectory = startDirectory({ store, lookForOpen, log })
+  const stopWebhooks = startWebhooks({ store, lookForOpen, egress, keyRing, views, log, metrics })
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())

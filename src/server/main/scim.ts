@@ -2,6 +2,9 @@ import { openScimAnswers } from '../limits/scim-answers.ts'
 import type { Log } from '../ports/observe.ts'
 import type { Ports } from '../ports/ports.ts'
 import { startSyncs } from '../runner/scim/syncs.ts'
+import { ok } from '../../schemas/failures.ts'
+import { restingClaim } from '../runner/resting-claims.ts'
+import type { LookForOpen } from '../store/lifecycle/open-rows.ts'
 import { repeat } from '../runner/repeat.ts'
 import { openGroupMappings } from '../store/scim/mappings.ts'
 import { openScimGroups } from '../store/scim/scim-groups.ts'
@@ -27,14 +30,22 @@ export function openDirectoryPorts(
 /** Starts a runner's syncs. @returns a function that ends them, to be called before the store is closed */
 export function startDirectory({
   store,
+  lookForOpen,
   log,
 }: {
   readonly store: Store
+  readonly lookForOpen: LookForOpen
   readonly log: Log
 }): () => Promise<void> {
   const work = openSyncWork(store)
+  const claimNext = restingClaim({
+    claim: work.claimNext,
+    isOpen: () => lookForOpen('syncs'),
+    nothing: ok(null),
+    isNothing: (found) => found.ok && found.value === null,
+  })
   const stops = [
-    startSyncs({ work, log }),
+    startSyncs({ work: { ...work, claimNext }, log }),
     repeat(
       { name: 'syncs_pruned', everyMs: SYNCS_PRUNE_MS, run: async () => ({ rows: await work.prune() }) },
       { log, random: Math.random },

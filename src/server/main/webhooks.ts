@@ -6,6 +6,8 @@ import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { Log } from '../ports/observe.ts'
 import type { VideoViews } from '../ports/videos/videos.ts'
 import type { DeliveryCounts } from '../ports/webhooks/webhooks.ts'
+import { restingClaim } from '../runner/resting-claims.ts'
+import type { LookForOpen } from '../store/lifecycle/open-rows.ts'
 import { repeat } from '../runner/repeat.ts'
 import { openWebhookSender } from '../runner/webhooks/sender.ts'
 import type { Store } from '../store/base/open.ts'
@@ -15,6 +17,7 @@ import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
 
 export interface WebhookDeps {
   readonly store: Store
+  readonly lookForOpen: LookForOpen
   readonly egress: Egress
   readonly keyRing: KeyRing
   readonly views: Pick<VideoViews, 'onWake'>
@@ -33,6 +36,7 @@ const WEBHOOKS_PRUNE_MS = 600_000
  */
 export function startWebhooks({
   store,
+  lookForOpen,
   egress,
   keyRing,
   views,
@@ -65,8 +69,14 @@ export function startWebhooks({
       { log, random: Math.random },
     ),
   ]
+  const claim = restingClaim({
+    claim: deliveries.claim,
+    isOpen: () => lookForOpen('webhooks'),
+    nothing: [],
+    isNothing: (found) => found.length === 0,
+  })
   const sender = openWebhookSender({
-    deliveries,
+    deliveries: { ...deliveries, claim },
     secrets,
     egress,
     views,

@@ -110,3 +110,12 @@ const ofProcess = new Ticks()
 export function every(ms: number, run: () => void): Repetition {
   return ofProcess.every(ms, run)
 }
+
+/** Calls `run` once, with the next call of what is repeated every `ms`. @returns a function that cancels it */
+export function atNext(ms: number, run: () => void): () => void {
+  const next = every(ms, () => {
+    next.stop()
+    run()
+  })
+  return () => next.stop()
+}

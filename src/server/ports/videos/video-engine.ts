@@ -19,6 +19,11 @@ export interface VideoClock {
   readonly now: () => number
   /** Runs a function once, after so long. @returns a function that cancels the timer */
   readonly after: (ms: number, run: () => void) => () => void
+  /**
+   * Runs a function once, at the next of the instants that lie so far apart, which others share.
+   * @returns a function that cancels the timer
+   */
+  readonly atNext: (ms: number, run: () => void) => () => void
 }
 
 /** States of the jobs that a runner holds. */

@@ -1,6 +1,7 @@
 import { SYNC_LEASE_MS, SYNC_POLL_MS, SYNC_RETRY_MS } from '../../../schemas/scim/mapping-limits.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { SyncClaim, SyncPlace, SyncWork } from '../../ports/scim/sync-work.ts'
+import { atNext } from '../../structures/ticks.ts'
 
 export interface SyncOptions {
   readonly work: SyncWork
@@ -26,15 +27,11 @@ export function startSyncs({
   retryMs = SYNC_RETRY_MS,
 }: SyncOptions): () => Promise<void> {
   const ending = new AbortController()
+  const untilNextPoll = (): Promise<void> => waitFor(ending.signal, (end) => atNext(pollMs, end))
   const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer)
-        ending.signal.removeEventListener('abort', end)
-        resolve()
-      }
+    waitFor(ending.signal, (end) => {
       const timer = setTimeout(end, ms)
-      ending.signal.addEventListener('abort', end)
+      return () => clearTimeout(timer)
     })
   const isEnding = (): boolean => ending.signal.aborted
   let isAway = false
@@ -53,7 +50,7 @@ export function startSyncs({
         log.error('sync_claim_failed', { cause })
         return false
       })
-      if (!isBusy) await pause(pollMs)
+      if (!isBusy) await untilNextPoll()
     }
   }
   const sync = async (claim: SyncClaim): Promise<void> => {
@@ -83,4 +80,17 @@ export function startSyncs({
     ending.abort()
     await running
   }
+}
+
+/** Waits for a timer, or for the signal. @param arm starts the timer; returns what cancels it */
+function waitFor(signal: AbortSignal, arm: (end: () => void) => () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = arm(end)
+    signal.addEventListener('abort', end)
+  })
 }

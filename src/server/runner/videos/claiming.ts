@@ -19,8 +19,8 @@ export interface ClaimingOptions {
 
 /** Milliseconds from a wake-up to the claim that follows it: jobs that come together are claimed together. */
 const GATHER_MS = 25
-/** Share of the interval between sweeps by which a sweep comes earlier or later. */
-const JITTER = 0.2
+/** Share of the interval between sweeps by which a sweep may come earlier. */
+const EARLY_SHARE = 0.2
 
 /** Claims jobs that are due: after a wake-up, and by a sweep from time to time. */
 export class Claiming {
@@ -54,33 +54,25 @@ export class Claiming {
   }
 
   #arm(ms: number): void {
-    const {
-      deps: { clock },
-    } = this.#options
     this.#disarm()
-    this.#disarm = clock.after(ms, () => {
-      this.#under = this.#round().finally(() => {
-        this.#under = null
-        if (!this.#isStopped) this.#arm(this.#woken.size > 0 ? GATHER_MS : this.#untilSweep())
-      })
-    })
+    this.#disarm = this.#options.deps.clock.after(ms, () => this.#begin())
   }
 
-  #untilSweep(): number {
-    const {
-      deps: { clock, random },
-    } = this.#options
-    return Math.max(
-      GATHER_MS,
-      this.#sweptAt + VIDEO_SWEEP_MS * (1 + JITTER * (2 * random() - 1)) - clock.now(),
-    )
+  #begin(): void {
+    this.#under = this.#round().finally(() => {
+      this.#under = null
+      if (this.#isStopped) return
+      if (this.#woken.size > 0) return this.#arm(GATHER_MS)
+      this.#disarm()
+      this.#disarm = this.#options.deps.clock.atNext(VIDEO_SWEEP_MS, () => this.#begin())
+    })
   }
 
   async #round(): Promise<void> {
     const {
       deps: { clock, log },
     } = this.#options
-    const isSweep = clock.now() - this.#sweptAt >= VIDEO_SWEEP_MS * (1 - JITTER)
+    const isSweep = clock.now() - this.#sweptAt >= VIDEO_SWEEP_MS * (1 - EARLY_SHARE)
     if (isSweep) this.#sweptAt = clock.now()
     const woken = this.#woken
     this.#woken = new Set()

@@ -101,7 +101,7 @@ class Engine implements VideoEngine {
   }
 
   #beatLater(): void {
-    this.#stopBeat = this.#deps.clock.after(VIDEO_RENEW_MS, () => {
+    this.#stopBeat = this.#deps.clock.atNext(VIDEO_RENEW_MS, () => {
       void this.#beat()
       this.#beatLater()
     })

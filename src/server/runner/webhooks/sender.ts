@@ -16,6 +16,7 @@ import type {
   WebhookSecrets,
 } from '../../ports/webhooks/webhooks.ts'
 import { attemptDelivery } from './attempt.ts'
+import { every, type Repetition } from '../../structures/ticks.ts'
 import { WEBHOOK_TIMING, type WebhookTiming } from './timing.ts'
 
 export interface WebhookSenderOptions {
@@ -57,7 +58,7 @@ class Sender implements WebhookSender {
   readonly #busy = { hosts: new Map<string, number>(), workspaces: new Map<string, number>() }
   readonly #underWay = new Set<Promise<void>>()
   readonly #stopListening: () => void
-  readonly #sweep: NodeJS.Timeout
+  readonly #sweeps: Repetition
   #next: NodeJS.Timeout | null = null
   #claiming: Promise<void> | null = null
   #isClaimDue = false
@@ -69,14 +70,14 @@ class Sender implements WebhookSender {
     this.#options = options
     this.#timing = { ...WEBHOOK_TIMING, ...options.timing }
     this.#stopListening = options.views.onWake(({ kind }) => kind === 'webhooks' && this.#soon())
-    this.#sweep = setInterval(() => this.#soon(), this.#timing.sweepMs)
+    this.#sweeps = every(this.#timing.sweepMs, () => this.#now())
     this.#soon()
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stopListening()
-    clearInterval(this.#sweep)
+    this.#sweeps.stop()
     if (this.#next !== null) clearTimeout(this.#next)
     await this.#claiming
     await Promise.all(this.#underWay)
@@ -87,12 +88,18 @@ class Sender implements WebhookSender {
     if (this.#isClosing || this.#claiming !== null) return
     this.#next ??= setTimeout(() => {
       this.#next = null
-      this.#claiming = this.#claim().finally(() => {
-        this.#claiming = null
-        // Another claim was requested meanwhile.
-        if (this.#isClaimDue && this.#room > 0) this.#soon()
-      })
+      this.#now()
     }, CLAIM_GAP_MS)
+  }
+
+  #now(): void {
+    this.#isClaimDue = true
+    if (this.#isClosing || this.#claiming !== null || this.#next !== null) return
+    this.#claiming = this.#claim().finally(() => {
+      this.#claiming = null
+      // Another claim was requested meanwhile.
+      if (this.#isClaimDue && this.#room > 0) this.#soon()
+    })
   }
 
   get #room(): number {

@@ -16,6 +16,7 @@ import { openVideoEngine } from '../../../../src/server/runner/videos/engine.ts'
 import { openWebhookSender } from '../../../../src/server/runner/webhooks/sender.ts'
 import { openState, type State } from '../../../../src/server/redis/open.ts'
 import { openPollBudget } from '../../../../src/server/redis/poll-budget.ts'
+import { atNext } from '../../../../src/server/structures/ticks.ts'
 import { openRateAuthority } from '../../../../src/server/redis/rates.ts'
 import { openVideoViews } from '../../../../src/server/redis/video-views.ts'
 import { openDiskStorage } from '../../../../src/server/storage/disk.ts'
@@ -127,7 +128,7 @@ async function openRunner(place: Place, points: FaultPoints, { store, state, vie
       now,
     }),
     meters: UNCOUNTED,
-    clock: { now, after },
+    clock: { now, after, atNext },
     random: Math.random,
   })
   openWebhookSender({
