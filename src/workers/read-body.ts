@@ -89,6 +89,10 @@ interface Read {
 
 type Refused = Extract<BodyVerdict, { ok: false }>
 
+const WHOLE = (): never => {
+  throw new Error('a body that was read completely has no bytes of members')
+}
+
 /**
  * Failures: `body_malformed` for a body that is not strict JSON (C10: UTF-8 without a mark, depth,
  * well-formed strings, finite numbers), `body_invalid` with issues for a body that the schema refuses.
@@ -113,7 +117,7 @@ function readWhole({ body: name, bytes, isOnLoop }: ShortJobTypes['read_body']['
   if (fault !== null) return malformed(fault)
   if (isExtended) return PROTO_REFUSED
   const checked = checkedAs(name, value, isOnLoop === true && bytes.length > INLINE_ISSUES_BYTES_MAX)
-  return checked.ok ? { ...checked, bytesOf: () => bytes, places: null } : checked
+  return checked.ok ? { ok: true, value: checked.value, bytesOf: WHOLE, places: null } : checked
 }
 
 /** A body that is too deep, or that takes too long for the loop. */

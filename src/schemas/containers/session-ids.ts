@@ -14,8 +14,11 @@ export function sessionIdOf(
   inHeader: string | undefined,
 ): Outcome<string | null> {
   const sessionId = inBody ?? inHeader ?? null
-  return sessionId !== null && isSessionIdTooLong(sessionId) ? sessionIdTooLong() : ok(sessionId)
+  if (sessionId === null) return NO_SESSION
+  return isSessionIdTooLong(sessionId) ? sessionIdTooLong() : ok(sessionId)
 }
+
+const NO_SESSION = ok(null)
 
 /** The failure for the header `x-session-id`; a session id in a body is refused with the body. */
 function sessionIdTooLong(): Outcome<never> {

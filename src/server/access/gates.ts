@@ -22,10 +22,10 @@ export function regionalHosts(names: readonly string[]): RegionalHosts {
 export function placeRefusal(
   { access }: AnyOperation,
   key: KeyRecord,
-  isRegional: () => boolean,
+  call: { readonly isRegional: boolean },
 ): Failure | null {
   if (access.isOfProgramme === true && !key.isInProgramme) return PROGRAMME_CLOSED
-  return access.refusesRegional === true && isRegional() ? REGIONAL_REFUSED : null
+  return access.refusesRegional === true && call.isRegional ? REGIONAL_REFUSED : null
 }
 
 /**

@@ -55,6 +55,9 @@ interface Miss<M> {
   readonly endsAt: number | null
 }
 
+/** Without options the cache makes an object of none for each look. */
+const AS_USUAL = {}
+
 /**
  * What a front caches of the store: entries by id, loaded at their first use and after every change. The
  * least recently used entries leave first. Misses have a bound of their own, so that a caller with many
@@ -84,7 +87,7 @@ export class LiveCache<L, V extends {}, M extends {} = never> {
 
   /** Undefined also beyond the grace: the entry may have changed long ago, and only the store knows. */
   find(id: string): V | undefined {
-    const entry = this.#entries.get(id)
+    const entry = this.#entries.get(id, AS_USUAL)
     return entry !== undefined && this.#isInGrace() ? entry : undefined
   }
 

@@ -83,16 +83,23 @@ function attachBody({ exchange, head }: RequestCall, { operation, body }: Route)
 }
 
 /** The rights of the key, before the body is read: program, hostname, scope, writes. B1.4. */
-function enter(call: RequestCall, { route, params }: Routed): void {
+function enter(call: RequestCall, { route }: Routed): void {
   const { operation } = route
-  const { key, deps } = call
-  const refusal = placeRefusal(operation, key, () => call.isRegional)
+  const { key } = call
+  const refusal = placeRefusal(operation, key, call)
   if (refusal !== null) return call.fail(refusal)
   const { scope } = operation.access
-  if (scope === undefined) return enterWriting(call)
-  const param = (name: string): string | null => params.get(name)?.[0] ?? null
+  if (scope === undefined) enterWriting(call)
+  else enterScope(call, scope)
+}
+
+function enterScope(call: RequestCall, scope: Scope): void {
+  const { key, deps, match } = call
+  const param = (name: string): string | null => match.params.get(name)?.[0] ?? null
   call.after(scope({ key, param }, deps.ports), scoped)
 }
+
+type Scope = NonNullable<AnyOperation['access']['scope']>
 
 function scoped(call: RequestCall, found: Outcome<unknown>): void {
   call.notes.authMs = (call.notes.authMs ?? 0) + call.lap()

@@ -185,20 +185,34 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
 
   /** Runs a part of the call whose time counts as the loop's. A part within another part is counted once. */
   held(act: () => void): void {
-    if (this.#heldSince !== null) return act()
-    const since = performance.now()
-    this.#heldSince = since
+    const isOuter = this.#beginPart()
     try {
       act()
     } finally {
-      this.#loopMs += performance.now() - since
-      this.#heldSince = null
+      if (isOuter) this.#endPart()
     }
+  }
+
+  /** @returns false within another part */
+  #beginPart(): boolean {
+    if (this.#heldSince !== null) return false
+    this.#heldSince = performance.now()
+    return true
+  }
+
+  #endPart(): void {
+    this.#loopMs += performance.now() - (this.#heldSince ?? Infinity)
+    this.#heldSince = null
   }
 
   /** Continues at once, or when the promise settles and the client still waits for the answer. */
   after<T>(value: T | Promise<T>, next: (call: this, value: T) => void): void {
-    if (!(value instanceof Promise)) return next(this, value)
+    if (value instanceof Promise) this.#afterWait(value, next)
+    else next(this, value)
+  }
+
+  /** Apart: a function that keeps its inputs makes room for them, also where it is not made. */
+  #afterWait<T>(value: Promise<T>, next: (call: this, value: T) => void): void {
     value
       .then((late) => {
         if (!this.exchange.isOver) next(this, late)
@@ -260,13 +274,14 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   }
 
   #finish(send: () => void): void {
-    this.held(() => {
-      try {
-        send()
-      } catch (error) {
-        this.crashed(error)
-      }
-    })
+    const isOuter = this.#beginPart()
+    try {
+      send()
+    } catch (error) {
+      this.crashed(error)
+    } finally {
+      if (isOuter) this.#endPart()
+    }
     // The client may take minutes to read a reply, which does not need the request's data.
     this.body = undefined
     this.upload = this.relayed = null

@@ -135,16 +135,15 @@ function validated(call: RequestCall, verdict: BodyVerdict): void {
   call.fail(verdict.failure)
 }
 
-/** The form of a body that is not an upload, and the body; null when the client sent none. */
-interface JsonInput {
-  readonly form: NamedForm
-  readonly body: Body | null
+function formOf({ match }: RequestCall): NamedForm {
+  const { body } = match.route
+  if (body === null) throw new Error('an operation without JSON asked for it')
+  return body
 }
 
-function jsonOf({ match, coming }: RequestCall): JsonInput {
-  const { body: form } = match.route
-  if (form === null || coming instanceof UploadBody) throw new Error('an operation without JSON asked for it')
-  return { form, body: coming }
+/** Null when the client sent no body. */
+function bodyOfCall({ coming }: RequestCall): Body | null {
+  return coming instanceof UploadBody ? null : coming
 }
 
 /**
@@ -153,10 +152,8 @@ function jsonOf({ match, coming }: RequestCall): JsonInput {
  * @param bytes only lent up to INLINE_JSON_BYTES_MAX; larger bodies are moved away
  */
 function readJson(call: RequestCall, bytes: Uint8Array): BodyVerdict | Promise<BodyVerdict> {
-  const {
-    form: { name, form },
-    body,
-  } = jsonOf(call)
+  const { name, form } = formOf(call)
+  const body = bodyOfCall(call)
   const input = { body: name, bytes, isOnLoop: bytes.length <= INLINE_JSON_BYTES_MAX }
   if (!input.isOnLoop) return readInJob(call, body, input)
   const verdict = call.deps.jobs.here('read_body', input)
@@ -198,10 +195,8 @@ async function readInJob(
 
 /** The body as its operation sees it, with its bytes where the form keeps them. */
 function takenOf(call: RequestCall, verdict: Verdict): Record<string, unknown> {
-  const {
-    form: { form },
-    body,
-  } = jsonOf(call)
+  const { form } = formOf(call)
+  const body = bodyOfCall(call)
   const { value, source } = verdict
   if (source === undefined || form.keeps === undefined) return bodyOf(verdict, form.bulk)
   const { names } = form.keeps

@@ -179,9 +179,21 @@ const HEAD = Buffer.from('{"object":"list","data":')
 
 /** Builds the reply around the vectors, which are never parsed. Design §4. */
 function replyOf(result: EmbeddingsResult, model: string, charge: Charge): Success {
-  const tokens = `"prompt_tokens":${result.promptTokens},"total_tokens":${result.totalTokens}`
-  const usage = `{${tokens},"cost":${usdOfNano(charge.nano)},"is_byok":${result.isByok}}`
-  const tail = `,"model":${JSON.stringify(model)},"id":"${nextCallId('emb_')}","usage":${usage}}`
+  const { promptTokens, totalTokens, isByok } = result
+  // Pieces of a text that grows are as many objects, and are copied once more at its end.
+  const tail = [
+    ',"model":',
+    JSON.stringify(model),
+    ',"id":"',
+    nextCallId('emb_'),
+    '","usage":{"prompt_tokens":',
+    promptTokens,
+    ',"total_tokens":',
+    totalTokens,
+    ',"cost":',
+    usdOfNano(charge.nano),
+    isByok ? ',"is_byok":true}}' : ',"is_byok":false}}',
+  ].join('')
   const [first] = result.data
   return {
     kind: 'bytes',

@@ -78,7 +78,11 @@ export class EmbeddingCall
 
   run(): Promise<Outcome<EmbeddingsResult>> {
     const model = this.#model
-    const choices = this.#targets.map((target) => ({ model, target }))
+    const [first] = this.#targets
+    const choices =
+      first !== undefined && this.#targets.length === 1
+        ? [{ model, target: first }]
+        : this.#targets.map((target) => ({ model, target }))
     return this.#embedder.attempts.run(this, choices, this)
   }
 

@@ -38,9 +38,19 @@ export function pricedChoices<C extends { readonly target: { readonly endpoint: 
 
 /** Null: all endpoints are bounded, or none is. */
 function boundedOf({ endpoints }: CallableModel, limits: LimitFlags): CallableModel['endpoints'] | null {
-  if (!endpoints.some(({ isUnpriced }) => isUnpriced)) return null
+  return endpoints.some(hasNoPrice) ? pricedOf(endpoints, limits) : null
+}
+
+function pricedOf(
+  endpoints: CallableModel['endpoints'],
+  limits: LimitFlags,
+): CallableModel['endpoints'] | null {
   const bounded = endpoints.filter((endpoint) => isBounded(endpoint, limits))
   return bounded.length === 0 || bounded.length === endpoints.length ? null : bounded
+}
+
+function hasNoPrice({ isUnpriced }: Endpoint): boolean {
+  return isUnpriced
 }
 
 function isBounded({ isUnpriced, ownWay }: Endpoint, limits: LimitFlags): boolean {
