@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
 import { withOneHost } from '../../../schemas/values/postgres-url.ts'
+import { AnswerClock, heardBy } from './answer-clock.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
 export type Sql = postgres.Sql
@@ -50,8 +51,7 @@ export class Store {
   /** The client of the present connections; it may be kept. */
   readonly sql: Sql
   #current: Sql
-  #answeredAt = performance.now()
-  #openedAt = performance.now()
+  #clock = new AnswerClock()
 
   constructor(options: StoreOptions) {
     this.options = options
@@ -71,7 +71,7 @@ export class Store {
   /**
    * Waits at most `timeoutMs`; then rejects with StoreSlow. The statement itself ends by its own timeout in
    * the server. When no answer came for a while the connections are replaced: a network path that drops
-   * packets would otherwise hold them for the quarter of an hour that TCP tries.
+   * packets would otherwise hold them for the quarter of an hour that TCP tries. An idle store is not silent.
    */
   async within<T>(timeoutMs: number, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
@@ -82,7 +82,6 @@ export class Store {
     })
     try {
       const answer = Promise.resolve(run(this.#current))
-      this.#noteAnswer(answer)
       return await Promise.race([answer, late])
     } catch (problem) {
       if (problem instanceof StoreSlow) this.#replaceWhenSilent()
@@ -98,41 +97,16 @@ export class Store {
   }
 
   #replaceWhenSilent(): void {
-    const now = performance.now()
     const { silenceMsMax = SILENCE_MS_MAX } = this.options
-    if (now - this.#answeredAt < silenceMsMax || now - this.#openedAt < silenceMsMax) return
+    if (this.#clock.silentMs < silenceMsMax) return
     const hung = this.#current
+    this.#clock = new AnswerClock()
     this.#current = this.#connect()
-    this.#openedAt = now
     void hung.end({ timeout: 0 })
   }
 
-  /**
-   * Transactions count as answers by themselves: most work that takes long is a transaction, and none runs in
-   * `within`.
-   */
   #connect(): Sql {
-    const sql = connect(this.options)
-    const begin = sql.begin.bind(sql) as (...given: readonly unknown[]) => Promise<unknown>
-    return Object.assign(sql, {
-      begin: (...given: readonly unknown[]): Promise<unknown> => {
-        const outcome = begin(...given)
-        this.#noteAnswer(outcome)
-        return outcome
-      },
-    })
-  }
-
-  /** Any answer counts, however late, and a refusal too: the server that answers is reachable. */
-  #noteAnswer(answer: Promise<unknown>): void {
-    answer.then(
-      () => {
-        this.#answeredAt = performance.now()
-      },
-      (problem: unknown) => {
-        if (problem instanceof postgres.PostgresError) this.#answeredAt = performance.now()
-      },
-    )
+    return heardBy(this.#clock, connect(this.options))
   }
 }
 

@@ -131,52 +131,68 @@ async function isCutByLock(t: Test, options: StoreOptions): Promise<boolean> {
   return isOdd || (await clientOf(store)) !== client || !waiters.every((problem) => isLockSlow(problem))
 }
 
-for (const [what, problem] of [
-  ['', null],
-  [' and fail', 'SELECT nonsense'],
-] as const) {
-  t.test(
-    `connections whose transactions end${what} are alive, though nothing of \`within\` gets its turn`,
-    async (t) => {
-      const { options } = await openTestStore(t)
-      const cuts: number[] = []
-      // What is wrong is so each time; a machine that stands still for longer than the silence is so now and
-      // then.
-      for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
-        const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), problem)
-        if (cut > 0) cuts.push(cut)
-      }
-      t.ok(cuts.length < 3, `${cuts.join()} were cut`)
-    },
-  )
+/** What keeps the only connection of a store busy, each for longer than the silence. */
+const BUSY: Readonly<Record<string, (store: Store) => readonly Promise<unknown>[]>> = {
+  'transactions that end': (store) => dozen(() => store.sql.begin((tx) => tx`SELECT pg_sleep(0.1)`)),
+  'transactions that end and fail': (store) =>
+    dozen(() =>
+      store.sql.begin(async (tx) => {
+        await tx`SELECT pg_sleep(0.1)`
+        await tx.unsafe('SELECT nonsense')
+      }),
+    ),
+  'statements of one transaction': (store) => [
+    store.sql.begin(async (tx) => {
+      for (let statement = 0; statement < 12; statement++) await tx`SELECT pg_sleep(0.1)`
+    }),
+  ],
+  'statements without a transaction': (store) => dozen(() => store.sql`SELECT pg_sleep(0.1)`),
 }
 
-/**
- * @returns how many of a dozen transactions, one behind the other, were cut for the silence between them, and
- * their connections
- */
-async function cutOf(store: Store, problem: string | null): Promise<number> {
+function dozen(work: () => Promise<unknown>): readonly Promise<unknown>[] {
+  return Array.from({ length: 12 }, work)
+}
+
+for (const [what, begin] of Object.entries(BUSY)) {
+  t.test(`connections with ${what} are alive, though nothing of \`within\` gets its turn`, async (t) => {
+    const { options } = await openTestStore(t)
+    const cuts: number[] = []
+    // What is wrong is so each time; a machine that stands still for longer than the silence is so now and
+    // then.
+    for (let tried = 0; tried < 3 && cuts.length === tried; tried++) {
+      const cut = await cutOf(openStore({ ...options, poolMax: 1, silenceMsMax: 400 }), begin)
+      if (cut > 0) cuts.push(cut)
+    }
+    t.ok(cuts.length < 3, `${cuts.join()} were cut`)
+  })
+}
+
+/** @returns how much of the work was cut for silence, and its connections */
+async function cutOf(store: Store, begin: (store: Store) => readonly Promise<unknown>[]): Promise<number> {
   try {
     const client = await clientOf(store)
-    const busy = Promise.all(
-      Array.from({ length: 12 }, () =>
-        problemOf(
-          store.sql.begin(async (tx) => {
-            await tx`SELECT pg_sleep(0.1)`
-            if (problem !== null) await tx.unsafe(problem)
-          }),
-        ),
-      ),
-    )
+    const busy = Promise.all(begin(store).map(problemOf))
     let isBusy = true
     void busy.then(() => (isBusy = false))
-    // Each asks behind all transactions, and is late.
+    // Each asks behind all of the work, and is late.
     while (isBusy) await problemOf(store.within(30, (sql) => sql`SELECT 1`))
     return (await busy).filter((one) => isAway(one)).length + ((await clientOf(store)) === client ? 0 : 1)
   } finally {
     await store.close()
   }
 }
+
+t.test('connections that nobody used for a while are not replaced for one slow statement', async (t) => {
+  const { options } = await openTestStore(t)
+  const silenceMsMax = 1_500
+  const store = openStore({ ...options, silenceMsMax })
+  t.teardown(() => store.close())
+  await store.warm()
+  await pause(silenceMsMax)
+  const other = store.sql`SELECT pg_sleep(0.3), 1 AS one`.execute()
+  t.ok((await problemOf(store.within(100, (sql) => sql`SELECT pg_sleep(0.2)`))) instanceof StoreSlow)
+  t.match(await other, [{ one: 1 }])
+})
 
 t.test('a statement that Postgres ends by its time-out is away, a wrong one is a bug', async (t) => {
   const { sql } = await openTestStore(t)
