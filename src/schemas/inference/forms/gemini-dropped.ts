@@ -1,3 +1,5 @@
+import { hasCachePoint } from './cache-points.ts'
+import { isRefused } from './needs.ts'
 import type { Prompt, Turn } from './prompt.ts'
 
 /** A member of the form, with the name of it in requests and the value that changes nothing. */
@@ -18,28 +20,18 @@ export function geminiDropped(prompt: Prompt): readonly string[] {
     ['metadata', emptied(tuning.metadata)],
     ['parallel_tool_calls', tools.length > 0 ? isParallel : null, true],
     ['strict', tools.some(({ isStrict }) => isStrict === true), false],
+    // Google caches by itself; the caller's own places have no words there.
     ['cache_control', hasCachePoint(prompt), false],
     ['detail', hasDetail(prompt.turns), false],
     ['filename', hasFilename(prompt.turns), false],
   ]
+  const kept = others.filter((other) => !isRefused(prompt, other))
   const named = tuned.filter(([, value, ...defaults]) => value !== null && !defaults.includes(value))
-  return [...named.map(([name]) => name), ...others.map(({ name }) => name)]
+  return [...named.map(([name]) => name), ...kept.map(({ name }) => name)]
 }
 
 function emptied(members: Readonly<Record<string, unknown>> | null): unknown {
   return members === null || Object.keys(members).length === 0 ? null : members
-}
-
-/** Google caches by itself; the caller's own places have no words there. */
-function hasCachePoint({ cache, tools, turns }: Prompt): boolean {
-  return (
-    cache !== null ||
-    tools.some((tool) => tool.cache !== null) ||
-    turns.some(
-      (turn) =>
-        (turn.role === 'tool' && turn.cache !== null) || turn.parts.some((part) => part.cache !== null),
-    )
-  )
 }
 
 function hasDetail(turns: readonly Turn[]): boolean {

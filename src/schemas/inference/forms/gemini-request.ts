@@ -2,8 +2,9 @@ import { geminiConfig } from './gemini-config.ts'
 import { geminiContents } from './gemini-contents.ts'
 import { geminiDropped } from './gemini-dropped.ts'
 import { geminiTools } from './gemini-tools.ts'
-import type { Prompt, Turn } from './prompt.ts'
-import type { RefusedMember, WriteTerms, WrittenPrompt } from './write-terms.ts'
+import { refusedBy } from './needs.ts'
+import type { Prompt } from './prompt.ts'
+import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -19,7 +20,7 @@ export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   return {
     body,
     dropped: [...new Set(names)],
-    refused: [...refused, ...fileIds(prompt.turns)],
+    refused: [...refused, ...refusedBy(prompt, 'gemini', terms)],
   }
 }
 
@@ -29,18 +30,4 @@ export function writeGeminiCount(prompt: Prompt, terms: WriteTerms): WrittenProm
   const { generationConfig: _, ...counted } = body
   const model = `models/${terms.upstreamModel}`
   return { body: { generateContentRequest: { model, ...counted } }, dropped, refused }
-}
-
-/** Ids of files that another provider keeps. */
-function fileIds(turns: readonly Turn[]): readonly RefusedMember[] {
-  return turns.flatMap(({ parts }) =>
-    parts.flatMap((part) =>
-      'media' in part && part.media.kind === 'file_id' ? [{ ...FILE_ID, path: part.path ?? '' }] : [],
-    ),
-  )
-}
-
-const FILE_ID = {
-  message: 'The provider does not know the id of a file.',
-  expected: 'the content of the file, or its URL',
 }

@@ -1,0 +1,262 @@
+/** What becomes of each member of a request in each protocol: one table for readers, writers and words. D6. */
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
+import { STRICT_CUT } from '../strict-members.ts'
+import { OURS_NAMES } from '../text-members.ts'
+import type { Dialect } from '../text-request.ts'
+import type { Tuning } from './prompt.ts'
+
+/**
+ * `mapped`: the protocol has the same; `dropped`: the request goes without, and the answer says so; `refused`:
+ * the answer would be another one; `ours`: it is for Sluice alone, and no provider gets it.
+ */
+export type FieldClass = 'mapped' | 'dropped' | 'refused' | 'ours'
+
+/** What the form carries, with the top-level members that each form of calls has for it. */
+export interface CarriedField {
+  readonly names: Readonly<Partial<Record<TextProtocol, readonly string[]>>>
+  /** What it is where a protocol has no member. */
+  readonly lost: 'dropped' | 'refused'
+  /** Values that change nothing beside null: such a value is never named. */
+  readonly defaults: readonly unknown[]
+}
+
+/** All three dialects and Gemini have it, under these names. */
+function everywhere(
+  chat: readonly string[],
+  responses: readonly string[],
+  messages: readonly string[],
+  gemini: readonly string[],
+): CarriedField {
+  return { names: { chat, responses, messages, gemini }, lost: 'refused', defaults: [] }
+}
+
+const CONFIG = ['generationConfig'] as const
+
+/** Members that no other part of the form tunes. */
+export interface TuningField extends CarriedField {
+  /** Its name at the top of requests; forms that have it elsewhere have another name in `names`. */
+  readonly member: string
+  readonly kind: 'number' | 'text' | 'object'
+}
+
+function tuned(
+  kind: TuningField['kind'],
+  name: string,
+  protocols: readonly TextProtocol[],
+  ...defaults: readonly unknown[]
+): TuningField {
+  const names = Object.fromEntries(
+    protocols.map((protocol) => [protocol, protocol === 'gemini' ? CONFIG : [name]]),
+  )
+  return { member: name, kind, names, lost: 'dropped', defaults }
+}
+
+/** The members that tune. A user of messages is a member of its metadata. */
+export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
+  temperature: tuned('number', 'temperature', TEXT_PROTOCOLS),
+  topP: tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
+  topK: tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
+  minP: tuned('number', 'min_p', ['chat'], 0),
+  topA: tuned('number', 'top_a', ['chat'], 0),
+  seed: tuned('number', 'seed', ['chat', 'gemini']),
+  presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
+  frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
+  repetitionPenalty: tuned('number', 'repetition_penalty', ['chat'], 1),
+  logitBias: tuned('object', 'logit_bias', ['chat']),
+  verbosity: {
+    ...tuned('text', 'verbosity', ['chat'], 'medium'),
+    names: { chat: ['verbosity'], responses: ['text'] },
+  },
+  serviceTier: tuned('text', 'service_tier', ['chat', 'responses', 'messages'], 'auto', 'default'),
+  cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
+  user: {
+    ...tuned('text', 'user', ['chat', 'responses']),
+    names: { chat: ['user'], responses: ['user'], messages: ['metadata'] },
+  },
+  metadata: tuned('object', 'metadata', ['chat', 'responses']),
+}
+
+/** All that the form carries. */
+export const CARRIED: readonly CarriedField[] = [
+  everywhere(['model'], ['model'], ['model'], ['model']),
+  everywhere(
+    ['messages'],
+    ['input', 'instructions'],
+    ['messages', 'system'],
+    ['contents', 'systemInstruction'],
+  ),
+  everywhere(['stream', 'stream_options'], ['stream'], ['stream'], ['alt']),
+  everywhere(['max_tokens', 'max_completion_tokens'], ['max_output_tokens'], ['max_tokens'], CONFIG),
+  everywhere(['tools'], ['tools'], ['tools'], ['tools']),
+  everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
+  everywhere(['response_format'], ['text'], ['output_config', 'output_format'], CONFIG),
+  everywhere(
+    ['reasoning', 'reasoning_effort', 'include_reasoning'],
+    ['reasoning', 'include'],
+    ['thinking', 'output_config'],
+    CONFIG,
+  ),
+  {
+    names: { chat: ['parallel_tool_calls'], responses: ['parallel_tool_calls'], messages: ['tool_choice'] },
+    lost: 'dropped',
+    defaults: [true],
+  },
+  {
+    names: { chat: ['stop'], messages: ['stop_sequences'], gemini: CONFIG },
+    lost: 'refused',
+    defaults: [[]],
+  },
+  {
+    names: { chat: ['cache_control'], responses: ['cache_control'], messages: ['cache_control'] },
+    lost: 'dropped',
+    defaults: [],
+  },
+  ...Object.values(TUNING),
+]
+
+/** A member that the form does not carry. */
+export interface OtherField {
+  readonly class: 'dropped' | 'refused'
+  /** As of a carried one. */
+  readonly defaults: readonly unknown[]
+}
+
+const dropped = (...defaults: readonly unknown[]): OtherField => ({ class: 'dropped', defaults })
+const refused = (...defaults: readonly unknown[]): OtherField => ({ class: 'refused', defaults })
+const TEXT_ALONE = ['text']
+
+/** Members of all dialects, which some providers have. */
+const SHARED: Readonly<Record<string, OtherField>> = {
+  speed: dropped('standard'),
+  // Where the words of a caller may be computed.
+  inference_geo: refused('global'),
+  fallbacks: dropped([]),
+  context_management: dropped([]),
+  compaction: dropped(),
+  prompt_cache_options: dropped(),
+  prompt_cache_retention: dropped('in_memory', 'in-memory'),
+  safety_identifier: dropped(),
+  moderation: dropped(),
+  image_config: dropped({}),
+  modalities: refused(TEXT_ALONE),
+  logprobs: refused(false),
+  top_logprobs: refused(0),
+  store: refused(false),
+}
+
+/** Members of requests that the form does not carry; what is not here is dropped. */
+export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField>>>> = {
+  chat: {
+    ...SHARED,
+    n: refused(1),
+    audio: refused(),
+    prediction: refused(),
+    functions: refused([]),
+    function_call: refused('none', 'auto'),
+    web_search_options: refused(false),
+    search_parameters: refused(false),
+    enable_search: refused(false),
+    prompt_cache_breakpoint: dropped(),
+  },
+  responses: {
+    ...SHARED,
+    background: refused(false),
+    previous_response_id: refused(),
+    conversation: refused(),
+    prompt: refused(),
+    max_tool_calls: dropped(),
+    truncation: dropped('disabled'),
+    stream_options: dropped({}),
+  },
+  messages: {
+    ...SHARED,
+    mcp_servers: refused([]),
+    container: refused(),
+    thread: refused(),
+    diagnostics: dropped(),
+    betas: dropped([]),
+  },
+}
+
+/**
+ * Places within requests whose content the form does not carry, by the names that readers have for them:
+ * without it the model would read, call or write something else. All other nested members are dropped.
+ */
+export const NESTED_REFUSED: ReadonlySet<string> = new Set([
+  'messages.content',
+  'messages.audio',
+  'messages.function_call',
+  'messages.tool_calls',
+  'input',
+  'input.content',
+  'include.logprobs',
+  'document.citations',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'text.format',
+  'output_config.format',
+])
+
+/** Values of nested members that change nothing, beside null, empty texts and empty lists. */
+export const NESTED_DEFAULTS: Readonly<Record<string, readonly unknown[]>> = {
+  defer_loading: [false],
+  eager_input_streaming: [false],
+  'stream_options.include_obfuscation': [true],
+}
+
+/** The class of a top-level member of a dialect in a protocol that is another one. */
+export function fieldClass(
+  dialect: Dialect,
+  name: string,
+  { protocol, isStrict }: { readonly protocol: TextProtocol; readonly isStrict: boolean },
+): FieldClass {
+  if (OURS_NAMES.includes(name)) return 'ours'
+  const rows = CARRIED.filter(({ names }) => names[dialect]?.includes(name))
+  if (rows.length === 0) return otherField(dialect, name)?.class ?? 'dropped'
+  if (rows.some((row) => hasField(row, protocol, isStrict))) return 'mapped'
+  return rows.some(({ lost }) => lost === 'refused') ? 'refused' : 'dropped'
+}
+
+/** Whether a protocol has words for what the form carries. */
+export function hasField({ names }: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
+  const [name] = names[protocol] ?? []
+  return name !== undefined && !(isStrict && isForeign(name, protocol))
+}
+
+/** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. D4. */
+const FOREIGN: Readonly<Partial<Record<TextProtocol, ReadonlySet<string>>>> = {
+  chat: new Set(Object.keys(STRICT_CUT)),
+  responses: new Set([...Object.keys(STRICT_CUT), 'presence_penalty', 'frequency_penalty']),
+}
+
+function isForeign(name: string, protocol: TextProtocol): boolean {
+  return FOREIGN[protocol]?.has(name) ?? false
+}
+
+/** Null: the table has no such member, which is dropped. */
+export function otherField(dialect: Dialect, name: string): OtherField | null {
+  const fields = OTHERS[dialect]
+  return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
+}
+
+const CARRIED_NAMES = new Map(
+  (['chat', 'responses', 'messages'] as const).map((dialect) => [
+    dialect,
+    new Set(CARRIED.flatMap(({ names }) => names[dialect] ?? [])),
+  ]),
+)
+
+/** Whether a reader makes something of a top-level member. */
+export function isCarried(dialect: Dialect, name: string): boolean {
+  return CARRIED_NAMES.get(dialect)?.has(name) ?? false
+}
+
+/** Whether a value changes nothing. Objects and lists are compared as JSON. */
+export function isDefaultValue(value: unknown, defaults: readonly unknown[]): boolean {
+  if (value === null || value === undefined) return true
+  if (typeof value !== 'object') return defaults.includes(value)
+  return (
+    Object.keys(value).length <= 1 && defaults.some((one) => JSON.stringify(one) === JSON.stringify(value))
+  )
+}

@@ -1,0 +1,45 @@
+/** Content of media as URLs and as base64. */
+import type { Media } from './prompt.ts'
+
+const DATA_URL = /^data:([^;,]+)((?:;[^;,]*)*);base64,/i
+/** Characters in which the head of a `data:` URL ends. */
+const DATA_HEAD_CHARS_MAX = 256
+
+/** The content that a URL names, or has. A `data:` URL that is not of base64 stays a URL. */
+export function mediaOfUrl(url: string): Media {
+  const head = DATA_URL.exec(url.slice(0, DATA_HEAD_CHARS_MAX))
+  const mimeType = head?.[1]
+  if (head === null || mimeType === undefined) return { kind: 'url', url }
+  return { kind: 'base64', mimeType: mimeType.toLowerCase(), data: url.slice(head[0].length) }
+}
+
+/** Null: the content is a file's that has an id alone. */
+export function urlOfMedia(media: Media): string | null {
+  switch (media.kind) {
+    case 'base64':
+      return `data:${media.mimeType};base64,${media.data}`
+    case 'url':
+      return media.url
+    case 'file_id':
+      return null
+  }
+}
+
+export const PDF = 'application/pdf'
+const PLAIN_TEXT = 'text/plain'
+const TEXTS: ReadonlySet<string> = new Set(['application/json', 'application/x-ndjson'])
+
+export function isTextDocument(media: Media): boolean {
+  return media.kind === 'base64' && (media.mimeType.startsWith('text/') || TEXTS.has(media.mimeType))
+}
+
+/** The text of a document that is one; null: it is none, or its content is not here. */
+export function textOfMedia(media: Media): string | null {
+  return media.kind === 'base64' && isTextDocument(media)
+    ? Buffer.from(media.data, 'base64').toString()
+    : null
+}
+
+export function mediaOfText(text: string): Media {
+  return { kind: 'base64', mimeType: PLAIN_TEXT, data: Buffer.from(text).toString('base64') }
+}

@@ -1,0 +1,105 @@
+/** What of a prompt has no words in a protocol, and would make the answer another one. D6. */
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
+import { NESTED_REFUSED, otherField } from './field-table.ts'
+import { isTextDocument, PDF } from './media.ts'
+import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
+import type { RefusedMember, WriteTerms } from './write-terms.ts'
+
+/** A member that some protocols would refuse. Routing leaves their endpoints out. */
+export interface Need extends RefusedMember {
+  /** The protocols that refuse it, where the caller speaks another one. */
+  readonly protocols: readonly TextProtocol[]
+  /** Of chat, only providers that know OpenAI's members alone refuse it. */
+  readonly isOfStrict?: true
+}
+
+/** All of them, one a reason. */
+export function needsOf(prompt: Prompt): readonly Need[] {
+  const others = prompt.others.filter((other) => isRefused(prompt, other))
+  return [
+    ...others.map(({ path }) => need(path, otherProtocols(prompt))),
+    ...stopNeeds(prompt),
+    ...formatNeeds(prompt),
+    ...partNeeds(prompt),
+  ]
+}
+
+/** What an endpoint of a protocol refuses of a prompt. */
+export function refusedBy(
+  prompt: Prompt,
+  protocol: TextProtocol,
+  { isStrict }: Pick<WriteTerms, 'isStrict'>,
+): readonly RefusedMember[] {
+  return needsOf(prompt)
+    .filter(({ protocols, isOfStrict }) => protocols.includes(protocol) && (isStrict || isOfStrict !== true))
+    .map(({ path, message, expected }) => ({ path, message, expected }))
+}
+
+/** Whether the table refuses what the form does not carry. */
+export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: OtherMember): boolean {
+  const isTop = path.lastIndexOf('/') === 0
+  return isTop ? otherField(dialect, name)?.class === 'refused' : NESTED_REFUSED.has(name)
+}
+
+function need(path: string, protocols: readonly TextProtocol[]): Need {
+  const takers = TEXT_PROTOCOLS.filter((one) => !protocols.includes(one))
+  const expected = takers.length === 0 ? 'nothing here' : `an endpoint that speaks ${takers.join(' or ')}`
+  return { path, message: 'has no words in the protocol of the endpoint', expected, protocols }
+}
+
+function otherProtocols({ dialect }: Prompt): readonly TextProtocol[] {
+  return TEXT_PROTOCOLS.filter((one) => one !== dialect)
+}
+
+/** Where each dialect has what may be refused. */
+const PATHS: Readonly<Record<Prompt['dialect'], { readonly stops: string; readonly format: string }>> = {
+  chat: { stops: '/stop', format: '/response_format' },
+  responses: { stops: '/stop', format: '/text/format' },
+  messages: { stops: '/stop_sequences', format: '/output_config/format' },
+}
+
+function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
+  if (stops.length === 0) return []
+  // Anthropic refuses one of white space alone.
+  const isBlank = stops.some((stop) => stop.trim() === '')
+  return [need(PATHS[dialect].stops, isBlank ? ['responses', 'messages'] : ['responses'])]
+}
+
+function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
+  return format?.kind === 'json_object' ? [need(PATHS[dialect].format, ['messages'])] : []
+}
+
+function partNeeds({ turns }: Prompt): readonly Need[] {
+  const found = new Map<string, Need>()
+  const add = (kind: string, one: Need): void => {
+    if (!found.has(kind)) found.set(kind, one)
+  }
+  for (const turn of turns) for (const part of turn.parts) addPartNeeds(part, add)
+  return [...found.values()]
+}
+
+type Part = Turn['parts'][number]
+
+function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void {
+  if (part.kind === 'audio') return add('audio', need(part.path ?? '', ['responses', 'messages']))
+  if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
+  const { path = '', media } = part
+  if (media.kind === 'file_id')
+    add('id', {
+      ...need(path, TEXT_PROTOCOLS),
+      message: 'names a file that the provider of the endpoint does not know',
+      expected: 'the content of the file, or its URL',
+    })
+  if (part.kind === 'video') {
+    add('video', need(path, ['responses', 'messages']))
+    add('strict video', { ...need(path, ['chat']), isOfStrict: true })
+  }
+  if (part.kind === 'file') addFileNeeds(part, add)
+  if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
+}
+
+function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
+  if (media.kind === 'url') add('strict file', { ...need(path, ['chat']), isOfStrict: true })
+  if (media.kind !== 'base64' || media.mimeType === PDF || isTextDocument(media)) return
+  add('document', need(path, ['messages']))
+}

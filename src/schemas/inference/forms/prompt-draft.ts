@@ -1,0 +1,59 @@
+import type { TextProtocol } from '../../models/text-models.ts'
+import { isRefused, refusedBy } from './needs.ts'
+import type { Prompt } from './prompt.ts'
+import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
+
+/** A body that a writer is making, and what it leaves out. */
+export class PromptDraft {
+  readonly prompt: Prompt
+  readonly protocol: TextProtocol
+  readonly terms: WriteTerms
+  readonly #body: Record<string, unknown> = {}
+  readonly #dropped = new Set<string>()
+
+  constructor(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms) {
+    this.prompt = prompt
+    this.protocol = protocol
+    this.terms = terms
+    this.set('model', terms.upstreamModel)
+  }
+
+  /** The caller's own form has the same protocol. */
+  get isSameForm(): boolean {
+    return this.prompt.dialect === this.protocol
+  }
+
+  /** @param value null: the body has no such member */
+  set(name: string, value: unknown): void {
+    if (value !== null) this.#body[name] = value
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.#body, name)
+  }
+
+  /** Takes a member out again. */
+  leave(name: string): void {
+    delete this.#body[name]
+  }
+
+  /** Takes a member out again, and names it. */
+  cut(name: string): void {
+    this.leave(name)
+    this.drop(name)
+  }
+
+  /** @param name as `x-sluice-dropped` has it */
+  drop(name: string): void {
+    this.#dropped.add(name)
+  }
+
+  written(): WrittenPrompt {
+    for (const other of this.prompt.others) if (!isRefused(this.prompt, other)) this.drop(other.name)
+    return {
+      body: this.#body,
+      dropped: [...this.#dropped],
+      refused: refusedBy(this.prompt, this.protocol, this.terms),
+    }
+  }
+}

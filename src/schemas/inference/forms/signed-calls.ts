@@ -1,0 +1,51 @@
+import type { CarriedSignature } from './carried-signatures.ts'
+import type { AssistantPart, Signature } from './prompt.ts'
+
+/**
+ * A part, or the signature of the call before it: forms whose calls have no signature carry it behind the
+ * call. Part D, mapping table.
+ */
+export type ReadPart = AssistantPart | { readonly kind: 'call_signature'; readonly signature: Signature }
+
+const NO_TEXT = {
+  kind: 'reasoning',
+  text: '',
+  isSummary: false,
+  isRedacted: false,
+  id: null,
+  cache: null,
+} as const
+
+/** Gives signatures of calls to their calls. */
+export function withCallSignatures(parts: readonly ReadPart[]): readonly AssistantPart[] {
+  const read: AssistantPart[] = []
+  for (const part of parts) {
+    if (part.kind !== 'call_signature') {
+      read.push(part)
+      continue
+    }
+    const at = read.findLastIndex(({ kind }) => kind === 'call')
+    const call = read[at]
+    if (call?.kind === 'call') read[at] = { ...call, signature: part.signature }
+    else read.push({ ...NO_TEXT, signature: part.signature })
+  }
+  return read
+}
+
+interface CarriedReasoning {
+  readonly text: string
+  readonly isSummary: boolean
+  readonly id: string | null
+}
+
+/** Reasoning with what a member carries. */
+export function signedReasoning(
+  told: CarriedReasoning,
+  carried: CarriedSignature | null,
+): readonly ReadPart[] {
+  if (carried?.of === 'call') return [{ kind: 'call_signature', signature: carried.signature }]
+  if (told.text === '' && carried === null) return []
+  const signature = carried?.signature ?? null
+  const isRedacted = carried?.of === 'redacted'
+  return [{ kind: 'reasoning', ...told, signature, isRedacted, cache: null }]
+}
