@@ -1,0 +1,145 @@
+import { isObject, membersOf, type Members } from '../../../values/members.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
+import type { ChatMessage } from '../../chat.ts'
+import { cachePointOf, textOf, type Others } from '../others.ts'
+import type { AssistantPart, PromptCall, PromptText, Turn } from '../prompt.ts'
+import { readChatContent, type ChatPart } from './chat-parts.ts'
+import { readDetails } from './reasoning-details.ts'
+
+/** Members that each role's reader uses. */
+const USED = {
+  system: new Set(['role', 'content', 'cache_control']),
+  user: new Set(['role', 'content', 'cache_control']),
+  assistant: new Set([
+    ...['role', 'content', 'cache_control', 'refusal', 'tool_calls', 'reasoning_details'],
+    ...['reasoning', 'reasoning_content', 'audio', 'function_call'],
+  ]),
+  // The name of a result's tool stands in its call, too.
+  tool: new Set(['role', 'content', 'cache_control', 'tool_call_id', 'name']),
+}
+
+export function readChatTurns(messages: readonly ChatMessage[], others: Others): readonly Turn[] {
+  return messages.map((message, nth) => readTurn(message, ['messages', nth], others))
+}
+
+function readTurn(message: ChatMessage, path: JsonPath, others: Others): Turn {
+  const role = message.role === 'developer' ? 'system' : message.role
+  others.addRest(message, USED[role], { path })
+  const content = readChatContent(message.content, [...path, 'content'], others)
+  const kept = <P extends ChatPart>(isOne: (part: ChatPart) => part is P): readonly P[] => {
+    const parts = content.filter(isOne)
+    if (parts.length < content.length) others.add('messages.content', [...path, 'content'])
+    return parts
+  }
+  const place = { path, others }
+  switch (role) {
+    case 'system':
+      return { role, parts: ended(kept(isText), message, place) }
+    case 'user':
+      return { role, parts: ended(kept(isOfUser), message, place) }
+    case 'assistant':
+      return { role, parts: ended(assistantParts(message, kept(isOfModel), place), message, place) }
+    case 'tool':
+      return {
+        role,
+        callId: textOf(Reflect.get(message, 'tool_call_id')) ?? '',
+        parts: kept(isOfTool),
+        isError: false,
+        cache: cachePointOf(membersOf(message)['cache_control']),
+      }
+  }
+}
+
+/** The place that a message marks is the end of its last part, which is no reasoning. */
+function ended<P extends Turn['parts'][number]>(
+  parts: readonly P[],
+  message: Members,
+  { path, others }: Place,
+): readonly P[] {
+  const cache = cachePointOf(message['cache_control'])
+  if (cache === null) return parts
+  const last = parts.at(-1)
+  if (last !== undefined && last.kind !== 'reasoning') return [...parts.slice(0, -1), { ...last, cache }]
+  others.add('cache_control', [...path, 'cache_control'])
+  return parts
+}
+
+function isText(part: ChatPart): part is PromptText {
+  return part.kind === 'text'
+}
+
+function isOfUser(part: ChatPart): part is Exclude<ChatPart, { readonly kind: 'refusal' }> {
+  return part.kind !== 'refusal'
+}
+
+function isOfModel(part: ChatPart): part is Extract<ChatPart, { readonly kind: 'text' | 'refusal' }> {
+  return part.kind === 'text' || part.kind === 'refusal'
+}
+
+function isOfTool(part: ChatPart): part is Extract<ChatPart, { readonly kind: 'text' | 'image' | 'file' }> {
+  return part.kind === 'text' || part.kind === 'image' || part.kind === 'file'
+}
+
+interface Place {
+  readonly path: JsonPath
+  readonly others: Others
+}
+
+/** Reasoning comes first, and calls last: chat does not tell their order. */
+function assistantParts(
+  message: Members,
+  content: readonly AssistantPart[],
+  place: Place,
+): readonly AssistantPart[] {
+  const { path, others } = place
+  for (const name of ['audio', 'function_call'])
+    if ((message[name] ?? null) !== null) others.add(`messages.${name}`, [...path, name])
+  const refusal = textOf(message['refusal']) ?? ''
+  const calls = readCalls(message['tool_calls'], [...path, 'tool_calls'], others)
+  const { reasoning_details: details } = message
+  const { parts, ofCalls } = readDetails(
+    Array.isArray(details) ? (details as readonly unknown[]) : [],
+    textOf(message['reasoning']) ?? textOf(message['reasoning_content']) ?? '',
+    new Set(calls.map(({ id }) => id)),
+  )
+  return [
+    ...parts,
+    ...content,
+    ...(refusal === '' ? [] : [{ kind: 'refusal', text: refusal, cache: null } as const]),
+    ...calls.map((call) => ({ ...call, signature: ofCalls.get(call.id) ?? null })),
+  ]
+}
+
+const CALL: ReadonlySet<string> = new Set(['id', 'type', 'function', 'index'])
+const FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments'])
+
+function readCalls(list: unknown, path: JsonPath, others: Others): readonly PromptCall[] {
+  if (!Array.isArray(list)) return []
+  return (list as readonly unknown[]).flatMap((one, nth) => {
+    const call = membersOf(one)
+    const { id, type, function: called } = call
+    const name = textOf(membersOf(called)['name'])
+    if ((type ?? 'function') !== 'function' || name === null) {
+      others.add('messages.tool_calls', [...path, nth])
+      return []
+    }
+    others.addRest(call, CALL, { path: [...path, nth] })
+    others.addRest(membersOf(called), FUNCTION, { path: [...path, nth, 'function'] })
+    const json = argumentsOf(membersOf(called)['arguments'])
+    return {
+      kind: 'call',
+      id: textOf(id) ?? '',
+      name,
+      arguments: json,
+      signature: null,
+      cache: null,
+    } as const
+  })
+}
+
+/** Some clients write the object itself. */
+function argumentsOf(value: unknown): string {
+  if (isObject(value)) return JSON.stringify(value)
+  const text = textOf(value) ?? ''
+  return text === '' ? '{}' : text
+}

@@ -1,0 +1,92 @@
+import { isObject, membersOf, type Members } from '../../../values/members.ts'
+import type { ChatBody } from '../../chat.ts'
+import { JSON_SCHEMA } from '../../form-fit.ts'
+import { choiceOfWord, readFunction } from '../functions.ts'
+import { readReasoning } from '../openai-reasoning.ts'
+import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
+import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import { readTuning } from '../tuning.ts'
+import { readChatTurns } from './read-chat-turns.ts'
+
+/** @param body of POST /chat/completions that has passed the schema */
+export function readChat(body: Members): Prompt {
+  const chat = body as unknown as ChatBody
+  const others = new Others('chat')
+  others.addTop(body)
+  others.addRest(membersOf(chat.stream_options), STREAM, {
+    path: ['stream_options'],
+    prefix: 'stream_options.',
+  })
+  const elsewhere = {
+    effort: textOf(chat.reasoning_effort),
+    isHidden: body['include_reasoning'] === false,
+  }
+  return {
+    dialect: 'chat',
+    turns: readChatTurns(chat.messages, others),
+    tools: readTools(chat.tools ?? [], others),
+    toolChoice: readChoice(chat.tool_choice ?? null, others),
+    isParallel: flagOf(chat.parallel_tool_calls),
+    tokensMax: numberOf(chat.max_completion_tokens) ?? numberOf(chat.max_tokens),
+    stops: typeof chat.stop === 'string' ? [chat.stop] : (chat.stop ?? []),
+    tuning: readTuning(body, 'chat', others),
+    reasoning: readReasoning(chat.reasoning, elsewhere, others),
+    format: readFormat(chat.response_format, others),
+    isStream: chat.stream === true,
+    cache: cachePointOf(body['cache_control']),
+    others: others.members,
+  }
+}
+
+const STREAM: ReadonlySet<string> = new Set(['include_usage'])
+const TOOL: ReadonlySet<string> = new Set(['type', 'function', 'cache_control', 'prompt_cache_breakpoint'])
+
+function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): readonly PromptTool[] {
+  return tools.flatMap((tool, nth) => {
+    const path = ['tools', nth]
+    if (tool.type !== 'function') {
+      others.add('tools', path)
+      return []
+    }
+    others.addRest(tool, TOOL, { path })
+    const told = membersOf(Reflect.get(tool, 'function'))
+    return [readFunction(told, { path: [...path, 'function'], schema: 'parameters', outer: tool }, others)]
+  })
+}
+
+function readChoice(choice: unknown, others: Others): ToolChoice | null {
+  if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
+  const { type, function: named } = membersOf(choice)
+  const name = textOf(membersOf(named)['name'])
+  if (type === 'function' && name !== null) return { kind: 'tool', name }
+  others.add('tool_choice', ['tool_choice'])
+  return null
+}
+
+const SCHEMA: ReadonlySet<string> = new Set(['name', 'description', 'schema', 'strict'])
+
+function readFormat(format: ChatBody['response_format'], others: Others): AnswerFormat | null {
+  const { type = 'text', json_schema: told } = membersOf(format)
+  if (type === 'text') return null
+  if (type === 'json_object') return { kind: type }
+  const path = ['response_format']
+  if (type === JSON_SCHEMA && isObject(told)) {
+    others.addRest(told, SCHEMA, { path: [...path, JSON_SCHEMA], prefix: 'response_format.' })
+    return schemaFormat(told)
+  }
+  others.add('response_format', path)
+  return null
+}
+
+/** The name of a format whose caller gives none: OpenAI requires one. */
+const FORMAT_NAME = 'output'
+
+export function schemaFormat(told: Members): AnswerFormat {
+  return {
+    kind: JSON_SCHEMA,
+    name: textOf(told['name']) ?? FORMAT_NAME,
+    description: textOf(told['description']),
+    schema: isObject(told['schema']) ? told['schema'] : {},
+    isStrict: flagOf(told['strict']),
+  }
+}

@@ -1,0 +1,110 @@
+/** `reasoning_details` of chat: what a model thought, with what its provider needs back. Part D. */
+import { membersOf, type Members } from '../../../values/members.ts'
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../carried-signatures.ts'
+import { textOf } from '../others.ts'
+import type { AssistantPart, PromptReasoning, Signature } from '../prompt.ts'
+
+export interface ReadDetails {
+  readonly parts: readonly PromptReasoning[]
+  /** By the ids of their calls. */
+  readonly ofCalls: ReadonlyMap<string, Signature>
+}
+
+/**
+ * @param text `reasoning` of the same message, which counts where no detail has a text
+ * @param callIds of the message
+ */
+export function readDetails(
+  details: readonly unknown[],
+  text: string,
+  callIds: ReadonlySet<string>,
+): ReadDetails {
+  const ofCalls = new Map<string, Signature>()
+  const read = details.map(membersOf)
+  const isTold = read.some((one) => textIn(one) !== '')
+  const parts: PromptReasoning[] = isTold || text === '' ? [] : [reasoningOf(text)]
+  for (const detail of read) {
+    const id = textOf(detail['id'])
+    const data = textOf(detail['data'])
+    const format = textOf(detail['format']) ?? UNKNOWN_FORMAT
+    if (detail['type'] !== 'reasoning.encrypted') {
+      const part = toldPart(detail, format)
+      if (part !== null) parts.push(part)
+    } else if (data !== null && id !== null && callIds.has(id)) ofCalls.set(id, { format, data })
+    else if (data !== null) addEncrypted(parts, { signature: { format, data }, id })
+  }
+  return { parts, ofCalls }
+}
+
+export function reasoningOf(text: string): PromptReasoning {
+  return {
+    kind: 'reasoning',
+    text,
+    isSummary: false,
+    signature: null,
+    isRedacted: false,
+    id: null,
+    cache: null,
+  }
+}
+
+function textIn(detail: Members): string {
+  return textOf(detail['text']) ?? textOf(detail['summary']) ?? ''
+}
+
+function toldPart(detail: Members, format: string): PromptReasoning | null {
+  const isSummary = detail['type'] === 'reasoning.summary'
+  const data = isSummary ? null : textOf(detail['signature'])
+  const text = textIn(detail)
+  if (text === '' && data === null) return null
+  const signature = data === null ? null : { format, data }
+  return { ...reasoningOf(text), isSummary, signature, id: textOf(detail['id']) }
+}
+
+/** Data that stands behind a text of the same item is its signature. */
+function addEncrypted(
+  parts: PromptReasoning[],
+  { signature, id }: { readonly signature: Signature; readonly id: string | null },
+): void {
+  const last = parts.at(-1)
+  const isRedacted = signature.format === SIGNATURE_FORMATS.messages
+  const isOne =
+    last !== undefined && !isRedacted && last.signature === null && (last.id ?? id) === (id ?? last.id)
+  if (isOne) parts[parts.length - 1] = { ...last, signature, id: last.id ?? id }
+  else parts.push({ ...reasoningOf(''), signature, isRedacted, id })
+}
+
+/** @param formats of signatures that the provider takes back */
+export function writeDetails(
+  written: readonly AssistantPart[],
+  formats: readonly string[],
+): readonly Members[] {
+  const details: Members[] = []
+  const add = (type: string, more: Members): void =>
+    void details.push({ type: `reasoning.${type}`, ...more, index: details.length })
+  for (const part of written) {
+    if (part.kind !== 'reasoning' && part.kind !== 'call') continue
+    const signature =
+      part.signature !== null && formats.includes(part.signature.format) ? part.signature : null
+    const { format, data } = signature ?? {}
+    if (part.kind === 'call') {
+      if (signature !== null) add('encrypted', { data, id: part.id, format })
+      continue
+    }
+    const id = part.id === null ? {} : { id: part.id }
+    const hasPlace = part.text !== '' || format === SIGNATURE_FORMATS.messages || isUnsigned(details.at(-1))
+    const isText = !part.isSummary && !part.isRedacted && hasPlace
+    if (isText)
+      add('text', { text: part.text, ...(signature !== null && { signature: data, format }), ...id })
+    else if (part.text !== '')
+      add('summary', { summary: part.text, ...(signature !== null && { format }), ...id })
+    if (!isText && signature !== null) add('encrypted', { data, format, ...id })
+  }
+  return details
+}
+
+/** Encrypted data behind it would be read as its signature. */
+function isUnsigned(detail: Members | undefined): boolean {
+  const type = detail?.['type']
+  return type === 'reasoning.summary' || (type === 'reasoning.text' && detail?.['signature'] === undefined)
+}

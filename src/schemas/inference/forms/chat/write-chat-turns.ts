@@ -1,0 +1,112 @@
+import type { Members } from '../../../values/members.ts'
+import { CHAT_CALL_ID, fittingId, STRICT_CALL_ID } from '../call-ids.ts'
+import { isTextDocument, textOfMedia } from '../media.ts'
+import { cacheControl } from '../others.ts'
+import type { AssistantPart, PromptCall, Turn, UserPart } from '../prompt.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import { erroneous } from '../tool-errors.ts'
+import { areTexts, writeChatPart, type ChatPart } from './chat-parts.ts'
+import { writeDetails } from './reasoning-details.ts'
+
+type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
+const BETWEEN_TEXTS = '\n\n'
+
+/** Messages, in the order of the turns. */
+export function writeChatTurns(draft: PromptDraft): readonly Members[] {
+  const messages: Members[] = []
+  let media: Members[] = []
+  for (const turn of draft.prompt.turns) {
+    if (turn.role !== 'tool' && media.length > 0) {
+      messages.push({ role: 'user', content: media })
+      media = []
+    }
+    if (turn.role === 'tool') messages.push(writeResult(draft, turn, media))
+    else if (turn.role === 'assistant') messages.push(writeAssistant(draft, turn.parts))
+    else messages.push({ role: turn.role, content: writeContent(draft, turn.parts) })
+  }
+  return media.length === 0 ? messages : [...messages, { role: 'user', content: media }]
+}
+
+function writeContent(draft: PromptDraft, parts: readonly ChatPart[]): unknown {
+  const isCut = !draft.terms.isStrict
+  const isMarked = isCut && parts.some(({ cache }) => cache !== null)
+  if (parts.length === 0) return ''
+  const texts = draft.isSameForm ? parts : parts.map(asText)
+  // Not every provider of chat takes a list in every role.
+  if (areTexts(texts) && !isMarked && (texts.length === 1 || !draft.isSameForm))
+    return texts.map(({ text }) => text).join(BETWEEN_TEXTS)
+  return texts.map((part) => writeChatPart(part, isCut))
+}
+
+/** A document that is a text goes as one: providers of chat take PDF alone. */
+function asText(part: ChatPart): ChatPart {
+  if (part.kind !== 'file' || !isTextDocument(part.media)) return part
+  return { kind: 'text', text: textOfMedia(part.media) ?? '', cache: part.cache }
+}
+
+function idOf(draft: PromptDraft, id: string): string {
+  if (draft.isSameForm) return id
+  const { isStrict, isMaker } = draft.terms
+  return fittingId(id, isStrict && !isMaker ? STRICT_CALL_ID : CHAT_CALL_ID)
+}
+
+/**
+ * The result of a tool. Its pictures and files go into a turn of the user behind the last result: providers
+ * take texts alone in results.
+ * @param media receives it
+ */
+function writeResult(draft: PromptDraft, turn: ToolTurn, media: Members[]): Members {
+  const id = idOf(draft, turn.callId)
+  const isCut = !draft.terms.isStrict
+  const parts: readonly UserPart[] = turn.isError ? erroneous(turn.parts) : turn.parts
+  const own = draft.isSameForm ? parts : parts.map(asText).filter(({ kind }) => kind === 'text')
+  const moved = draft.isSameForm ? [] : parts.filter((part) => asText(part).kind !== 'text')
+  if (moved.length > 0) {
+    media.push({ type: 'text', text: `Files of the tool result ${id}:` })
+    media.push(...moved.map((part) => writeChatPart(part, isCut)))
+  }
+  const content = writeContent(draft, own)
+  return { role: 'tool', tool_call_id: id, content, ...(isCut ? cacheControl(turn.cache) : {}) }
+}
+
+function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
+  const said = parts.filter((part) => part.kind === 'text')
+  const calls = parts.filter((part) => part.kind === 'call')
+  const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
+  const content = said.length === 0 && calls.length > 0 ? null : writeContent(draft, said)
+  const last = parts.at(-1)
+  return {
+    role: 'assistant',
+    content,
+    ...(refusal.length > 0 && { refusal: refusal.join(BETWEEN_TEXTS) }),
+    ...writeReasoning(draft, parts),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => writeCall(draft, call)) }),
+    ...(last !== undefined && last.kind !== 'text' && !draft.terms.isStrict ? cacheControl(last.cache) : {}),
+  }
+}
+
+/** Strict providers take none of it. */
+function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
+  const { isStrict, signatureFormats } = draft.terms
+  const isLost = parts.some(
+    (part) =>
+      (part.kind === 'reasoning' && isStrict) ||
+      ('signature' in part && part.signature !== null && !signatureFormats.includes(part.signature.format)),
+  )
+  if (isLost) draft.drop('reasoning')
+  if (isStrict) return {}
+  const text = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
+  const details = writeDetails(parts, signatureFormats)
+  return {
+    ...(text.length > 0 && { reasoning: text.join(BETWEEN_TEXTS) }),
+    ...(details.length > 0 && { reasoning_details: details }),
+  }
+}
+
+function writeCall(draft: PromptDraft, call: PromptCall): Members {
+  return {
+    id: idOf(draft, call.id),
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }
+}

@@ -1,0 +1,73 @@
+import type { Members } from '../../../values/members.ts'
+import { hasCachePoint, wholeCache } from '../cache-points.ts'
+import { effortSent, reasoningMember } from '../openai-reasoning.ts'
+import { cacheControl } from '../others.ts'
+import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import { PromptDraft } from '../prompt-draft.ts'
+import { writeTuning } from '../tuning.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { writeChatTurns } from './write-chat-turns.ts'
+import { writeOpenaiNames } from '../openai-names.ts'
+
+/** A prompt as the body of a call of chat completions. D5, D6. */
+export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
+  const draft = new PromptDraft(prompt, 'chat', terms)
+  draft.set('messages', writeChatTurns(draft))
+  writeTuning(draft, prompt.tuning, 'chat')
+  writeOpenaiNames(draft)
+  // OpenAI's chat keeps names of calls that it stores, and refuses them for others.
+  if (terms.isMaker && draft.has('metadata')) draft.cut('metadata')
+  draft.set(terms.isMaker ? 'max_completion_tokens' : 'max_tokens', prompt.tokensMax ?? terms.tokensMax)
+  if (prompt.stops.length > 0) draft.set('stop', prompt.stops)
+  writeTools(draft)
+  writeReasoning(draft)
+  if (prompt.format !== null) draft.set('response_format', formatMember(prompt.format))
+  if (!terms.isStrict) draft.set('cache_control', wholeCache(prompt))
+  else if (hasCachePoint(prompt)) draft.drop('cache_control')
+  if (prompt.isStream) {
+    draft.set('stream', true)
+    draft.set('stream_options', { include_usage: true })
+  }
+  return draft.written()
+}
+
+/** Providers refuse a choice where there are no tools. */
+function writeTools(draft: PromptDraft): void {
+  const { tools, toolChoice, isParallel } = draft.prompt
+  if (tools.length === 0) return
+  draft.set(
+    'tools',
+    tools.map((tool) => toolMember(tool, !draft.terms.isStrict)),
+  )
+  draft.set('tool_choice', toolChoice === null ? null : choiceMember(toolChoice))
+  draft.set('parallel_tool_calls', isParallel)
+}
+
+function toolMember({ name, description, schema, isStrict, cache }: PromptTool, isCut: boolean): Members {
+  const told = {
+    name,
+    ...(description !== null && { description }),
+    ...(schema !== null && { parameters: schema }),
+    ...(isStrict !== null && { strict: isStrict }),
+  }
+  return { type: 'function', function: told, ...(isCut ? cacheControl(cache) : {}) }
+}
+
+function choiceMember(choice: ToolChoice): unknown {
+  return choice.kind === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.kind
+}
+
+function writeReasoning(draft: PromptDraft): void {
+  const { reasoning } = draft.prompt
+  if (reasoning === null) return
+  if (!draft.terms.isStrict) return draft.set('reasoning', reasoningMember(reasoning))
+  draft.set('reasoning_effort', effortSent(draft, reasoning))
+  if (reasoning.summary !== null) draft.drop('reasoning.summary')
+}
+
+function formatMember(format: AnswerFormat): Members {
+  if (format.kind === 'json_object') return { type: format.kind }
+  const { kind, name, description, schema, isStrict } = format
+  const told = { name, ...(description !== null && { description }), schema }
+  return { type: kind, json_schema: { ...told, ...(isStrict !== null && { strict: isStrict }) } }
+}

@@ -1,0 +1,122 @@
+import type { Members } from '../../../values/members.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
+import type { Message } from '../../messages.ts'
+import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../carried-signatures.ts'
+import { cachePointOf, textOf, type Others } from '../others.ts'
+import type { Turn } from '../prompt.ts'
+import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
+import { argumentsText, blocksOf, readGiven, readText, type GivenPart } from './message-parts.ts'
+
+/** Turns of one role that follow each other are one, as they are for Anthropic. */
+export function readMessageTurns(messages: readonly Message[], others: Others): readonly Turn[] {
+  const turns: Turn[] = []
+  for (const [nth, message] of messages.entries()) {
+    const path = ['messages', nth, 'content']
+    others.addRest(message, MESSAGE, { path: ['messages', nth] })
+    const blocks = blocksOf(message.content)
+    for (const turn of turnsOf(message.role, blocks, { path, others })) addTurn(turns, turn)
+  }
+  return turns
+}
+
+const MESSAGE: ReadonlySet<string> = new Set(['role', 'content'])
+
+interface Place {
+  readonly path: JsonPath
+  readonly others: Others
+}
+
+function turnsOf(
+  role: Message['role'],
+  blocks: readonly Members[],
+  { path, others }: Place,
+): readonly Turn[] {
+  switch (role) {
+    case 'system':
+      return [{ role, parts: readSystem(blocks, path, others) }]
+    case 'user':
+      return blocks.map((block, nth) => readUserBlock(block, [...path, nth], others))
+    case 'assistant': {
+      const parts = blocks.flatMap((block, nth) => readModelBlock(block, [...path, nth], others))
+      return [{ role, parts: withCallSignatures(parts) }]
+    }
+  }
+}
+
+/** Texts of the system. */
+export function readSystem(
+  blocks: readonly Members[],
+  path: JsonPath,
+  others: Others,
+): Extract<Turn, { readonly role: 'system' }>['parts'] {
+  return blocks.flatMap((block, nth) => {
+    if (block['type'] === 'text') return readText(block, [...path, nth], others)
+    others.add('messages.content', [...path, nth])
+    return []
+  })
+}
+
+/** A turn that says nothing is none. */
+function addTurn(turns: Turn[], turn: Turn): void {
+  const last = turns.at(-1)
+  if (turn.role !== 'tool' && turn.parts.length === 0) return
+  if (last?.role === 'user' && turn.role === 'user')
+    turns[turns.length - 1] = { role: 'user', parts: [...last.parts, ...turn.parts] }
+  else if (last?.role === 'assistant' && turn.role === 'assistant')
+    turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
+  else turns.push(turn)
+}
+
+const RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control'])
+
+/** A block of the user: the result of a tool is a turn of its own. */
+function readUserBlock(block: Members, path: JsonPath, others: Others): Turn {
+  if (block['type'] !== 'tool_result') return { role: 'user', parts: readGiven(block, path, others) }
+  others.addRest(block, RESULT, { path })
+  return {
+    role: 'tool',
+    callId: textOf(block['tool_use_id']) ?? '',
+    parts: blocksOf(block['content']).flatMap((one, nth): readonly GivenPart[] =>
+      readGiven(one, [...path, 'content', nth], others),
+    ),
+    isError: block['is_error'] === true,
+    cache: cachePointOf(block['cache_control']),
+  }
+}
+
+const CALL: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller'])
+const THINKING: ReadonlySet<string> = new Set(['type', 'thinking', 'signature'])
+const REDACTED: ReadonlySet<string> = new Set(['type', 'data'])
+
+function readModelBlock(block: Members, path: JsonPath, others: Others): readonly ReadPart[] {
+  const { type } = block
+  switch (type) {
+    case 'text':
+      return readText(block, path, others)
+    case 'tool_use':
+      others.addRest(block, CALL, { path })
+      return [
+        {
+          ...{ kind: 'call', id: textOf(block['id']) ?? '', name: textOf(block['name']) ?? '' },
+          ...{ arguments: argumentsText(block['input']), signature: null },
+          cache: cachePointOf(block['cache_control']),
+        },
+      ]
+    case 'thinking':
+      others.addRest(block, THINKING, { path })
+      return reasoningOf(textOf(block['thinking']) ?? '', textOf(block['signature']), 'reasoning')
+    case 'redacted_thinking':
+      others.addRest(block, REDACTED, { path })
+      return reasoningOf('', textOf(block['data']), 'redacted')
+    default:
+      others.add('messages.content', path)
+      return []
+  }
+}
+
+/** @param of what a signature there belongs to by itself */
+function reasoningOf(text: string, carried: string | null, of: SignatureUse): readonly ReadPart[] {
+  const place = { format: SIGNATURE_FORMATS.messages, of }
+  const signature = (carried ?? '') === '' ? null : signatureOf(carried ?? '', place)
+  return signedReasoning({ text, isSummary: false, id: null }, signature)
+}

@@ -1,0 +1,140 @@
+import type { Members } from '../../../values/members.ts'
+import { argumentsObject } from '../call-arguments.ts'
+import { fittingId, MESSAGES_CALL_ID } from '../call-ids.ts'
+import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { laterSystemText } from '../later-system.ts'
+import { cacheControl } from '../others.ts'
+import type { AssistantPart, PromptReasoning, PromptText, Signature, Turn } from '../prompt.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import { writeGiven, type GivenPart } from './message-parts.ts'
+
+const OWN = SIGNATURE_FORMATS.messages
+/** Anthropic refuses a conversation that its model begins. */
+const OPENING: WrittenMessage = { role: 'user', content: [{ type: 'text', text: '.' }] }
+
+export interface WrittenMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly Members[]
+}
+
+/** Text of the system before all turns, and the turns, of which each role's neighbours are one. */
+export interface WrittenTurns {
+  readonly system: readonly Members[]
+  readonly messages: readonly WrittenMessage[]
+}
+
+export function writeMessageTurns(draft: PromptDraft): WrittenTurns {
+  const { turns } = draft.prompt
+  const first = turns.findIndex(({ role }) => role !== 'system')
+  const head = first === -1 ? turns : turns.slice(0, first)
+  const system = head.flatMap(({ parts }) => parts.filter(isText).map(writeGiven))
+  const messages: { readonly role: 'user' | 'assistant'; readonly content: Members[] }[] = []
+  let results = 0
+  for (const turn of turns.slice(head.length)) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const blocks = blocksOf(draft, turn)
+    if (blocks.length === 0) continue
+    let last = messages.at(-1)
+    if (last?.role !== role) {
+      last = { role, content: [] }
+      messages.push(last)
+      results = 0
+    }
+    // Results come first in their message.
+    if (turn.role === 'tool') last.content.splice(results++, 0, ...blocks)
+    else last.content.push(...blocks)
+  }
+  return opened(system, messages)
+}
+
+function opened(system: readonly Members[], messages: readonly WrittenMessage[]): WrittenTurns {
+  const [first] = messages
+  // Anthropic answers no prompt that has a text of the system alone.
+  if (first === undefined) return { system: [], messages: [{ role: 'user', content: system }] }
+  return { system, messages: first.role === 'assistant' ? [OPENING, ...messages] : messages }
+}
+
+function isText(part: { readonly kind: string }): part is PromptText {
+  return part.kind === 'text'
+}
+
+function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
+  switch (turn.role) {
+    case 'system':
+      return turn.parts.map((part) => writeGiven({ ...part, text: laterSystemText(part.text) }))
+    case 'user':
+      return turn.parts.filter(isGiven).map((part) => {
+        if (part.kind === 'image' && part.detail !== null) draft.drop('detail')
+        return writeGiven(part)
+      })
+    case 'tool': {
+      const content = turn.parts.map(writeGiven)
+      return [
+        {
+          ...{ type: 'tool_result', tool_use_id: idOf(draft, turn.callId) },
+          ...(content.length > 0 && { content }),
+          ...(turn.isError && { is_error: true }),
+          ...cacheControl(turn.cache),
+        },
+      ]
+    }
+    case 'assistant':
+      return turn.parts.flatMap((part) => modelBlocks(draft, part))
+  }
+}
+
+/** Sounds and films are refused before. */
+function isGiven(part: { readonly kind: string }): part is GivenPart {
+  return part.kind === 'text' || part.kind === 'image' || part.kind === 'file'
+}
+
+function idOf(draft: PromptDraft, id: string): string {
+  return draft.isSameForm ? id : fittingId(id, MESSAGES_CALL_ID)
+}
+
+function modelBlocks(draft: PromptDraft, part: AssistantPart): readonly Members[] {
+  switch (part.kind) {
+    case 'text':
+      return [writeGiven(part)]
+    case 'refusal':
+      return part.text === '' ? [] : [writeGiven({ ...part, kind: 'text' })]
+    case 'reasoning':
+      return reasoningBlocks(draft, part)
+    case 'call': {
+      const signature = keptOf(draft, part.signature)
+      if (part.signature !== null && signature === null) draft.drop('reasoning')
+      const call = { type: 'tool_use', id: idOf(draft, part.id), name: part.name }
+      const block = { ...call, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }
+      if (signature === null) return [block]
+      const carrier = carriedSignature({ signature, of: 'call' }, { format: OWN })
+      return [block, { type: 'thinking', thinking: '', signature: carrier }]
+    }
+  }
+}
+
+function keptOf(draft: PromptDraft, signature: Signature | null): Signature | null {
+  return signature !== null && draft.terms.signatureFormats.includes(signature.format) ? signature : null
+}
+
+/** Anthropic refuses reasoning that it has not signed. */
+function reasoningBlocks(
+  draft: PromptDraft,
+  { text, isRedacted, signature }: PromptReasoning,
+): readonly Members[] {
+  const kept = keptOf(draft, signature)
+  if (kept === null) {
+    draft.drop('reasoning')
+    return []
+  }
+  const of = isRedacted ? 'redacted' : 'reasoning'
+  const carrier = carriedSignature({ signature: kept, of }, { format: OWN, of })
+  if (isRedacted) return [{ type: 'redacted_thinking', data: carrier }]
+  return [{ type: 'thinking', thinking: text, signature: carrier }]
+}
+
+/** Whether the last turn of the model calls tools and does not begin with reasoning. */
+export function isStepUnsigned(messages: readonly WrittenMessage[]): boolean {
+  const step = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
+  const isReasoned = /thinking$/.test(String(step[0]?.['type']))
+  return !isReasoned && step.some(({ type }) => type === 'tool_use')
+}

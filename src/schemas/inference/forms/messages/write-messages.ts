@@ -1,0 +1,106 @@
+import type { Members } from '../../../values/members.ts'
+import { wholeCache } from '../cache-points.ts'
+import { cacheControl } from '../others.ts'
+import type { Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import { PromptDraft } from '../prompt-draft.ts'
+import { writeTuning } from '../tuning.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { isStepUnsigned, writeMessageTurns } from './write-message-turns.ts'
+import { writeThinking } from './write-thinking.ts'
+
+/** Tokens of an answer at most, where neither the caller nor the endpoint has a maximum. Decision. */
+export const ANSWER_TOKENS_MAX = 8_192
+/** The largest temperature; OpenAI's forms go to 2. */
+const TEMPERATURE_MAX = 1
+
+/** A prompt as the body of a call of messages. D5, D6. */
+export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
+  const draft = new PromptDraft(prompt, 'messages', terms)
+  const { system, messages } = writeMessageTurns(draft)
+  const tokensMax = prompt.tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX
+  draft.set('max_tokens', tokensMax)
+  if (system.length > 0) draft.set('system', system)
+  draft.set('messages', messages)
+  writeTools(draft)
+  writeTuning(draft, prompt.tuning, 'messages')
+  writeSampling(draft)
+  writeNames(draft)
+  if (prompt.stops.length > 0) draft.set('stop_sequences', prompt.stops)
+  const effort = writeThinking(draft, { tokensMax, isStepUnsigned: isStepUnsigned(messages) })
+  const output = { ...effort, ...formatMember(draft) }
+  if (Object.keys(output).length > 0) draft.set('output_config', output)
+  draft.set('cache_control', wholeCache(prompt))
+  if (prompt.isStream) draft.set('stream', true)
+  return draft.written()
+}
+
+/** Models of Anthropic refuse more than one of the two numbers. */
+function writeSampling(draft: PromptDraft): void {
+  const { temperature, topP, topK } = draft.prompt.tuning
+  if (temperature !== null && temperature > TEMPERATURE_MAX) {
+    draft.cut('temperature')
+    draft.set('temperature', TEMPERATURE_MAX)
+  }
+  if (topK !== null && topK < 1) draft.leave('top_k')
+  if (topP === 1) draft.leave('top_p')
+  else if (topP !== null && temperature !== null) draft.cut('top_p')
+}
+
+/** Names of the caller's, and words that messages have for the tiers of OpenAI. */
+function writeNames(draft: PromptDraft): void {
+  const { user, serviceTier } = draft.prompt.tuning
+  if (user !== null) draft.set('metadata', { user_id: user })
+  if (draft.isSameForm || serviceTier === null) return
+  draft.leave('service_tier')
+  if (serviceTier === 'default') draft.set('service_tier', 'standard_only')
+  else if (serviceTier !== 'auto') draft.drop('service_tier')
+}
+
+function writeTools(draft: PromptDraft): void {
+  const { tools, toolChoice, isParallel } = draft.prompt
+  const called = tools.length === 0 ? calledTools(draft.prompt) : []
+  if (called.length > 0) {
+    draft.set('tools', called)
+    draft.set('tool_choice', { type: 'none' })
+  }
+  if (tools.length === 0) return
+  draft.set('tools', tools.map(toolMember))
+  const choice = toolChoice === null && isParallel === false ? { type: 'auto' } : choiceMember(toolChoice)
+  if (choice === null) return
+  const isSaid = isParallel !== null && choice['type'] !== 'none'
+  draft.set('tool_choice', { ...choice, ...(isSaid && { disable_parallel_tool_use: !isParallel }) })
+}
+
+/** Tools of earlier turns, which the caller no longer declares: Anthropic refuses calls of undeclared ones. */
+function calledTools({ turns }: Prompt): readonly Members[] {
+  const names = turns.flatMap((turn) =>
+    turn.role === 'assistant' ? turn.parts.flatMap((part) => (part.kind === 'call' ? part.name : [])) : [],
+  )
+  return [...new Set(names)].map((name) => ({ name, input_schema: NO_SCHEMA }))
+}
+
+const NO_SCHEMA = { type: 'object', properties: {} }
+
+function toolMember({ name, description, schema, isStrict, cache }: PromptTool): Members {
+  return {
+    name,
+    ...(description !== null && { description }),
+    input_schema: schema === null ? NO_SCHEMA : { type: 'object', ...schema },
+    ...(isStrict === true && { strict: true }),
+    ...cacheControl(cache),
+  }
+}
+
+function choiceMember(choice: ToolChoice | null): Members | null {
+  if (choice === null) return null
+  if (choice.kind === 'tool') return { type: 'tool', name: choice.name }
+  return { type: choice.kind === 'required' ? 'any' : choice.kind }
+}
+
+/** A format that is no schema is refused before. */
+function formatMember(draft: PromptDraft): Members {
+  const { format } = draft.prompt
+  if (format?.kind !== 'json_schema') return {}
+  if (format.description !== null) draft.drop('response_format.description')
+  return { format: { type: format.kind, schema: format.schema } }
+}

@@ -1,0 +1,79 @@
+import type { Members } from '../../../values/members.ts'
+import type { AskedReasoning } from '../prompt.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import { budgetOfEffort, REASONING_TOKENS_MIN } from '../reasoning-budget.ts'
+import { claudeThinking } from './claude-models.ts'
+
+/** The largest share of the maximum of an answer that may be its reasoning. Part D, mapping table. */
+const SHARE_MAX = 0.95
+/** The effort of a caller who says that there is to be reasoning, and not how much. */
+const EFFORT_USUAL = 'medium'
+/** Efforts that messages have other words for. */
+const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
+/** The least `top_p` beside reasoning. */
+const TOP_P_MIN = 0.95
+
+interface Answer {
+  readonly tokensMax: number
+  /** The last step calls tools, and begins without reasoning of this provider. */
+  readonly isStepUnsigned: boolean
+}
+
+/**
+ * How the model is to reason. Reasoning goes without where Anthropic would refuse it: beside a choice that
+ * forces a tool, in a step that began without, and in an answer with no room for it.
+ * @returns members of `output_config`
+ */
+export function writeThinking(draft: PromptDraft, answer: Answer): Members {
+  const asked = draft.prompt.reasoning
+  if (asked === null) return {}
+  const { effort, isOn } = asked
+  if (asked.summary !== null && asked.summary !== 'auto') draft.drop('reasoning.summary')
+  if (isOn === false || effort === 'none') {
+    draft.set('thinking', { type: 'disabled' })
+    return effort === 'none' ? {} : effortMember(draft, effort)
+  }
+  if (isOn !== true) return effortMember(draft, effort)
+  const thinking = thinkingOf(draft, asked, answer)
+  if (thinking === null) {
+    draft.drop('reasoning')
+    return {}
+  }
+  draft.set('thinking', { ...thinking, ...(asked.isHidden && { display: 'omitted' }) })
+  cutBeside(draft)
+  const isBudgetOfEffort = thinking['type'] === 'enabled' && asked.budget === null
+  return isBudgetOfEffort ? {} : effortMember(draft, effort)
+}
+
+function effortMember(draft: PromptDraft, effort: string | null): Members {
+  if (effort === null) return {}
+  if (claudeThinking(draft.terms.upstreamModel).hasAdaptive)
+    return { effort: Object.hasOwn(EFFORTS, effort) ? EFFORTS[effort] : effort }
+  draft.drop('reasoning.effort')
+  return {}
+}
+
+/** Null: the provider would refuse it. */
+function thinkingOf(draft: PromptDraft, { effort, budget }: AskedReasoning, answer: Answer): Members | null {
+  const { tools, toolChoice } = draft.prompt
+  const isForced = toolChoice?.kind === 'tool' || toolChoice?.kind === 'required'
+  if (isForced && tools.length > 0) return null
+  const { hasAdaptive, hasBudget } = claudeThinking(draft.terms.upstreamModel)
+  if (hasAdaptive && (budget === null || !hasBudget)) {
+    if (budget !== null) draft.drop('reasoning.max_tokens')
+    return { type: 'adaptive' }
+  }
+  const { tokensMax, isStepUnsigned } = answer
+  const asked = budget ?? budgetOfEffort(effort ?? EFFORT_USUAL, tokensMax) ?? REASONING_TOKENS_MIN
+  const most = Math.floor(tokensMax * SHARE_MAX)
+  if (isStepUnsigned || most < REASONING_TOKENS_MIN) return null
+  return { type: 'enabled', budget_tokens: Math.max(REASONING_TOKENS_MIN, Math.min(asked, most)) }
+}
+
+/** What Anthropic refuses beside reasoning. */
+function cutBeside(draft: PromptDraft): void {
+  const { temperature, topP } = draft.prompt.tuning
+  if (temperature !== null && temperature !== 1) draft.cut('temperature')
+  if (draft.has('top_k')) draft.cut('top_k')
+  if (topP !== null && topP < TOP_P_MIN) draft.cut('top_p')
+}

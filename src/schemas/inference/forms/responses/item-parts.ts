@@ -1,0 +1,93 @@
+import { membersOf, type Members } from '../../../values/members.ts'
+import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
+import { detailOf, fileMedia } from '../chat/chat-parts.ts'
+import { mediaOfUrl, urlOfMedia } from '../media.ts'
+import { cachePointOf, textOf, type Others } from '../others.ts'
+import type { PromptFile, PromptImage, PromptRefusal, PromptText } from '../prompt.ts'
+
+export type ItemPart = PromptText | PromptImage | PromptFile | PromptRefusal
+
+const PART: readonly string[] = ['type', 'cache_control', 'prompt_cache_breakpoint']
+/** The members of each type of part. Annotations and logprobs of a text are its provider's. */
+const USED: Readonly<Record<string, ReadonlySet<string>>> = {
+  input_text: new Set([...PART, 'text']),
+  output_text: new Set([...PART, 'text', 'logprobs']),
+  refusal: new Set([...PART, 'refusal']),
+  input_image: new Set([...PART, 'image_url', 'file_id', 'detail']),
+  input_file: new Set([...PART, 'file_data', 'file_url', 'file_id', 'filename']),
+}
+
+/** Parts of a message, or of what a tool gave. Empty texts say nothing. */
+export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content, cache: null }]
+  if (!Array.isArray(content)) return []
+  return (content as readonly unknown[]).flatMap((one, nth) => {
+    const place = [...path, nth]
+    const part = membersOf(one)
+    const type = String(part['type'])
+    const used = Object.hasOwn(USED, type) ? USED[type] : undefined
+    const read = used === undefined ? null : readPart(part, place)
+    if (used === undefined || read === null) {
+      others.add('input.content', place)
+      return []
+    }
+    others.addRest(part, used, { path: place })
+    return read.kind === 'text' && read.text === '' ? [] : [read]
+  })
+}
+
+/** Null: the part has no content. */
+function readPart(part: Members, path: JsonPath): ItemPart | null {
+  const cache = cachePointOf(part['cache_control'] ?? part['prompt_cache_breakpoint'])
+  const located = { cache, path: pointerOf(path) }
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+      return { kind: 'text', text: textOf(part['text']) ?? '', cache }
+    case 'refusal':
+      return { kind: 'refusal', text: textOf(part['refusal']) ?? '', cache }
+    case 'input_image': {
+      const [url, id] = [textOf(part['image_url']), textOf(part['file_id'])]
+      const media = url === null ? fileMedia(null, id) : mediaOfUrl(url)
+      return media === null ? null : { kind: 'image', media, detail: detailOf(part['detail']), ...located }
+    }
+    default: {
+      const data = textOf(part['file_data']) ?? textOf(part['file_url'])
+      const media = fileMedia(data, textOf(part['file_id']))
+      return media === null ? null : { kind: 'file', media, filename: textOf(part['filename']), ...located }
+    }
+  }
+}
+
+/** @param type of its texts: those of the model have another one */
+export function writeItemPart(part: ItemPart, type: 'input_text' | 'output_text'): Members {
+  switch (part.kind) {
+    case 'text':
+      return { type, text: part.text }
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text }
+    case 'image': {
+      const detail = part.detail ?? 'auto'
+      const { media } = part
+      if (media.kind === 'file_id') return { type: 'input_image', file_id: media.id, detail }
+      return { type: 'input_image', image_url: urlOfMedia(media), detail }
+    }
+    case 'file':
+      return { type: 'input_file', ...fileMembers(part) }
+  }
+}
+
+function fileMembers({ media, filename }: PromptFile): Members {
+  const named = filename === null ? {} : { filename }
+  switch (media.kind) {
+    case 'file_id':
+      return { ...named, file_id: media.id }
+    case 'url':
+      return { ...named, file_url: media.url }
+    case 'base64':
+      // OpenAI takes no content without a name.
+      return { filename: filename ?? FILENAME, file_data: urlOfMedia(media) }
+  }
+}
+
+const FILENAME = 'file'

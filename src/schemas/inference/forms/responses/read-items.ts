@@ -1,0 +1,142 @@
+import { membersOf, type Members } from '../../../values/members.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
+import { REASONING_ID } from '../../responses-input.ts'
+import { SIGNATURE_FORMATS, signatureOf } from '../carried-signatures.ts'
+import { textOf, type Others } from '../others.ts'
+import type { AssistantPart, PromptText, Turn } from '../prompt.ts'
+import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
+import { readItemContent, type ItemPart } from './item-parts.ts'
+
+type ReadTurn =
+  | Exclude<Turn, { readonly role: 'assistant' }>
+  | { readonly role: 'assistant'; readonly parts: readonly ReadPart[] }
+
+/** Items that the model wrote one after another are one turn. */
+export function readItems(items: readonly unknown[], others: Others): readonly Turn[] {
+  const turns: ReadTurn[] = []
+  for (const [nth, item] of items.entries())
+    for (const turn of readItem(membersOf(item), { path: ['input', nth], others })) {
+      const last = turns.at(-1)
+      if (last?.role === 'assistant' && turn.role === 'assistant')
+        turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
+      else turns.push(turn)
+    }
+  return turns.map((turn) =>
+    turn.role === 'assistant' ? { role: 'assistant', parts: withCallSignatures(turn.parts) } : turn,
+  )
+}
+
+interface Place {
+  readonly path: JsonPath
+  readonly others: Others
+}
+
+/** Ids and states are labels of the provider's. */
+const MESSAGE: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status'])
+const CALL: ReadonlySet<string> = new Set(['type', 'call_id', 'name', 'arguments', 'id', 'status'])
+const OUTPUT: ReadonlySet<string> = new Set(['type', 'call_id', 'output', 'id', 'status'])
+
+/** Nothing where the form has no such item, or it says nothing. */
+function readItem(item: Members, { path, others }: Place): readonly ReadTurn[] {
+  const callId = textOf(item['call_id']) ?? ''
+  switch (item['type'] ?? 'message') {
+    case 'message':
+      others.addRest(item, MESSAGE, { path })
+      return readMessage(item, { path, others })
+    case 'function_call': {
+      others.addRest(item, CALL, { path })
+      const written = textOf(item['arguments']) ?? ''
+      const call = {
+        id: callId,
+        name: textOf(item['name']) ?? '',
+        arguments: written === '' ? '{}' : written,
+      }
+      return [{ role: 'assistant', parts: [{ kind: 'call', ...call, signature: null, cache: null }] }]
+    }
+    case 'function_call_output': {
+      others.addRest(item, OUTPUT, { path })
+      const content = readItemContent(item['output'], [...path, 'output'], others)
+      const parts = keptOf(content, isOfTool, { path: [...path, 'output'], others })
+      return [{ role: 'tool', callId, parts, isError: false, cache: null }]
+    }
+    case 'reasoning': {
+      const parts = readReasoningItem(item, { path, others })
+      return parts.length === 0 ? [] : [{ role: 'assistant', parts }]
+    }
+    case 'item_reference':
+      addReference(item, { path, others })
+      return []
+    default:
+      others.add('input', path)
+      return []
+  }
+}
+
+/** Reasoning that is named in place of being sent goes without: nothing is stored. D8. */
+function addReference({ id }: Members, { path, others }: Place): void {
+  if (textOf(id)?.startsWith(REASONING_ID) === true) others.drop('item_reference', path)
+  else others.add('input', path)
+}
+
+function readMessage(item: Members, { path, others }: Place): readonly Turn[] {
+  const place = { path: [...path, 'content'], others }
+  const content = readItemContent(item['content'], place.path, others)
+  switch (item['role']) {
+    case 'user':
+      return [{ role: 'user', parts: keptOf(content, isOfTool, place) }]
+    case 'assistant': {
+      const parts = keptOf(content, isOfModel, place)
+      return parts.length === 0 ? [] : [{ role: 'assistant', parts }]
+    }
+    default:
+      return [{ role: 'system', parts: keptOf(content, isText, place) }]
+  }
+}
+
+function keptOf<P extends ItemPart>(
+  content: readonly ItemPart[],
+  isKept: (part: ItemPart) => part is P,
+  { path, others }: Place,
+): readonly P[] {
+  const parts = content.filter(isKept)
+  if (parts.length < content.length) others.add('input.content', path)
+  return parts
+}
+
+function isText(part: ItemPart): part is PromptText {
+  return part.kind === 'text'
+}
+
+function isOfTool(part: ItemPart): part is Exclude<ItemPart, { readonly kind: 'refusal' }> {
+  return part.kind !== 'refusal'
+}
+
+function isOfModel(part: ItemPart): part is Extract<AssistantPart, { readonly kind: 'text' | 'refusal' }> {
+  return part.kind === 'text' || part.kind === 'refusal'
+}
+
+const REASONING: ReadonlySet<string> = new Set([
+  ...['type', 'id', 'status', 'summary', 'content', 'encrypted_content', 'format', 'signature'],
+])
+const BETWEEN_TEXTS = '\n\n'
+
+/** Nothing where the item says nothing. The summary stands for the text where there is none. */
+function readReasoningItem(item: Members, { path, others }: Place): readonly ReadPart[] {
+  others.addRest(item, REASONING, { path })
+  const content = textsIn(item['content'])
+  const summary = textsIn(item['summary'])
+  const carried = textOf(item['encrypted_content']) ?? textOf(item['signature']) ?? ''
+  const format = textOf(item['format']) ?? SIGNATURE_FORMATS.responses
+  const told = {
+    text: content === '' ? summary : content,
+    isSummary: content === '' && summary !== '',
+    id: textOf(item['id']),
+  }
+  return signedReasoning(told, carried === '' ? null : signatureOf(carried, { format }))
+}
+
+function textsIn(list: unknown): string {
+  if (!Array.isArray(list)) return ''
+  const texts = (list as readonly unknown[]).flatMap((one) => textOf(membersOf(one)['text']) ?? [])
+  return texts.join(BETWEEN_TEXTS)
+}

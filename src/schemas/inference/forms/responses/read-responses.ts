@@ -1,0 +1,96 @@
+import { membersOf, type Members } from '../../../values/members.ts'
+import { JSON_SCHEMA } from '../../form-fit.ts'
+import type { ResponsesBody } from '../../responses.ts'
+import { schemaFormat } from '../chat/read-chat.ts'
+import { choiceOfWord, readFunction } from '../functions.ts'
+import { readReasoning } from '../openai-reasoning.ts'
+import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
+import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
+import { readTuning } from '../tuning.ts'
+import { readItems } from './read-items.ts'
+
+/** The word of `include` for what the caller has to give back. */
+export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
+const LOGPROBS = 'message.output_text.logprobs'
+
+/** @param body of POST /responses that has passed the schema */
+export function readResponses(body: Members): Prompt {
+  const asked = body as unknown as ResponsesBody
+  const others = new Others('responses')
+  others.addTop(body)
+  others.addRest(membersOf(asked.text), TEXT, { path: ['text'], prefix: 'text.' })
+  return {
+    dialect: 'responses',
+    turns: readTurns(asked, others),
+    tools: readTools(asked.tools ?? [], others),
+    toolChoice: readChoice(asked.tool_choice ?? null, others),
+    isParallel: flagOf(asked.parallel_tool_calls),
+    tokensMax: numberOf(asked.max_output_tokens),
+    stops: [],
+    tuning: {
+      ...readTuning(body, 'responses', others),
+      verbosity: textOf(membersOf(asked.text)['verbosity']),
+    },
+    reasoning: readAsked(asked, others),
+    format: readFormat(asked.text?.format, others),
+    isStream: asked.stream === true,
+    cache: cachePointOf(body['cache_control']),
+    others: others.members,
+  }
+}
+
+const TEXT: ReadonlySet<string> = new Set(['format', 'verbosity'])
+
+function readTurns({ instructions, input }: ResponsesBody, others: Others): readonly Turn[] {
+  const said = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
+  const turns = readItems(said, others)
+  if ((instructions ?? '') === '') return turns
+  return [{ role: 'system', parts: [{ kind: 'text', text: instructions ?? '', cache: null }] }, ...turns]
+}
+
+function readTools(tools: NonNullable<ResponsesBody['tools']>, others: Others): readonly PromptTool[] {
+  return tools.flatMap((tool, nth) => {
+    const path = ['tools', nth]
+    if (tool.type === 'function') return [readFunction(tool, { path, schema: 'parameters' }, others)]
+    if (isKeptSearch(tool)) others.drop('web_search', path)
+    else others.add('tools', path)
+    return []
+  })
+}
+
+/** Codex always offers a search of pages that the provider has kept. A model without it answers by itself. */
+function isKeptSearch(tool: Members): boolean {
+  return tool['type'] === 'web_search' && tool['external_web_access'] === false
+}
+
+function readChoice(choice: unknown, others: Others): ToolChoice | null {
+  if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
+  const { type, name } = membersOf(choice)
+  if (type === 'function' && typeof name === 'string') return { kind: 'tool', name }
+  others.add('tool_choice', ['tool_choice'])
+  return null
+}
+
+function readAsked({ reasoning, include }: ResponsesBody, others: Others): AskedReasoning | null {
+  for (const [nth, one] of (include ?? []).entries())
+    if (one !== ENCRYPTED_REASONING)
+      others.add(one === LOGPROBS ? 'include.logprobs' : 'include', ['include', nth])
+  const isEncryptedAsked = include?.includes(ENCRYPTED_REASONING) === true
+  return readReasoning(reasoning, { isEncryptedAsked }, others)
+}
+
+const FORMAT: ReadonlySet<string> = new Set(['type', 'name', 'description', 'schema', 'strict'])
+
+function readFormat(format: unknown, others: Others): AnswerFormat | null {
+  const told = membersOf(format)
+  const { type = 'text' } = told
+  if (type === 'text') return null
+  if (type === 'json_object') return { kind: type }
+  const path = ['text', 'format']
+  if (type === JSON_SCHEMA) {
+    others.addRest(told, FORMAT, { path, prefix: 'text.format.' })
+    return schemaFormat(told)
+  }
+  others.add('text.format', path)
+  return null
+}

@@ -1,0 +1,106 @@
+import type { Members } from '../../../values/members.ts'
+import { fittingId, RESPONSES_CALL_ID } from '../call-ids.ts'
+import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import { erroneous } from '../tool-errors.ts'
+import { writeItemPart } from './item-parts.ts'
+
+const OWN = { format: SIGNATURE_FORMATS.responses }
+
+/** Items of the input, in the order of the turns. */
+export function writeItems(draft: PromptDraft, turns: readonly Turn[]): readonly Members[] {
+  return turns.flatMap((turn) => itemsOf(draft, turn))
+}
+
+function itemsOf(draft: PromptDraft, turn: Turn): readonly Members[] {
+  switch (turn.role) {
+    case 'system':
+    case 'user': {
+      // Sounds and films are refused before.
+      const parts = turn.parts.flatMap((part) =>
+        part.kind === 'audio' || part.kind === 'video' ? [] : [writeItemPart(part, 'input_text')],
+      )
+      return [{ type: 'message', role: turn.role, content: parts.length === 0 ? '' : parts }]
+    }
+    case 'tool': {
+      const parts = turn.isError ? erroneous(turn.parts) : turn.parts
+      const [first] = parts
+      const isText = parts.length === 0 || (parts.length === 1 && first?.kind === 'text')
+      const text = first?.kind === 'text' ? first.text : ''
+      const output = isText ? text : parts.map((part) => writeItemPart(part, 'input_text'))
+      return [{ type: 'function_call_output', call_id: idOf(draft, turn.callId), output }]
+    }
+    case 'assistant':
+      return modelItems(draft, turn.parts)
+  }
+}
+
+function idOf(draft: PromptDraft, id: string): string {
+  return draft.isSameForm ? id : fittingId(id, RESPONSES_CALL_ID)
+}
+
+/** Texts that follow each other are one message. */
+function modelItems(draft: PromptDraft, parts: readonly AssistantPart[]): readonly Members[] {
+  const items: Members[] = []
+  let texts: Members[] = []
+  const flush = (): void => {
+    if (texts.length > 0) items.push({ type: 'message', role: 'assistant', content: texts })
+    texts = []
+  }
+  for (const part of parts) {
+    if (part.kind === 'text' || part.kind === 'refusal') texts.push(writeItemPart(part, 'output_text'))
+    else {
+      flush()
+      if (part.kind === 'reasoning') items.push(...reasoningItems(draft, part))
+      else items.push(callItem(draft, part), ...signatureItems(draft, part.signature))
+    }
+  }
+  flush()
+  return items
+}
+
+function callItem(draft: PromptDraft, call: Extract<AssistantPart, { readonly kind: 'call' }>): Members {
+  return { type: 'function_call', call_id: idOf(draft, call.id), name: call.name, arguments: call.arguments }
+}
+
+function keptOf(draft: PromptDraft, signature: Signature | null): Signature | null {
+  return signature !== null && draft.terms.signatureFormats.includes(signature.format) ? signature : null
+}
+
+/** The signature of a call, behind the call. */
+function signatureItems(draft: PromptDraft, signature: Signature | null): readonly Members[] {
+  const kept = keptOf(draft, signature)
+  if (signature !== null && kept === null) draft.drop('reasoning')
+  if (kept === null) return []
+  return [
+    {
+      type: 'reasoning',
+      summary: [],
+      encrypted_content: carriedSignature({ signature: kept, of: 'call' }, OWN),
+    },
+  ]
+}
+
+/** Without what it is encrypted by, OpenAI knows no reasoning that it has not stored. */
+function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Members[] {
+  const kept = keptOf(draft, part.signature)
+  if (kept === null) {
+    draft.drop('reasoning')
+    return []
+  }
+  const of = part.isRedacted ? 'redacted' : 'reasoning'
+  // OpenAI takes summaries alone.
+  const isSummary = part.isSummary || draft.terms.isMaker
+  const summary = isSummary && part.text !== '' ? [{ type: 'summary_text', text: part.text }] : []
+  const content = isSummary || part.text === '' ? [] : [{ type: 'reasoning_text', text: part.text }]
+  return [
+    {
+      type: 'reasoning',
+      ...(part.id !== null && { id: part.id }),
+      summary,
+      ...(content.length > 0 && { content }),
+      encrypted_content: carriedSignature({ signature: kept, of }, OWN),
+    },
+  ]
+}

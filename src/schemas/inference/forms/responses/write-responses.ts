@@ -1,0 +1,117 @@
+import type { Members } from '../../../values/members.ts'
+import { hasCachePoint, wholeCache } from '../cache-points.ts'
+import { SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { effortSent, reasoningMember } from '../openai-reasoning.ts'
+import { writeOpenaiNames } from '../openai-names.ts'
+import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
+import { PromptDraft } from '../prompt-draft.ts'
+import { writeTuning } from '../tuning.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { ENCRYPTED_REASONING } from './read-responses.ts'
+import { writeItems } from './write-items.ts'
+
+/** Tokens of an answer of OpenAI's responses at least: a smaller maximum is refused. */
+const MAKER_TOKENS_MIN = 16
+
+/** A prompt as the body of a call of responses. D5, D6, D8. */
+export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
+  const draft = new PromptDraft(prompt, 'responses', terms)
+  const { instructions, rest } = split(prompt.turns)
+  draft.set('instructions', instructions)
+  draft.set('input', writeItems(draft, rest))
+  draft.set('store', false)
+  draft.set('max_output_tokens', tokensSent(prompt.tokensMax ?? terms.tokensMax, terms))
+  writeTuning(draft, prompt.tuning, 'responses')
+  writeOpenaiNames(draft)
+  writeTools(draft)
+  writeText(draft)
+  if (prompt.reasoning !== null) writeReasoning(draft, prompt.reasoning)
+  if (isEncryptedWanted(prompt)) draft.set('include', [ENCRYPTED_REASONING])
+  const cache = terms.isStrict ? null : wholeCache(prompt)
+  draft.set('cache_control', cache)
+  // Items have no places of a cache.
+  if (hasCachePoint(cache === null ? prompt : { ...prompt, cache: null })) draft.drop('cache_control')
+  if (prompt.isStream) draft.set('stream', true)
+  return draft.written()
+}
+
+/** The first text of the system is the instructions, where it is one. */
+function split(turns: readonly Turn[]): {
+  readonly instructions: string | null
+  readonly rest: readonly Turn[]
+} {
+  const [first, ...rest] = turns
+  const part = first?.role === 'system' && first.parts.length === 1 ? first.parts[0] : undefined
+  return part === undefined ? { instructions: null, rest: turns } : { instructions: part.text, rest }
+}
+
+function tokensSent(tokensMax: number | null, { isMaker }: WriteTerms): number | null {
+  return tokensMax !== null && isMaker ? Math.max(tokensMax, MAKER_TOKENS_MIN) : tokensMax
+}
+
+/** Providers refuse a choice where there are no tools. */
+function writeTools(draft: PromptDraft): void {
+  const { tools, toolChoice, isParallel } = draft.prompt
+  if (tools.length === 0) return
+  draft.set(
+    'tools',
+    tools.map((tool) => toolMember(tool, draft.isSameForm)),
+  )
+  draft.set('tool_choice', toolChoice === null ? null : choiceMember(toolChoice))
+  draft.set('parallel_tool_calls', isParallel)
+}
+
+/** Responses are strict where nothing is said, and other forms are not. */
+function toolMember({ name, description, schema, isStrict }: PromptTool, isSameForm: boolean): Members {
+  return {
+    type: 'function',
+    name,
+    ...(description !== null && { description }),
+    parameters: schema,
+    strict: isStrict ?? (isSameForm ? null : false),
+  }
+}
+
+function choiceMember(choice: ToolChoice): unknown {
+  return choice.kind === 'tool' ? { type: 'function', name: choice.name } : choice.kind
+}
+
+function writeText(draft: PromptDraft): void {
+  const { format, tuning } = draft.prompt
+  const text = {
+    ...(format !== null && { format: formatMember(format) }),
+    ...(tuning.verbosity !== null && { verbosity: tuning.verbosity }),
+  }
+  if (Object.keys(text).length > 0) draft.set('text', text)
+}
+
+function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
+  // Other callers get the reasoning with the answer.
+  const isShown = asked.isOn === true && !asked.isHidden && !draft.isSameForm
+  const summary = asked.summary ?? (isShown ? 'auto' : null)
+  if (!draft.terms.isStrict) return draft.set('reasoning', reasoningMember({ ...asked, summary }))
+  const effort = effortSent(draft, asked)
+  const member = { ...(effort !== null && { effort }), ...(summary !== null && { summary }) }
+  if (Object.keys(member).length > 0) draft.set('reasoning', member)
+}
+
+/** Models that do not reason refuse to encrypt their reasoning. */
+function isEncryptedWanted({ dialect, reasoning, turns }: Prompt): boolean {
+  if (reasoning?.isEncryptedAsked === true) return true
+  if (dialect === 'responses') return false
+  return reasoning?.isOn === true || turns.some(isOfResponses)
+}
+
+/** Whether the turn has reasoning that an endpoint of responses signed. */
+function isOfResponses({ parts }: Turn): boolean {
+  return parts.some(
+    (part) => part.kind === 'reasoning' && part.signature?.format === SIGNATURE_FORMATS.responses,
+  )
+}
+
+function formatMember(format: AnswerFormat): Members {
+  if (format.kind === 'json_object') return { type: format.kind }
+  const { kind, name, description, schema, isStrict } = format
+  const told = { type: kind, name, ...(description !== null && { description }), schema }
+  return { ...told, ...(isStrict !== null && { strict: isStrict }) }
+}
