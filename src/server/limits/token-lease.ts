@@ -201,12 +201,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     const window =
       before === null
         ? { intervalMs, toleranceMs, ...this.#reported }
-        : {
-            ...before,
-            intervalMs,
-            toleranceMs,
-            levelMs: Math.min(before.levelMs, toleranceMs + RATE_SHARE_WAIT_MS_MAX),
-          }
+        : { ...before, intervalMs, toleranceMs, levelMs: Math.min(before.levelMs, fullMsOf({ toleranceMs })) }
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
     if (isTaken) return this.#admitLocally(window)
@@ -228,10 +223,8 @@ export class TokenLease implements LocalBalance<number, Admitted> {
    * than an untouched window.
    */
   #leaveLocal(local: Window, now: number): void {
-    const untouchedMs = Math.max(
-      0,
-      Math.min(this.#reported.levelMs, local.toleranceMs) - (now - this.#reported.at),
-    )
+    const reportedMs = Math.min(this.#reported.levelMs, fullMsOf(local))
+    const untouchedMs = Math.max(0, reportedMs - (now - this.#reported.at))
     const tokens = this.#owedAt(now) + Math.max(0, levelOf(local, now) - untouchedMs) / local.intervalMs
     this.#owed = { tokens, at: now }
     this.#local = null
@@ -245,9 +238,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
    */
   #goOn(now: number): Window | null {
     const left = this.#left
-    if (left !== null) this.#reported = { levelMs: levelOf(left, now), at: now }
     this.#left = null
-    return left
+    if (left === null) return null
+    this.#reported = { levelMs: levelOf(left, now), at: now }
+    return { ...left, ...this.#reported }
   }
 
   #owedAt(now: number): number {
@@ -299,4 +293,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     }
     this.#used += tokens
   }
+}
+
+/** The highest level of a local window in milliseconds: a call may take its token before the token is free. */
+function fullMsOf({ toleranceMs }: Pick<Window, 'toleranceMs'>): number {
+  return toleranceMs + RATE_SHARE_WAIT_MS_MAX
 }

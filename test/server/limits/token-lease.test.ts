@@ -1,9 +1,9 @@
 import t from 'tap'
-import { TokenLease } from '../../../src/server/limits/token-lease.ts'
+import { TokenLease, type LeaseDeps } from '../../../src/server/limits/token-lease.ts'
 import type { RateInput, RateGrant } from '../../../src/server/ports/rates.ts'
 
-/** An authority that answers when the test says, and a purse of 60 requests a minute with it. */
-function open() {
+/** An authority that answers when the test says, and a purse of so many requests a minute with it. */
+function open({ limitRpm = 60, later = setTimeout as LeaseDeps['later'] } = {}) {
   const asks: { ask: RateInput; reject(cause: Error): void }[] = []
   const clock = { now: 0, isReachable: true, lastAnswerAt: 0 }
   const purse = new TokenLease(
@@ -22,11 +22,11 @@ function open() {
       epochNow: () => clock.now,
       meters: { rateDecision: () => undefined },
       request: () => undefined,
-      later: setTimeout,
+      later,
       forgotAt: () => 0,
     },
     'key',
-    60,
+    limitRpm,
   )
   return { purse, clock, asks }
 }
@@ -87,4 +87,19 @@ t.test('what was spent while the authority refused questions is told to it once'
     asks.map(({ ask }) => ask.giveBack),
     [0, 0, -1, -2, -3],
   )
+})
+
+t.test('no more is owed than was spent, however often the authority comes and goes', async (t) => {
+  const { purse, clock, asks } = open({ limitRpm: 60_000, later: (run) => run() })
+  let admitted = 0
+  for (let turn = 1; turn <= 1_000; turn += 1) {
+    Object.assign(clock, { now: 60_000 + turn, lastAnswerAt: 60_000 + turn })
+    const calls = [0, 1].map(() => purse.take(clock.now) ?? purse.refill(clock.now))
+    const flight = calls.some((call) => call instanceof Promise) ? purse.flush() : null
+    asks.at(-1)?.reject(new Error('READONLY'))
+    await flight
+    for (const { failure } of await Promise.all(calls)) if (failure === null) admitted += 1
+  }
+  const owed = -(asks.at(-1)?.ask.giveBack ?? 0)
+  t.ok(owed > 0 && owed <= admitted, `${owed} of ${admitted} are owed`)
 })
