@@ -179,6 +179,7 @@ t.test('attempts, connects and waits end inside the call that makes them', async
   t.ok(limits.UPSTREAM_CONNECT_MS < limits.UPSTREAM_TIMEOUT_MS_DEFAULT)
   t.ok(limits.KEY_LOAD_MS_MAX < limits.CONTROL_DEADLINE_MS)
   t.ok(limits.RATE_WAIT_MS_MAX < limits.KEY_LOAD_MS_MAX)
+  t.ok(limits.RATE_SHARE_WAIT_MS_MAX <= limits.RATE_WAIT_MS_MAX)
   t.ok(2 * limits.KEY_LOCK_WAIT_MS_MAX < limits.KEY_LOAD_MS_MAX)
   t.ok(limits.LOCK_WAIT_MS_MAX < limits.STATEMENT_MS_MAX)
   t.ok(limits.DEADLINE_GRACE_MS < limits.CONTROL_DEADLINE_MS)

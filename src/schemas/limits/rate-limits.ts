@@ -3,8 +3,8 @@
 /** Milliseconds that a call waits for Redis: with the loop's own delay, below the 100 ms of Design §6. */
 export const RATE_WAIT_MS_MAX = 90
 /**
- * Milliseconds that a call waits for a request of its front's share while Redis is away: the share begins
- * empty, and refused calls would be the first sign of a restarted Redis. Decision.
+ * Milliseconds that a call waits for a request of its front's share while Redis is away, its wait for Redis
+ * included: the share begins empty, and refused calls would be the first sign of a restarted Redis. Decision.
  */
 export const RATE_SHARE_WAIT_MS_MAX = 90
 /** Milliseconds of use that a block of rate tokens covers. Design §6. */

@@ -25,7 +25,7 @@ export interface AdmissionOptions {
 export interface Admission {
   /**
    * Synchronous while the key's local tokens or a known refusal last; otherwise a promise that settles within
-   * RATE_WAIT_MS_MAX + RATE_SHARE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
+   * RATE_WAIT_MS_MAX and never rejects. Failure: `rate_limited`. Contract C11, design §6.
    */
   admit(key: KeyRecord): Admitted | Promise<Admitted>
 }

@@ -105,7 +105,7 @@ export class TokenLease implements LocalBalance<number, Admitted> {
 
   /**
    * Waits for the next block; single-flight. Without the authority: for the next token of this front's share.
-   * Never rejects and settles within RATE_WAIT_MS_MAX + RATE_SHARE_WAIT_MS_MAX.
+   * Never rejects and settles within RATE_WAIT_MS_MAX.
    */
   refill(now: number): Promise<Admitted> {
     return new Promise((settle) => {
@@ -176,9 +176,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     if (this.#isRequesting) this.#deps.request(this)
   }
 
-  #answerLocally({ settle }: Waiter): void {
+  #answerLocally({ since, settle }: Waiter): void {
     const now = this.#deps.now()
-    const answer = this.#takeLocal(now)
+    const answer = this.#takeLocal(now, Math.max(0, RATE_SHARE_WAIT_MS_MAX - (now - since)))
     const window = this.#local
     if (answer !== null || window === null) return settle(answer ?? this.#refuse(now, 'fallback'))
     const waitMs = waitFor(window, now, 1)
@@ -190,8 +190,9 @@ export class TokenLease implements LocalBalance<number, Admitted> {
   /**
    * Decides by this front's share of the limit, whose window counts as full at the start of the outage. Null:
    * a token is free so soon that the call can wait.
+   * @param waitMsMax milliseconds that the call may still wait
    */
-  #takeLocal(now: number): Admitted | null {
+  #takeLocal(now: number, waitMsMax = RATE_SHARE_WAIT_MS_MAX): Admitted | null {
     if (now < this.#deniedUntil) return this.#refuse(now, 'fallback')
     const share = Math.max(1, this.#deps.fronts.liveFronts)
     const { intervalMs, toleranceMs } = windowOf(this.limitRpm / share, burstOf(this.limitRpm / share))
@@ -205,9 +206,10 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     this.#local = window
     const { isTaken, retryAfterMs } = takeOne(window, now)
     if (isTaken) return this.#admitLocally(window)
-    if (retryAfterMs <= RATE_SHARE_WAIT_MS_MAX) return null
-    this.#deniedUntil = now + retryAfterMs
-    return this.#refuse(now, 'fallback')
+    if (retryAfterMs <= waitMsMax) return null
+    // A call that has not waited yet may wait for the token.
+    if (retryAfterMs > RATE_SHARE_WAIT_MS_MAX) this.#deniedUntil = now + retryAfterMs
+    return this.#refuse(now, 'fallback', now + retryAfterMs)
   }
 
   #admitLocally(window: Window): Admitted {
@@ -254,13 +256,13 @@ export class TokenLease implements LocalBalance<number, Admitted> {
     return Math.max(0, tokens - Math.max(0, now - at) * perMs)
   }
 
-  #refuse(now: number, source: Parameters<Meters['rateDecision']>[1]): Admitted {
+  #refuse(now: number, source: Parameters<Meters['rateDecision']>[1], until = this.#deniedUntil): Admitted {
     this.#deps.meters.rateDecision('refused', source)
-    const leftMs = this.#deniedUntil - now
+    const leftMs = until - now
     const atS = Math.max(1, Math.ceil(leftMs / 1000))
-    if (this.#refused?.atS !== atS || this.#refused.until !== this.#deniedUntil) {
+    if (this.#refused?.atS !== atS || this.#refused.until !== until) {
       const known = { limitRpm: this.limitRpm, remaining: 0, epochMs: this.#deps.epochNow() }
-      this.#refused = { atS, until: this.#deniedUntil, answer: refusedOf({ ...known, resetAfterMs: leftMs }) }
+      this.#refused = { atS, until, answer: refusedOf({ ...known, resetAfterMs: leftMs }) }
     }
     return this.#refused.answer
   }

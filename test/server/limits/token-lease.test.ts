@@ -1,4 +1,5 @@
 import t from 'tap'
+import { RATE_WAIT_MS_MAX } from '../../../src/schemas/limits/rate-limits.ts'
 import { TokenLease, type LeaseDeps } from '../../../src/server/limits/token-lease.ts'
 import type { RateInput, RateGrant } from '../../../src/server/ports/rates.ts'
 
@@ -102,4 +103,22 @@ t.test('no more is owed than was spent, however often the authority comes and go
   }
   const owed = -(asks.at(-1)?.ask.giveBack ?? 0)
   t.ok(owed > 0 && owed <= admitted, `${owed} of ${admitted} are owed`)
+})
+
+t.test('a call that waited for the authority waits for its share only as long as is left', async (t) => {
+  const waits: number[] = []
+  const later: LeaseDeps['later'] = (run, ms) => {
+    waits.push(ms)
+    run()
+  }
+  const { purse, clock, asks } = open({ limitRpm: 6_000, later })
+  const calls = Array.from({ length: 20 }, () => purse.refill(0))
+  const flight = purse.flush()
+  Object.assign(clock, { now: RATE_WAIT_MS_MAX - 40, isReachable: false })
+  asks[0]?.reject(new Error('too slow'))
+  await flight
+  const failures = await Promise.all(calls.map(async (call) => (await call).failure))
+  t.equal(failures.filter((failure) => failure === null).length, 9, 'nine have a token within 90 ms')
+  t.ok(waits.length === 4 && Math.max(...waits) <= 40, waits.join())
+  t.equal(purse.take(clock.now), null, 'and a new call may wait longer')
 })
