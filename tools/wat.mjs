@@ -16,7 +16,7 @@ export const MODULES = [
     wat: 'src/workers/content/automaton.wat',
     codeFile: 'src/workers/content/automaton-code.ts',
     name: 'AUTOMATON_CODE',
-    note: 'A module that exports its `memory` of 256 KiB, and `run`.',
+    note: 'A module that exports its `memory` of 320 KiB, `run`, `pair` and `twin`.',
   },
 ]
 /** Bytes of a line. */

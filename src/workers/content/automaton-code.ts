@@ -1,6 +1,6 @@
 // Generated from automaton.wat by `node tools/wat.mjs`: edit the text.
 
-/** A module that exports its `memory` of 256 KiB, and `run`. */
+/** A module that exports its `memory` of 320 KiB, `run`, `pair` and `twin`. */
 export const AUTOMATON_CODE: Uint8Array = Buffer.from(
   [
     '0061736d01000000010f0260047f7f7f7f017f60027f7f017f030403000100050401010505071e04',
