@@ -167,6 +167,10 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     max_tool_calls: dropped(),
     truncation: dropped('disabled'),
     stream_options: dropped({}),
+    access_programs: dropped(),
+    image: dropped({}),
+    // Without it the provider keeps the input, and writes nothing.
+    generate: refused(true),
   },
   messages: {
     ...SHARED,

@@ -79,7 +79,7 @@ export function effortSent(draft: PromptDraft, asked: AskedReasoning): string | 
     if (effort !== 'none' && draft.prompt.dialect !== 'messages') draft.drop('reasoning.enabled')
     return effort === 'none' ? effort : null
   }
-  if (effort !== null || budget === null) return effort === 'max' ? 'xhigh' : effort
+  if (effort !== null || budget === null) return effort
   draft.drop('reasoning.max_tokens')
   return effortOfBudget(budget, draft.prompt.tokensMax ?? draft.terms.tokensMax)
 }

@@ -91,6 +91,7 @@ export function writeDetails(
       if (signature !== null) add('encrypted', { data, id: part.id, format })
       continue
     }
+    if (part.text === '' && signature === null) continue
     const id = part.id === null ? {} : { id: part.id }
     const hasPlace = part.text !== '' || format === SIGNATURE_FORMATS.messages || isUnsigned(details.at(-1))
     const isText = !part.isSummary && !part.isRedacted && hasPlace

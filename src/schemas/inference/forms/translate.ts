@@ -1,0 +1,31 @@
+/** A request of one form of calls as the request of another one. D5, D6. */
+import type { Issue } from '../../failure-metadata.ts'
+import type { TextProtocol } from '../../models/text-models.ts'
+import { membersOf } from '../../values/members.ts'
+import type { Dialect } from '../text-request.ts'
+import { PROMPT_READERS } from './prompt-readers.ts'
+import { PROMPT_WRITERS } from './prompt-writers.ts'
+import type { WriteTerms } from './write-terms.ts'
+
+export interface TranslationJob {
+  readonly dialect: Dialect
+  readonly protocol: TextProtocol
+  /** JSON that has passed the schema of the dialect. */
+  readonly body: Uint8Array
+  readonly terms: WriteTerms
+}
+
+export type Translation =
+  /** `dropped`: members that the endpoint does not get, for `x-sluice-dropped`. */
+  | { readonly ok: true; readonly body: Uint8Array; readonly dropped: readonly string[] }
+  /** The endpoint cannot answer the request as its caller means it. */
+  | { readonly ok: false; readonly issues: readonly Issue[] }
+
+export function translateRequest({ dialect, protocol, body, terms }: TranslationJob): Translation {
+  const { buffer, byteOffset, byteLength } = body
+  const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString())
+  const prompt = PROMPT_READERS[dialect](membersOf(parsed))
+  const written = PROMPT_WRITERS[protocol](prompt, terms)
+  if (written.refused.length > 0) return { ok: false, issues: written.refused }
+  return { ok: true, body: Buffer.from(JSON.stringify(written.body)), dropped: written.dropped }
+}

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { needsOf } from '../../../../src/schemas/inference/forms/needs.ts'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { read, translated } from '../../../support/inference/bodies/translated.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+const needs = (dialect: Dialect, more: Body): readonly string[] =>
+  needsOf(read(dialect, more)).map(({ path, protocols }) => [path, ...protocols].join(' '))
+const chatOf = (...content: readonly unknown[]): Body => ({ messages: [{ role: 'user', content }] })
+
+t.test('what a request needs, with the protocols that lack it', (t) => {
+  t.same(needs('chat', { stop: 'x' }), ['/stop responses'])
+  t.same(needs('messages', { stop_sequences: ['\n'] }), ['/stop_sequences responses messages'])
+  t.same(needs('chat', { response_format: { type: 'json_object' } }), ['/response_format messages'])
+  t.same(needs('responses', { text: { format: { type: 'json_object' } } }), ['/text/format messages'])
+  t.same(needs('chat', { n: 2 }), ['/n responses messages gemini'])
+  t.same(needs('responses', { previous_response_id: 'r' }), ['/previous_response_id chat messages gemini'])
+  t.same(needs('chat', {}), [])
+  t.end()
+})
+
+t.test('media that a protocol lacks have the path of their part, each kind once', (t) => {
+  const audio = { type: 'input_audio', input_audio: { data: 'A', format: 'wav' } }
+  const video = { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }
+  const word = { type: 'file', file: { file_data: 'data:application/msword;base64,AA==' } }
+  const byId = { type: 'file', file: { file_id: 'file-1' } }
+  t.same(needs('chat', chatOf(audio, audio, video)), [
+    ...['/messages/0/content/0 responses messages', '/messages/0/content/2 responses messages'],
+    '/messages/0/content/2 chat',
+  ])
+  t.same(needs('chat', chatOf(word)), ['/messages/0/content/0 messages'])
+  t.same(needs('chat', chatOf(byId)), ['/messages/0/content/0 chat responses messages gemini'])
+  const odd = { type: 'image_url', image_url: { url: 'data:,x' } }
+  t.same(needs('chat', chatOf(odd)), ['/messages/0/content/0 messages gemini'])
+  t.end()
+})
+
+t.test(
+  'writers refuse what a request needs and their protocol lacks, in words on which callers can act',
+  (t) => {
+    const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
+    t.same(refused, [
+      {
+        ...{ path: '/n', message: 'has no words in the protocol of the endpoint' },
+        expected: 'an endpoint that speaks chat',
+      },
+      {
+        ...{ path: '/stop', message: 'has no words in the protocol of the endpoint' },
+        expected: 'an endpoint that speaks chat or messages or gemini',
+      },
+    ])
+    const video = chatOf({ type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } })
+    const pathsOf = (isStrict: boolean) =>
+      translated(['chat', 'chat'], video, { isStrict }).refused.map(({ path }) => path)
+    t.same([pathsOf(false), pathsOf(true)], [[], ['/messages/0/content/0']])
+    t.end()
+  },
+)
