@@ -179,6 +179,10 @@ export const OTHERS: Readonly<Record<Dialect, Readonly<Record<string, OtherField
     thread: refused(),
     diagnostics: dropped(),
     betas: dropped([]),
+    billing_policy: dropped(),
+    fallback_credit_token: dropped(),
+    user_profile_id: dropped(),
+    workspace_id: dropped(),
   },
 }
 

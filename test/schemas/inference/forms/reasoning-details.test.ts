@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readDetails, writeDetails } from '../../../../src/schemas/inference/forms/chat/reasoning-details.ts'
 import type { AssistantPart } from '../../../../src/schemas/inference/forms/prompt.ts'
-import { chatTurns } from '../../../support/inference/bodies/translated.ts'
+import { chatTurns, read } from '../../../support/inference/bodies/translated.ts'
 
 const ANTHROPIC = 'anthropic-claude-v1'
 const OPENAI = 'openai-responses-v1'
@@ -58,6 +58,13 @@ t.test('the signature of a call is known by the id of the call', (t) => {
   t.same(writeDetails(parts, [GEMINI]).at(-1), {
     ...{ type: 'reasoning.encrypted', data: 'S', id: 'c1', format: GEMINI, index: 1 },
   })
+  t.end()
+})
+
+t.test('details of other types are named', (t) => {
+  const reasoning_details = [{ type: 'reasoning.server_tool_call', tool_name: 'x' }]
+  const { others } = read('chat', { messages: [{ role: 'assistant', reasoning_details }] })
+  t.same(others, [{ name: 'reasoning_details', path: '/messages/0/reasoning_details' }])
   t.end()
 })
 

@@ -90,6 +90,8 @@ const OLD: Partial<WriteTerms> = { upstreamModel: 'claude-sonnet-4-20250514' }
 const NEW: Partial<WriteTerms> = { upstreamModel: 'claude-opus-4-6' }
 const NEWEST: Partial<WriteTerms> = { upstreamModel: 'claude-opus-5' }
 
+const ADAPTIVE = { type: 'adaptive', display: 'summarized' }
+
 function thinking(more: Body, terms: Partial<WriteTerms>): readonly unknown[] {
   const { body, dropped } = translated(ofChat, { max_tokens: 10_000, ...more }, terms)
   return [body['thinking'], body['output_config'], dropped]
@@ -101,11 +103,11 @@ t.test('an effort is a budget by its share, or an effort where the model decides
     const asked = { reasoning: { effort } }
     t.same(thinking(asked, OLD), [{ type: 'enabled', budget_tokens }, undefined, []], effort)
     const told = effort === 'minimal' ? 'low' : effort
-    t.same(thinking(asked, NEW), [{ type: 'adaptive' }, { effort: told }, []], effort)
+    t.same(thinking(asked, NEW), [ADAPTIVE, { effort: told }, []], effort)
   }
   const budget = { reasoning: { max_tokens: 2_500 } }
   t.same(thinking(budget, NEW), [{ type: 'enabled', budget_tokens: 2_500 }, undefined, []])
-  t.same(thinking(budget, NEWEST), [{ type: 'adaptive' }, undefined, ['reasoning.max_tokens']])
+  t.same(thinking(budget, NEWEST), [ADAPTIVE, undefined, ['reasoning.max_tokens']])
   t.same(thinking({ reasoning: { enabled: true, exclude: true } }, OLD)[0], {
     ...{ type: 'enabled', budget_tokens: 5_000, display: 'omitted' },
   })
@@ -147,7 +149,7 @@ t.test(
       [undefined, undefined, ['reasoning']],
       'a step without',
     )
-    t.same(thinking({ reasoning, tools, messages }, NEW)[0], { type: 'adaptive' })
+    t.same(thinking({ reasoning, tools, messages }, NEW)[0], ADAPTIVE)
     t.end()
   },
 )
@@ -189,6 +191,9 @@ t.test('numbers that Anthropic refuses are named, and those that change nothing 
   t.match(body, { temperature: 1, top_p: undefined, top_k: undefined })
   t.same(dropped, ['seed', 'temperature'])
   t.same(translated(ofChat, { temperature: 0, top_p: 0.9 }).dropped, ['top_p'])
+  const newest = translated(ofChat, { temperature: 0.5, top_k: 7 }, NEWEST)
+  t.same([newest.body['temperature'], newest.dropped], [undefined, ['temperature', 'top_k']])
+  t.same(translated(ofChat, { temperature: 1 }, NEWEST).dropped, [])
   t.end()
 })
 

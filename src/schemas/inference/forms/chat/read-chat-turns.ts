@@ -97,11 +97,12 @@ function assistantParts(
   const refusal = textOf(message['refusal']) ?? ''
   const calls = readCalls(message['tool_calls'], [...path, 'tool_calls'], others)
   const { reasoning_details: details } = message
-  const { parts, ofCalls } = readDetails(
+  const { parts, ofCalls, hasOthers } = readDetails(
     Array.isArray(details) ? (details as readonly unknown[]) : [],
     textOf(message['reasoning']) ?? textOf(message['reasoning_content']) ?? '',
     new Set(calls.map(({ id }) => id)),
   )
+  if (hasOthers) others.add('reasoning_details', [...path, 'reasoning_details'])
   return [
     ...parts,
     ...content,

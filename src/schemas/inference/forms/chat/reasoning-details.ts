@@ -8,7 +8,11 @@ export interface ReadDetails {
   readonly parts: readonly PromptReasoning[]
   /** By the ids of their calls. */
   readonly ofCalls: ReadonlyMap<string, Signature>
+  /** There are details of other types. */
+  readonly hasOthers: boolean
 }
+
+const TYPES: ReadonlySet<unknown> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted'])
 
 /**
  * @param text `reasoning` of the same message, which counts where no detail has a text
@@ -20,7 +24,8 @@ export function readDetails(
   callIds: ReadonlySet<string>,
 ): ReadDetails {
   const ofCalls = new Map<string, Signature>()
-  const read = details.map(membersOf)
+  const all = details.map(membersOf)
+  const read = all.filter(({ type }) => TYPES.has(type))
   const isTold = read.some((one) => textIn(one) !== '')
   const parts: PromptReasoning[] = isTold || text === '' ? [] : [reasoningOf(text)]
   for (const detail of read) {
@@ -33,7 +38,7 @@ export function readDetails(
     } else if (data !== null && id !== null && callIds.has(id)) ofCalls.set(id, { format, data })
     else if (data !== null) addEncrypted(parts, { signature: { format, data }, id })
   }
-  return { parts, ofCalls }
+  return { parts, ofCalls, hasOthers: read.length < all.length }
 }
 
 export function reasoningOf(text: string): PromptReasoning {

@@ -5,6 +5,7 @@ import type { Prompt, PromptTool, ToolChoice } from '../prompt.ts'
 import { PromptDraft } from '../prompt-draft.ts'
 import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { claudeModel } from './claude-models.ts'
 import { isStepUnsigned, writeMessageTurns } from './write-message-turns.ts'
 import { writeThinking } from './write-thinking.ts'
 
@@ -34,7 +35,9 @@ export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt 
   return draft.written()
 }
 
-/** Models of Anthropic refuse more than one of the two numbers. */
+const SAMPLING = ['temperature', 'top_p', 'top_k']
+
+/** Models of Anthropic refuse more than one of the first two numbers, and newer ones all of them. */
 function writeSampling(draft: PromptDraft): void {
   const { temperature, topP, topK } = draft.prompt.tuning
   if (temperature !== null && temperature > TEMPERATURE_MAX) {
@@ -44,6 +47,9 @@ function writeSampling(draft: PromptDraft): void {
   if (topK !== null && topK < 1) draft.leave('top_k')
   if (topP === 1) draft.leave('top_p')
   else if (topP !== null && temperature !== null) draft.cut('top_p')
+  if (claudeModel(draft.terms.upstreamModel).hasSampling) return
+  if (temperature === TEMPERATURE_MAX) draft.leave('temperature')
+  for (const name of SAMPLING) if (draft.has(name)) draft.cut(name)
 }
 
 /** Names of the caller's, and words that messages have for the tiers of OpenAI. */

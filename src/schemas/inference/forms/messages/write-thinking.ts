@@ -2,7 +2,7 @@ import type { Members } from '../../../values/members.ts'
 import type { AskedReasoning } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import { budgetOfEffort, REASONING_TOKENS_MIN } from '../reasoning-budget.ts'
-import { claudeThinking } from './claude-models.ts'
+import { claudeModel } from './claude-models.ts'
 
 /** The largest share of the maximum of an answer that may be its reasoning. Part D, mapping table. */
 const SHARE_MAX = 0.95
@@ -39,15 +39,21 @@ export function writeThinking(draft: PromptDraft, answer: Answer): Members {
     draft.drop('reasoning')
     return {}
   }
-  draft.set('thinking', { ...thinking, ...(asked.isHidden && { display: 'omitted' }) })
+  draft.set('thinking', { ...thinking, ...displayOf(draft, asked, thinking) })
   cutBeside(draft)
   const isBudgetOfEffort = thinking['type'] === 'enabled' && asked.budget === null
   return isBudgetOfEffort ? {} : effortMember(draft, effort)
 }
 
+/** Models that decide themselves differ in what they show by default. */
+function displayOf(draft: PromptDraft, { isHidden }: AskedReasoning, { type }: Members): Members {
+  if (isHidden) return { display: 'omitted' }
+  return type === 'adaptive' && !draft.isSameForm ? { display: 'summarized' } : {}
+}
+
 function effortMember(draft: PromptDraft, effort: string | null): Members {
   if (effort === null) return {}
-  if (claudeThinking(draft.terms.upstreamModel).hasAdaptive)
+  if (claudeModel(draft.terms.upstreamModel).hasAdaptive)
     return { effort: Object.hasOwn(EFFORTS, effort) ? EFFORTS[effort] : effort }
   draft.drop('reasoning.effort')
   return {}
@@ -58,7 +64,7 @@ function thinkingOf(draft: PromptDraft, { effort, budget }: AskedReasoning, answ
   const { tools, toolChoice } = draft.prompt
   const isForced = toolChoice?.kind === 'tool' || toolChoice?.kind === 'required'
   if (isForced && tools.length > 0) return null
-  const { hasAdaptive, hasBudget } = claudeThinking(draft.terms.upstreamModel)
+  const { hasAdaptive, hasBudget } = claudeModel(draft.terms.upstreamModel)
   if (hasAdaptive && (budget === null || !hasBudget)) {
     if (budget !== null) draft.drop('reasoning.max_tokens')
     return { type: 'adaptive' }
@@ -73,7 +79,7 @@ function thinkingOf(draft: PromptDraft, { effort, budget }: AskedReasoning, answ
 /** What Anthropic refuses beside reasoning. */
 function cutBeside(draft: PromptDraft): void {
   const { temperature, topP } = draft.prompt.tuning
-  if (temperature !== null && temperature !== 1) draft.cut('temperature')
+  if (draft.has('temperature') && temperature !== 1) draft.cut('temperature')
   if (draft.has('top_k')) draft.cut('top_k')
-  if (topP !== null && topP < TOP_P_MIN) draft.cut('top_p')
+  if (draft.has('top_p') && topP !== null && topP < TOP_P_MIN) draft.cut('top_p')
 }
