@@ -102,6 +102,7 @@ t.test('what the form does not carry is found at every depth', (t) => {
     ...{ include: ['message.output_text.logprobs', 'x.y'], tool_choice: { type: 'mcp' } },
     tools: [
       { type: 'web_search', external_web_access: false },
+      { type: 'web_search', external_web_access: true },
       { type: 'web_search' },
       { type: 'function', name: 'f', x_tool: 1 },
     ],
@@ -123,8 +124,8 @@ t.test('what the form does not carry is found at every depth', (t) => {
       ...['input.content /input/1/content/0', 'phase /input/0/phase'],
       ...['previous_response_id /previous_response_id', 'reasoning.context /reasoning/context'],
       ...['store /store', 'text.format /text/format', 'text.x_text /text/x_text', 'tool_choice /tool_choice'],
-      ...['tools /tools/1', 'truncation /truncation', 'web_search /tools/0', 'x_new /x_new'],
-      'x_tool /tools/2/x_tool',
+      ...['tools /tools/2', 'truncation /truncation', 'web_search /tools/0', 'x_new /x_new'],
+      'x_tool /tools/3/x_tool',
     ].sort(),
   )
   t.end()

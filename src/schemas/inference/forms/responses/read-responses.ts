@@ -52,15 +52,18 @@ function readTools(tools: NonNullable<ResponsesBody['tools']>, others: Others): 
   return tools.flatMap((tool, nth) => {
     const path = ['tools', nth]
     if (tool.type === 'function') return [readFunction(tool, { path, schema: 'parameters' }, others)]
-    if (isKeptSearch(tool)) others.drop('web_search', path)
+    if (isUsualOffer(tool)) others.drop('web_search', path)
     else others.add('tools', path)
     return []
   })
 }
 
-/** Codex always offers a search of pages that the provider has kept. A model without it answers by itself. */
-function isKeptSearch(tool: Members): boolean {
-  return tool['type'] === 'web_search' && tool['external_web_access'] === false
+/**
+ * Codex offers a search with each call, and says whether of kept pages or of the web. A model without it
+ * answers by itself. A search that another caller wants is refused. D6.
+ */
+function isUsualOffer(tool: Members): boolean {
+  return tool['type'] === 'web_search' && typeof tool['external_web_access'] === 'boolean'
 }
 
 function readChoice(choice: unknown, others: Others): ToolChoice | null {
