@@ -13,7 +13,7 @@ import { createLog } from '../observe/log.ts'
 import { MetricLedger, type Answer } from '../observe/metric-ledger.ts'
 import { aggregate, LOG_LINES_DROPPED, LOG_LINES_DROPPED_HELP, type Facts } from '../observe/metrics.ts'
 import type { Log } from '../ports/observe.ts'
-import { openState } from '../redis/open.ts'
+import { openState, setHz } from '../redis/open.ts'
 import { connectionBudget } from '../store/base/connection-budget.ts'
 import { seedFirst } from '../store/lifecycle/first-start.ts'
 import { removeFront } from '../store/nodes/fronts.ts'
@@ -76,6 +76,7 @@ export async function serve(): Promise<number> {
       return {
         isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax),
         onChange: (listener) => state.onChange(listener),
+        setHz: (hz) => setHz(state, hz),
         close: () => state.close(),
       }
     },

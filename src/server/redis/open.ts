@@ -205,6 +205,14 @@ export class State {
   }
 }
 
+/** Sets how often the server wakes by itself. @returns whether the server took the setting */
+export async function setHz({ redis }: State, hz: number): Promise<boolean> {
+  return redis.config('SET', 'hz', hz).then(
+    () => true,
+    () => false,
+  )
+}
+
 const OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,

@@ -66,6 +66,8 @@ export interface NodeRedis {
   isUp(waitMsMax?: number): Promise<boolean>
   /** Adds a listener for every change of `isUp`. @returns a function that removes the listener */
   onChange(listener: () => void): () => void
+  /** Sets how often the server wakes by itself. @returns whether the server took the setting */
+  setHz(hz: number): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -21,6 +21,7 @@ import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
 import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
+import { RedisRest } from './redis/redis-rest.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
 import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
@@ -91,6 +92,8 @@ class NodeRun {
   #data: DataDirectory | null = null
   #store: NodeStore | null = null
   #redis: NodeRedis | null = null
+  /** Null: Redis is the operator's, or has no such setting. */
+  #redisRest: RedisRest | null = null
   #journals: NodeJournals | null = null
   #reloader: Reloader | null = null
   #desk: ScaleDesk | null = null
@@ -222,6 +225,7 @@ class NodeRun {
     this.#redis = redis
     this.#undo(() => store.close())
     this.#undo(() => redis.close())
+    if (services.redisMode === 'child') this.#redisRest = restOf(redis)
     await prepareStore(store, services, {
       isEnding: () => this.#ending.isRequested,
       say: (line) => process.stderr.write(line),
@@ -284,7 +288,10 @@ class NodeRun {
     // Processes of earlier starts are gone, and no front of this start runs yet.
     journals.start()
     this.#undo(() => this.#fleet.killAll())
-    const looks = every(SILENCE_LOOK_MS, () => this.#fleet.lookAtFronts())
+    const looks = every(SILENCE_LOOK_MS, () => {
+      const { haveCalls } = this.#fleet.lookAtFronts()
+      this.#redisRest?.look(haveCalls)
+    })
     this.#undo(() => Promise.resolve(looks.stop()))
     const started = this.#fleet.start(childSetup(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
@@ -338,4 +345,10 @@ function placeOf(data: DataDirectory, { databaseUrl, redis }: Services): ChildPl
 
 function disksOf({ config: { dataDir, objects } }: NodeGeneration): Disks {
   return { dataDir, objects: objects.kind === 'disk' ? objects.folder : null }
+}
+
+function restOf(redis: NodeRedis): RedisRest {
+  const rest = new RedisRest((hz) => redis.setHz(hz))
+  redis.onChange(() => rest.changed())
+  return rest
 }

@@ -93,10 +93,12 @@ export class Fleet {
    * Checks the heartbeats; to be called every SILENCE_LOOK_MS. A front that hangs is not ready and is killed
    * in the end, also a replaced one. Fronts with calls have a spare.
    */
-  lookAtFronts(): void {
+  lookAtFronts(): { readonly haveCalls: boolean } {
     const fronts = [...this.#alive].filter((child) => child.role === 'front' && child.isReady)
+    const haveCalls = fronts.some(({ hasCalls }) => hasCalls)
     this.#silence.look(fronts)
-    this.#spare.look(fronts.some(({ hasCalls }) => hasCalls))
+    this.#spare.look(haveCalls)
+    return { haveCalls }
   }
 
   /**

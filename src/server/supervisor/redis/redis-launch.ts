@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment } from '../../config.ts'
+import { REDIS_HZ } from './redis-rest.ts'
 import { findSetpriv, launch } from '../fleet/step-down.ts'
 
 /** One running server process. */
@@ -45,6 +46,7 @@ export async function launchServer({
   rmSync(socketPath, { force: true })
   const settings = {
     dir: home,
+    hz: String(REDIS_HZ),
     port: '0',
     unixsocket: socketPath,
     unixsocketperm: '700',

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { REDIS_HZ, RedisRest, RESTING_REDIS_HZ } from '../../../../src/server/supervisor/redis/redis-rest.ts'
+
+const MANY_LOOKS = 100
+const turn = (): Promise<void> => new Promise(setImmediate)
+
+function open(isTaken: () => boolean = () => true) {
+  const set: number[] = []
+  const rest = new RedisRest((hz) => {
+    set.push(hz)
+    return Promise.resolve(isTaken())
+  })
+  const look = async (hasCalls: boolean, looks = 1) => {
+    for (let nth = 0; nth < looks; nth++) {
+      rest.look(hasCalls)
+      await turn()
+    }
+  }
+  return { rest, set, look }
+}
+
+t.test('a server rests after a while without calls, and wakes with the first ones', async (t) => {
+  const { set, look } = open()
+  await look(true, MANY_LOOKS)
+  await look(false, 3)
+  t.same(set, [], 'a short pause is no rest')
+  await look(false, MANY_LOOKS)
+  t.same(set, [RESTING_REDIS_HZ])
+  await look(true)
+  t.same(set, [RESTING_REDIS_HZ, REDIS_HZ])
+})
+
+t.test('a server that did not take it, or is another one, is asked again', async (t) => {
+  let isTaken = false
+  const { rest, set, look } = open(() => isTaken)
+  await look(false, MANY_LOOKS)
+  t.ok(set.length > 1)
+  isTaken = true
+  await look(false, 2)
+  const { length } = set
+  await look(false, MANY_LOOKS)
+  t.equal(set.length, length)
+  rest.changed()
+  await look(false, MANY_LOOKS)
+  t.equal(set.length, length + 1)
+})
