@@ -9,8 +9,11 @@ export interface Channel {
   close(): Promise<void>
 }
 
-/** Milliseconds between two subscriptions, which serve as heartbeat. */
-const RESUBSCRIBE_MS = 1_000
+/**
+ * Milliseconds between two subscriptions, which serve as heartbeat. What a silent connection does not bring,
+ * polls of the store find within a second.
+ */
+const RESUBSCRIBE_MS = 2_000
 
 /** Opens a subscription that is renewed after every loss of Redis. */
 export function openChannel(state: State, name: string): Channel {
