@@ -41,6 +41,7 @@ const SKIP_BYTES = 32
 /** Bits of a vector's lane but the highest. */
 const GROUPS_MAX = 7
 const COUNTED = 0x80
+const WORD_BYTES = 4
 
 /**
  * Reads the bytes in `[at, end)` by a table.
@@ -55,8 +56,11 @@ export interface Reading {
    * @returns the first of every fourth place in `[at, end)` with a pair of the table; else not below `end`
    */
   readonly pair: (at: number, end: number) => number
-  /** @returns the first place in `[at, end)` with these two bytes; else not below `end` */
-  readonly twin: (at: number, end: number, first: number, second: number) => number
+  /**
+   * @param one four bytes, the lowest first; `other` begins with the same two
+   * @returns the first place in `[at, end)` with one of them; else not below `end`
+   */
+  readonly word: (at: number, end: number, one: number, other: number) => number
 }
 
 /** The code in WebAssembly. Null when the processor, or a flag of Node, has no vectors of 16 bytes. */
@@ -68,7 +72,7 @@ export function vectorReading(): Reading | null {
     memory: new Uint8Array(memory.buffer),
     run: code['run'] as Run,
     pair: code['pair'] as Reading['pair'],
-    twin: code['twin'] as Reading['twin'],
+    word: code['word'] as Reading['word'],
   }
 }
 
@@ -84,10 +88,15 @@ export function byteReading(): Reading {
       while (at < end && memory[AT.pairs + pairOf(memory[at] ?? 0, memory[at + 1] ?? 0)] === 0) at += 4
       return at
     },
-    twin(from, end, first, second) {
-      let at = from
-      while (at < end && (memory[at] !== first || memory[at + 1] !== second)) at++
-      return at
+    word(from, end, one, other) {
+      for (let at = from; at < end; at++) {
+        const word = pairOf(
+          pairOf(memory[at] ?? 0, memory[at + 1] ?? 0),
+          pairOf(memory[at + 2] ?? 0, memory[at + 3] ?? 0) << 8,
+        )
+        if (word === one || word === other) return at
+      }
+      return end
     },
   }
 }
@@ -177,9 +186,14 @@ export class Automata {
     return this.#reading.pair(byteOffset + at, byteOffset + end) - byteOffset
   }
 
-  /** @returns the first place in held bytes from `at` on with the two bytes; else not below their length */
-  twinIn({ byteOffset, length }: Uint8Array, at: number, [first, second]: readonly [number, number]): number {
-    return this.#reading.twin(byteOffset + at, byteOffset + length - 1, first, second) - byteOffset
+  /**
+   * @param words of four bytes each, the lowest first; both begin with the same two bytes
+   * @returns the first place in held bytes from `at` on with one of the words; -1 when there is none
+   */
+  wordIn({ byteOffset, length }: Uint8Array, at: number, [one, other]: readonly [number, number]): number {
+    const end = byteOffset + length - WORD_BYTES + 1
+    const place = this.#reading.word(byteOffset + at, end, one, other)
+    return place < end ? place - byteOffset : -1
   }
 
   get state(): number {

@@ -51,6 +51,12 @@
         (if (i32.eq (local.get $next) (local.get $state))
           (then
             (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            ;; Vectors are for two such bytes and more.
+            (br_if $read (i32.ge_u (local.get $at) (local.get $end)))
+            (br_if $read
+              (i32.ne
+                (i32.load8_u (i32.add (local.get $row) (i32.load8_u (local.get $at))))
+                (local.get $state)))
             (local.set $low
               (v128.load align=1 (i32.add (local.get $skips) (i32.shl (local.get $state) (i32.const 5)))))
             (local.set $high
@@ -170,22 +176,37 @@
         (br $one)))
     (local.get $at))
 
-  ;; @returns the first place from $at on with $first and then $second; else not below the end
-  (func (export "twin") (param $at i32) (param $end i32) (param $first i32) (param $second i32) (result i32)
+  ;; @param one    four bytes, the lowest first
+  ;; @param other  four bytes that begin with the same two
+  ;; @returns      the first place from $at on with one of them; else not below the end
+  (func (export "word") (param $at i32) (param $end i32) (param $one i32) (param $other i32) (result i32)
     (local $found i32)
+    (local $place i32)
+    (local $word i32)
     (block $over
       (loop $step
         (br_if $over (i32.ge_u (local.get $at) (local.get $end)))
-        (br_if $over
-          (local.tee $found
-            (i8x16.bitmask
-              (v128.and
-                (i8x16.eq (v128.load align=1 (local.get $at)) (i8x16.splat (local.get $first)))
-                (i8x16.eq
-                  (v128.load offset=1 align=1 (local.get $at))
-                  (i8x16.splat (local.get $second)))))))
+        ;; Where the two bytes are that both begin with.
+        (local.set $found
+          (i8x16.bitmask
+            (v128.and
+              (i8x16.eq (v128.load align=1 (local.get $at)) (i8x16.splat (local.get $one)))
+              (i8x16.eq
+                (v128.load offset=1 align=1 (local.get $at))
+                (i8x16.splat (i32.shr_u (local.get $one) (i32.const 8)))))))
+        (block $checked
+          (loop $check
+            (br_if $checked (i32.eqz (local.get $found)))
+            (local.set $place (i32.add (local.get $at) (i32.ctz (local.get $found))))
+            (local.set $word (i32.load align=1 (local.get $place)))
+            (if
+              (i32.or
+                (i32.eq (local.get $word) (local.get $one))
+                (i32.eq (local.get $word) (local.get $other)))
+              (then (return (local.get $place))))
+            (local.set $found
+              (i32.and (local.get $found) (i32.sub (local.get $found) (i32.const 1))))
+            (br $check)))
         (local.set $at (i32.add (local.get $at) (i32.const 16)))
         (br $step)))
-    (if (result i32) (i32.eqz (local.get $found))
-      (then (local.get $at))
-      (else (i32.add (local.get $at) (i32.ctz (local.get $found)))))))
+    (local.get $at)))

@@ -11,17 +11,13 @@ export class Marks {
     this.#automaton = new Automaton(AUTOMATA, tableOf(marks))
   }
 
-  /** @returns the places before `to` where marks begin, which may continue after it */
-  placesIn({ bytes }: HeldText, to: number): readonly number[] {
-    const places: number[] = []
-    for (let at = 0; at < bytes.length; at++) {
-      AUTOMATA.state = NOTHING
-      at = AUTOMATA.read(this.#automaton, at, bytes.length)
-      const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
-      const place = at + 1 - (mark?.length ?? 0)
-      if (mark !== undefined && place < to) places.push(place)
-    }
-    return places
+  /** @returns the first place in `[from, to)` where a mark begins, which may continue after it; else -1 */
+  placeIn({ bytes }: HeldText, from: number, to: number): number {
+    AUTOMATA.state = NOTHING
+    const at = AUTOMATA.read(this.#automaton, from, bytes.length)
+    const mark = this.#marks[AUTOMATA.action - SHARED_ACTIONS.stop]
+    const place = at + 1 - (mark?.length ?? 0)
+    return mark !== undefined && place < to ? place : -1
   }
 }
 

@@ -21,10 +21,16 @@ const CLEAN_START = /^(?:\xef\xbb\xbf)?[\0\t\n\f\r ]*$/
 const TRAILER = 0x74
 /** The first byte of ` obj`, a mark that begins a further update. */
 const OBJECT = 0x20
-/** The marks that the scan searches; no two begin alike. */
-const MARKS = new Marks(['trailer', 'startxref', '%%EOF', ' obj'])
+/** The marks after which a document may be at its end; no two begin alike. */
+const END_MARKS = ['trailer', 'startxref', '%%EOF']
+/** What is searched within a document: a file of objects must cost no more than another. */
+const ENDS = new Marks(END_MARKS)
+/** What is searched before the first object, and after an end. */
+const MARKS = new Marks([...END_MARKS, ' obj'])
 const TABLE_STREAM = Buffer.from('/XRef')
 const LONGEST_MARK_BYTES = 9
+/** Bytes of the shortest mark; no mark begins within another. */
+const SHORTEST_MARK_BYTES = 4
 /** Bytes that are held at once, with the beginning of a mark before them. */
 const WINDOW_BYTES = HELD_BYTES_MAX - LONGEST_MARK_BYTES
 /** The end marks themselves, before the bytes after them. */
@@ -90,7 +96,10 @@ export class PdfScanner {
     )
     let behindAt = this.#isBehind ? 0 : -1
     let lastEnd = -1
-    for (const at of MARKS.placesIn(held, to)) {
+    for (let at = 0; ; at += SHORTEST_MARK_BYTES) {
+      const marks = this.#hasObject && behindAt < 0 ? ENDS : MARKS
+      at = marks.placeIn(held, at, to)
+      if (at < 0) break
       if (bytes[at] === OBJECT) {
         this.#hasObject = true
         if (behindAt >= 0) this.#outside.push(bytes, behindAt, at)

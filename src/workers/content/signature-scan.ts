@@ -107,9 +107,18 @@ export class SignatureScan<S extends Signature> {
   #scan(view: Uint8Array, to: number): void {
     const { pairs, stride } = this.#table
     const end = Math.min(view.length, to + stride - 1)
-    const isHeld = stride === 4 && AUTOMATA.isHeld(view)
+    if (stride === 4 && AUTOMATA.isHeld(view)) return this.#scanHeld(view, { to, end })
     for (let at = 0; at < end; at += stride) {
-      if (isHeld) at = AUTOMATA.pairIn(view, at, end)
+      const place = pairs[pairOf(view[at] ?? 0, view[at + 1] ?? 0)] ?? 0
+      if (place !== 0) this.#look(view, { at, to, place })
+    }
+  }
+
+  /** Vectors search the pairs. Where pairs follow each other, a search for each would cost more than the look. */
+  #scanHeld(view: Uint8Array, { to, end }: { to: number; end: number }): void {
+    const { pairs, stride } = this.#table
+    for (let at = 0; at < end; at += stride) {
+      if (pairs[pairOf(view[at] ?? 0, view[at + 1] ?? 0)] === 0) at = AUTOMATA.pairIn(view, at + stride, end)
       const place = at < end ? (pairs[pairOf(view[at] ?? 0, view[at + 1] ?? 0)] ?? 0) : 0
       if (place !== 0) this.#look(view, { at, to, place })
     }

@@ -13,10 +13,11 @@ const WIDE_MARK = 'PK\x06\x07'
 const WIDE_BYTES = 20
 /** The bytes at the end in which zip readers search for that record. */
 const TAIL_BYTES = END_BYTES + 0xffff
-/** `PK`, which begins all marks. */
-const PK = [0x50, 0x4b] as const
-/** The rest of the first bytes of an archive: the mark of an entry, or the end mark of an empty archive. */
-const START_MARKS = [0x0304, 0x0506]
+/**
+ * The first bytes of an archive as words, the lowest byte first: the mark of an entry, or the end mark of an
+ * empty archive.
+ */
+const START_WORDS = [0x04034b50, 0x06054b50] as const
 const MARK_BYTES = 4
 /** `stream` with its line end, before the first mark of an attachment. */
 const STREAM_START = /stream(?:\r\n|\n|\r)$/
@@ -85,11 +86,14 @@ export class ArchiveBehind {
   }
 
   #lookForStarts(bytes: Buffer): void {
+    if (this.#marks >= MARKS_MAX) return
     // First the bytes across the border of two chunks.
     const across = Buffer.from(this.#border + bytes.toString('latin1', 0, BORDER_BYTES), 'latin1')
-    for (let at = across.indexOf('PK'); at >= 0; at = across.indexOf('PK', at + 1))
-      this.#look(across, { at, bytesAt: this.#sizeBytes - this.#border.length })
-    for (let at = AUTOMATA.twinIn(bytes, 0, PK); at < bytes.length; at = AUTOMATA.twinIn(bytes, at + 1, PK))
+    for (let at = 0; at + MARK_BYTES <= across.length; at++)
+      if (this.#marks < MARKS_MAX && isStartWord(across.readUInt32LE(at)))
+        this.#look(across, { at, bytesAt: this.#sizeBytes - this.#border.length })
+    const next = (from: number): number => AUTOMATA.wordIn(bytes, from, START_WORDS)
+    for (let at = next(0); at >= 0 && this.#marks < MARKS_MAX; at = next(at + MARK_BYTES))
       this.#look(bytes, { at, bytesAt: this.#sizeBytes })
     const last = bytes.length < BORDER_BYTES ? across : bytes
     this.#border = last.toString('latin1', Math.max(0, last.length - BORDER_BYTES))
@@ -97,12 +101,15 @@ export class ArchiveBehind {
 
   /** @param bytesAt place of the bytes in the file */
   #look(bytes: Buffer, { at, bytesAt }: { at: number; bytesAt: number }): void {
-    const isMark = at + MARK_BYTES <= bytes.length && START_MARKS.includes(bytes.readUInt16BE(at + PK.length))
-    if (!isMark || ++this.#marks > MARKS_MAX) return
+    this.#marks++
     const before = bytes[at - 1]
     const isStart =
       (before === 0x0a || before === 0x0d) &&
       STREAM_START.test(bytes.toString('latin1', Math.max(0, at - STREAM_START_BYTES), at))
     if (isStart) this.#starts.add(bytesAt + at)
   }
+}
+
+function isStartWord(word: number): boolean {
+  return word === START_WORDS[0] || word === START_WORDS[1]
 }

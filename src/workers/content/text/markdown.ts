@@ -4,6 +4,10 @@ import { ACTIONS, DASHES, DASHES_TABLE, MARKDOWN_TABLE, PLAIN_LINES_TABLE, STATE
 /** Bytes of a link: a bracket that closes later begins no link. Decision. */
 const LINK_BYTES_MAX = 4_096
 
+const BRACKET = 0x5b
+/** Bytes from one bracket to the next, at most, where these are close to each other. */
+const BRACKETS_APART = 3
+
 /**
  * Searches for one sure sign of Markdown: a fence, a table or a link. Two tables of states over the bytes:
  * one for lines and links, one for the row of dashes under a table's head, which must have as many cells as
@@ -44,14 +48,42 @@ export class MarkdownScanner {
 
   /** @returns the place after a pipe, or the end */
   #readPlain(bytes: Uint8Array, from: number): number {
-    AUTOMATA.state = this.#state
+    let bracketAt = -Infinity
     for (let at = from; ; at++) {
+      AUTOMATA.state = this.#state
       at = AUTOMATA.read(PLAIN_LINES, at, bytes.length)
-      this.#state = AUTOMATA.state
-      if (AUTOMATA.action === 0) return bytes.length
-      this.#state = AUTOMATA.state = this.#act(AUTOMATA.action, this.#state, at)
+      const { action, state } = AUTOMATA
+      this.#state = action === 0 ? state : this.#act(action, state, at)
+      if (action === 0) return bytes.length
       if (this.#isFound || this.#pipes > 0) return at + 1
+      // A run that each bracket ends would cost more than reading byte by byte.
+      if (at - bracketAt <= BRACKETS_APART) at = this.#passBrackets(bytes, at)
+      bracketAt = at
     }
+  }
+
+  /**
+   * Reads byte by byte while brackets follow each other closely.
+   * @returns the place of the last byte that was read
+   */
+  #passBrackets(bytes: Uint8Array, from: number): number {
+    let state = this.#state
+    let at = from
+    let bracketAt = from
+    while (at - bracketAt < BRACKETS_APART && at + 1 < bytes.length) {
+      const next = PLAIN_LINES_TABLE[(state << 8) | (bytes[at + 1] ?? 0)] ?? 0
+      if (next === ACTIONS.openLink) {
+        // Each bracket in a row begins a link, and only the last of these may be complete.
+        at = bracketAt = lastInRow(bytes, at + 1, BRACKET)
+        state = this.#openLink(at)
+        continue
+      }
+      if (next >= ACTIONS.first) break
+      state = next
+      at++
+    }
+    this.#state = state
+    return at
   }
 
   /** @returns the place after the end of a line without a pipe, or the end */
@@ -59,8 +91,9 @@ export class MarkdownScanner {
     const table = MARKDOWN_TABLE
     let state = this.#state
     let dashes = this.#dashes
+    let pipes = this.#pipes
     let at = from
-    for (; at < chunk.length && !this.#isFound; at++) {
+    for (; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0
       if (dashes !== DASHES.none) dashes = DASHES_TABLE[(dashes << 8) | byte] ?? 0
       const next = table[(state << 8) | byte] ?? 0
@@ -69,17 +102,28 @@ export class MarkdownScanner {
         if (dashes === DASHES.none) at = passSame(chunk, at, state)
       } else if (next < ACTIONS.first) {
         state = next
+      } else if (next === ACTIONS.pipe && pipes > 0) {
+        pipes++
+        if (state === STATES.pipe && dashes === DASHES.none) {
+          const last = lastInRow(chunk, at, byte)
+          pipes += last - at
+          at = last
+        }
+        state = STATES.pipe
       } else {
-        const hasPipes = this.#pipes > 0
+        const hadPipes = pipes > 0
+        this.#pipes = pipes
         this.#dashes = dashes
         state = this.#act(next, state, at)
         dashes = this.#dashes
-        if (!hasPipes && this.#isPlain) {
+        pipes = this.#pipes
+        if (this.#isFound || (!hadPipes && this.#isPlain)) {
           at++
           break
         }
       }
     }
+    this.#pipes = pipes
     this.#dashes = dashes
     this.#state = state
     return at
@@ -122,7 +166,7 @@ export class MarkdownScanner {
   /** After an identifier or a closing bracket, a bracket is an index in code. */
   #openLink(at: number): number {
     const before = at === 0 ? this.#lastByte : (this.#chunk[at - 1] ?? 0)
-    if (isCodeBefore(before)) return STATES.rest
+    if (CODE[before] === 1) return STATES.rest
     this.#linkAt = this.#passed + at
     return STATES.linkStart
   }
@@ -151,9 +195,14 @@ function passSame(chunk: Uint8Array, at: number, state: number): number {
   return next - 1
 }
 
-/** ASCII letters, digits, `_`, `)` and `]`. */
-function isCodeBefore(byte: number): boolean {
-  const lower = byte | 0x20
-  if (lower >= 0x61 && lower <= 0x7a) return true
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x5f || byte === 0x29 || byte === 0x5d
+/** @returns the place of the last of the bytes that equal that at `from` */
+function lastInRow(bytes: Uint8Array, from: number, byte: number): number {
+  let at = from
+  while (bytes[at + 1] === byte) at++
+  return at
 }
+
+/** 1 for ASCII letters, digits, `_`, `)` and `]`, and 0 for the other bytes. */
+const CODE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[A-Za-z0-9_)\]]/.test(String.fromCharCode(byte)) ? 1 : 0,
+)
