@@ -16,16 +16,8 @@ interface CallingKey {
   readonly defaultWorkspaceId: string
 }
 
-/** Callers of keys that do not change: one object for all calls of a key. */
-const CALLERS = new WeakMap<CallingKey, Caller>()
-
-export function callerOf(key: CallingKey): Caller {
-  const known = CALLERS.get(key)
-  if (known !== undefined) return known
-  const { hash, organizationId, workspaceId, defaultWorkspaceId } = key
-  const caller = { organizationId, workspaceId: workspaceId ?? defaultWorkspaceId, key: hash }
-  if (Object.isFrozen(key)) CALLERS.set(key, caller)
-  return caller
+export function callerOf({ hash, organizationId, workspaceId, defaultWorkspaceId }: CallingKey): Caller {
+  return { organizationId, workspaceId: workspaceId ?? defaultWorkspaceId, key: hash }
 }
 
 /** The amounts of a resource that callers hold. Organizations, workspaces and keys have a maximum each. */

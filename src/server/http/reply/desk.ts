@@ -19,12 +19,13 @@ export class Desk {
 
   /** @returns the position behind the text; -1 when it is not ASCII, has no room, or `at` is -1 */
   ascii(text: string, at: number): number {
+    const { bytes } = this
     const end = at + text.length
-    if (at < 0 || end > this.bytes.length) return -1
+    if (at < 0 || end > bytes.length) return -1
     for (let nth = 0; nth < text.length; nth++) {
       const code = text.charCodeAt(nth)
       if (code > ASCII_MAX) return -1
-      this.bytes[at + nth] = code
+      bytes[at + nth] = code
     }
     return end
   }

@@ -29,22 +29,18 @@ function stageAt(at: number, name: string, ms: number | undefined): number {
 
 /** Writes three decimals. */
 function millisAt(at: number, ms: number): number {
+  const { bytes } = DESK
   const us = Math.round(ms * 1_000)
-  const thousandths = us % 1_000
-  const end = digitsAt(at, (us - thousandths) / 1_000, 1)
-  DESK.bytes[end] = POINT
-  return digitsAt(end + 1, thousandths, 100)
+  const whole = Math.floor(us / 1_000)
+  const thousandths = us - whole * 1_000
+  const end = whole < 10 ? digitAt(at, whole) : DESK.ascii(String(whole), at)
+  bytes[end] = POINT
+  digitAt(end + 1, (thousandths / 100) | 0)
+  digitAt(end + 2, ((thousandths / 10) | 0) % 10)
+  return digitAt(end + 3, thousandths % 10)
 }
 
-/** @param least the place of the first digit at least: 1, 10, 100, … */
-function digitsAt(at: number, whole: number, least: number): number {
-  let place = least
-  while (place * 10 <= whole) place *= 10
-  let [end, rest] = [at, whole]
-  for (; place >= 1; place /= 10) {
-    const digit = Math.floor(rest / place)
-    DESK.bytes[end++] = ZERO + digit
-    rest -= digit * place
-  }
-  return end
+function digitAt(at: number, digit: number): number {
+  DESK.bytes[at] = ZERO + digit
+  return at + 1
 }

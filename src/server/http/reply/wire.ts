@@ -18,7 +18,7 @@ export type WireBytes = string | Uint8Array
 export interface WireResponse {
   writeStatus(status: string): unknown
   /** Writes both texts as a line, at any time before the end. */
-  writeHeader(name: string, value: WireBytes): unknown
+  writeHeader(name: string, value: string): unknown
   /**
    * Writes a piece of an answer of unknown length; the first non-empty piece sends the head. False: wait for
    * `onWritable`.

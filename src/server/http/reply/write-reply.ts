@@ -1,13 +1,9 @@
 import { statusLine as lineOf } from './reply.ts'
-import { Desk } from './desk.ts'
 import { beginOf, isEmpty, lengthOf, type Reply } from './reply-body.ts'
 import type { WireResponse } from './wire.ts'
 
 const NOT_MODIFIED = 304
 const OK_LINE = lineOf(200)
-/** Bytes of headers that are put together as bytes. */
-const HEAD_BYTES = 2 * 1_024
-const DESK = new Desk(HEAD_BYTES, HEAD_BYTES)
 
 /*
  * These functions write a reply to the wire in one step; `PartsWriter`, `PullWriter` and `RelayWriter` write
@@ -26,31 +22,23 @@ export function writeHead(res: WireResponse, { statusLine, headers }: Reply, isL
     if (isLast) res.writeHeader('connection', 'close')
     return
   }
-  const bytes = linesOnDesk(value, headers, isLast)
-  res.writeHeader(first, bytes < 0 ? linesOf(value, headers, isLast) : DESK.view(bytes))
-}
-
-/**
- * As bytes: as a text the lines are some twenty pieces and their joint copy, half a kilobyte of garbage a
- * call.
- * @returns how many; below 0 when they are not ASCII, or have no room
- */
-function linesOnDesk(value: string, headers: readonly string[], isLast: boolean): number {
-  let at = DESK.ascii(value, 0)
-  for (let nth = 2; nth + 1 < headers.length; nth += 2) {
-    at = DESK.ascii(headers[nth] ?? '', DESK.ascii('\r\n', at))
-    at = DESK.ascii(headers[nth + 1] ?? '', DESK.ascii(': ', at))
-  }
-  return isLast ? DESK.ascii(LAST, at) : at
-}
-
-function linesOf(value: string, headers: readonly string[], isLast: boolean): string {
   let lines = value
-  for (let at = 2; at + 1 < headers.length; at += 2) lines += `\r\n${headers[at]}: ${headers[at + 1]}`
-  return isLast ? lines + LAST : lines
+  for (let at = 2; at + 1 < headers.length; at += 2) lines += lineBegin(headers[at] ?? '') + headers[at + 1]
+  res.writeHeader(first, isLast ? `${lines}\r\nconnection: close` : lines)
 }
 
-const LAST = '\r\nconnection: close'
+/** Names of headers whose beginning of a line is kept; the names of relayed headers are anybody's. */
+const BEGINNINGS_MAX = 64
+const BEGINNINGS = new Map<string, string>()
+
+/** Each piece of a text that grows is an object: a line has two pieces instead of four. */
+function lineBegin(name: string): string {
+  const known = BEGINNINGS.get(name)
+  if (known !== undefined) return known
+  const begin = `\r\n${name}: `
+  if (BEGINNINGS.size < BEGINNINGS_MAX) BEGINNINGS.set(name, begin)
+  return begin
+}
 
 /**
  * Writes the head, the length and the first bytes of the body; the caller corks.
