@@ -62,7 +62,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
   frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
   repetitionPenalty: tuned('number', 'repetition_penalty', ['chat'], 1),
-  logitBias: tuned('object', 'logit_bias', ['chat']),
+  logitBias: tuned('object', 'logit_bias', ['chat'], {}),
   verbosity: {
     ...tuned('text', 'verbosity', ['chat'], 'medium'),
     names: { chat: ['verbosity'], responses: ['text'] },
@@ -73,7 +73,7 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
     ...tuned('text', 'user', ['chat', 'responses']),
     names: { chat: ['user'], responses: ['user'], messages: ['metadata'] },
   },
-  metadata: tuned('object', 'metadata', ['chat', 'responses']),
+  metadata: tuned('object', 'metadata', ['chat', 'responses'], {}),
 }
 
 /** All that the form carries. */

@@ -1,56 +1,48 @@
-import { geminiThinking } from './gemini-thinking.ts'
+import { writeGeminiThinking } from './gemini-thinking.ts'
+import type { PromptDraft } from './prompt-draft.ts'
 import type { Prompt } from './prompt.ts'
-import type { RefusedMember, WriteTerms } from './write-terms.ts'
 
-/** Texts at which an answer of Gemini stops. */
-const STOPS_MAX = 5
 /** Seeds of Gemini are 32-bit integers. */
 const SEED_MAX = 2 ** 31 - 1
 
-export interface WrittenConfig {
-  /** `generationConfig` */
-  readonly config: Readonly<Record<string, unknown>>
-  readonly dropped: readonly string[]
-  readonly refused: readonly RefusedMember[]
-}
-
 /** What tunes, bounds and forms the answer. */
-export function geminiConfig(prompt: Prompt, terms: WriteTerms): WrittenConfig {
+export function writeGeminiConfig(draft: PromptDraft): void {
+  const { prompt, terms } = draft
   const { tuning, stops } = prompt
-  const { seed, topK } = tuning
-  const hasSeed = seed !== null && Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX
-  const hasTopK = topK !== null && Number.isInteger(topK) && topK > 0
-  const thinking = geminiThinking(prompt, terms)
-  const tokensMax = prompt.tokensMax ?? terms.tokensMax
   const config = {
     ...told('temperature', tuning.temperature),
     ...told('topP', tuning.topP),
-    ...(hasTopK && { topK }),
-    ...told('maxOutputTokens', tokensMax),
+    ...told('topK', topKOf(draft)),
+    ...told('maxOutputTokens', prompt.tokensMax ?? terms.tokensMax),
     ...(stops.length > 0 && { stopSequences: stops }),
-    ...(hasSeed && { seed }),
+    ...told('seed', seedOf(draft)),
     ...told('presencePenalty', tuning.presencePenalty),
     ...told('frequencyPenalty', tuning.frequencyPenalty),
     ...formatMembers(prompt),
-    ...told('thinkingConfig', thinking.config),
+    ...told('thinkingConfig', writeGeminiThinking(draft)),
   }
-  const dropped = [
-    ...(seed !== null && !hasSeed ? ['seed'] : []),
-    // Servers take 0 and -1 for all tokens, which is the default.
-    ...(topK !== null && !hasTopK && topK > 0 ? ['top_k'] : []),
-    ...thinking.dropped,
-  ]
-  return { config, dropped, refused: stops.length > STOPS_MAX ? [TOO_MANY_STOPS] : [] }
-}
-
-const TOO_MANY_STOPS: RefusedMember = {
-  path: '/stop',
-  message: `The provider stops at ${STOPS_MAX} texts at most.`,
-  expected: `at most ${STOPS_MAX} texts`,
+  if (Object.keys(config).length > 0) draft.set('generationConfig', config)
 }
 
 function told(name: string, value: unknown): Readonly<Record<string, unknown>> {
   return value === null ? {} : { [name]: value }
+}
+
+/** Null: none, or one that Google refuses. */
+function seedOf(draft: PromptDraft): number | null {
+  const { seed } = draft.prompt.tuning
+  if (seed === null || (Number.isInteger(seed) && Math.abs(seed) <= SEED_MAX)) return seed
+  draft.drop('seed')
+  return null
+}
+
+/** Servers take 0 and -1 for all tokens, which is the default. */
+function topKOf(draft: PromptDraft): number | null {
+  const { topK } = draft.prompt.tuning
+  if (topK === null || topK <= 0) return null
+  if (Number.isInteger(topK)) return topK
+  draft.drop('top_k')
+  return null
 }
 
 /** The name of a schema is the caller's alone; its description goes to where the model reads it. */

@@ -1,3 +1,4 @@
+import { isTextDocument } from './media.ts'
 import type { Media, PromptAudio, UserPart } from './prompt.ts'
 
 /** A part of Gemini's contents. */
@@ -40,12 +41,18 @@ export function geminiUserPart(part: UserPart): readonly GeminiPart[] {
 function mediaPart(media: Media): readonly GeminiPart[] {
   switch (media.kind) {
     case 'base64':
-      return [{ inlineData: { mimeType: media.mimeType, data: media.data } }]
+      return [{ inlineData: { mimeType: inlineType(media), data: media.data } }]
     case 'url':
       return [{ fileData: { ...typeOfUrl(media.url), fileUri: media.url } }]
     case 'file_id':
       return []
   }
+}
+
+/** Of texts, Google takes those that are called so. */
+function inlineType(media: Extract<Media, { readonly kind: 'base64' }>): string {
+  const isText = isTextDocument(media) && !media.mimeType.startsWith('text/')
+  return isText ? 'text/plain' : media.mimeType
 }
 
 function soundType({ format }: PromptAudio): string {

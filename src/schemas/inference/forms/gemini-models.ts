@@ -1,3 +1,6 @@
+/** Texts at which an answer of Gemini stops. */
+export const GEMINI_STOPS_MAX = 5
+
 /** What the name of one of Google's models says of it; the API tells these facts nowhere. */
 export interface GeminiModel {
   /**

@@ -1,27 +1,25 @@
-import { geminiConfig } from './gemini-config.ts'
+import { hasCachePoint } from './cache-points.ts'
+import { writeGeminiConfig } from './gemini-config.ts'
 import { geminiContents } from './gemini-contents.ts'
-import { geminiDropped } from './gemini-dropped.ts'
 import { geminiTools } from './gemini-tools.ts'
-import { refusedBy } from './needs.ts'
-import type { Prompt } from './prompt.ts'
+import { PromptDraft } from './prompt-draft.ts'
+import type { Prompt, Turn } from './prompt.ts'
+import { writeTuning } from './tuning.ts'
 import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
-  const { config, dropped, refused } = geminiConfig(prompt, terms)
-  const { system, contents, isReasoningDropped } = geminiContents(prompt.turns, terms)
-  const body = {
-    ...(system.length > 0 && { systemInstruction: { parts: system } }),
-    contents,
-    ...geminiTools(prompt),
-    ...(Object.keys(config).length > 0 && { generationConfig: config }),
-  }
-  const names = [...geminiDropped(prompt), ...dropped, ...(isReasoningDropped ? ['reasoning'] : [])]
-  return {
-    body,
-    dropped: [...new Set(names)],
-    refused: [...refused, ...refusedBy(prompt, 'gemini', terms)],
-  }
+  const draft = new PromptDraft(prompt, 'gemini', terms)
+  // It stands in the path.
+  draft.leave('model')
+  writeContents(draft)
+  const { tools = null, toolConfig = null } = geminiTools(prompt)
+  draft.set('tools', tools)
+  draft.set('toolConfig', toolConfig)
+  writeTuning(draft, prompt.tuning, 'gemini')
+  writeGeminiConfig(draft)
+  dropOthers(draft)
+  return draft.written()
 }
 
 /** The same prompt as the body of `countTokens`. */
@@ -30,4 +28,28 @@ export function writeGeminiCount(prompt: Prompt, terms: WriteTerms): WrittenProm
   const { generationConfig: _, ...counted } = body
   const model = `models/${terms.upstreamModel}`
   return { body: { generateContentRequest: { model, ...counted } }, dropped, refused }
+}
+
+function writeContents(draft: PromptDraft): void {
+  const { system, contents, isReasoningDropped } = geminiContents(draft.prompt.turns, draft.terms)
+  if (system.length > 0) draft.set('systemInstruction', { parts: system })
+  draft.set('contents', contents)
+  if (isReasoningDropped) draft.drop('reasoning')
+}
+
+/** What parts and tools ask for, and Gemini has no words for. */
+function dropOthers(draft: PromptDraft): void {
+  const { prompt } = draft
+  const { tools, isParallel, dialect, turns } = prompt
+  if (tools.length > 0 && isParallel === false)
+    draft.drop(dialect === 'messages' ? 'tool_choice.disable_parallel_tool_use' : 'parallel_tool_calls')
+  if (tools.some(({ isStrict }) => isStrict === true)) draft.drop('strict')
+  // Google caches by itself; the caller's own places have no words there.
+  if (hasCachePoint(prompt)) draft.drop('cache_control')
+  if (hasPart(turns, (part) => part.kind === 'image' && part.detail !== null)) draft.drop('detail')
+  if (hasPart(turns, (part) => part.kind === 'file' && part.filename !== null)) draft.drop('filename')
+}
+
+function hasPart(turns: readonly Turn[], isOne: (part: Turn['parts'][number]) => boolean): boolean {
+  return turns.some(({ parts }) => parts.some(isOne))
 }

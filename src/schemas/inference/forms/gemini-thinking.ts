@@ -1,7 +1,7 @@
 import { geminiModel } from './gemini-models.ts'
-import type { AskedReasoning, Prompt } from './prompt.ts'
+import type { PromptDraft } from './prompt-draft.ts'
+import type { AskedReasoning } from './prompt.ts'
 import { budgetOfEffort } from './reasoning-budget.ts'
-import type { WriteTerms } from './write-terms.ts'
 
 /** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */
 const ANSWER_TOKENS_MAX = 65_536
@@ -17,33 +17,30 @@ const LEVELS: Readonly<Record<string, string>> = {
   max: 'HIGH',
 }
 
-export interface WrittenThinking {
-  /** `thinkingConfig`; null: none is sent. */
-  readonly config: Readonly<Record<string, unknown>> | null
-  readonly dropped: readonly string[]
-}
-
-/** How the model is to think: by a budget where the caller has one, else by its effort. */
-export function geminiThinking(
-  { reasoning, tokensMax }: Pick<Prompt, 'reasoning' | 'tokensMax'>,
-  terms: Pick<WriteTerms, 'upstreamModel' | 'tokensMax'>,
-): WrittenThinking {
-  if (reasoning === null) return { config: null, dropped: [] }
+/**
+ * How the model is to think: by a budget where the caller has one, else by its effort.
+ * @returns `thinkingConfig`; null: none is sent
+ */
+export function writeGeminiThinking(draft: PromptDraft): Readonly<Record<string, unknown>> | null {
+  const { prompt, terms } = draft
+  const { reasoning } = prompt
+  if (reasoning === null) return null
   const model = geminiModel(terms.upstreamModel)
   const effort = effortOf(reasoning)
   const isOff = effort === 'none'
-  const summaries = isOff || reasoning.isHidden ? {} : { includeThoughts: true }
-  const dropped = isSummaryChosen(reasoning) ? ['reasoning.summary'] : []
-  if (!model.isThird && model.budget === null) return { config: null, dropped: isOff ? [] : ['reasoning'] }
+  if (!model.isThird && model.budget === null) {
+    if (!isOff) draft.drop('reasoning')
+    return null
+  }
+  if (isSummaryChosen(reasoning)) draft.drop('reasoning.summary')
+  if (effort !== null && !Object.hasOwn(LEVELS, effort)) draft.drop('reasoning.effort')
+  const tokensMax = prompt.tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX
   const amount = model.isThird
     ? levelOf(reasoning, effort, model.hasMinimal)
-    : budgetOf(reasoning, effort, tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX)
-  const isUnknown = effort !== null && !Object.hasOwn(LEVELS, effort)
+    : budgetOf(reasoning, effort, tokensMax)
+  const summaries = isOff || reasoning.isHidden ? {} : { includeThoughts: true }
   const config = { ...clamped(amount, model.budget), ...summaries }
-  return {
-    config: Object.keys(config).length === 0 ? null : config,
-    dropped: isUnknown ? [...dropped, 'reasoning.effort'] : dropped,
-  }
+  return Object.keys(config).length === 0 ? null : config
 }
 
 /** Null: not said. */

@@ -1,6 +1,7 @@
 /** What of a prompt has no words in a protocol, and would make the answer another one. D6. */
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { NESTED_REFUSED, otherField } from './field-table.ts'
+import { GEMINI_STOPS_MAX } from './gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
 import type { RefusedMember, WriteTerms } from './write-terms.ts'
@@ -60,9 +61,11 @@ const PATHS: Readonly<Record<Prompt['dialect'], { readonly stops: string; readon
 
 function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   if (stops.length === 0) return []
+  const protocols: TextProtocol[] = ['responses']
   // Anthropic refuses one of white space alone.
-  const isBlank = stops.some((stop) => stop.trim() === '')
-  return [need(PATHS[dialect].stops, isBlank ? ['responses', 'messages'] : ['responses'])]
+  if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
+  if (stops.length > GEMINI_STOPS_MAX) protocols.push('gemini')
+  return [need(PATHS[dialect].stops, protocols)]
 }
 
 function formatNeeds({ format, dialect }: Prompt): readonly Need[] {

@@ -44,7 +44,7 @@ t.test('what Gemini has no field for is named unless it is the default', async (
   t.equal(body['generationConfig'], undefined)
   t.same(dropped, [
     ...['min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'verbosity', 'service_tier'],
-    ...['prompt_cache_key', 'user', 'metadata', 'enable_thinking', 'seed', 'top_k'],
+    ...['prompt_cache_key', 'user', 'metadata', 'top_k', 'seed', 'enable_thinking'],
   ])
   const usual = {
     ...{ minP: 0, topA: 0, repetitionPenalty: 1, logitBias: {}, verbosity: 'medium', serviceTier: 'auto' },
@@ -65,12 +65,18 @@ t.test('what is asked of parts and tools without words there is named once', asy
   const tools = [tool('f', { isStrict: true, cache })]
   const { dropped } = written({ turns: [turn], tools, isParallel: false, cache })
   t.same(dropped, ['parallel_tool_calls', 'strict', 'cache_control', 'detail', 'filename'])
+  const [first] = written({ dialect: 'messages', tools: [tool('f')], isParallel: false }).dropped
+  t.equal(first, 'tool_choice.disable_parallel_tool_use')
 })
 
-t.test('more texts to stop at than Gemini takes are refused with their path', async (t) => {
-  t.same(written({ stops: ['a', 'b', 'c', 'd', 'e'] }).refused, [])
-  const [refused] = written({ stops: ['a', 'b', 'c', 'd', 'e', 'f'] }).refused
-  t.match(refused, { path: '/stop', expected: 'at most 5 texts' })
+t.test('more texts to stop at than Gemini takes are refused where the caller has them', async (t) => {
+  const stops = ['a', 'b', 'c', 'd', 'e']
+  t.same(written({ stops }).refused, [])
+  for (const [dialect, path] of [
+    ['chat', '/stop'],
+    ['messages', '/stop_sequences'],
+  ] as const)
+    t.match(written({ dialect, stops: [...stops, 'f'] }).refused, [{ path }])
 })
 
 t.test('tools are declared with all of their schemas', async (t) => {

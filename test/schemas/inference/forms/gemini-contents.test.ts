@@ -176,6 +176,8 @@ t.test('media of the user by content and by address', async (t) => {
     { kind: 'audio', format: 'constructor', data: 'AA', cache: null },
     { kind: 'video', media: { kind: 'url', url: 'https://youtu.be/x' }, cache: null },
     { ...file, media: { kind: 'base64', mimeType: 'application/pdf', data: 'JVBE' } },
+    { ...file, media: { kind: 'base64', mimeType: 'application/json', data: 'e30=' } },
+    { ...file, media: { kind: 'base64', mimeType: 'text/csv', data: 'YQ==' } },
   )
   const [{ parts }] = contentsOf([turn]) as [{ parts: unknown }]
   t.same(parts, [
@@ -185,6 +187,8 @@ t.test('media of the user by content and by address', async (t) => {
     { inlineData: { mimeType: 'audio/constructor', data: 'AA' } },
     { fileData: { fileUri: 'https://youtu.be/x' } },
     { inlineData: { mimeType: 'application/pdf', data: 'JVBE' } },
+    { inlineData: { mimeType: 'text/plain', data: 'e30=' } },
+    { inlineData: { mimeType: 'text/csv', data: 'YQ==' } },
   ])
 })
 
