@@ -1,24 +1,13 @@
-import { createHash } from 'node:crypto'
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
 
-/** Hex characters of a call's id: two calls of one conversation may have the same name and arguments. */
-const HASH_CHARS = 16
-
-/** Where a part stands. */
-export interface PartPlace {
-  /** Calls of tools before it. */
-  readonly calls: number
-  /** The provider's id of the answer; null: it told none. */
-  readonly answerId: string | null
-}
-
 /**
  * One part of Gemini's content. Parts of unknown kinds are skipped.
+ * @param idOf the id of a call, for which Google has none
  * @returns null: it is no part, or one that cannot be passed on
  */
-export function geminiPart(part: unknown, place: PartPlace): readonly WrittenPart[] | null {
+export function geminiPart(part: unknown, idOf: (name: string) => string): readonly WrittenPart[] | null {
   const members = objectOf(part)
   if (members === null) return null
   // The model made a medium, and no dialect of a translated answer has a place for it.
@@ -27,7 +16,7 @@ export function geminiPart(part: unknown, place: PartPlace): readonly WrittenPar
   if (isThere(thoughtSignature) && typeof thoughtSignature !== 'string') return null
   const data = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : null
   return isThere(members['functionCall'])
-    ? callParts(members['functionCall'], data, place)
+    ? callParts(members['functionCall'], data, idOf)
     : textParts(members, data)
 }
 
@@ -46,16 +35,14 @@ function textParts({ text, thought }: Members, data: string | null): readonly Wr
 function callParts(
   call: unknown,
   data: string | null,
-  { calls, answerId }: PartPlace,
+  idOf: (name: string) => string,
 ): readonly WrittenPart[] | null {
   const { name, args } = objectOf(call) ?? {}
   if (typeof name !== 'string' || name === '') return null
   const json = argumentsOf(args)
   if (json === null) return null
-  const seed = JSON.stringify([answerId, calls, name, json])
-  const hash = createHash('sha256').update(seed).digest('hex').slice(0, HASH_CHARS)
   return [
-    { kind: 'tool', choice: 0, id: `call_${calls}_${hash}`, name },
+    { kind: 'tool', choice: 0, id: idOf(name), name },
     { kind: 'arguments', choice: 0, text: json },
     ...signed(data, 'call'),
   ]

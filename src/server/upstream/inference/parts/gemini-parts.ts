@@ -1,106 +1,107 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
-import { failureOfEvent } from '../../provider-failure.ts'
-import type { RedactedTexts } from '../../reason.ts'
-import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
-import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
-import { SseReader, type SseEvent } from '../sse-reader.ts'
-import { GeminiAnswer } from './gemini-answer.ts'
-import { isThere } from './gemini-content.ts'
+import { INVALID } from '../native-events.ts'
+import type { WholeParts } from '../protocol.ts'
+import { geminiPart, isThere } from './gemini-content.ts'
+import { geminiFinish } from './gemini-finish.ts'
+import { geminiUsageOf } from './gemini-usage.ts'
+import { MadeCallIds } from './made-call-ids.ts'
+import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+
+/** Characters of an id, and of the word for an end; longer ones are not kept. */
+const WORD_CHARS_MAX = 256
+
+type Finish = Extract<WrittenPart, { readonly kind: 'finish' }>
 
 /**
  * The stream of `streamGenerateContent?alt=sse`. It has no last event: the end of the body is the end, and the
- * word for it must have come. D22.
+ * word for it must have come. Some servers tell the word in each chunk, so that only the last counts. D22.
  */
-export class GeminiPartStream implements PartStream {
-  readonly isDone = false
-  readonly #reader = new SseReader(STREAM_MENDED_BYTES_MAX)
-  readonly #answer = new GeminiAnswer()
-  readonly #redacted: RedactedTexts
-  #failure: Failure | null = null
+export class GeminiPartStream extends PartEvents {
+  readonly #ids = new MadeCallIds()
+  /** Null: the answer has not ended. */
+  #finish: Finish | null = null
+  #calls = 0
+  #usage: TokenUsage | null = null
 
-  constructor(redacted: RedactedTexts) {
-    this.#redacted = redacted
-  }
-
-  get heldBytes(): number {
-    return this.#reader.heldBytes
-  }
-
-  get hasOutput(): boolean {
-    return this.#answer.hasOutput
-  }
-
-  get outputBytes(): number {
-    return this.#answer.outputBytes
-  }
-
+  /** As the last chunk that has it tells it; null: missing, no counts, or no output where there was some. D24. */
   get usage(): TokenUsage | null {
-    return this.#answer.usage
-  }
-
-  get finishReason(): string | null {
-    return this.#answer.finishReason
-  }
-
-  get upstreamId(): string | null {
-    return this.#answer.upstreamId
+    const usage = this.#usage
+    return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
   }
 
   get finalParts(): readonly WrittenPart[] {
-    const { finish } = this.#answer
-    return finish === null ? [] : [finish]
+    return this.#finish === null ? [] : [this.#finish]
   }
 
-  read(bytes: Uint8Array): PartRead {
-    if (this.#failure !== null) return { parts: [], failure: this.#failure }
-    const { events, failure } = this.#reader.read(bytes)
-    const parts: WrittenPart[] = []
-    for (const event of events) {
-      const read = this.#take(event)
-      for (const part of read.parts) parts.push(part)
-      this.#failure = read.failure
-      if (this.#failure !== null) break
+  protected override get isWhole(): boolean {
+    return this.#finish !== null
+  }
+
+  protected override take(chunk: Members): Failure | 'failed' | null {
+    const { error, responseId, usageMetadata, candidates, promptFeedback } = chunk
+    if (isThere(error)) return 'failed'
+    if (isWord(responseId)) this.upstreamId ??= responseId
+    if (isThere(usageMetadata)) this.#usage = geminiUsageOf(usageMetadata)
+    const blocked = objectOf(promptFeedback)?.['blockReason']
+    if (isWord(blocked)) this.#ended('content_filter', blocked)
+    if (!isThere(candidates)) return null
+    if (!Array.isArray(candidates)) return INVALID
+    const [candidate, ...others] = candidates as readonly unknown[]
+    // One answer was asked for.
+    if (others.length > 0) return INVALID
+    return candidate === undefined ? null : this.#candidate(objectOf(candidate))
+  }
+
+  #candidate(candidate: Members | null): Failure | null {
+    if (candidate === null || (candidate['index'] ?? 0) !== 0) return INVALID
+    const { content, finishReason } = candidate
+    const isRead = !isThere(content) || this.#content(objectOf(content))
+    return isRead ? this.#finished(finishReason) : INVALID
+  }
+
+  /** @returns false: it is no content; what came before it is written */
+  #content(content: Members | null): boolean {
+    if (content === null) return false
+    if (!isThere(content['parts'])) return true
+    if (!Array.isArray(content['parts'])) return false
+    for (const part of content['parts'] as readonly unknown[]) {
+      const written = geminiPart(part, this.#idOf)
+      if (written === null) return false
+      for (const one of written) this.write(one)
     }
-    this.#failure ??= failure
-    return { parts, failure: this.#failure }
+    return true
   }
 
-  end(): Failure | null {
-    return this.#failure ?? (this.#answer.finish === null ? UNFINISHED : null)
+  readonly #idOf = (name: string): string =>
+    this.#ids.of({ nth: this.#calls++, name, answerId: this.upstreamId })
+
+  #finished(native: unknown): Failure | null {
+    if (!isThere(native)) return null
+    if (!isWord(native)) return INVALID
+    const told = geminiFinish(native, this.#calls > 0)
+    if (told.kind === 'finish') this.#ended(told.reason, native)
+    if (told.kind !== 'failure') return null
+    this.finishReason = native
+    return told.failure
   }
 
-  #take({ name, data }: SseEvent): PartRead {
-    const start = endOfSpace(data, 0)
-    if (start === data.length || isDoneMark(data, start)) return NOTHING
-    const chunk = parsed(data)
-    if (name === 'error' || isThere(chunk?.['error']))
-      return { parts: [], failure: failureOfEvent(data, this.#redacted) }
-    return chunk === null ? { parts: [], failure: INVALID } : this.#answer.take(chunk)
+  #ended(reason: Finish['reason'], native: string): void {
+    this.finishReason = native
+    this.#finish = { kind: 'finish', choice: 0, reason, native, stopSequence: null }
   }
 }
 
-const NOTHING: PartRead = { parts: [], failure: null }
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= WORD_CHARS_MAX
+}
 
 /** The answer of `generateContent`. Null: it is none, or has not come to its end. D14. */
 export function geminiWhole(body: Buffer): WholeParts | null {
-  const chunk = parsed(body)
-  if (chunk === null || isThere(chunk['error'])) return null
-  const answer = new GeminiAnswer()
-  const { parts, failure } = answer.take(chunk)
-  if (failure !== null || answer.finish === null) return null
-  const { usage, outputBytes, finishReason, upstreamId } = answer
-  return { parts: [...parts, answer.finish], usage, outputBytes, finishReason, upstreamId }
-}
-
-/** Null: it is no JSON object. */
-function parsed(json: Buffer): Members | null {
-  try {
-    return objectOf(JSON.parse(json.toString('utf8')))
-  } catch {
-    return null
-  }
+  const answer = parsed(body)
+  if (answer === null) return null
+  const stream = new GeminiPartStream(NOTHING_SECRET)
+  const read = stream.whole([answer])
+  return read === null ? null : { ...read, parts: [...read.parts, ...stream.finalParts] }
 }

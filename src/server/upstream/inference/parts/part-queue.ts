@@ -1,13 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
 import type { Failure } from '../../../../schemas/failures.ts'
 import type { Signature } from '../../../../schemas/inference/forms/prompt.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
+import { MadeCallIds } from './made-call-ids.ts'
 import { OpenCall } from './open-call.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
-/** Hex characters of the hash in an id that is made for a call. */
-const HASH_CHARS = 16
 
 const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
 const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'It called a tool without a name.' }
@@ -29,7 +27,7 @@ export class PartQueue {
   readonly #line: (OpenCall | WrittenPart)[] = []
   #heldUnits = 0
   #last: OpenCall | null = null
-  #madeSeed: string | null = null
+  readonly #made = new MadeCallIds()
 
   constructor(options: QueueOptions) {
     this.#options = options
@@ -107,7 +105,7 @@ export class PartQueue {
   #begun(call: OpenCall, name: string): void {
     call.hasBegun = true
     this.#last = call
-    call.id ??= this.#madeId(name)
+    call.id ??= this.#made.of({ nth: this.calls, name, answerId: this.#options.answerId() })
     this.calls++
     this.#options.write({ kind: 'tool', choice: 0, id: call.id, name })
   }
@@ -127,13 +125,6 @@ export class PartQueue {
   #hold(units: number): Failure | null {
     this.#heldUnits += units
     return this.#heldUnits > HELD_UNITS_MAX ? TOO_MUCH : null
-  }
-
-  /** Calls of one conversation must have ids of their own. */
-  #madeId(name: string): string {
-    this.#madeSeed ??= this.#options.answerId() ?? randomUUID()
-    const hash = createHash('sha256').update(JSON.stringify([this.#madeSeed, this.calls, name]))
-    return `call_${this.calls}_${hash.digest('hex').slice(0, HASH_CHARS)}`
   }
 }
 

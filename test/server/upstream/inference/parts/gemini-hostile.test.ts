@@ -91,6 +91,11 @@ t.test(
   },
 )
 
+/** But for ids of calls, which are new where the answer has none. */
 function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
+  return withoutIds(one) === withoutIds(other)
+}
+
+function withoutIds(parts: unknown): string {
+  return JSON.stringify(parts).replace(/call_\d+_[0-9a-f]+/g, '')
 }

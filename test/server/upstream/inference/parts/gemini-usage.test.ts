@@ -1,7 +1,8 @@
 import t from 'tap'
 import { geminiCount } from '../../../../../src/server/upstream/inference/gemini-count.ts'
-import { GeminiAnswer } from '../../../../../src/server/upstream/inference/parts/gemini-answer.ts'
+import { GeminiPartStream } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { geminiUsageOf } from '../../../../../src/server/upstream/inference/parts/gemini-usage.ts'
+import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 
 const figures = (prompt: number, answer: number, thoughts: number, cached = 0) => ({
   promptTokenCount: prompt,
@@ -44,14 +45,15 @@ t.test('figures that are no counts are none', async (t) => {
 })
 
 t.test('the last chunk that has usage counts, and no output where there was some is missing', async (t) => {
-  const answer = new GeminiAnswer()
+  const answer = new GeminiPartStream({ credential: '', host: '' })
+  const take = (chunk: object) => answer.read(bodyOf([{ data: JSON.stringify(chunk) }]))
   const text = { candidates: [{ content: { parts: [{ text: 'Hi' }] } }] }
-  answer.take({ ...text, usageMetadata: { promptTokenCount: 9 } })
+  take({ ...text, usageMetadata: { promptTokenCount: 9 } })
   t.equal(answer.usage, null)
-  answer.take({ ...text, usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4 } })
-  answer.take({ candidates: [{ finishReason: 'STOP' }] })
+  take({ ...text, usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4 } })
+  take({ candidates: [{ finishReason: 'STOP' }] })
   t.match(answer.usage, { input: 9, output: 4 })
-  answer.take({ usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5 } })
+  take({ usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5 } })
   t.match(answer.usage, { input: 9, output: 5 })
 })
 
