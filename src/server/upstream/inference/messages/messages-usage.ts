@@ -27,7 +27,12 @@ export class MessagesUsage {
 
   /** Figures of the first event. @param json one JSON object */
   begun(json: Uint8Array): void {
-    this.#add(json)
+    this.beganWith(usageIn(json))
+  }
+
+  /** As `begun`, of figures that were parsed. */
+  beganWith(usage: Members | null): void {
+    if (usage !== null) this.#add(usage)
   }
 
   /**
@@ -36,9 +41,15 @@ export class MessagesUsage {
    * @returns whether they have a count of output tokens, which clients require
    */
   told(json: Uint8Array): boolean {
-    const usage = this.#add(json)
-    const output = usage === null ? null : countOf(usage['output_tokens'])
-    if (usage === null || output === null) return false
+    return this.toldWith(usageIn(json))
+  }
+
+  /** As `told`, of figures that were parsed. */
+  toldWith(usage: Members | null): boolean {
+    if (usage === null) return false
+    this.#add(usage)
+    const output = countOf(usage['output_tokens'])
+    if (output === null) return false
     this.#output = Math.max(this.#output, output)
     this.#isOutputTold = true
     this.#thinking = Math.max(this.#thinking, thinkingOf(usage))
@@ -80,9 +91,7 @@ export class MessagesUsage {
     return input + cacheRead + cacheWrite > 0 && (output + reasoning > 0 || !hasOutput)
   }
 
-  #add(json: Uint8Array): Members | null {
-    if (json.length > USAGE_BYTES_MAX) return null
-    const usage = membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
+  #add(usage: Members): void {
     this.#isTold = true
     const { input, cacheRead, cacheWrite, cacheWriteHour } = figuresOf(usage)
     this.#input = Math.max(this.#input, input)
@@ -91,8 +100,13 @@ export class MessagesUsage {
     this.#cacheWriteHour = Math.max(this.#cacheWriteHour, cacheWriteHour)
     this.#steps.told(usage['iterations'])
     this.#searches = Math.max(this.#searches, searchesOf(searchesIn(usage)))
-    return usage
   }
+}
+
+/** Null: more than any figures take. */
+function usageIn(json: Uint8Array): Members | null {
+  if (json.length > USAGE_BYTES_MAX) return null
+  return membersOf(JSON.parse(Buffer.from(json).toString('utf8')))
 }
 
 function searchesIn(usage: Members): unknown {
