@@ -22,7 +22,7 @@ const Delta = Type.Object(
   },
   OPEN,
 )
-/** Of a block, or of the message. */
+/** What is added to a block, or to the message. */
 export type MessageDelta = Static<typeof Delta>
 
 const Event = Type.Object(

@@ -90,6 +90,11 @@ export abstract class PartEvents implements PartStream {
     this.#parts.push(part)
   }
 
+  /** @param error as a member of the event has it */
+  protected failureIn(error: unknown): Failure {
+    return this.#failed(Buffer.from(JSON.stringify({ error: error ?? null })))
+  }
+
   #event({ name, data }: SseEvent): Failure | null {
     const start = endOfSpace(data, 0)
     if (name === 'error') return this.#failed(data)

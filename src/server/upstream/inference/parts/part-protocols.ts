@@ -1,0 +1,21 @@
+import type { TextProtocol } from '../../../../schemas/models/text-models.ts'
+import type { RedactedTexts } from '../../reason.ts'
+import type { PartStream, WholeParts } from '../protocol.ts'
+import { ChatParts, chatWhole } from './chat-parts.ts'
+import { GeminiPartStream, geminiWhole } from './gemini-parts.ts'
+import { MessagesParts, messageWhole } from './messages-parts.ts'
+import { ResponsesParts, responseWhole } from './responses-parts.ts'
+
+/** How the answers of a protocol are read in the internal form. D5. */
+export interface PartProtocol {
+  stream(redacted: RedactedTexts): PartStream
+  /** Null: no answer in the protocol, or none that is whole. D14. */
+  whole(body: Buffer): WholeParts | null
+}
+
+export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
+  chat: { stream: (redacted) => new ChatParts(redacted), whole: chatWhole },
+  responses: { stream: (redacted) => new ResponsesParts(redacted), whole: responseWhole },
+  messages: { stream: (redacted) => new MessagesParts(redacted), whole: messageWhole },
+  gemini: { stream: (redacted) => new GeminiPartStream(redacted), whole: geminiWhole },
+}

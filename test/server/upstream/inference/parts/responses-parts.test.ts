@@ -1,0 +1,297 @@
+/** Streams of responses in the internal form, hostile ones first. */
+import t from 'tap'
+import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
+import { ITEMS_MAX } from '../../../../../src/server/upstream/inference/parts/response-items.ts'
+import {
+  RESPONSE_EVENT_BYTES_MAX,
+  ResponsesParts,
+  responseWhole,
+} from '../../../../../src/server/upstream/inference/parts/responses-parts.ts'
+import {
+  joinedParts,
+  partsOf,
+  samePartsWhereverCut,
+  type PartSummary,
+} from '../../../../support/inference/cut-parts.ts'
+import { bodyOf } from '../../../../support/inference/fake-stream.ts'
+import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
+import {
+  messageEvents,
+  named,
+  RESPONSE,
+  RESPONSES_ANSWERS,
+  RESPONSES_STREAMS,
+  USAGE,
+} from '../../../../support/inference/responses-streams.ts'
+
+type Members = Readonly<Record<string, unknown>>
+const open = (): ResponsesParts => new ResponsesParts(REDACTED)
+const bytesOf = (events: readonly (Members | string)[]): Buffer =>
+  Buffer.concat(
+    events.map((event) =>
+      typeof event === 'string' ? Buffer.from(`data: ${event}\n\n`) : bodyOf(named([event])),
+    ),
+  )
+const read = (...events: readonly (Members | string)[]): PartSummary => partsOf(open(), [bytesOf(events)])
+const created = { type: 'response.created', response: RESPONSE }
+const completed = (output: unknown = [], more: Members = {}): Members => ({
+  type: 'response.completed',
+  response: { ...RESPONSE, status: 'completed', output, ...more },
+})
+const added = (item: unknown, output_index = 0): Members => ({
+  type: 'response.output_item.added',
+  output_index,
+  item,
+})
+const done = (item: unknown, output_index = 0): Members => ({
+  type: 'response.output_item.done',
+  output_index,
+  item,
+})
+const fragment = (delta: unknown, output_index = 0): Members => ({
+  type: 'response.function_call_arguments.delta',
+  output_index,
+  delta,
+})
+const delta = (of: string, said: unknown, more: Members = {}): Members => ({
+  type: `response.${of}.delta`,
+  output_index: 0,
+  delta: said,
+  ...more,
+})
+const call = (call_id: string, json = '', name = 'f'): Members => ({
+  type: 'function_call',
+  id: `fc_${call_id}`,
+  call_id,
+  name,
+  arguments: json,
+})
+const said = (kind: 'text' | 'refusal' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
+  kind,
+  choice: 0,
+  text,
+})
+const summary = (text: string): WrittenPart => ({ kind: 'reasoning', choice: 0, text, isSummary: true })
+const tool = (id: string, name = 'f'): WrittenPart => ({ kind: 'tool', choice: 0, id, name })
+const signed = (data: string, of = 'reasoning', format = 'openai-responses-v1'): object => ({
+  kind: 'signature',
+  choice: 0,
+  signature: { format, data },
+  of,
+})
+const finish = (reason = 'stop', native = 'completed'): object => ({
+  kind: 'finish',
+  choice: 0,
+  reason,
+  native,
+  stopSequence: null,
+})
+
+t.test('an event that is no object, or a known member of a wrong type, is invalid', async (t) => {
+  const events: readonly (Members | string)[] = [
+    '{',
+    '[]',
+    added({ type: 7 }),
+    added({ type: 'function_call', call_id: 7 }),
+    added({ type: 'reasoning', encrypted_content: 7 }),
+    added('x'),
+    { ...added(call('c')), output_index: -1 },
+    delta('output_text', 7),
+    delta('output_text', 'x', { content_index: 'x' }),
+    { type: 'response.output_text.done', output_index: 0, text: {} },
+    done({ type: 'message', content: 'x' }),
+    done({ type: 'reasoning', summary: [{ text: 7 }] }),
+    done(call('c')),
+    { type: 'response.completed' },
+    completed([7]),
+    completed([{ type: 'message', content: [{ text: 7 }] }]),
+  ]
+  for (const event of events) {
+    const { failure, parts } = read(created, ...messageEvents(['x']).slice(0, 3), event)
+    t.match(failure, { name: 'upstream_invalid' }, JSON.stringify(event))
+    t.same(parts, [said('text', 'x')])
+  }
+  t.match(read(added(call('c')), delta('output_text', 'x')).failure, { name: 'upstream_invalid' })
+})
+
+t.test('items and events have their bounds', async (t) => {
+  const items = Array.from({ length: ITEMS_MAX + 1 }, (_, at) => added({ type: 'message' }, at))
+  t.equal(read(...items.slice(1)).failure, null)
+  t.match(read(...items).failure, { name: 'upstream_invalid' })
+  const parts = Array.from({ length: ITEMS_MAX + 1 }, (_, at) =>
+    delta('output_text', 'x', { content_index: at }),
+  )
+  t.match(read(...parts).failure, { name: 'upstream_invalid' })
+  const long = delta('output_text', 'x'.repeat(RESPONSE_EVENT_BYTES_MAX))
+  t.match(read(long).failure, { name: 'upstream_too_large' })
+})
+
+t.test('an error in any form ends the stream, and what came before it is given', async (t) => {
+  const error = { code: 'rate_limit_exceeded', message: 'slow down' }
+  const failed = { type: 'response.failed', response: { ...RESPONSE, status: 'failed', error } }
+  for (const event of [{ type: 'error', ...error }, { type: 'x', error }, failed]) {
+    const { failure, parts } = read(created, delta('output_text', 'x'), event)
+    t.match(failure, { name: 'upstream_overloaded', metadata: { provider_code: 'rate_limit_exceeded' } })
+    t.same(parts, [said('text', 'x')])
+  }
+})
+
+t.test('only a last event makes a stream whole, and nothing behind it counts', async (t) => {
+  const events = [created, ...messageEvents(['x'])]
+  for (let count = 0; count <= events.length; count++)
+    t.match(read(...events.slice(0, count), '[DONE]').end, { name: 'upstream_failed' })
+  const { end, parts } = read(...events, completed(), '{')
+  t.equal(end, null)
+  t.same(parts, [said('text', 'x'), finish()])
+})
+
+t.test(
+  'a text is given once, however often a server tells it, and whichever events it leaves out',
+  async (t) => {
+    const events = messageEvents(['Hi', ' there'])
+    const message = { id: 'msg_1', type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
+    for (let from = 0; from <= events.length; from++)
+      for (let to = from; to <= events.length; to++) {
+        const some = [...events.slice(0, from), ...events.slice(to)]
+        // The second fragment alone would be a text that begins in its middle.
+        if (from <= 2 && to === 3) continue
+        t.same(joinedParts(read(created, ...some, completed([message])).parts), [
+          said('text', 'Hi there'),
+          finish(),
+        ])
+      }
+  },
+)
+
+t.test('calls: interleaved, whole, without arguments, named late', async (t) => {
+  const interleaved = [
+    ...[added(call('c1')), added(call('c2', '', 'g'), 1), fragment('{"b"', 1), fragment('{"a"')],
+    ...[
+      fragment(':1}'),
+      fragment(':2}', 1),
+      done(call('c1', '{"a":1}')),
+      done(call('c2', '{"b":2}', 'g'), 1),
+    ],
+  ]
+  const both = [tool('c1'), said('arguments', '{"a":1}'), tool('c2', 'g'), said('arguments', '{"b":2}')]
+  const cases: readonly (readonly [readonly Members[], readonly WrittenPart[]])[] = [
+    [interleaved, both],
+    [[done(call('c1', '{"a":1}')), done(call('c2', '{"b":2}', 'g'), 1)], both],
+    [[added(call('c1', '', '')), fragment('{"a":1}'), done(call('c1', '{"a":1}'))], both.slice(0, 2)],
+    [
+      [added(call('c1')), done(call('c1'))],
+      [tool('c1'), said('arguments', '{}')],
+    ],
+    [
+      [added(call('c1')), done(call('c1')), delta('output_text', 'x', { output_index: 1 })],
+      [...[tool('c1'), said('arguments', '{}'), said('text', 'x')]],
+    ],
+  ]
+  for (const [events, parts] of cases)
+    t.same(joinedParts(read(created, ...events, completed()).parts), [...parts, finish('tool_calls')])
+  t.same(joinedParts(read(created, completed([call('c1', '{"a":1}')])).parts), [
+    ...both.slice(0, 2),
+    finish('tool_calls'),
+  ])
+})
+
+t.test('reasoning: parts of a summary are paragraphs; its signature comes with its end', async (t) => {
+  const texts = ['a', 'b'].map((text) => ({ type: 'summary_text', text }))
+  const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'early' }
+  const events = [
+    ...[added(item), delta('reasoning_summary_text', 'a', { summary_index: 0 })],
+    ...[delta('reasoning_summary_text', 'b', { summary_index: 1 })],
+    ...[done({ ...item, summary: texts, encrypted_content: 'E' }), added({ ...item, id: 'rs_2' }, 1)],
+    ...[done({ ...item, id: 'rs_2', encrypted_content: 'F' }, 1)],
+    delta('reasoning_text', 'r', { output_index: 2 }),
+    done({ type: 'reasoning', encrypted_content: 'sl1.google-gemini-v1+call.G' }, 2),
+  ]
+  const again = completed([{ ...item, summary: texts, encrypted_content: 'E' }])
+  t.same(read(created, ...events, again).parts, [
+    ...[summary('a'), summary('\n\nb'), signed('E'), signed('F')],
+    ...[said('reasoning', 'r'), signed('G', 'call', 'google-gemini-v1'), finish()],
+  ])
+})
+
+t.test('refusals, and items and events of other types', async (t) => {
+  const events = [
+    ...[added({ type: 'web_search_call', id: 'ws', action: 7, name: 7 }), { type: 'response.new', delta: 7 }],
+    ...[delta('reasoning_text', 'x'), done({ type: 'web_search_call', id: 'ws' }), { type: 'keepalive' }],
+    delta('refusal', 'N', { output_index: 1 }),
+    { type: 'response.refusal.done', output_index: 1, refusal: 'No.' },
+  ]
+  t.same(read(created, ...events, completed()).parts, [said('refusal', 'N'), said('refusal', 'o.'), finish()])
+})
+
+t.test('why an answer ended', async (t) => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'content_filter'],
+    ['new_word', 'length'],
+  ]
+  for (const [word, reason] of cases) {
+    const { response } = completed([], { status: 'incomplete', incomplete_details: { reason: word } })
+    const { parts, finishReason } = read(added(call('c1')), { type: 'response.incomplete', response })
+    t.same(parts.at(-1), finish(reason, word))
+    t.equal(finishReason, word)
+  }
+})
+
+t.test('usage: input includes cached tokens, output reasoning', async (t) => {
+  const usage = {
+    ...{ input_tokens: 10, output_tokens: 6, total_tokens: 16 },
+    input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
+    output_tokens_details: { reasoning_tokens: 2 },
+  }
+  const text = delta('output_text', 'x')
+  const bucketed = { input: 5, cacheRead: 4, cacheWrite: 1, output: 4, reasoning: 2 }
+  t.same(read(text, completed([], { usage })).usage, bucketed)
+  t.equal(read(text, completed([], { usage: { ...usage, output_tokens: 0 } })).usage, null)
+  t.equal(read(text, completed()).usage, null)
+})
+
+t.test('a stream gives the same wherever it is cut', (t) => {
+  const events = [
+    ...[created, ...messageEvents(['é']), added(call('c1'), 1), fragment('{"a":"😀"}', 1)],
+    completed([], { usage: USAGE }),
+  ]
+  const bytes = bytesOf(events)
+  samePartsWhereverCut(t, open, { bytes, wholeAt: bytes.length })
+  t.end()
+})
+
+t.test("every provider's stream and whole answer say the same", async (t) => {
+  const kindsOf = (parts: readonly WrittenPart[]): readonly string[] =>
+    joinedParts(parts).map(({ kind }) => kind)
+  for (const [provider, events] of Object.entries(RESPONSES_STREAMS)) {
+    const { parts, end } = partsOf(open(), [bodyOf(events)])
+    const answer = JSON.stringify(RESPONSES_ANSWERS[provider] ?? lastOf(events))
+    const whole = responseWhole(Buffer.from(answer))
+    t.equal(end, null, provider)
+    t.same(joinedParts(parts), joinedParts(whole?.parts ?? []), provider)
+    t.same(kindsOf(parts).filter((kind) => kind === 'text' || kind === 'tool').length, 1, provider)
+  }
+})
+
+function lastOf(events: readonly { readonly data: string }[]): unknown {
+  const datas = events.flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data) as Members]))
+  return datas.at(-1)?.['response']
+}
+
+t.test('what is no whole answer is none', async (t) => {
+  const bodies: readonly unknown[] = [
+    ...[[], {}, { output: 'x' }, { output: [], status: 'failed' }, { output: [], error: { code: 'x' } }],
+    { output: [7] },
+    { output: [{ type: 'function_call', arguments: '{}' }] },
+  ]
+  for (const body of bodies) t.equal(responseWhole(Buffer.from(JSON.stringify(body))), null)
+  t.equal(responseWhole(Buffer.from('{')), null)
+  const message = { type: 'message', content: [{ type: 'output_text', text: 'x' }] }
+  t.same(responseWhole(Buffer.from(JSON.stringify({ id: 'r', output: [message], status: 'incomplete' }))), {
+    parts: [said('text', 'x'), finish('length', 'incomplete')],
+    usage: null,
+    outputBytes: 1,
+    finishReason: 'incomplete',
+    upstreamId: 'r',
+  })
+})
