@@ -75,6 +75,8 @@ class ContentsWriter {
   readonly #isThird: boolean
   /** Of the model's last content; null: the result has come. */
   #calls: (PromptCall | null)[] = []
+  /** Their places that wait for a result, by id. */
+  readonly #places = new Map<string, number[]>()
 
   constructor(terms: WriteTerms) {
     this.#terms = terms
@@ -101,8 +103,19 @@ class ContentsWriter {
     if (isReasoningDropped) this.isReasoningDropped = true
     const calls = written.filter((part) => part.kind === 'call')
     const isMerged = this.contents.at(-1)?.role === 'model'
-    if (parts.length > 0) this.#calls = isMerged ? [...this.#calls, ...calls] : calls
+    if (parts.length > 0) this.#open(isMerged ? [...this.#calls, ...calls] : calls)
     return parts
+  }
+
+  #open(calls: (PromptCall | null)[]): void {
+    this.#calls = calls
+    this.#places.clear()
+    for (const [at, call] of calls.entries()) {
+      if (call === null) continue
+      const places = this.#places.get(call.id)
+      if (places === undefined) this.#places.set(call.id, [at])
+      else places.push(at)
+    }
   }
 
   /** Responses come first, in the order of their calls: place and name are all that tells them apart. */
@@ -117,15 +130,16 @@ class ContentsWriter {
         const result = geminiResult(turn, call, this.#isThird)
         this.#calls[at] = null
         responses.push({ at, part: result.response })
-        beside.push(...result.beside)
-      } else rest.push(...partsOf(turn))
+        for (const part of result.beside) beside.push(part)
+      } else for (const part of partsOf(turn)) rest.push(part)
     }
     responses.sort((one, other) => one.at - other.at)
     return [...responses.map(({ part }) => part), ...beside, ...rest]
   }
 
+  /** The first call of this id that has no result yet; -1: none has. */
   #placeOf(callId: string): number {
-    return this.#calls.findIndex((call) => call?.id === callId)
+    return this.#places.get(callId)?.shift() ?? -1
   }
 }
 

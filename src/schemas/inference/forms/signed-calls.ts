@@ -19,12 +19,13 @@ const NO_TEXT = {
 /** Gives signatures of calls to their calls. */
 export function withCallSignatures(parts: readonly ReadPart[]): readonly AssistantPart[] {
   const read: AssistantPart[] = []
+  let at = -1
   for (const part of parts) {
     if (part.kind !== 'call_signature') {
+      if (part.kind === 'call') at = read.length
       read.push(part)
       continue
     }
-    const at = read.findLastIndex(({ kind }) => kind === 'call')
     const call = read[at]
     if (call?.kind === 'call') read[at] = { ...call, signature: part.signature }
     else read.push({ ...NO_TEXT, signature: part.signature })

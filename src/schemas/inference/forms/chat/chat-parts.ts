@@ -17,6 +17,10 @@ const CONTENTS: Readonly<Record<string, string>> = {
   video_url: 'video_url',
   input_video: 'video_url',
 }
+const NONE: ReadonlySet<string> = new Set()
+const USED: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.values(CONTENTS).map((name) => [name, new Set([...PART, name])]),
+)
 const INNER: Readonly<Record<string, ReadonlySet<string>>> = {
   image_url: new Set(['url', 'detail']),
   input_audio: new Set(['data', 'format']),
@@ -40,7 +44,7 @@ function readPart(part: Members, path: JsonPath, others: Others): ChatPart | nul
   const type = String(part['type'])
   const name = Object.hasOwn(CONTENTS, type) ? CONTENTS[type] : undefined
   if (name === undefined) return null
-  others.addRest(part, new Set([...PART, name]), { path })
+  others.addRest(part, USED.get(name) ?? NONE, { path })
   const inner = membersOf(part[name])
   const used = INNER[name]
   if (used !== undefined) others.addRest(inner, used, { path: [...path, name] })

@@ -63,7 +63,7 @@ function writeResult(draft: PromptDraft, turn: ToolTurn, media: Members[]): Memb
   const moved = draft.isSameForm ? [] : parts.filter((part) => asText(part).kind !== 'text')
   if (moved.length > 0) {
     media.push({ type: 'text', text: `Files of the tool result ${id}:` })
-    media.push(...moved.map((part) => writeChatPart(part, isCut)))
+    for (const part of moved) media.push(writeChatPart(part, isCut))
   }
   const content = writeContent(draft, own)
   return { role: 'tool', tool_call_id: id, content, ...(isCut ? cacheControl(turn.cache) : {}) }

@@ -4,19 +4,20 @@ import type { Message } from '../../messages.ts'
 import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../carried-signatures.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { Turn } from '../prompt.ts'
+import { TurnRuns } from '../turn-runs.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
 import { argumentsText, blocksOf, readGiven, readText, type GivenPart } from './message-parts.ts'
 
 /** Turns of one role that follow each other are one, as they are for Anthropic. */
 export function readMessageTurns(messages: readonly Message[], others: Others): readonly Turn[] {
-  const turns: Turn[] = []
+  const runs = new TurnRuns()
   for (const [nth, message] of messages.entries()) {
     const path = ['messages', nth, 'content']
     others.addRest(message, MESSAGE, { path: ['messages', nth] })
     const blocks = blocksOf(message.content)
-    for (const turn of turnsOf(message.role, blocks, { path, others })) addTurn(turns, turn)
+    for (const turn of turnsOf(message.role, blocks, { path, others })) runs.add(turn)
   }
-  return turns
+  return runs.turns
 }
 
 const MESSAGE: ReadonlySet<string> = new Set(['role', 'content'])
@@ -54,17 +55,6 @@ export function readSystem(
     others.add('messages.content', [...path, nth])
     return []
   })
-}
-
-/** A turn that says nothing is none. */
-function addTurn(turns: Turn[], turn: Turn): void {
-  const last = turns.at(-1)
-  if (turn.role !== 'tool' && turn.parts.length === 0) return
-  if (last?.role === 'user' && turn.role === 'user')
-    turns[turns.length - 1] = { role: 'user', parts: [...last.parts, ...turn.parts] }
-  else if (last?.role === 'assistant' && turn.role === 'assistant')
-    turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
-  else turns.push(turn)
 }
 
 const RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control'])

@@ -28,23 +28,30 @@ export function writeMessageTurns(draft: PromptDraft): WrittenTurns {
   const first = turns.findIndex(({ role }) => role !== 'system')
   const head = first === -1 ? turns : turns.slice(0, first)
   const system = head.flatMap(({ parts }) => parts.filter(isText).map(writeGiven))
-  const messages: { readonly role: 'user' | 'assistant'; readonly content: Members[] }[] = []
-  let results = 0
+  const runs: Run[] = []
   for (const turn of turns.slice(head.length)) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
     const blocks = blocksOf(draft, turn)
     if (blocks.length === 0) continue
-    let last = messages.at(-1)
+    let last = runs.at(-1)
     if (last?.role !== role) {
-      last = { role, content: [] }
-      messages.push(last)
-      results = 0
+      last = { role, results: [], others: [] }
+      runs.push(last)
     }
-    // Results come first in their message.
-    if (turn.role === 'tool') last.content.splice(results++, 0, ...blocks)
-    else last.content.push(...blocks)
+    const into = turn.role === 'tool' ? last.results : last.others
+    for (const block of blocks) into.push(block)
   }
-  return opened(system, messages)
+  return opened(
+    system,
+    runs.map(({ role, results, others }) => ({ role, content: [...results, ...others] })),
+  )
+}
+
+/** A message in the making: results of tools come first in it. */
+interface Run {
+  readonly role: WrittenMessage['role']
+  readonly results: Members[]
+  readonly others: Members[]
 }
 
 function opened(system: readonly Members[], messages: readonly WrittenMessage[]): WrittenTurns {

@@ -14,12 +14,19 @@ type ReadTurn =
 /** Items that the model wrote one after another are one turn. */
 export function readItems(items: readonly unknown[], others: Others): readonly Turn[] {
   const turns: ReadTurn[] = []
+  let open: ReadPart[] | null = null
   for (const [nth, item] of items.entries())
     for (const turn of readItem(membersOf(item), { path: ['input', nth], others })) {
-      const last = turns.at(-1)
-      if (last?.role === 'assistant' && turn.role === 'assistant')
-        turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...turn.parts] }
-      else turns.push(turn)
+      if (turn.role !== 'assistant') {
+        open = null
+        turns.push(turn)
+        continue
+      }
+      if (open === null) {
+        open = []
+        turns.push({ role: 'assistant', parts: open })
+      }
+      for (const part of turn.parts) open.push(part)
     }
   return turns.map((turn) =>
     turn.role === 'assistant' ? { role: 'assistant', parts: withCallSignatures(turn.parts) } : turn,
