@@ -4,8 +4,6 @@ import { every } from '../structures/ticks.ts'
 /** A channel of pub/sub, received through a connection of its own. */
 export interface Channel {
   listen(listener: (text: string) => void): () => void
-  /** Resolves when the text was sent or given up. Only processes that listen at that moment receive it. */
-  publish(text: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,7 +35,6 @@ export function openChannel(state: State, name: string): Channel {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    publish: (text) => publishTo(state, name, text),
     close() {
       beats.stop()
       subscriber.disconnect()
@@ -46,7 +43,7 @@ export function openChannel(state: State, name: string): Channel {
   }
 }
 
-/** Does the same as `Channel.publish`, for a process that does not listen. */
+/** Resolves when the text was sent or given up. Only processes that listen at that moment receive it. */
 export async function publishTo(state: State, name: string, text: string): Promise<void> {
   await state.redis.publish(name, text).catch(() => undefined)
 }

@@ -1,5 +1,5 @@
 import type { VideoWake } from '../ports/videos/videos.ts'
-import { openChannel } from './channel.ts'
+import { openChannel, publishTo, type Channel } from './channel.ts'
 import type { State } from './open.ts'
 
 const CHANNEL = 'sluice:videos'
@@ -10,14 +10,17 @@ export interface VideoWakes {
   close(): Promise<void>
 }
 
-/** Wake-ups by pub/sub: a process that misses a wake-up finds the row by itself, a little later. */
+/**
+ * Wake-ups by pub/sub: a process that misses a wake-up finds the row by itself, a little later. Only a process
+ * that listens has a subscription.
+ */
 export function openVideoWakes(state: State): VideoWakes {
-  const channel = openChannel(state, CHANNEL)
+  let channel: Channel | null = null
   const waiting = new Set<string>()
   const flush = (): void => {
     const texts = [...waiting]
     waiting.clear()
-    for (const text of texts) void channel.publish(text)
+    for (const text of texts) void publishTo(state, CHANNEL, text)
   }
   return {
     // A burst of jobs wakes once a tick: one message says as much as a hundred.
@@ -25,12 +28,14 @@ export function openVideoWakes(state: State): VideoWakes {
       if (waiting.size === 0) setImmediate(flush)
       waiting.add(JSON.stringify(what))
     },
-    onWake: (listener) =>
-      channel.listen((text) => {
+    onWake(listener) {
+      channel ??= openChannel(state, CHANNEL)
+      return channel.listen((text) => {
         const what = wakeOf(text)
         if (what !== null) listener(what)
-      }),
-    close: () => channel.close(),
+      })
+    },
+    close: () => channel?.close() ?? Promise.resolve(),
   }
 }
 

@@ -272,3 +272,17 @@ t.test('wake-ups of a turn are told once each, and what is none is passed over',
     { kind: 'cancelled', id: 'vid_1' },
   ])
 })
+
+t.test('a process that only wakes others has no subscription', async (t) => {
+  const redis = await openTestRedis(t)
+  const { state, views } = await open(t, redis)
+  const subscribers = () => state.redis.pubsub('NUMSUB', 'sluice:videos')
+  const heard: unknown[] = []
+  views.wake({ kind: 'webhooks' })
+  t.same(await subscribers(), ['sluice:videos', 0])
+  views.onWake((what) => void heard.push(what))
+  await until(async () => (await subscribers())[1] === 1)
+  views.wake({ kind: 'webhooks' })
+  await until(() => heard.length === 1)
+  t.same(heard, [{ kind: 'webhooks' }])
+})
