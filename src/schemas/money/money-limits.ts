@@ -89,3 +89,7 @@ export const MONEY_IDLE_MS = 10_000
 export const BOOKS_FLUSH_MS = 200
 /** Entries of one flush: its statements cost as much as 500 entries. Design §6.6; Decision. */
 export const BOOKS_FLUSH_ENTRIES_MAX = 3_000
+/** Entries down to which a flush without an answer is halved. Decision. */
+export const BOOKS_FLUSH_ENTRIES_MIN = 100
+/** Entries by which flushes grow again with each that is applied. Decision. */
+export const BOOKS_FLUSH_ENTRIES_STEP = 100

@@ -125,7 +125,8 @@ class DiskJournal implements Journal {
   }
 
   next(entriesMax: number): Flush | null {
-    this.#pending ??= this.#nextFlush(entriesMax)
+    if (this.#pending === null || this.#pending.entries.length > entriesMax)
+      this.#pending = this.#nextFlush(entriesMax)
     return this.#pending
   }
 

@@ -1,6 +1,7 @@
-import { BOOKS_FLUSH_ENTRIES_MAX, BOOKS_FLUSH_MS, LEND_REPEAT_MS } from '../../schemas/money/money-limits.ts'
-import type { Flush, FlushResult, JournalOwner, Lender } from '../ports/money/lending.ts'
+import { BOOKS_FLUSH_MS, LEND_REPEAT_MS } from '../../schemas/money/money-limits.ts'
+import type { Flush, JournalOwner, Lender } from '../ports/money/lending.ts'
 import type { Log } from '../ports/observe.ts'
+import { FlushBatches } from './flush-batches.ts'
 import type { MoneyTimers } from './money-timers.ts'
 import type { MoneyContext } from './reservation.ts'
 
@@ -23,6 +24,7 @@ const DAY_MS = 86_400_000
  */
 export class JournalFlush {
   readonly #options: JournalFlushOptions
+  readonly #batches: FlushBatches
   #isFlushing = false
   /** Another flush was requested while a flush was under way. */
   #isDue = false
@@ -40,6 +42,7 @@ export class JournalFlush {
 
   constructor(options: JournalFlushOptions) {
     this.#options = options
+    this.#batches = new FlushBatches({ journal: options.context.journal, lender: options.lender })
     this.#localDay = this.#dayHere()
   }
 
@@ -143,24 +146,24 @@ export class JournalFlush {
    * the next flush
    */
   async #flushNext(): Promise<boolean> {
-    const { context, lender, fenced } = this.#options
+    const { context, fenced } = this.#options
     const begunAt = context.now()
     this.#isDue = false
-    const flush = context.journal.next(BOOKS_FLUSH_ENTRIES_MAX)
+    const flush = this.#batches.next()
     if (flush === null) {
       this.#behindSince = null
       return false
     }
     this.#behindSince ??= begunAt
-    if ((await lender.flush(flush)) === 'fenced') {
+    const applied = await this.#batches.send(flush)
+    if (applied === null) {
       this.#isStopped = true
       fenced()
       return false
     }
-    this.#apply(flush)
-    const isFull = flush.entries.length >= BOOKS_FLUSH_ENTRIES_MAX
-    if (!isFull) this.#behindSince = begunAt
-    return isFull
+    this.#apply(applied.batch)
+    if (!applied.isFull) this.#behindSince = begunAt
+    return applied.isFull
   }
 
   #apply({ to, entries }: Flush): void {
@@ -177,18 +180,17 @@ export class JournalFlush {
   /** Flushes all that the journal still holds. @returns false when the front was fenced */
   async #drain(): Promise<boolean> {
     const {
-      context: { journal, groupCommit },
-      lender,
+      context: { groupCommit },
       timers,
     } = this.#options
     while (this.#isFlushing) await this.#pause(timers, 1)
     // A call may have ended a moment ago, and its settlement may only be gathered.
-    const next = (): Flush | null => (groupCommit.write() ? journal.next(BOOKS_FLUSH_ENTRIES_MAX) : null)
+    const next = (): Flush | null => (groupCommit.write() ? this.#batches.next() : null)
     for (let flush = next(); flush !== null; flush = next()) {
-      const result = await lender.flush(flush).catch((): FlushResult | null => null)
-      if (result === 'fenced') return false
-      if (result === 'applied') this.#apply(flush)
-      else await this.#pause(timers)
+      const applied = await this.#batches.send(flush).catch(() => undefined)
+      if (applied === null) return false
+      if (applied === undefined) await this.#pause(timers)
+      else this.#apply(applied.batch)
     }
     return true
   }

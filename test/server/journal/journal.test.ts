@@ -75,6 +75,24 @@ t.test('a flush is the same until it is applied, and the next one begins where i
   t.equal(journal.next(100), null)
 })
 
+t.test(
+  'a flush is made smaller when fewer entries are wanted, and either may be the applied one',
+  async (t) => {
+    for (const isLarger of [true, false]) {
+      const journal = journalIn(await openFolder(t))
+      for (const name of ['a', 'b', 'c']) journal.settle(journal.take(someTake(name)), someSettlement(name))
+      journal.write()
+      const larger = journal.next(3)
+      const smaller = journal.next(1)
+      t.same([smaller?.from, smaller?.entries], [larger?.from, larger?.entries.slice(0, 1)])
+      t.equal(journal.next(3), smaller)
+      const applied = isLarger ? larger : smaller
+      journal.applied(applied?.to ?? 0)
+      t.same(journal.next(3)?.entries.length, isLarger ? undefined : 2)
+    }
+  },
+)
+
 t.test('a full disk voids the takes of that append; settlements wait for room', async (t) => {
   const folder = await openFolder(t)
   const room = { bytes: 1_000_000 }

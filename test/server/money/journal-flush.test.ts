@@ -176,6 +176,27 @@ t.test('books are kept in batches, and an outage loses and doubles nothing', asy
   t.equal(money.spend.reading.flushLagS, 0)
 })
 
+for (const mode of ['late', 'lossy'] as const) {
+  t.test(`entries are booked once when a full batch is ${mode}, and a smaller one follows`, async (t) => {
+    const money = openMoney({ o1: { lifetime: usd(1) } })
+    await money.paid(usd(0.5), 0)
+    await money.runFor(2 * BOOKS_FLUSH_MS)
+    money.lender.mode = mode
+    const calls = BOOKS_FLUSH_ENTRIES_MAX + 5
+    const open = await Promise.all(Array.from({ length: calls }, () => money.held({ nano: 100 })))
+    for (const held of open) if (held.ok) held.value.settle(costOf(100))
+    const before = money.lender.asked.flush
+    while (money.lender.asked.flush === before) await money.runFor(1)
+    await money.runFor(5)
+    money.lender.mode = 'up'
+    await money.runFor(10 * BOOKS_FLUSH_MS)
+    t.equal(money.lender.spentOf('o1'), calls * 100)
+    t.equal(money.lender.usage.length, calls + 1)
+    t.equal(money.spend.reading.flushLagS, 0)
+    t.same(money.lender.violations, [])
+  })
+}
+
 t.test('every outage of the books is told once', async (t) => {
   const log = keptLog()
   const money = openMoney({}, moneyWorld({}), { log })

@@ -81,7 +81,8 @@ export class ModelJournal implements Journal {
   }
 
   next(entriesMax: number): Flush | null {
-    if (this.#pending !== null || this.#entries.length === 0 || this.isUnreadable) return this.#pending
+    const isKept = this.#pending !== null && this.#pending.entries.length <= entriesMax
+    if (isKept || this.#entries.length === 0 || this.isUnreadable) return this.#pending
     const batch = this.#entries.slice(0, entriesMax)
     const to = batch.at(-1)?.at ?? this.#applied
     this.#pending = { journalId: this.id, from: this.#applied, to, entries: batch.map(({ entry }) => entry) }
@@ -89,7 +90,7 @@ export class ModelJournal implements Journal {
   }
 
   applied(to: number): void {
-    this.#entries.splice(0, this.#pending?.entries.length ?? 0)
+    this.#entries.splice(0, this.#entries.filter(({ at }) => at <= to).length)
     this.#applied = to
     this.#pending = null
   }

@@ -25,8 +25,13 @@ interface Known {
   isClosed: boolean
 }
 
-/** What a store does with a request: `lossy` does it and loses the answer. */
-export type Mode = 'up' | 'away' | 'lossy'
+/**
+ * What a store does with a request: `lossy` does it and loses the answer, `late` does it LATE_MS after it was
+ * given up.
+ */
+export type Mode = 'up' | 'away' | 'lossy' | 'late'
+
+const LATE_MS = 500
 
 export class ModelLender {
   mode: Mode = 'up'
@@ -92,6 +97,7 @@ export class ModelLender {
     const journal = this.#journalOf(journalId)
     if (journal.isClosed) return 'fenced'
     if (journal.applied === to && to !== from) return 'applied'
+    if (journal.applied > from) return { standsAt: journal.applied }
     if (journal.applied !== from) throw new Error(`the journal stands at ${journal.applied}, not at ${from}`)
     journal.applied = to
     for (const entry of entries) {
@@ -112,7 +118,9 @@ export class ModelLender {
   close({ journalId, rest, open }: Closing): ClosingReport {
     const journal = this.#journalOf(journalId)
     const before = this.forfeitedNano
-    if (!journal.isClosed && rest !== null) this.flush({ journalId, ...rest })
+    const isRestApplied =
+      journal.isClosed || rest === null || this.flush({ journalId, ...rest }) === 'applied'
+    if (!isRestApplied) throw new Error('the books stand behind the beginning of the rest')
     for (const take of journal.isClosed ? [] : open) {
       for (const [kind, accountId] of accountsOf(take)) {
         if (!take.paid[kind]) continue
@@ -215,7 +223,8 @@ export class ModelLender {
     return new Promise((resolve, reject) => {
       this.#simulation.after(this.#latency(), () => {
         const { mode } = this
-        if (mode === 'away') return reject(away)
+        if (mode === 'late') this.#simulation.after(LATE_MS, work)
+        if (mode === 'away' || mode === 'late') return reject(away)
         const answer = work()
         this.#simulation.after(this.#latency(), () => (mode === 'lossy' ? reject(away) : resolve(answer)))
       })

@@ -34,10 +34,10 @@ export interface Journal {
   /**
    * The oldest part that was written and is not applied yet, with at most `entriesMax` entries; null when
    * there is none. Until `applied` every call returns the same part, so that a flush without an answer is
-   * repeated unchanged.
+   * repeated unchanged, or a shorter part from the same place where that part has more entries.
    */
   next(entriesMax: number): Flush | null
-  /** That part is applied in Postgres. @param to of the flush */
+  /** A part that `next` returned is applied in Postgres. @param to of the flush */
   applied(to: number): void
   /**
    * Closes the file, which stays: the process that recovers the front's journal passes the rest to

@@ -152,8 +152,11 @@ export interface Flush {
   readonly entries: readonly BookEntry[]
 }
 
-/** `applied`: committed now or by an earlier try. `fenced`: the journal was closed, nothing was written. */
-export type FlushResult = 'applied' | 'fenced'
+/**
+ * `applied`: committed now or by an earlier try. `fenced`: the journal was closed, nothing was written.
+ * `standsAt`: the books stand behind the batch's beginning, nothing was written.
+ */
+export type FlushResult = 'applied' | 'fenced' | { readonly standsAt: number }
 
 /** The end of a journal whose front is dead. */
 export interface Closing {

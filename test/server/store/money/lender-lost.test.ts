@@ -1,4 +1,7 @@
 import t from 'tap'
+import { BOOKS_FLUSH_ENTRIES_MIN } from '../../../../src/schemas/money/money-limits.ts'
+import { FlushBatches } from '../../../../src/server/money/flush-batches.ts'
+import type { Flush } from '../../../../src/server/ports/money/lending.ts'
 import { openLender } from '../../../../src/server/store/money/lender.ts'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import { isAway } from '../../../../src/server/store/base/translate.ts'
@@ -61,6 +64,33 @@ t.test('a flush whose answer was lost is booked once', async (t) => {
   t.same(
     await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`,
     [{ spent: '120', lent: '180' }],
+  )
+  t.same(await imbalances(store.sql), [])
+})
+
+t.test('a large flush whose answer was lost is booked once, though a smaller one is sent then', async (t) => {
+  const { store, owners, key, front, lender, losing } = await stand(t)
+  const { day } = await front.lend({ [key]: 900 })
+  const paid = { organization: false, workspace: false, key: true }
+  const entries = Array.from({ length: 2 * BOOKS_FLUSH_ENTRIES_MIN }, () =>
+    settlement(owners, day, 1, { paid }),
+  )
+  const next = (max: number): Flush => {
+    const part = entries.slice(0, max)
+    return { journalId: front.id, from: 0, to: part.length, entries: part }
+  }
+  const batches = new FlushBatches({ journal: { next }, lender })
+  const sizes: number[] = []
+  const sent = await losing(async () => {
+    const flush = batches.next() ?? next(0)
+    sizes.push(flush.entries.length)
+    return batches.send(flush)
+  })
+  t.same(sizes, [entries.length, BOOKS_FLUSH_ENTRIES_MIN])
+  t.equal(sent?.batch.to, entries.length)
+  t.same(
+    await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts WHERE id = ${key}`,
+    [{ spent: '200', lent: '700' }],
   )
   t.same(await imbalances(store.sql), [])
 })

@@ -232,6 +232,8 @@ t.test('a batch counts once in all three accounts, limited or not, and takes wha
     entries: [...entries, { kind: 'give_back', day, accountId: key, amountNano: 50 } as const],
   }
   t.same([await lender.flush(batch), await lender.flush(batch)], ['applied', 'applied'])
+  const larger = { ...batch, to: 96, entries: [...batch.entries, ...entries] }
+  t.same(await lender.flush(larger), { standsAt: 64 }, 'a late one from the same place books nothing')
   const rows =
     await store.sql`SELECT lifetime_spent_nano AS spent, lifetime_lent_nano AS lent FROM accounts ORDER BY owner_kind`
   t.same(rows, [

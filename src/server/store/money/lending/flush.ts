@@ -33,8 +33,8 @@ async function advance(tx: Transaction, { journalId, from, to }: Omit<Flush, 'en
 }
 
 /**
- * The result for a batch that does not follow the applied offset: it was applied before, or the journal has
- * ended.
+ * The result for a batch that does not follow the applied offset: it was applied before, or another batch from
+ * the same place was, or the journal has ended.
  */
 async function standing(
   tx: Transaction,
@@ -44,7 +44,9 @@ async function standing(
     { state: string; applied: string }[]
   >`SELECT state, applied FROM journals WHERE id = ${journalId}`
   if (journal === undefined || journal.state === 'closed') return 'fenced'
-  if (Number(journal.applied) === to) return 'applied'
+  const standsAt = Number(journal.applied)
+  if (standsAt === to) return 'applied'
+  if (standsAt > from) return { standsAt }
   throw new Error(
     `the books of ${journalId} stand at ${journal.applied}, and a batch leads from ${from} to ${to}`,
   )
