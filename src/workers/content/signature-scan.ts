@@ -114,7 +114,7 @@ export class SignatureScan<S extends Signature> {
     }
   }
 
-  /** Vectors search the pairs. Where pairs follow each other, a search for each would cost more than the look. */
+  /** Vectors search the pairs, but not where these follow each other: a search costs more than a look. */
   #scanHeld(view: Uint8Array, { to, end }: { to: number; end: number }): void {
     const { pairs, stride } = this.#table
     for (let at = 0; at < end; at += stride) {

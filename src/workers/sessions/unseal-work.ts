@@ -66,9 +66,9 @@ export class UnsealWork implements ThreadSession {
   }
 
   /**
-   * Fills one piece segment by segment. Between storage and socket the bytes are copied once, from the cipher's
-   * own memory into the piece: pieces of the cipher's memory, without a copy, take a write to the socket each,
-   * which costs more.
+   * Fills one piece segment by segment. Between storage and socket the bytes are copied once, from the
+   * cipher's own memory into the piece. The cipher's own pieces need no copy, but each is a write to the
+   * socket, which costs more.
    */
   #readPiece(range: RangeOpener, { descriptor, bytes }: Segments): boolean {
     const segmentsLeft = Math.ceil((range.plan.to - this.#at) / SEALED_SEGMENT_BYTES)

@@ -14,8 +14,8 @@ interface Hostile {
 }
 
 /**
- * Files that make the scan stop as often as they can. Each stop is a step of some 20 ns, where other bytes take
- * less than one: what a file may cost is the number of its stops.
+ * Files that make the scan stop as often as they can. Each stop is a step of some 20 ns, where other bytes
+ * take less than one: what a file may cost is the number of its stops.
  */
 const HOSTILE: Readonly<Record<string, Hostile>> = {
   'open brackets': { head: '', repeated: '[', most: { runs: 1, pairs: 0, words: 0 } },
