@@ -1,112 +1,39 @@
 /** Each dialect's writer: what a client puts together of the stream is the whole answer. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { ShownUsage, WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
-import { ChatEvents, WholeChat } from '../../../../src/server/operations/inference/chat-answer.ts'
-import { MessageEvents, WholeMessage } from '../../../../src/server/operations/inference/message-answer.ts'
-import {
-  ResponsesEvents,
-  WholeResponse,
-} from '../../../../src/server/operations/inference/responses-answer.ts'
-import type { TextEvents, WholeText } from '../../../../src/server/operations/inference/text-replies.ts'
-import {
-  chatMessageOf,
-  eventsIn,
-  messageReader,
-  responseOf,
-  type Members,
-} from '../../../support/inference/accumulated.ts'
+import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
+import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
+import { eventsIn, type Members } from '../../../support/inference/accumulated.ts'
 import { WRITTEN_PARTS } from '../../../support/inference/random-parts.ts'
+import { bothOf, streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
 import { openRouterShapes } from '../../../support/wire/foreign-clients.ts'
 
-const HEAD = { id: 'gen_1', createdS: 1_795_312_800, model: 'maker/one' }
-const BY = {
-  model: 'maker/one',
-  provider: 'maker',
-  isByok: false,
-  isUnpriced: false,
-  attempts: 1,
-  dropped: [],
-}
-const usageOf = (usage: object): ShownUsage => ({ whole: JSON.stringify(usage), added: null })
-const CHAT_USAGE = usageOf({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 })
-const RESPONSES_USAGE = usageOf({
-  input_tokens: 1,
-  output_tokens: 1,
-  total_tokens: 2,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens_details: { reasoning_tokens: 0 },
-})
-const MESSAGES_USAGE = usageOf({ input_tokens: 1, output_tokens: 1 })
-const ASKED = { isEncryptedAsked: true } as const
 const RUNS = { numRuns: 200 }
 
-function streamed(events: TextEvents, parts: readonly WrittenPart[], usage: ShownUsage): Buffer {
-  events.begin(BY)
-  return Buffer.concat([...parts.map((part) => events.eventsOf([part])), events.lastOf(usage)])
-}
-
-function wholeOf(text: WholeText, parts: readonly WrittenPart[], usage: ShownUsage): Members {
-  text.begin(BY)
-  for (const part of parts) text.add(part)
-  return JSON.parse(JSON.stringify(text.answer(usage))) as Members
-}
-
-const chatOf = (parts: readonly WrittenPart[]): Buffer =>
-  streamed(new ChatEvents(HEAD, { isUsageAlone: false }), parts, CHAT_USAGE)
-const responsesOf = (parts: readonly WrittenPart[], asked: { isEncryptedAsked?: true } = ASKED): Buffer =>
-  streamed(new ResponsesEvents(HEAD, asked), parts, RESPONSES_USAGE)
-const messagesOf = (parts: readonly WrittenPart[]): Buffer =>
-  streamed(new MessageEvents(HEAD, { promptWords: 1 }), parts, MESSAGES_USAGE)
-
-t.test('chat: what `openai` puts together is the whole answer, and S takes both', async (t) => {
-  const shapes = await openRouterShapes()
-  await fc.assert(
-    fc.asyncProperty(WRITTEN_PARTS, async (parts) => {
-      const bytes = chatOf(parts)
-      const answer = wholeOf(new WholeChat(HEAD), parts, CHAT_USAGE)
-      const { message, finish_reason } = (answer['choices'] as readonly Members[])[0] as {
-        readonly message: Members
-        readonly finish_reason: string
-      }
-      const { reasoning = '', reasoning_details = [], refusal = null, tool_calls, content } = message
-      const said = { refusal, tool_calls, finish_reason, reasoning, reasoning_details }
-      const { content: put, ...joined } = await chatMessageOf(bytes)
-      t.same(joined, said)
-      t.equal(put ?? '', content ?? '')
-      shapes.answer(answer)
-      for (const event of eventsIn(bytes)) shapes.chunk(event)
-    }),
-    RUNS,
-  )
-})
-
-t.test('responses: what `openai` puts together is the whole answer, and S takes both', async (t) => {
-  const shapes = await openRouterShapes()
-  await fc.assert(
-    fc.asyncProperty(WRITTEN_PARTS, async (parts) => {
-      const bytes = responsesOf(parts)
-      const answer = wholeOf(new WholeResponse(HEAD, ASKED), parts, RESPONSES_USAGE)
-      const put = await responseOf(bytes)
-      for (const name of ['status', 'incomplete_details']) t.same(put[name], answer[name])
-      t.hasStrict(put['output'], answer['output'])
-      shapes.response(answer)
-      for (const event of eventsIn(bytes)) shapes.event(event)
-    }),
-    RUNS,
-  )
-})
-
-t.test("messages: what Anthropic's client puts together is the whole answer", async (t) => {
-  const messageOf = await messageReader()
-  await fc.assert(
-    fc.asyncProperty(WRITTEN_PARTS, async (parts) => {
-      const { usage: _, ...answer } = wholeOf(new WholeMessage(HEAD), parts, MESSAGES_USAGE)
-      t.hasStrict(JSON.parse(JSON.stringify(await messageOf(messagesOf(parts)))), answer)
-    }),
-    RUNS,
-  )
-})
+t.test(
+  'what a client puts together of a stream is the whole answer, and S takes both of chat and responses',
+  async (t) => {
+    const shapes = await openRouterShapes()
+    const checks = {
+      chat: [shapes.chunk, shapes.answer],
+      responses: [shapes.event, shapes.response],
+      messages: [],
+    } as const
+    for (const dialect of DIALECTS)
+      await fc.assert(
+        fc.asyncProperty(WRITTEN_PARTS, async (parts) => {
+          const stream = streamOfParts(dialect, parts)
+          const answer = wholeOfParts(dialect, parts)
+          const { put, said } = await bothOf(dialect, stream, answer)
+          t.hasStrict({ ...put, content: put['content'] ?? '' }, said)
+          const [checkEvent, checkAnswer] = checks[dialect]
+          if (checkAnswer !== undefined) checkAnswer(answer)
+          if (checkEvent !== undefined) eventsIn(stream).forEach((event) => checkEvent(event))
+        }),
+        RUNS,
+      )
+  },
+)
 
 const part = (kind: 'text' | 'refusal' | 'reasoning' | 'arguments', text: string): WrittenPart => ({
   kind,
@@ -140,7 +67,7 @@ t.test('chat: each block of reasoning is an entry of its own, a signature where 
     ...[summary('c'), signed(OPENAI, 'E', 'reasoning'), signed(OPENAI, 'F', 'reasoning')],
     ...[tool('c1'), signed(GEMINI, 'G', 'call'), part('reasoning', 'd'), finish()],
   ]
-  const answer = wholeOf(new WholeChat(HEAD), parts, CHAT_USAGE) as {
+  const answer = wholeOfParts('chat', parts) as {
     readonly choices: readonly { readonly message: Members }[]
   }
   t.same(answer.choices[0]?.message['reasoning'], 'abcd')
@@ -159,7 +86,7 @@ t.test('chat: each block of reasoning is an entry of its own, a signature where 
 
 t.test('chat: a refusal, and why the provider stopped in its own word', (t) => {
   const parts = [part('refusal', 'No.'), finish({ reason: 'content_filter', native: 'SAFETY "x"' })]
-  const { choices } = wholeOf(new WholeChat(HEAD), parts, CHAT_USAGE)
+  const { choices } = wholeOfParts('chat', parts)
   t.match(choices, [
     {
       finish_reason: 'content_filter',
@@ -177,7 +104,7 @@ t.test('messages: signatures in their members, foreign ones in carriers', (t) =>
     ...[tool('c1'), signed(GEMINI, 'G', 'call'), tool('c2'), part('arguments', '{"a":1}')],
     ...[part('text', 'x'), finish({ reason: 'tool_calls' })],
   ]
-  const whole = wholeOf(new WholeMessage(HEAD), parts, MESSAGES_USAGE)
+  const whole = wholeOfParts('messages', parts)
   t.same(whole['content'], [
     { type: 'thinking', thinking: 'a', signature: 'S1' },
     { type: 'thinking', thinking: 'b', signature: `sl1.${OPENAI}.E` },
@@ -201,8 +128,8 @@ t.test('messages: why an answer ended', (t) => {
     [[part('refusal', 'No.'), finish({ reason: 'length' })], 'max_tokens', null],
   ]
   for (const [parts, stop_reason, stop_sequence] of cases) {
-    t.match(wholeOf(new WholeMessage(HEAD), parts, MESSAGES_USAGE), { stop_reason, stop_sequence })
-    t.match(eventsIn(messagesOf(parts)).at(-2), { delta: { stop_reason, stop_sequence } })
+    t.match(wholeOfParts('messages', parts), { stop_reason, stop_sequence })
+    t.match(eventsIn(streamOfParts('messages', parts)).at(-2), { delta: { stop_reason, stop_sequence } })
   }
   t.end()
 })
@@ -214,7 +141,7 @@ t.test('responses: signatures only where the request asks for them', (t) => {
     ...[tool('c1'), signed(GEMINI, 'G', 'call'), finish({ reason: 'tool_calls' })],
   ]
   const said = (text: string): object[] => [{ type: 'summary_text', text }]
-  const asked = wholeOf(new WholeResponse(HEAD, ASKED), parts, RESPONSES_USAGE)
+  const asked = wholeOfParts('responses', parts)
   t.match(asked['output'], [
     { type: 'reasoning', summary: said('a'), encrypted_content: 'E' },
     { type: 'reasoning', summary: [], encrypted_content: `sl1.${CLAUDE}+redacted.R` },
@@ -222,7 +149,7 @@ t.test('responses: signatures only where the request asks for them', (t) => {
     { type: 'function_call', call_id: 'c1' },
     { type: 'reasoning', summary: [], encrypted_content: `sl1.${GEMINI}+call.G` },
   ])
-  const plain = wholeOf(new WholeResponse(HEAD, {}), parts, RESPONSES_USAGE)
+  const plain = wholeOfParts('responses', parts, {})
   t.match(plain['output'], [
     { type: 'reasoning', summary: said('a') },
     { type: 'reasoning', summary: said('b') },
@@ -234,7 +161,7 @@ t.test('responses: signatures only where the request asks for them', (t) => {
 
 t.test('responses: a refusal has events of its own; an answer that was cut says why', (t) => {
   const parts = [part('refusal', 'No'), part('refusal', '.'), finish({ reason: 'content_filter' })]
-  const events = eventsIn(responsesOf(parts))
+  const events = eventsIn(streamOfParts('responses', parts))
   const types = events.map(({ type }) => String(type).replace('response.', ''))
   t.same(types, [
     ...['created', 'in_progress', 'output_item.added', 'content_part.added'],

@@ -33,14 +33,19 @@ export class ChatCalls {
     return this.#queue.add(call, typeof json === 'string' ? json : JSON.stringify(json))
   }
 
-  /** A signature is that of the call whose id it has. Gemini's may come before its call. */
-  sign({ part, id }: SignedPart): Failure | null {
+  /**
+   * A signature is that of the call whose id it has. Gemini's may come before its call.
+   * @param next fragments that come with it
+   */
+  sign({ part, id }: SignedPart, next: readonly CallFragment[]): Failure | null {
     const call = id === null ? undefined : this.#byId.get(id)
     if (call !== undefined) {
       this.#queue.sign(call, part.signature)
       return null
     }
-    if (id === null || part.signature.format !== SIGNATURE_FORMATS.gemini) return this.#queue.say(part)
+    const isAwaited =
+      part.signature.format === SIGNATURE_FORMATS.gemini || next.some((fragment) => fragment.id === id)
+    if (id === null || !isAwaited) return this.#queue.say(part)
     this.#early.set(id, part)
     return this.#early.size > TOOLS_MAX ? INVALID : null
   }

@@ -79,7 +79,7 @@ export class ChatParts extends PartEvents {
     // Nothing may follow the end that callers have got.
     if (this.#isFinished) return said.length > 0 || calls.length > 0 ? INVALID : null
     for (const one of said) {
-      const failure = 'id' in one ? this.#calls.sign(one) : this.#queue.say(one.part)
+      const failure = 'id' in one ? this.#calls.sign(one, calls) : this.#queue.say(one.part)
       if (failure !== null) return failure
     }
     for (const fragment of calls) {

@@ -8,14 +8,18 @@ import { ResponsesParts, responseWhole } from './responses-parts.ts'
 
 /** How the answers of a protocol are read in the internal form. D5. */
 export interface PartProtocol {
-  stream(redacted: RedactedTexts): PartStream
+  /** @param format of signatures, where a provider has the protocol of another maker and keys of its own */
+  stream(redacted: RedactedTexts, format?: string): PartStream
   /** Null: no answer in the protocol, or none that is whole. D14. */
-  whole(body: Buffer): WholeParts | null
+  whole(body: Buffer, format?: string): WholeParts | null
 }
 
 export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
   chat: { stream: (redacted) => new ChatParts(redacted), whole: chatWhole },
-  responses: { stream: (redacted) => new ResponsesParts(redacted), whole: responseWhole },
+  responses: {
+    stream: (redacted, format) => new ResponsesParts(redacted, format),
+    whole: responseWhole,
+  },
   messages: { stream: (redacted) => new MessagesParts(redacted), whole: messageWhole },
   gemini: { stream: (redacted) => new GeminiPartStream(redacted), whole: geminiWhole },
 }

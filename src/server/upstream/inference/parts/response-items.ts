@@ -1,5 +1,5 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import { SIGNATURE_FORMATS, signatureOf } from '../../../../schemas/inference/forms/carried-signatures.ts'
+import { signatureOf } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { INVALID } from '../native-events.ts'
 import type { OpenCall } from './open-call.ts'
 import type { PartQueue } from './part-queue.ts'
@@ -8,7 +8,6 @@ import type { ItemPart, OutputItem } from './response-event.ts'
 /** Items of one answer, and parts of all items. Decision. */
 export const ITEMS_MAX = 4_096
 
-const ENCRYPTED = { format: SIGNATURE_FORMATS.responses }
 /** Between two parts of a summary, or of reasoning. */
 const PARAGRAPH = '\n\n'
 
@@ -29,14 +28,17 @@ interface SeenItem {
  */
 export class ResponseItems {
   readonly #queue: PartQueue
+  readonly #format: string
   readonly #items = new Map<number, SeenItem>()
   /** Places of the items whose ids were told. */
   readonly #indexes = new Map<string, number>()
   #parts = 0
   #lastIndex = 0
 
-  constructor(queue: PartQueue) {
+  /** @param format of the provider's signatures */
+  constructor(queue: PartQueue, format: string) {
     this.#queue = queue
+    this.#format = format
   }
 
   begin(index: number | null | undefined, item: OutputItem): Failure | null {
@@ -131,7 +133,11 @@ export class ResponseItems {
 
   #sign({ type, encrypted_content: data }: OutputItem): Failure | null {
     if (type !== 'reasoning' || (data ?? '') === '') return null
-    return this.#queue.say({ kind: 'signature', choice: 0, ...signatureOf(data ?? '', ENCRYPTED) })
+    return this.#queue.say({
+      kind: 'signature',
+      choice: 0,
+      ...signatureOf(data ?? '', { format: this.#format }),
+    })
   }
 
   #close({ call }: SeenItem): Failure | null {

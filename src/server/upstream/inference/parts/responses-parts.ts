@@ -1,4 +1,5 @@
 import type { Failure } from '../../../../schemas/failures.ts'
+import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { isObject, membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { FinishReason, TokenUsage } from '../../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../../reason.ts'
@@ -37,11 +38,13 @@ const REASONS: Readonly<Partial<Record<string, FinishReason>>> = { content_filte
 /** The stream of a provider that speaks responses, for callers of other dialects. D22. */
 export class ResponsesParts extends PartEvents {
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
-  readonly #items = new ResponseItems(this.#queue)
+  readonly #items: ResponseItems
   #usage: TokenUsage | null = null
 
-  constructor(redacted: RedactedTexts) {
+  /** @param format of the provider's signatures */
+  constructor(redacted: RedactedTexts, format: string = SIGNATURE_FORMATS.responses) {
     super(redacted, RESPONSE_EVENT_BYTES_MAX)
+    this.#items = new ResponseItems(this.#queue, format)
   }
 
   override get heldBytes(): number {
@@ -118,11 +121,11 @@ const ITEM_EVENTS: ReadonlySet<string> = new Set([
 ])
 
 /** Null: an error, a response that failed, or no list of outputs. D14. */
-export function responseWhole(body: Buffer): WholeParts | null {
+export function responseWhole(body: Buffer, format?: string): WholeParts | null {
   const response = parsed(body)
   if (response === null || !Array.isArray(response['output'])) return null
   const { status, error } = response
   if ((error ?? null) !== null || status === 'failed') return null
   const type = status === 'incomplete' ? INCOMPLETE : COMPLETED
-  return new ResponsesParts(NOTHING_SECRET).whole([{ type, response }])
+  return new ResponsesParts(NOTHING_SECRET, format).whole([{ type, response }])
 }

@@ -213,6 +213,16 @@ t.test('reasoning: parts of a summary are paragraphs; its signature comes with i
   ])
 })
 
+t.test("a provider's own format of signatures, where its protocol is that of another maker", async (t) => {
+  const format = 'xai-responses-v1'
+  const { response } = completed([{ type: 'reasoning', summary: [], encrypted_content: 'E' }])
+  const { parts } = new ResponsesParts(REDACTED, format).read(
+    bytesOf([{ type: 'response.completed', response }]),
+  )
+  t.same(parts[0], signed('E', 'reasoning', format))
+  t.same(responseWhole(Buffer.from(JSON.stringify(response)), format)?.parts, parts)
+})
+
 t.test('refusals, and items and events of other types', async (t) => {
   const events = [
     ...[added({ type: 'web_search_call', id: 'ws', action: 7, name: 7 }), { type: 'response.new', delta: 7 }],
