@@ -16,8 +16,6 @@ export interface CarriedField {
   readonly names: Readonly<Partial<Record<TextProtocol, readonly string[]>>>
   /** What it is where a protocol has no member. */
   readonly lost: 'dropped' | 'refused'
-  /** Values that change nothing beside null: such a value is never named. */
-  readonly defaults: readonly unknown[]
 }
 
 /** All three dialects and Gemini have it, under these names. */
@@ -27,7 +25,7 @@ function everywhere(
   messages: readonly string[],
   gemini: readonly string[],
 ): CarriedField {
-  return { names: { chat, responses, messages, gemini }, lost: 'refused', defaults: [] }
+  return { names: { chat, responses, messages, gemini }, lost: 'refused' }
 }
 
 const CONFIG = ['generationConfig'] as const
@@ -37,6 +35,8 @@ export interface TuningField extends CarriedField {
   /** Its name at the top of requests; forms that have it elsewhere have another name in `names`. */
   readonly member: string
   readonly kind: 'number' | 'text' | 'object'
+  /** Values that change nothing beside null: such a value is never named. */
+  readonly defaults: readonly unknown[]
 }
 
 function tuned(
@@ -99,17 +99,14 @@ export const CARRIED: readonly CarriedField[] = [
   {
     names: { chat: ['parallel_tool_calls'], responses: ['parallel_tool_calls'], messages: ['tool_choice'] },
     lost: 'dropped',
-    defaults: [true],
   },
   {
     names: { chat: ['stop'], messages: ['stop_sequences'], gemini: CONFIG },
     lost: 'refused',
-    defaults: [[]],
   },
   {
     names: { chat: ['cache_control'], responses: ['cache_control'], messages: ['cache_control'] },
     lost: 'dropped',
-    defaults: [],
   },
   ...Object.values(TUNING),
 ]
@@ -117,7 +114,7 @@ export const CARRIED: readonly CarriedField[] = [
 /** A member that the form does not carry. */
 export interface OtherField {
   readonly class: 'dropped' | 'refused'
-  /** As of a carried one. */
+  /** As of a member that tunes. */
   readonly defaults: readonly unknown[]
 }
 

@@ -173,7 +173,7 @@ t.test('what says the default is no other', (t) => {
     name: 'f',
     input_schema: {},
     defer_loading: false,
-    eager_input_streaming: null,
+    eager_input_streaming: false,
     input_examples: [],
   }
   t.same(
