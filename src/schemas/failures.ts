@@ -87,6 +87,8 @@ export const FAILURES = {
     'Under the operator\'s key no provider stores anything: send the items themselves, and set `store: false` in the client.'),
   count_unavailable: row([404], 'caller', 'no', 'No provider of this model counts tokens: count them yourself.'),
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model takes such an input.'),
+  field_unsupported: row([400], 'caller', 'after_change',
+    'No endpoint of this model takes a field of the request, and without it the answer would be another one.'),
   endpoint_excluded: row([404],
     'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
   endpoint_unconfigured: row([404],

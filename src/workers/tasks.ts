@@ -5,7 +5,9 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
+import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
+import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
@@ -53,6 +55,8 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
   echo: { run: echo, moves: () => [] },
   native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
+  translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
+  whole_parts: { run: wholeParts, moves: () => [] },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,

@@ -30,7 +30,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   vault: [...DRIVER, 'structures'],
   // The one form of an envelope: the front's own small secrets are sealed by it too. The one walk over a
   // provider's answer: the loop walks over small ones.
-  workers: [...DRIVER, 'vault/envelope', 'upstream/inference/native-answer'],
+  workers: [
+    ...DRIVER,
+    'vault/envelope',
+    'upstream/inference/native-answer',
+    'upstream/inference/parts/whole-parts',
+  ],
   http: [
     'schemas',
     'ports',

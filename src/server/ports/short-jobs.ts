@@ -3,9 +3,11 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { TextPreset } from '../../schemas/inference/presets/text-preset.ts'
+import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
-import type { FinishReason, TokenUsage } from './inference/inference.ts'
+import type { FinishReason, TokenUsage, WrittenPart } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
@@ -170,6 +172,20 @@ export interface ShortJobTypes {
           readonly upstreamId: string | null
         }
       | { readonly ok: false }
+  }
+  /** Writes a request of one dialect in the protocol of an endpoint. D5, D6. */
+  translate: { in: TranslationJob; out: Translation }
+  /** Reads a whole answer of a protocol in the internal form; null: it is invalid. D5. */
+  whole_parts: {
+    in: { readonly protocol: TextProtocol; readonly answer: Uint8Array }
+    /** The members are those of `WholeParts`. */
+    out: {
+      readonly parts: readonly WrittenPart[]
+      readonly usage: TokenUsage | null
+      readonly outputBytes: number
+      readonly finishReason: string | null
+      readonly upstreamId: string | null
+    } | null
   }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }

@@ -44,6 +44,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
     ...INLINE_FILE_FAILURES,
     'not_supported',
     'stateless',
+    'field_unsupported',
     'count_unavailable',
   ],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },

@@ -50,7 +50,13 @@ export const createChat = defineOperation<Inputs, TextRequest>({
   },
   tellsParam: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'stateless'],
+  failures: [
+    ...PAID_CALL_FAILURES,
+    ...INLINE_FILE_FAILURES,
+    'not_supported',
+    'stateless',
+    'field_unsupported',
+  ],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   run: (call, ports) => answerText(call, CHAT, ports),
 })

@@ -50,7 +50,13 @@ export const createMessage = defineOperation<Inputs, TextRequest>({
   success: { status: 200, body: MessageAnswer, events: MessageEvent, headers: ANSWER_HEADERS },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
-  failures: [...PAID_CALL_FAILURES, ...INLINE_FILE_FAILURES, 'not_supported', 'stateless'],
+  failures: [
+    ...PAID_CALL_FAILURES,
+    ...INLINE_FILE_FAILURES,
+    'not_supported',
+    'stateless',
+    'field_unsupported',
+  ],
   example: {
     body: {
       model: 'sluice/echo-1',

@@ -31,6 +31,7 @@ import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
+import { protocolFor } from './spoken.ts'
 import { textPriceOf } from './text-price.ts'
 import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
@@ -148,10 +149,11 @@ class RoutingInference implements Inference {
   /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
   #choose(model: CallableModel, job: CountJob): Outcome<readonly WritingTarget[]> {
     const { request, hops } = job
-    const speaking = model.endpoints.filter((endpoint) => speaks(endpoint, request.dialect))
+    const speaking = model.endpoints.filter((endpoint) => isReached(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
-    const keeping = request.statePath === undefined ? speaking : speaking.filter(keepsState)
-    if (request.statePath !== undefined && keeping.length === 0) return stateless(request.statePath)
+    const { dialect, statePath } = request
+    const keeping = statePath === undefined ? speaking : speaking.filter((one) => keepsState(one, dialect))
+    if (statePath !== undefined && keeping.length === 0) return stateless(statePath)
     const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job), (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
@@ -317,14 +319,14 @@ function isLocal({ provider }: Endpoint): boolean {
   return provider.protocol === 'local'
 }
 
-/** True for an endpoint that answers a call in the caller's own form, or is built in. D5. */
-function speaks(endpoint: Endpoint, dialect: Dialect): boolean {
-  return isEcho(endpoint) || endpoint.text?.speaks.includes(dialect) === true
+/** True for an endpoint that is built in, or that the caller's form reaches, also translated. D5. */
+function isReached(endpoint: Endpoint, dialect: Dialect): boolean {
+  return isEcho(endpoint) || (endpoint.text !== null && protocolFor(endpoint.text, dialect) !== null)
 }
 
-/** What a provider stores is the workspace's own where the key is. D8. */
-function keepsState({ ownWay, provider }: Endpoint): boolean {
-  return ownWay !== undefined && provider.protocol !== 'local'
+/** What a provider stores is the workspace's own where the key is, and the names in the request are its own. D8. */
+function keepsState({ ownWay, provider, text }: Endpoint, dialect: Dialect): boolean {
+  return ownWay !== undefined && provider.protocol !== 'local' && text?.speaks.includes(dialect) === true
 }
 
 function stateless(path: string): Outcome<never> {

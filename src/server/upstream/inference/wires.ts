@@ -2,15 +2,24 @@ import { DIALECTS, type Dialect } from '../../../schemas/inference/text-request.
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { nativeWire } from './native-wire.ts'
+import { protocolFor } from './spoken.ts'
+import { TranslatedWire } from './translated-wire.ts'
 import type { Wire, WireOf } from './wire.ts'
 
 /** The wires of an endpoint, made once for all of its calls. */
 export function wiresOf(endpoint: Endpoint, text: EndpointText, jobs: ShortJobs): WireOf {
   const wires = new Map<Dialect, Wire>(
-    DIALECTS.filter((dialect) => text.speaks.includes(dialect)).map((dialect) => [
-      dialect,
-      nativeWire(dialect, { endpoint, text, jobs }),
-    ]),
+    DIALECTS.flatMap((dialect) => {
+      const protocol = protocolFor(text, dialect)
+      if (protocol === null) return []
+      const deps = { endpoint, text, jobs }
+      return [
+        [
+          dialect,
+          protocol === dialect ? nativeWire(dialect, deps) : new TranslatedWire(dialect, protocol, deps),
+        ],
+      ]
+    }),
   )
   return (dialect) => wires.get(dialect) ?? null
 }

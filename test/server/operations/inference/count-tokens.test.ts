@@ -88,7 +88,7 @@ t.test(
       error: { code: 400, metadata: { error_type: 'body_invalid' } },
     })
     t.match(await told({ ...hello, model: 'openai/gpt-5-mini' }), {
-      error: { metadata: { error_type: 'model_unfit' } },
+      error: { metadata: { error_type: 'endpoint_unconfigured' } },
     })
     first.script(refusesMessages(500))
     second.script(refusesMessages(503))

@@ -233,12 +233,12 @@ t.test('a response that fails behind its first output is whole, and is paid', as
   t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false })
 })
 
-t.test('a model whose endpoints speak another form is refused, with the forms that they speak', async (t) => {
-  const { post } = await open(t, { providers: { speaks: ['chat'] } })
+t.test('a model whose endpoints speak nothing is refused', async (t) => {
+  const { post } = await open(t, { providers: { speaks: [] } })
   const response = await post(hello)
   t.equal(response.status, 400)
   t.match(await response.json(), {
-    error: { type: 'model_unfit', message: /speak chat; .* needs responses/ },
+    error: { type: 'model_unfit', message: /speak no form that is served; .* needs responses/ },
   })
 })
 

@@ -7,8 +7,8 @@ import { readMessageAnswer } from './message-answer.ts'
 import { NativeMessagesStream } from './native-messages-stream.ts'
 
 const VERSION = 'anthropic-version'
-/** For callers that name none. D4. */
-const VERSION_DEFAULT = '2023-06-01'
+/** For callers that name none, as a list of name and value. D4. */
+export const VERSION_HEADER: readonly string[] = [VERSION, '2023-06-01']
 
 /** Anthropic's `POST /messages`. */
 export const MESSAGES: NativeDialect = {
@@ -27,7 +27,7 @@ export function messagesRequest(
   { request, files, passedHeaders = [] }: NativeJob,
   { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
-  const version = passedHeaders.includes(VERSION) ? [] : [VERSION, VERSION_DEFAULT]
+  const version = passedHeaders.includes(VERSION) ? [] : VERSION_HEADER
   return {
     body: providerBody(request.source, [...ownEdits(upstreamModel), ...fileEdits(request.source, files)]),
     dropped: [],

@@ -1,0 +1,33 @@
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { EndpointText } from '../../ports/models/models.ts'
+
+/** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
+const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
+
+/**
+ * The protocol in which an endpoint is called: the caller's dialect where the endpoint speaks it, else the
+ * first that a translation reaches. Null: the endpoint speaks nothing. D5.
+ */
+export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: Dialect): TextProtocol | null {
+  if (speaks.includes(dialect)) return dialect
+  return TRANSLATED.find((protocol) => speaks.includes(protocol)) ?? null
+}
+
+/** Formats of `ReasoningFormat` in `@openrouter/sdk`: whose signatures an endpoint gives, and takes back. */
+const SIGNED_BY: Readonly<Record<TextProtocol, string>> = {
+  messages: 'anthropic-claude-v1',
+  responses: 'openai-responses-v1',
+  gemini: 'google-gemini-v1',
+  chat: 'unknown',
+}
+/** Providers with a protocol of another maker, and keys of their own. */
+const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtocol, string>>>> = new Map([
+  ['xai', { responses: 'xai-responses-v1' }],
+  ['azure', { responses: 'azure-openai-responses-v1' }],
+])
+
+/** @param provider slug */
+export function signatureFormatOf(provider: string, protocol: TextProtocol): string {
+  return SIGNED_BY_PROVIDER.get(provider)?.[protocol] ?? SIGNED_BY[protocol]
+}

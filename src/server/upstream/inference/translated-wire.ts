@@ -1,0 +1,150 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
+import { translateRequest, type TranslationJob } from '../../../schemas/inference/forms/translate.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
+import type { TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { InferenceJob } from '../../ports/inference/inference.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { movable } from '../movable.ts'
+import type { RedactedTexts } from '../reason.ts'
+import { mustSendMax } from './bounds.ts'
+import { geminiCount } from './gemini-count.ts'
+import { geminiPaths } from './gemini-paths.ts'
+import { VERSION_HEADER } from './messages/messages-dialect.ts'
+import { PART_PROTOCOLS } from './parts/part-protocols.ts'
+import { wholeParts } from './parts/whole-parts.ts'
+import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
+import { signatureFormatOf } from './spoken.ts'
+import type { CountWire, WholeInput, Wire } from './wire.ts'
+
+interface TranslatedWireDeps {
+  readonly endpoint: Endpoint
+  readonly text: EndpointText
+  readonly jobs: ShortJobs
+}
+
+/** Tokens of an answer where the protocol needs a maximum, and neither caller nor catalogue says one. */
+const TOKENS_MAX_DEFAULT = 8_192
+/** The maker of chat and responses, whose models have names that servers which copy it lack. */
+const OPENAI = 'openai'
+/** Headers that a protocol needs. */
+const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
+
+/** An endpoint is called in its own protocol for callers of another dialect, by the internal form. D5, D6. */
+export class TranslatedWire implements Wire {
+  readonly count: CountWire | null
+  readonly #dialect: Dialect
+  readonly #protocol: TextProtocol
+  readonly #deps: TranslatedWireDeps
+
+  constructor(dialect: Dialect, protocol: TextProtocol, deps: TranslatedWireDeps) {
+    this.#dialect = dialect
+    this.#protocol = protocol
+    this.#deps = deps
+    this.count = dialect === 'messages' && protocol === 'gemini' ? this.#geminiCount() : null
+  }
+
+  pathOf(isStream: boolean): string {
+    if (this.#protocol !== 'gemini') return PATHS[this.#protocol]
+    const { streamed, whole } = geminiPaths(this.#deps.endpoint.upstreamModel)
+    return isStream ? streamed : whole
+  }
+
+  async request(job: TranslatedJob): Promise<Outcome<NativeRequest>> {
+    const { caller, call, deadlineAt: endsAt } = job
+    const input = this.#jobOf(job)
+    const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
+    const more = { caller, signal: call.signal, endsAt }
+    const done = isShort ? ok(translateRequest(input)) : await this.#deps.jobs.run('translate', input, more)
+    if (!done.ok) return done
+    const { value } = done
+    if (!value.ok) return unsupported(value.issues)
+    // Dropping counts as refusing. D6.
+    if (job.request.provider?.require_parameters === true && value.dropped.length > 0)
+      return unsupported(value.dropped.map(lost))
+    return ok({ body: [value.body], dropped: value.dropped, headers: HEADERS[this.#protocol] ?? [] })
+  }
+
+  stream(_head: NativeHead, redacted: RedactedTexts): PartStream {
+    return PART_PROTOCOLS[this.#protocol].stream(redacted)
+  }
+
+  async whole({ body, caller, endsAt }: WholeInput): Promise<Outcome<WholeParts>> {
+    const input = { protocol: this.#protocol, answer: body }
+    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(input))
+    const done = await this.#deps.jobs.run('whole_parts', input, { caller, endsAt, transfer: movable(body) })
+    return done.ok ? partsOf(done.value) : done
+  }
+
+  /** Google counts a whole request, in which the model has its place. */
+  #geminiCount(): CountWire {
+    const { upstreamModel } = this.#deps.endpoint
+    const before = Buffer.from(
+      `{"generateContentRequest":{"model":${JSON.stringify(`models/${upstreamModel}`)},`,
+    )
+    return {
+      path: geminiPaths(upstreamModel).count,
+      request: async (job) => {
+        const asked = await this.request({ ...job, limits: null })
+        if (!asked.ok) return asked
+        const [body] = asked.value.body
+        // A request has contents at least: something follows its opening brace.
+        return body instanceof Uint8Array
+          ? ok({ ...asked.value, body: [before, body.subarray(1), CLOSE] })
+          : fail('count_unavailable')
+      },
+      answer: geminiCount,
+    }
+  }
+
+  #jobOf({
+    request,
+    limits,
+    defaultTokensMax = null,
+  }: Pick<TranslatedJob, 'request' | 'limits' | 'defaultTokensMax'>): TranslationJob {
+    const { endpoint, text } = this.#deps
+    const { slug } = endpoint.provider
+    const sent = mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits })
+    const needed = this.#protocol === 'messages' ? (text.maxCompletionTokens ?? TOKENS_MAX_DEFAULT) : null
+    return {
+      dialect: this.#dialect,
+      protocol: this.#protocol,
+      body: request.source.bytes,
+      terms: {
+        upstreamModel: endpoint.upstreamModel,
+        tokensMax: sent ?? needed,
+        isStrict: text.isStrict,
+        isMaker: slug === OPENAI,
+        signatureFormats: [signatureFormatOf(slug, this.#protocol)],
+      },
+    }
+  }
+}
+
+type TranslatedJob = Pick<
+  InferenceJob,
+  'request' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'
+>
+
+const CLOSE = Buffer.from('}')
+
+const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const
+
+function unsupported(issues: readonly Issue[]): Outcome<never> {
+  return fail('field_unsupported', { metadata: { issues } })
+}
+
+function lost(name: string): Issue {
+  const path = `/${name.replaceAll('.', '/')}`
+  return {
+    path,
+    message: 'would be left out',
+    expected: 'nothing here, or `require_parameters` that is not true',
+  }
+}
+
+function partsOf(read: WholeParts | null): Outcome<WholeParts> {
+  return read === null ? fail('upstream_invalid') : ok(read)
+}

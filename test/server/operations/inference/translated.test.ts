@@ -1,0 +1,161 @@
+/** Calls of one dialect at providers that speak another: what each side gets, and what is paid. */
+import t, { type Test } from 'tap'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import { AUTHORIZATION } from '../../../support/front.ts'
+import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
+import { answersChat, PROMPT_TOKENS, strictChat } from '../../../support/inference/fake-chat.ts'
+import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
+import { strictGemini } from '../../../support/inference/fake-gemini.ts'
+import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
+import { answersResponses, strictResponses } from '../../../support/inference/fake-responses.ts'
+import { keptSpend } from '../../../support/money/free-spend.ts'
+
+const PATHS: Readonly<Record<Dialect, string>> = {
+  chat: '/chat/completions',
+  responses: '/responses',
+  messages: '/messages',
+}
+const TEXT = 'Hello there'
+const BODIES: Readonly<Record<Dialect, object>> = {
+  chat: { model: 'acme/one', messages: [{ role: 'user', content: TEXT }] },
+  responses: { model: 'acme/one', input: TEXT },
+  messages: { model: 'acme/one', max_tokens: 50, messages: [{ role: 'user', content: TEXT }] },
+}
+const FAKES: Readonly<Record<TextProtocol, FakeAnswer>> = {
+  gemini: strictGemini(),
+  chat: strictChat(answersChat()),
+  responses: strictResponses(answersResponses()),
+  messages: strictMessages(answersMessages()),
+}
+const PROVIDER_PATHS: Readonly<Record<TextProtocol, string>> = {
+  gemini: '/v1/models/first-model:generateContent',
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+}
+const DIALECTS = Object.keys(PATHS) as Dialect[]
+const PAIRS = DIALECTS.flatMap((from) =>
+  TEXT_PROTOCOLS.filter((to) => to !== from).map((to) => [from, to] as const),
+)
+const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
+
+interface Rig extends ChatProviderFront {
+  readonly spend: ReturnType<typeof keptSpend>
+  send(dialect: Dialect, body?: object): Promise<Response>
+}
+
+const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
+
+async function rigged(t: Test, protocol: TextProtocol): Promise<Rig> {
+  const spend = keptSpend()
+  const front = await openChatProvider(t, {
+    spend,
+    firstProvider: { protocol: MAKERS[protocol] ?? 'openai' },
+    firstFacts: { speaks: [protocol] },
+  })
+  front.first.usually(FAKES[protocol])
+  return {
+    ...front,
+    spend,
+    send: (dialect, body = {}) =>
+      fetch(`${front.url}/api/v1${PATHS[dialect]}`, {
+        method: 'POST',
+        headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...BODIES[dialect], ...body }),
+      }),
+  }
+}
+
+/** The text of a whole answer. */
+const SAID: Readonly<Record<Dialect, (answer: never) => unknown>> = {
+  chat: ({ choices: [choice] }: { choices: [{ message: { content: string } }] }) => choice.message.content,
+  responses: ({ output: [item] }: { output: [{ content: [{ text: string }] }] }) => item.content[0].text,
+  messages: ({ content: [block] }: { content: [{ text: string }] }) => block.text,
+}
+/** The last event of a whole stream. */
+const ENDS: Readonly<Record<Dialect, RegExp>> = {
+  chat: /data: \[DONE\]\n\n$/,
+  responses: /event: response\.completed\ndata: .*\n\n$/,
+  messages: /event: message_stop\ndata: .*\n\n$/,
+}
+
+for (const [from, to] of PAIRS) {
+  t.test(`${from} at a provider that speaks ${to}: whole`, async (t) => {
+    const { send, first, spend, rest } = await rigged(t, to)
+    const response = await send(from)
+    const answer = (await response.json()) as Record<string, unknown>
+    t.equal(response.status, 200, JSON.stringify(answer))
+    t.equal(SAID[from](answer as never), 'Hello there, you')
+    t.match(answer, { model: 'acme/one', usage: { cost: COST, is_byok: false } })
+    t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false, provider: 'first' })
+    t.equal(first.calls[0]?.path, PROVIDER_PATHS[to])
+    t.equal(await rest(), 0)
+  })
+
+  t.test(`${from} at a provider that speaks ${to}: streamed`, async (t) => {
+    const { send, first, spend, rest } = await rigged(t, to)
+    const response = await send(from, { stream: true })
+    const text = await response.text()
+    t.equal(response.status, 200, text)
+    t.match(text, ENDS[from])
+    t.match(first.calls[0]?.path, to === 'gemini' ? /:streamGenerateContent\?alt=sse$/ : PROVIDER_PATHS[to])
+    for (const word of ['"Hello"', '" there"', '","', '" you"']) t.ok(text.includes(word), word)
+    t.ok(text.includes(`"cost":${COST}`))
+    t.match(spend.holds[0]?.end, { costNano: COST * 1e9, isEstimated: false, provider: 'first' })
+    t.equal(await rest(), 0)
+  })
+}
+
+t.test(
+  'what only tunes the answer is left out and named, or refused where parameters are required',
+  async (t) => {
+    const { send, first } = await rigged(t, 'messages')
+    const response = await send('chat', { seed: 7, logit_bias: { 1: 2 }, n: 1 })
+    t.equal(response.status, 200)
+    t.equal(response.headers.get('x-sluice-dropped'), 'seed,logit_bias')
+    await response.text()
+    const strict = await send('chat', { seed: 7, provider: { require_parameters: true } })
+    t.equal(strict.status, 404)
+    t.match(await strict.json(), { error: { type: 'endpoint_excluded' } })
+    t.equal(first.calls.length, 1)
+  },
+)
+
+t.test('what would make the answer another one is 400 with its path, and reaches no provider', async (t) => {
+  for (const [from, to, body, path] of [
+    ['chat', 'messages', { n: 2 }, '/n'],
+    ['chat', 'gemini', { prediction: { type: 'content', content: 'x' } }, '/prediction'],
+    ['messages', 'responses', { stop_sequences: ['x'] }, '/stop_sequences'],
+    ['responses', 'chat', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, '/tools/0'],
+  ] as const) {
+    const { send, first } = await rigged(t, to)
+    const response = await send(from, body)
+    const told = await response.json()
+    t.equal(response.status, 400, JSON.stringify(told))
+    t.match(told, { error: { metadata: { error_type: 'field_unsupported', issues: [{ path }] } } })
+    t.equal(first.calls.length, 0)
+  }
+})
+
+t.test('tokens are counted where the protocol has a count', async (t) => {
+  const { url, first } = await rigged(t, 'gemini')
+  const count = (at: string): Promise<Response> =>
+    fetch(`${at}/api/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: TEXT }] }),
+    })
+  t.same(await (await count(url)).json(), { input_tokens: PROMPT_TOKENS })
+  t.equal(first.calls[0]?.path, '/v1/models/first-model:countTokens')
+  t.match(JSON.parse(first.calls[0]?.body.toString() ?? ''), {
+    generateContentRequest: {
+      model: 'models/first-model',
+      contents: [{ role: 'user', parts: [{ text: TEXT }] }],
+    },
+  })
+  const other = await rigged(t, 'chat')
+  const response = await count(other.url)
+  t.equal(response.status, 404)
+  t.match(await response.json(), { error: { metadata: { error_type: 'count_unavailable' } } })
+})
