@@ -18,6 +18,8 @@ export const PROBE_MS_MAX = 5_000
 export const PROBE_CLAIM_MS = 15_000
 /** Bytes of an upstream's answer to a probe. Decision. */
 export const PROBE_ANSWER_BYTES_MAX = MIB
+/** Most tokens of a model's answer to a probe: the fewest that OpenAI's responses take. D30. */
+export const PROBE_TOKENS_MAX = 16
 /** Milliseconds of a call that probes. A call that validates and activates probes twice. Decision. */
 export const PROBING_DEADLINE_MS = 20_000
 /** Workspaces whose private endpoints a front caches, including workspaces without any. Decision. */

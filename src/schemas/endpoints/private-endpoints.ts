@@ -11,6 +11,10 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number]
 export const ENDPOINT_REGIONS = ['global', 'europe', 'us'] as const
 export type EndpointRegion = (typeof ENDPOINT_REGIONS)[number]
 
+/** Forms of calls that an endpoint may serve: embeddings, and those in which models write. D30. */
+export const ENDPOINT_FORMS = ['embeddings', 'chat', 'responses', 'messages'] as const
+export type EndpointForm = (typeof ENDPOINT_FORMS)[number]
+
 /** Slugs for any server that speaks OpenAI's protocol. */
 export const COMPATIBLE_SLUGS: readonly string[] = ['openai-compatible', 'custom']
 /** Slugs of clouds that locate an endpoint without its `base_url`. B2.6. */
@@ -27,6 +31,7 @@ export const CHECK_REASONS = [
   'upstream_error',
   'model_not_found',
   'invalid_response',
+  'invalid_stream',
   'missing_usage',
   'model_mismatch',
 ] as const
@@ -41,6 +46,7 @@ export const CHECK_NAMES = [
   'credential_ok',
   'auth_ok',
   'response_ok',
+  'stream_ok',
   'model_ok',
   'usage_ok',
 ] as const
@@ -68,6 +74,17 @@ const Price = Type.String({
 })
 export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
+
+const Form = Type.Enum(ENDPOINT_FORMS)
+const Forms = nullable(
+  Type.Array(Form, {
+    minItems: 1,
+    maxItems: ENDPOINT_FORMS.length,
+    uniqueItems: true,
+    description:
+      'Our extension: the forms of calls that it has to serve. Without them a validation looks for all that its protocol may have.',
+  }),
+)
 
 const Region = nullable(Type.Enum(ENDPOINT_REGIONS))
 /** The store's texts may contain any character but U+0000. */
@@ -112,6 +129,7 @@ export const CreateEndpointBody = Type.Object({
   declared_zdr: Type.Optional(nullable(Type.Boolean())),
   pricing: Type.Optional(EndpointPricing),
   secret_name: Type.Optional(SecretName),
+  forms: Type.Optional(Forms),
   activate: Type.Optional(Type.Object({ workspace_id: WorkspaceId })),
 })
 export type CreateEndpointBody = Static<typeof CreateEndpointBody>
@@ -124,6 +142,7 @@ export const UpdateEndpointBody = Type.Object({
   declared_zdr: Type.Optional(nullable(Type.Boolean())),
   pricing: Type.Optional(EndpointPricing),
   secret_name: Type.Optional(SecretName),
+  forms: Type.Optional(Forms),
 })
 export type UpdateEndpointBody = Static<typeof UpdateEndpointBody>
 
@@ -167,6 +186,10 @@ export const WholeEndpoint = Type.Object({
   workspace_id: nullable(
     Type.String({ format: 'uuid', description: 'Our extension: that of the last passing validation.' }),
   ),
+  forms: Forms,
+  speaks: Type.Array(Form, {
+    description: 'Our extension: the forms that the last passing validation found, which alone are called.',
+  }),
 })
 export type WholeEndpoint = Static<typeof WholeEndpoint>
 
@@ -176,8 +199,14 @@ export const WholeEndpointAnswer = Type.Object({ data: WholeEndpoint })
 export const EndpointDeletedAnswer = Type.Object({
   data: Type.Object({ id: Type.String({ format: 'uuid' }) }),
 })
+const FormFinding = Type.Object({ form: Form, passed: Type.Boolean(), checks: Type.Array(Check) })
+export type FormFinding = Static<typeof FormFinding>
 export const EndpointValidationAnswer = Type.Object({
-  data: Type.Object({ passed: Type.Boolean(), checks: Type.Array(Check) }),
+  data: Type.Object({
+    passed: Type.Boolean(),
+    checks: Type.Array(Check),
+    forms: Type.Array(FormFinding, { description: 'Our extension: what was found of each form.' }),
+  }),
 })
 
 /** The parts of an endpoint's URL. */

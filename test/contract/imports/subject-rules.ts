@@ -82,7 +82,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     base: ['routing'],
     above: [],
     // A workspace's own endpoints and keys call providers as the operator's do, and are targets of a call.
-    rows: { embeddings: ['endpoints'], endpoints: ['embeddings'], inference: ['endpoints'] },
+    rows: { embeddings: ['endpoints'], endpoints: ['embeddings', 'inference'], inference: ['endpoints'] },
   },
   store: {
     base: ['base', 'migrations'],

@@ -174,6 +174,8 @@ const ENDPOINT: PrivateEndpoint = {
   declaredZdr: null,
   pricing: null,
   secretName: 's',
+  forms: null,
+  speaks: ['embeddings'],
   createdAt: new Date(0),
 }
 

@@ -7,7 +7,7 @@ import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
-import type { EpochFeed, Hints } from '../../../src/server/ports/keys/keys.ts'
+import type { EpochFeed, Hints, KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { EndpointProber } from '../../../src/server/ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../../src/server/ports/ports.ts'
 import { openEpochFeed } from '../../../src/server/store/base/epoch-feed.ts'
@@ -22,7 +22,8 @@ import { createProber } from '../../../src/server/upstream/endpoints/prober.ts'
 import { catalogueOf } from '../models/catalogue.ts'
 import { accessTo, KEY, keyRecords, MANAGEMENT_KEY, OTHER_KEY, openFront, threads } from '../front.ts'
 import { testHints } from '../stores/hints.ts'
-import { SILENT } from '../log.ts'
+import { keptLog, SILENT } from '../log.ts'
+import { inferenceWith } from '../inference/chat-front.ts'
 import type { Gate } from '../gate.ts'
 import { must } from '../must.ts'
 import { NO_FILES } from '../files/no-files.ts'
@@ -78,6 +79,8 @@ export interface EndpointsStand {
   ): Promise<Told>
   /** As the workspace's inference key. @param nth of the fronts */
   embed(model: string, nth?: number, more?: { readonly key?: string; readonly body?: object }): Promise<Told>
+  /** As the workspace's inference key at the first front. @param path below `/api/v1` */
+  write(path: string, body: object, init?: WriteInit): Promise<Response>
   /** A draft, as the test wants it. @returns its id */
   draft(more?: object): Promise<string>
   /** A draft that has passed its validation. */
@@ -85,9 +88,18 @@ export interface EndpointsStand {
   active(more?: object): Promise<string>
 }
 
+export interface WriteInit {
+  readonly key?: string
+  readonly signal?: AbortSignal
+}
+
 export interface StandInput {
   readonly fronts?: number
   readonly prober?: (real: EndpointProber) => EndpointProber
+  /** Addresses of every name; loopback unless given. */
+  readonly resolve?: () => Promise<string[]>
+  /** Facts that every key has. */
+  readonly keys?: Partial<KeyRecord>
   /** Instead of keys that pay nothing. */
   readonly more?: (
     t: Test,
@@ -154,7 +166,8 @@ async function openOne(
   const write = (event: string, fields?: object): void =>
     void lines.push(JSON.stringify({ event, ...fields }))
   const now = (): number => performance.now()
-  const egress = openEgress({ allow: ['http:127.0.0.1'], resolve: () => Promise.resolve(['127.0.0.1']) })
+  const resolve = given.resolve ?? (() => Promise.resolve(['127.0.0.1']))
+  const egress = openEgress({ allow: ['http:127.0.0.1'], resolve })
   const feed = openEpochFeed({ store, hints, log: SILENT })
   t.teardown(() => Promise.all([feed.close(), egress.close()]))
   while (!(await feed.poll())) continue
@@ -164,6 +177,7 @@ async function openOne(
   )
   const privateEndpoints = openPrivateEndpoints({ store, hints })
   const jobs = threads()
+  const credentials = new Map([['SET_KEY', { reveal: () => 'shipped-key' }]])
   const prober = createProber({ egress, jobs, releases: vault, providers: models.providers, now })
   const ports: Ports = {
     ...NO_FILES,
@@ -175,9 +189,10 @@ async function openOne(
       log: { debug: write, info: write, warn: write, error: write },
       now,
       random: () => 0.5,
-      credentials: new Map([['SET_KEY', { reveal: () => 'shipped-key' }]]),
+      credentials,
       meters: { upstream: () => undefined },
     }),
+    inference: inferenceWith({ egress, credentials, log: keptLog() }),
     privateEndpoints,
     endpointProber: given.prober?.(prober) ?? prober,
     privateModels: createPrivateModels({
@@ -198,6 +213,7 @@ async function openOne(
         hash,
         {
           ...record,
+          ...given.keys,
           organizationId,
           workspaceId: record.kind === 'management' ? null : at,
           defaultWorkspaceId: workspaceId,
@@ -214,7 +230,7 @@ async function openOne(
 
 function callsOf(
   stand: Pick<EndpointsStand, 'fronts' | 'baseUrl' | 'workspaceId'>,
-): Pick<EndpointsStand, 'call' | 'embed' | 'draft' | 'validated' | 'active'> {
+): Pick<EndpointsStand, 'call' | 'embed' | 'write' | 'draft' | 'validated' | 'active'> {
   const send = async (
     path: string,
     key: string,
@@ -260,6 +276,13 @@ function callsOf(
         method: 'POST',
         body: JSON.stringify({ model, input: 'some text', ...body }),
       }),
+    write: (path, body, { key = KEY, ...init } = {}) =>
+      fetch(`${stand.fronts[0] ?? ''}/api/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        ...init,
+      }),
     async active(more = {}) {
       const id = await validated(more)
       const { status, body } = await call('post', `/private-endpoints/${id}/activate`)
@@ -278,6 +301,8 @@ export function endpointBody(baseUrl: string): Readonly<Record<string, unknown>>
     base_url: baseUrl,
     secret_name: SECRET_NAME,
     pricing: { prompt: '0.000001', completion: '0' },
+    // One request is sent for each probe.
+    forms: ['embeddings'],
   }
 }
 

@@ -38,7 +38,8 @@ export async function activate(
   return underClaim(claimed.value, ports, async (claim) => {
     const { endpoint } = claim
     const workspaceId = endpoint.workspaceId ?? ''
-    const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
+    const { speaks: forms } = endpoint
+    const probed = await ports.endpointProber.probe({ endpoint, workspaceId, forms, by, call })
     if (!probed.ok) return probed
     if (probed.value.checks.some(({ passed }) => !passed))
       return { ok: false, failure: failureOfChecks(probed.value) }

@@ -6,12 +6,12 @@ import {
   type CreateEndpointBody,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import { defineOperation, type Call, type Success } from '../define.ts'
-import type { PrivateEndpoint, Validation } from '../../ports/endpoints/private-endpoints.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { ACTIVATION_FAILURES, activate } from './activation.ts'
 import { actorOf, answer, summaryOf, wholeOf } from './endpoint-answers.ts'
 import { fieldsOf, type EndpointFields } from './endpoint-fields.ts'
-import { failureOfChecks, validate, VALIDATION_FAILURES } from './validation.ts'
+import { failureOfChecks, validate, VALIDATION_FAILURES, type ExaminedEndpoint } from './validation.ts'
 
 type CreateCall = Call<undefined, undefined, CreateEndpointBody>
 interface Inputs {
@@ -79,7 +79,9 @@ function create(
   ports: Ports,
 ): ReturnType<Ports['privateEndpoints']['create']> {
   const { key, idempotency } = call
-  const repeatable = idempotency === null ? null : { ...idempotency, fields: JSON.stringify(fields) }
+  // An endpoint without forms keeps the digest that it had before there were any.
+  const compared = { ...fields, forms: fields.forms ?? undefined }
+  const repeatable = idempotency === null ? null : { ...idempotency, fields: JSON.stringify(compared) }
   return ports.privateEndpoints.create(
     { organizationId: key.organizationId, ...fields, idempotency: repeatable },
     actorOf(call, ID),
@@ -110,11 +112,14 @@ async function bringUp(
 
 interface Left {
   readonly endpoint: PrivateEndpoint
-  readonly validation: Validation | null
+  readonly validation: ExaminedEndpoint | null
 }
 
 function withDraft(failure: Failure, { endpoint, validation }: Left, ports: Ports): Outcome<never> {
-  const rendered = validation === null ? null : { passed: validation.passed, checks: validation.checks }
+  const rendered =
+    validation === null
+      ? null
+      : { passed: validation.passed, checks: validation.checks, forms: validation.forms }
   return {
     ok: false,
     failure: { ...failure, data: { endpoint: wholeOf(endpoint, ports), validation: rendered } },

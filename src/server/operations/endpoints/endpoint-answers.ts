@@ -52,6 +52,8 @@ export function wholeOf(endpoint: PrivateEndpoint, ports: Named): WholeEndpoint 
     pricing: endpoint.pricing ?? { prompt: '0', completion: '0' },
     secret_name: endpoint.secretName,
     workspace_id: endpoint.workspaceId,
+    forms: endpoint.forms === null ? null : [...endpoint.forms],
+    speaks: [...endpoint.speaks],
   }
 }
 

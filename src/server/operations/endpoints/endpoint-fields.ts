@@ -34,6 +34,7 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
     declaredZdr: body.declared_zdr ?? null,
     pricing: pricing === null ? null : { prompt: pricing.prompt, completion: pricing.completion },
     secretName: body.secret_name ?? null,
+    forms: body.forms ?? null,
   })
 }
 

@@ -50,6 +50,7 @@ function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChan
     declared_zdr: zdr,
     pricing,
     secret_name: name,
+    forms,
   } = body
   const priced = pricing === undefined ? null : countable(pricing)
   if (priced !== null && !priced.ok) return priced
@@ -62,5 +63,6 @@ function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChan
     ...(zdr !== undefined && { declaredZdr: zdr }),
     ...(pricing !== undefined && { pricing: { prompt: pricing.prompt, completion: pricing.completion } }),
     ...(name !== undefined && { secretName: name }),
+    ...(forms !== undefined && { forms }),
   })
 }

@@ -24,6 +24,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   tag: 'private-endpoints',
   summary: 'Validate a private endpoint',
   description:
+    'Sends a minimal request in each form: embeddings, or a stream of 16 tokens. ' +
     'Failed checks are an answer like any other; those that nothing can be said of are left out. ' +
     "A passing validation makes the endpoint the workspace's, and is stale after a day.",
   access: { keys: ['management'] },
@@ -41,7 +42,7 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
       ports,
     )
     if (!validated.ok) return validated
-    const { passed, checks } = validated.value
-    return ok(answer({ passed, checks }))
+    const { passed, checks, forms } = validated.value
+    return ok(answer({ passed, checks, forms }))
   },
 })

@@ -33,24 +33,25 @@ export interface ValidationInput {
   readonly call: { readonly signal: AbortSignal }
 }
 
+/** What a validation says of an endpoint. */
+export type ExaminedEndpoint = Validation & ProbeResult
+
 /**
  * Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a
  * success. B2.6.
  */
-export async function validate(
-  input: ValidationInput,
-  ports: Ports,
-): Promise<Outcome<Validation & { readonly isSlow: boolean }>> {
+export async function validate(input: ValidationInput, ports: Ports): Promise<Outcome<ExaminedEndpoint>> {
   const claimed = await ports.privateEndpoints.claimValidation(input.ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {
     const found = await examine(claim.endpoint, input, ports)
     if (!found.ok) return found
-    const { checks, isSlow } = found.value
+    const { checks, forms, isSlow } = found.value
     const passed = checks.every((check) => check.passed)
+    const speaks = forms.filter((one) => one.passed).map(({ form }) => form)
     const { workspaceId, by } = input
-    const kept = await ports.privateEndpoints.validated(claim, { passed, checks, workspaceId }, by)
-    return kept.ok ? ok({ passed, checks, isSlow }) : kept
+    const kept = await ports.privateEndpoints.validated(claim, { passed, checks, workspaceId, speaks }, by)
+    return kept.ok ? ok({ passed, checks, forms, isSlow }) : kept
   })
 }
 
@@ -95,13 +96,14 @@ async function examine(
     passes('base_url_ok', 'invalid_base_url', ports.endpointProber.mayReach(endpoint.baseUrl)) &&
     passes('limit_ok', 'endpoint_limit_reached', !facts.value.isFull) &&
     (facts.value.hasSecret || passes('credential_ok', 'no_byok_key', false))
-  if (!mayProbe) return ok({ checks, isSlow: false })
-  const probed = await ports.endpointProber.probe({ endpoint, workspaceId, by, call })
+  if (!mayProbe) return ok({ checks, forms: [], isSlow: false })
+  const probed = await ports.endpointProber.probe({ endpoint, workspaceId, forms: endpoint.forms, by, call })
   if (!probed.ok) return probed
-  const { checks: found, isSlow } = probed.value
+  const { checks: found, forms, isSlow } = probed.value
   // The probe's result of the same check is newer and replaces the earlier one.
   return ok({
     checks: [...checks.filter(({ name }) => found.every((check) => check.name !== name)), ...found],
+    forms,
     isSlow,
   })
 }
@@ -123,6 +125,7 @@ export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
     case 'upstream_error':
     case 'model_not_found':
     case 'invalid_response':
+    case 'invalid_stream':
     case 'missing_usage':
     case 'model_mismatch':
     case undefined:

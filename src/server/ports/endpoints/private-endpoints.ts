@@ -1,9 +1,11 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type {
   EndpointCheck,
+  EndpointForm,
   EndpointPricing,
   EndpointRegion,
   EndpointStatus,
+  FormFinding,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel } from '../models/models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
@@ -27,6 +29,10 @@ export interface PrivateEndpoint {
   readonly pricing: EndpointPricing | null
   /** Name of its credential in the vault of its workspace; null: it has none. */
   readonly secretName: string | null
+  /** The forms that it has to serve; null: those that a validation finds. */
+  readonly forms: readonly EndpointForm[] | null
+  /** The forms that the last passing validation found; empty before the first. D30. */
+  readonly speaks: readonly EndpointForm[]
   readonly createdAt: Date
 }
 
@@ -36,7 +42,10 @@ export interface EndpointRef {
   readonly id: string
 }
 
-export interface EndpointInput extends Omit<PrivateEndpoint, 'id' | 'workspaceId' | 'status' | 'createdAt'> {
+export interface EndpointInput extends Omit<
+  PrivateEndpoint,
+  'id' | 'workspaceId' | 'status' | 'speaks' | 'createdAt'
+> {
   /** A repetition with the same `fields` returns the first endpoint as it is now. B2.6. */
   readonly idempotency: { readonly key: string; readonly apiKeyHash: string; readonly fields: string } | null
 }
@@ -48,6 +57,7 @@ export interface EndpointChanges {
   readonly declaredZdr?: boolean | null
   readonly pricing?: EndpointPricing
   readonly secretName?: string | null
+  readonly forms?: readonly EndpointForm[] | null
 }
 
 /** The operation and its caller, for the audit log. */
@@ -116,7 +126,7 @@ export interface PrivateEndpoints {
   /** Ends the claim. Failure: endpoint_changed (meanwhile, so that the result does not apply). */
   validated(
     claim: ProbeClaim,
-    result: Validation & { readonly workspaceId: string },
+    result: Validation & { readonly workspaceId: string; readonly speaks: readonly EndpointForm[] },
     by: EndpointActor,
   ): Promise<Outcome<null>>
   /**
@@ -139,20 +149,27 @@ export interface WorkspaceFacts {
 export interface ProbeInput {
   readonly endpoint: PrivateEndpoint
   readonly workspaceId: string
+  /** Forms of which each has to be served; null: all that its protocol may have, of which one has to be. */
+  readonly forms: readonly EndpointForm[] | null
   readonly by: EndpointActor
   readonly call: { readonly signal: AbortSignal }
 }
 
-/** The result of a real minimal request to an upstream. */
+/** The result of a real minimal request to an upstream in each form. */
 export interface ProbeResult {
-  /** Checks in their order; the last one may have failed. */
+  /**
+   * Checks in their order, of one form: of the first that fails and has to be served, else of the first that
+   * is served, else of the one that got furthest.
+   */
   readonly checks: readonly EndpointCheck[]
+  /** Empty when no form was probed. */
+  readonly forms: readonly FormFinding[]
   /** The upstream did not answer within PROBE_MS_MAX. */
   readonly isSlow: boolean
 }
 
 export interface EndpointProber {
-  /** The protocol of a provider; null when Sluice knows none for it. */
+  /** The name of a provider; null when Sluice knows no protocol for it. */
   nameOf(providerSlug: string): string | null
   /** Whether the gate allows the destination to any caller. */
   mayReach(baseUrl: string): boolean

@@ -114,8 +114,10 @@ export interface Endpoint {
    * Null: the endpoint makes no video, as every private endpoint, also one under the slug of a video model.
    */
   readonly video: EndpointVideo | null
-  /** Null: its model writes no text. Private endpoints have none. */
+  /** Null: it writes no text. */
   readonly text: EndpointText | null
+  /** False: a private endpoint without embeddings. Left out: as its model. */
+  readonly embeds?: boolean
   /**
    * Present for a workspace's own endpoint, and for an endpoint that is called with the workspace's own key.
    * Left out where the operator's key is used.

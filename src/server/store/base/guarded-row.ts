@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import type { Queryable } from './open.ts'
+import type { JsonColumn, Queryable } from './open.ts'
 
 /** Columns that a guarded table has: `id`, `state text`, `attempt integer`, `lease_until timestamptz`. */
 export interface GuardedTable<S extends string> {
@@ -71,7 +71,7 @@ export type Counted = Held & { readonly kept?: number }
 /** A part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>
 
-export type Columns = Readonly<Record<string, string | number | boolean | Date | null>>
+export type Columns = Readonly<Record<string, string | number | boolean | Date | JsonColumn | null>>
 
 /**
  * The state machine of jobs, outbox, pending files and idempotency records: a row with a state and an

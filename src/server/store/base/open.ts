@@ -8,6 +8,8 @@ import { keepOffLostConnections } from './lost-connections.ts'
 export type Sql = postgres.Sql
 /** A client inside of `sql.begin`. */
 export type Transaction = postgres.TransactionSql
+/** A value for a column of JSON. */
+export type JsonColumn = ReturnType<Transaction['json']>
 /** A client that runs statements: a pool or a transaction. */
 export type Queryable = Sql | Transaction
 

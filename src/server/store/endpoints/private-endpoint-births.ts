@@ -10,7 +10,7 @@ import type {
 import { appendAudit } from '../base/append-audit.ts'
 import { newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
-import { endpointEvent, endpointOf, type EndpointRow } from './private-endpoint-rows.ts'
+import { endpointEvent, endpointOf, formsColumn, type EndpointRow } from './private-endpoint-rows.ts'
 import { violatedUnique } from '../base/translate.ts'
 
 type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>
@@ -64,6 +64,7 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
       prompt_price: input.pricing?.prompt ?? null,
       completion_price: input.pricing?.completion ?? null,
       secret_name: input.secretName,
+      forms: formsColumn(tx, input.forms),
       idempotency_id: record?.id ?? null,
       fields_digest: record?.digest ?? null,
     })} RETURNING *`

@@ -1,4 +1,8 @@
-import type { EndpointRegion, EndpointStatus } from '../../../schemas/endpoints/private-endpoints.ts'
+import type {
+  EndpointForm,
+  EndpointRegion,
+  EndpointStatus,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type {
   EndpointActor,
@@ -7,7 +11,7 @@ import type {
   Validation,
 } from '../../ports/endpoints/private-endpoints.ts'
 import { isId } from '../base/ids.ts'
-import type { Queryable, Transaction } from '../base/open.ts'
+import type { JsonColumn, Queryable, Transaction } from '../base/open.ts'
 
 export interface EndpointRow {
   readonly id: string
@@ -23,6 +27,9 @@ export interface EndpointRow {
   readonly prompt_price: string | null
   readonly completion_price: string | null
   readonly secret_name: string | null
+  readonly forms: readonly EndpointForm[] | null
+  /** Null: never validated, or by a version that probed embeddings alone. */
+  readonly speaks: readonly EndpointForm[] | null
   readonly revision: number
   readonly config_revision: number
   readonly validation: (Validation & { readonly workspace_id: string }) | null
@@ -81,8 +88,19 @@ export function endpointOf(row: EndpointRow): PrivateEndpoint {
     declaredZdr: row.declared_zdr,
     pricing: prompt === null || completion === null ? null : { prompt, completion },
     secretName: row.secret_name,
+    forms: row.forms,
+    speaks: spokenBy(row),
     createdAt: row.created_at,
   }
+}
+
+/** The value of a column of forms. */
+export function formsColumn(tx: Transaction, forms: readonly EndpointForm[] | null): JsonColumn | null {
+  return forms === null ? null : tx.json([...forms])
+}
+
+function spokenBy({ speaks, workspace_id }: EndpointRow): readonly EndpointForm[] {
+  return speaks ?? (workspace_id === null ? [] : ['embeddings'])
 }
 
 /** The audit event of a change. */
@@ -125,6 +143,8 @@ function seen(row: EndpointRow): Record<string, unknown> {
     pricing:
       row.prompt_price === null ? null : { prompt: row.prompt_price, completion: row.completion_price },
     secret_name: row.secret_name,
+    forms: row.forms,
+    speaks: spokenBy(row),
     validation:
       validation === null || row.validated_config !== row.config_revision
         ? null

@@ -19,6 +19,7 @@ import { claim, drop, lockClaimed, mayActivate, mayValidate } from './private-en
 import {
   endpointEvent,
   endpointOf,
+  formsColumn,
   lockEndpoint,
   readEndpoint,
   type EndpointRow,
@@ -70,9 +71,9 @@ class EndpointStore implements PrivateEndpoints {
     changes: EndpointChanges,
     by: EndpointActor,
   ): ReturnType<PrivateEndpoints['update']> {
-    return this.#change(ref, by, (row) =>
+    return this.#change(ref, by, (row, tx) =>
       row.status === 'draft'
-        ? ok({ ...columnsOf(changes), config_revision: row.config_revision + 1 })
+        ? ok({ ...columnsOf(changes, tx), config_revision: row.config_revision + 1 })
         : fail('endpoint_not_draft'),
     )
   }
@@ -127,7 +128,7 @@ class EndpointStore implements PrivateEndpoints {
       })
     })
 
-  validated: PrivateEndpoints['validated'] = async (held, { passed, checks, workspaceId }, by) => {
+  validated: PrivateEndpoints['validated'] = async (held, { passed, checks, workspaceId, speaks }, by) => {
     const changed = await this.#begin(async (tx) => {
       const before = await lockClaimed(tx, held)
       if (before === null) return fail('endpoint_changed')
@@ -135,6 +136,7 @@ class EndpointStore implements PrivateEndpoints {
         UPDATE private_endpoints
         SET validation = ${tx.json({ passed, checks, workspace_id: workspaceId })}, validated_at = clock_timestamp(),
           validated_config = config_revision, workspace_id = ${passed ? workspaceId : before.workspace_id},
+          speaks = ${formsColumn(tx, passed ? speaks : before.speaks)},
           probe_token = NULL, probe_until = NULL, revision = revision + 1, updated_at = clock_timestamp()
         WHERE id = ${before.id} RETURNING *`
       await appendAudit(tx, endpointEvent(by, before, after ?? before))
@@ -236,14 +238,10 @@ async function hasSecret(
   return rows.length === 1
 }
 
-function columnsOf({
-  upstreamModelId,
-  baseUrl,
-  declaredRegion,
-  declaredZdr,
-  pricing,
-  secretName,
-}: EndpointChanges): Columns {
+function columnsOf(
+  { upstreamModelId, baseUrl, declaredRegion, declaredZdr, pricing, secretName, forms }: EndpointChanges,
+  tx: Transaction,
+): Columns {
   return {
     upstream_model_id: upstreamModelId,
     ...(baseUrl !== undefined && { base_url: baseUrl }),
@@ -251,5 +249,6 @@ function columnsOf({
     ...(declaredZdr !== undefined && { declared_zdr: declaredZdr }),
     ...(pricing !== undefined && { prompt_price: pricing.prompt, completion_price: pricing.completion }),
     ...(secretName !== undefined && { secret_name: secretName }),
+    ...(forms !== undefined && { forms: formsColumn(tx, forms) }),
   }
 }

@@ -19,8 +19,8 @@ export interface OpenEndpointDeps {
 }
 
 /**
- * Opens endpoints for embeddings; null when the operator's key for the provider is not set, or the protocol
- * has no embeddings.
+ * Opens endpoints for embeddings; null when the operator's key for the provider is not set, or the endpoint
+ * or its protocol has no embeddings.
  */
 export function endpointOpener({
   egress,
@@ -30,7 +30,7 @@ export function endpointOpener({
   const lexical = new LexicalEmbeddings(jobs, egress)
   return (endpoint) => {
     const { provider, ownWay } = endpoint
-    if (!hasEmbeddings(provider.protocol)) return null
+    if (endpoint.embeds === false || !hasEmbeddings(provider.protocol)) return null
     if (provider.protocol === 'local') return lexical
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, jobs })
     const access = operatorAccess(provider, credentials)

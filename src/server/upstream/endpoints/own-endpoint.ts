@@ -1,5 +1,6 @@
+import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../schemas/models/provider-limits.ts'
 import { nanoPerMillion } from '../../../schemas/money/prices.ts'
-import type { Endpoint, Provider } from '../../ports/models/models.ts'
+import type { Endpoint, EndpointText, Provider } from '../../ports/models/models.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
 
 /**
@@ -7,13 +8,11 @@ import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts
  * endpoint's address
  */
 export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
-  const { pricing } = own
   return {
     tag: `private/${own.id}`,
     provider,
     upstreamModel: own.upstreamModelId,
-    // The price was checked when it was set.
-    promptNanoPerMillion: pricing === null ? 0 : (nanoPerMillion(pricing.prompt) ?? 0),
+    promptNanoPerMillion: priceOf(own, 'prompt'),
     requestNano: 0,
     // The endpoint belongs to its workspace, and the operator does not pay for it. C40.
     isUnpriced: false,
@@ -24,6 +23,35 @@ export function endpointAt(own: PrivateEndpoint, provider: Provider): Endpoint {
     contextLength: null,
     supportedParameters: [],
     video: null,
-    text: null,
+    text: textAt(own, provider),
+    embeds: own.speaks.includes('embeddings'),
+  }
+}
+
+/** Nano-USD per million tokens. The price was checked when it was set; without one calls are free. */
+function priceOf({ pricing }: PrivateEndpoint, name: 'prompt' | 'completion'): number {
+  return pricing === null ? 0 : (nanoPerMillion(pricing[name]) ?? 0)
+}
+
+/** Null: the endpoint writes nothing. Cached input costs as any other, reasoning as the answer. D26. */
+function textAt(own: PrivateEndpoint, { text }: Provider): EndpointText | null {
+  const speaks = own.speaks.filter((form) => form !== 'embeddings')
+  if (speaks.length === 0) return null
+  const [prompt, completion] = [priceOf(own, 'prompt'), priceOf(own, 'completion')]
+  return {
+    isStrict: text?.isStrict ?? false,
+    firstOutputMs: text?.firstOutputMs ?? FIRST_OUTPUT_MS_DEFAULT,
+    stallMs: text?.stallMs ?? STALL_MS_DEFAULT,
+    // The server of a workspace stops when its caller does. D27.
+    onLeave: 'cancel',
+    speaks,
+    completionNanoPerMillion: completion,
+    cacheReadNanoPerMillion: prompt,
+    cacheWriteNanoPerMillion: prompt,
+    cacheWriteHourNanoPerMillion: prompt,
+    reasoningNanoPerMillion: completion,
+    inputNanoPerMillionMax: prompt,
+    outputNanoPerMillionMax: completion,
+    maxCompletionTokens: null,
   }
 }

@@ -3,7 +3,7 @@ import { COMPATIBLE_SLUGS, placeOf } from '../../../schemas/endpoints/private-en
 import type { Destination } from '../../ports/egress/egress.ts'
 import type { Provider } from '../../ports/models/models.ts'
 import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
-import { isRemote } from '../embeddings/remote.ts'
+import { formsOf } from './own-forms.ts'
 
 /** Facts of a server whose maker is unknown. */
 const COMPATIBLE: Omit<Provider, 'slug' | 'baseUrl' | 'apiKeyEnv' | 'headers'> = {
@@ -20,7 +20,7 @@ export class OwnProviders {
 
   constructor(providers: readonly Provider[]) {
     this.#known = new Map(
-      providers.filter(({ protocol }) => isRemote(protocol)).map((one) => [one.slug.toLowerCase(), one]),
+      providers.filter((one) => formsOf(one).length > 0).map((one) => [one.slug.toLowerCase(), one]),
     )
   }
 

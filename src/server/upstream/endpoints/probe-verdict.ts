@@ -1,9 +1,6 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import { PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
 import type { CheckName, CheckReason, EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
-import type { Provider } from '../../ports/models/models.ts'
-import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
-import type { Reading } from '../embeddings/protocol.ts'
 import { readReason, type Reason, type RedactedTexts } from '../reason.ts'
 
 /** An upstream's response as received. */
@@ -12,48 +9,67 @@ export interface Seen {
   readonly body: Uint8Array
 }
 
+/** An upstream's answer in one form. */
+export interface FormAnswer {
+  /** Every name that it gives the model. */
+  readonly models: readonly string[]
+  readonly hasUsage: boolean
+  /** False: a stream without its end; null: the form is not streamed. */
+  readonly isWhole: boolean | null
+}
+
 export interface ProbedUpstream {
   /** Null when there was no response. */
   readonly seen: Seen | null
   readonly redacted: RedactedTexts
   /** Name of the requested model. */
   readonly modelId: string
-  readonly provider: Pick<Provider, 'protocol'>
+}
+
+/** The checks of one form. */
+export interface FormVerdict {
+  /** Checks in their order; the last one may have failed. */
+  readonly checks: readonly EndpointCheck[]
+  readonly isSlow: boolean
 }
 
 /** The checks that follow from a probe's outcome. B2.6. */
-export function judge(reading: Outcome<Reading>, about: ProbedUpstream): ProbeResult {
-  const checks = reading.ok ? ofAnswer(reading.value, about) : ofFailure(reading.failure, about)
-  const isSlow =
-    !reading.ok && (reading.failure.name === 'upstream_slow' || reading.failure.name === 'deadline_exceeded')
-  return { checks, isSlow }
+export function judge(answer: Outcome<FormAnswer>, about: ProbedUpstream): FormVerdict {
+  return answer.ok
+    ? { checks: ofAnswer(answer.value, about), isSlow: false }
+    : { checks: ofFailure(answer.failure, about), isSlow: isSlow(answer.failure) }
+}
+
+function isSlow({ name }: Failure): boolean {
+  return name === 'upstream_slow' || name === 'deadline_exceeded'
 }
 
 const CREDENTIAL: EndpointCheck = { name: 'credential_ok', passed: true }
 const AUTH: EndpointCheck = { name: 'auth_ok', passed: true }
+const RESPONSE: EndpointCheck = { name: 'response_ok', passed: true }
+const STREAM: EndpointCheck = { name: 'stream_ok', passed: true }
 
 function ofAnswer(
-  { promptTokens }: Reading,
-  { seen, modelId, provider, redacted }: ProbedUpstream,
+  { models, hasUsage, isWhole }: FormAnswer,
+  { modelId, redacted }: ProbedUpstream,
 ): readonly EndpointCheck[] {
-  const actual = actualModel(seen)
-  const isOther = actual !== null && !isSameModel(modelId, actual)
-  // Gemini counts no tokens of embeddings.
-  const hasUsage = promptTokens !== null || provider.protocol === 'google'
+  const before = [CREDENTIAL, AUTH, RESPONSE]
+  if (isWhole === false) return [...before, refusal('stream_ok', 'invalid_stream')]
+  const other = models.find((model) => !isSameModel(modelId, model))
   return [
-    CREDENTIAL,
-    AUTH,
-    { name: 'response_ok', passed: true },
-    isOther && actual !== null
-      ? { ...refusal('model_ok', 'model_mismatch'), actual_model: shown(actual, redacted) }
-      : { name: 'model_ok', passed: true },
+    ...before,
+    ...(isWhole === null ? [] : [STREAM]),
+    other === undefined
+      ? { name: 'model_ok', passed: true }
+      : { ...refusal('model_ok', 'model_mismatch'), actual_model: shown(other, redacted) },
     hasUsage ? { name: 'usage_ok', passed: true } : refusal('usage_ok', 'missing_usage'),
   ]
 }
 
 function ofFailure(failure: Failure, { seen, redacted }: ProbedUpstream): readonly EndpointCheck[] {
   if (failure.name === 'destination_refused') return [refusal('base_url_ok', 'invalid_base_url')]
-  if (seen === null)
+  // A stream may fall silent behind the begin of its response.
+  if (seen === null || isSlow(failure))
     return [CREDENTIAL, { ...refusal('response_ok', 'upstream_error'), upstream_message: wordsOf(failure) }]
   const reason = readReason(seen.body, redacted)
   if (failure.name === 'upstream_credential')
@@ -71,8 +87,7 @@ function refusal(name: CheckName, reason: CheckReason): EndpointCheck {
 
 /** Reason for a connection without a response. */
 function wordsOf({ name, detail }: Failure): string {
-  if (name === 'upstream_slow' || name === 'deadline_exceeded')
-    return `No answer within ${PROBE_MS_MAX / 1_000} s.`
+  if (isSlow({ name })) return `No whole answer within ${PROBE_MS_MAX / 1_000} s.`
   return detail ?? 'The connection failed.'
 }
 
@@ -98,16 +113,6 @@ const ABSENCE =
 function isModelUnknown({ status }: Seen, { code, text }: Reason): boolean {
   if (![400, 404, 422].includes(status)) return false
   return [code, text].some((words) => words !== null && /model/i.test(words) && ABSENCE.test(words))
-}
-
-function actualModel(seen: Seen | null): string | null {
-  if (seen === null) return null
-  try {
-    const { model } = JSON.parse(Buffer.from(seen.body).toString('utf8')) as { model?: unknown }
-    return typeof model === 'string' && model !== '' ? model : null
-  } catch {
-    return null
-  }
 }
 
 const MODEL_CHARS_MAX = 256

@@ -1,6 +1,6 @@
 import { ok, type Failure, type Outcome } from '../../../schemas/failures.ts'
-import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
-import type { EndpointCheck } from '../../../schemas/endpoints/private-endpoints.ts'
+import { PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import type { EndpointCheck, EndpointForm } from '../../../schemas/endpoints/private-endpoints.ts'
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Egress, VettedOrigin } from '../../ports/egress/egress.ts'
@@ -8,11 +8,12 @@ import type { Provider } from '../../ports/models/models.ts'
 import type { EndpointProber, ProbeResult, ProbeInput } from '../../ports/endpoints/private-endpoints.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
-import type { LinkOrigin } from '../link.ts'
-import { openRemote } from '../embeddings/remote.ts'
-import { endpointAt } from './own-endpoint.ts'
+import { conclude, type ProbedForm } from './form-findings.ts'
+import { formsOf } from './own-forms.ts'
 import { destinationOf, OwnProviders } from './own-providers.ts'
-import { judge, type Seen } from './probe-verdict.ts'
+import { probeEmbeddings } from './probe-embeddings.ts'
+import { probeText } from './probe-text.ts'
+import { judge } from './probe-verdict.ts'
 
 export interface ProberDeps {
   readonly egress: Pick<Egress, 'vetted'>
@@ -48,7 +49,7 @@ export function createProber(deps: ProberDeps): EndpointProber {
         return failed({ name: 'credential_ok', passed: false, reason: 'no_byok_key' })
       // Calls refuse such a key too: no header can carry it.
       if (!isProviderKey(released.value.reveal())) return failed(NO_CREDENTIAL)
-      return send(given, { provider, origin: origin.value, secret: released.value }, deps)
+      return probeForms(given, { provider, origin: origin.value, secret: released.value }, deps)
     },
   }
 }
@@ -57,7 +58,7 @@ const BAD_URL: EndpointCheck = { name: 'base_url_ok', passed: false, reason: 'in
 const NO_CREDENTIAL: EndpointCheck = { name: 'credential_ok', passed: false, reason: 'key_decryption_failed' }
 
 function failed(check: EndpointCheck): Outcome<ProbeResult> {
-  return ok({ checks: [check], isSlow: false })
+  return ok({ checks: [check], forms: [], isSlow: false })
 }
 
 function release(
@@ -83,66 +84,50 @@ interface Way {
   readonly secret: Secret
 }
 
-/** The smallest valid input. */
-const INPUT = 'Hello'
-
-async function send(
-  { endpoint, workspaceId, call }: ProbeInput,
-  { provider, origin, secret }: Way,
-  { jobs, now }: ProberDeps,
-): Promise<Outcome<ProbeResult>> {
-  const recorder = new Recorder(origin)
-  const key = secret.reveal()
-  const protocol = openRemote(endpointAt(endpoint, provider), { origin: recorder, key, jobs })
-  if (protocol === null) return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
-  const endsAt = now() + PROBE_MS_MAX
-  const reading = await protocol.embed({
-    request: { model: endpoint.upstreamModelId, input: INPUT },
-    shape: { kind: 'string', count: 1 },
-    endsAt,
-    deadlineAt: endsAt,
-    caller: { organizationId: endpoint.organizationId, workspaceId, key: endpoint.id },
-    call,
-  })
-  if (reading.ok) reading.value.release()
-  else if (isOurs(reading.failure)) return reading
-  const { hostname: host } = new URL(provider.baseUrl)
-  return ok(
-    judge(reading, {
-      seen: recorder.seen,
-      redacted: { credential: key, host },
-      modelId: endpoint.upstreamModelId,
-      provider,
-    }),
+/** Probes each form, all at once: together they have the time of one. */
+async function probeForms(given: ProbeInput, way: Way, deps: ProberDeps): Promise<Outcome<ProbeResult>> {
+  const { forms: wanted } = given
+  const mayHave = formsOf(way.provider)
+  if (wanted?.some((form) => !mayHave.includes(form)) === true)
+    return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
+  const endsAt = deps.now() + PROBE_MS_MAX
+  const probed = await Promise.all(
+    (wanted ?? mayHave).map((form) => probeForm(form, { given, way, endsAt }, deps)),
   )
+  const found: ProbedForm[] = []
+  for (const one of probed) {
+    if (!one.ok) return one
+    found.push(one.value)
+  }
+  return ok(conclude(found, wanted !== null))
+}
+
+interface Probing {
+  readonly given: ProbeInput
+  readonly way: Way
+  readonly endsAt: number
+}
+
+/** Failures: those that say nothing about the upstream. */
+async function probeForm(
+  form: EndpointForm,
+  { given, way, endsAt }: Probing,
+  { jobs, now }: ProberDeps,
+): Promise<Outcome<ProbedForm>> {
+  const { endpoint, workspaceId, call } = given
+  const { provider, origin, secret } = way
+  const key = secret.reveal()
+  const caller = { organizationId: endpoint.organizationId, workspaceId, key: endpoint.id }
+  const probing = { endpoint, provider, origin, key, caller, call, endsAt, now }
+  const probed = form === 'embeddings' ? probeEmbeddings(probing, jobs) : probeText(form, probing)
+  const { answer, seen } = await probed
+  if (!answer.ok && isOurs(answer.failure)) return answer
+  const { hostname: host } = new URL(provider.baseUrl)
+  const about = { seen, redacted: { credential: key, host }, modelId: endpoint.upstreamModelId }
+  return ok({ form, status: seen?.status ?? null, ...judge(answer, about) })
 }
 
 /** True for failures that say nothing about the upstream. */
 function isOurs({ name }: Failure): boolean {
   return ['busy', 'client_gone', 'draining', 'internal', 'store_unavailable'].includes(name)
-}
-
-/** Records the parts of a response that the protocol does not return: its status and its body. */
-class Recorder implements LinkOrigin {
-  seen: Seen | null = null
-  readonly #origin: VettedOrigin
-
-  constructor(origin: VettedOrigin) {
-    this.#origin = origin
-  }
-
-  async call(request: Parameters<LinkOrigin['call']>[0]): ReturnType<LinkOrigin['call']> {
-    const outcome = await this.#origin.call({
-      ...request,
-      mayCutSent: true,
-      answerBytesMax: PROBE_ANSWER_BYTES_MAX,
-    })
-    // The recorder copies the body: the parser of a response may move its bytes away.
-    if (outcome.ok) this.seen = { status: outcome.value.status, body: outcome.value.body.slice() }
-    return outcome
-  }
-
-  exchange(request: Parameters<LinkOrigin['exchange']>[0]): ReturnType<LinkOrigin['exchange']> {
-    return this.#origin.exchange(request)
-  }
 }

@@ -75,8 +75,8 @@ function modelOf(list: readonly Routed[]): CallableModel {
   const endpoints = sorted.map(({ endpoint }) => endpoint)
   return {
     id: list[0]?.slug ?? '',
-    isEmbedding: true,
-    isWriter: false,
+    isEmbedding: endpoints.some(({ embeds }) => embeds === true),
+    isWriter: endpoints.some(({ text }) => text !== null),
     isUnpriced: false,
     inputModalities: EVERY_MODALITY,
     video: null,

@@ -8,7 +8,7 @@ import {
   STRICT_CUT_INSIDE,
 } from '../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
-import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { Endpoint, EndpointText, Provider } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
 import { fileEdits } from './inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
@@ -26,7 +26,7 @@ export function chatRequest(
   const { source, isStream, size } = request
   const { upstreamModel, provider } = endpoint
   const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const name = provider.slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
+  const name = tokensMemberOf(provider)
   const edits = nativeEdits(source, {
     upstreamModel,
     isStream,
@@ -38,6 +38,13 @@ export function chatRequest(
   return { body: providerBody(source, [...all, ...strict.edits]), dropped: strict.dropped }
 }
 
+/** The member by which a provider takes the most tokens of an answer. */
+export function tokensMemberOf({ slug }: Pick<Provider, 'slug'>): TokensMember {
+  return slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
+}
+
+type TokensMember = 'max_tokens' | 'max_completion_tokens'
+
 export interface NativeTerms {
   /** The provider's own name of the model. */
   readonly upstreamModel: string
@@ -47,7 +54,7 @@ export interface NativeTerms {
    * The most tokens of an answer, by the provider's name for it; null: the provider gets none of ours. D25.
    */
   readonly tokensMax: {
-    readonly name: 'max_tokens' | 'max_completion_tokens'
+    readonly name: TokensMember
     readonly tokens: number
   } | null
 }

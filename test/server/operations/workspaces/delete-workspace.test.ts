@@ -240,6 +240,7 @@ t.test(
       declaredZdr: null,
       pricing: null,
       secretName: null,
+      forms: null,
       idempotency: null,
     }
     const [active, draft] = [

@@ -34,6 +34,8 @@ function endpoint(id: string, more: Partial<PrivateEndpoint> = {}): PrivateEndpo
     declaredZdr: null,
     pricing: null,
     secretName: 's',
+    forms: null,
+    speaks: ['embeddings'],
     createdAt: new Date(0),
     ...more,
   }

@@ -22,11 +22,14 @@ const ENDPOINT: PrivateEndpoint = {
   declaredZdr: null,
   pricing: null,
   secretName: 's',
+  forms: null,
+  speaks: ['embeddings'],
   createdAt: new Date(0),
 }
 const WISH = {
   endpoint: ENDPOINT,
   workspaceId: 'w',
+  forms: ['embeddings'] as const,
   call: new AbortController(),
   by: { actor: { kind: 'key', id: 'k' }, requestId: 'r', operation: 'private_endpoints.validate' } as const,
 }
@@ -131,7 +134,7 @@ t.test('an upstream that repeats the credential is told without it', async (t) =
   }
 })
 
-t.test('a provider of no protocol for embeddings has no name', async (t) => {
+t.test('a provider without a protocol has no name', async (t) => {
   const providers = [
     {
       slug: 'anthropic',
@@ -153,7 +156,7 @@ t.test('a provider of no protocol for embeddings has no name', async (t) => {
   })
   t.same(
     ['anthropic', 'azure', 'custom', 'OpenAI-Compatible'].map((slug) => prober.nameOf(slug)),
-    [null, null, 'OpenAI-compatible', 'OpenAI-compatible'],
+    ['A', null, 'OpenAI-compatible', 'OpenAI-compatible'],
   )
   t.equal(prober.mayReach('https://a.example'), false)
 })

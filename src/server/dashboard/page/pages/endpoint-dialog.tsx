@@ -63,6 +63,7 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
         ['State', <EndpointBadge status={endpoint.status} />],
         ['Id', <code>{endpoint.id}</code>],
         ['Provider', endpoint.provider_name],
+        ['Serves', endpoint.speaks.length === 0 ? 'not validated' : endpoint.speaks.join(', ')],
         ['Upstream model', <code>{endpoint.upstream_model_id}</code>],
         ['Address', endpoint.base_url === null ? NONE : <code>{endpoint.base_url}</code>],
         ['Secret', endpoint.secret_name === null ? 'none' : <code>{endpoint.secret_name}</code>],

@@ -4,6 +4,7 @@ import type {
   CheckName,
   CheckReason,
   EndpointCheck,
+  FormFinding,
   WholeEndpoint,
 } from '../../../../schemas/endpoints/private-endpoints.ts'
 import { messageOf } from '../api.ts'
@@ -21,6 +22,7 @@ const CHECKS: Readonly<Record<CheckName, string>> = {
   credential_ok: 'Secret',
   auth_ok: 'Authentication',
   response_ok: 'Answer',
+  stream_ok: 'Stream',
   model_ok: 'Model',
   usage_ok: 'Usage',
 }
@@ -34,6 +36,7 @@ const REASONS: Readonly<Record<CheckReason, string>> = {
   upstream_error: 'the upstream refused',
   model_not_found: 'the upstream does not know the model',
   invalid_response: 'the answer is none of its protocol',
+  invalid_stream: 'the stream did not come to its end',
   missing_usage: 'the answer does not say what was used',
   model_mismatch: 'another model answered',
 }
@@ -41,6 +44,7 @@ const REASONS: Readonly<Record<CheckReason, string>> = {
 interface Validated {
   readonly passed: boolean
   readonly checks: readonly EndpointCheck[]
+  readonly forms: readonly FormFinding[]
 }
 
 interface ValidationProps {
@@ -96,10 +100,12 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
   )
 }
 
-function Checks({ found: { passed, checks } }: { readonly found: Validated }): ComponentChild {
+function Checks({ found: { passed, checks, forms } }: { readonly found: Validated }): ComponentChild {
   return (
     <div class="stack" role="status">
-      <p class={`notice ${passed ? 'good' : 'bad'}`}>{passed ? 'It passed.' : 'It did not pass.'}</p>
+      <p class={`notice ${passed ? 'good' : 'bad'}`}>
+        {passed ? `It passed, and serves ${servedOf(forms)}.` : 'It did not pass.'}
+      </p>
       <ul class="checks">
         {checks.map((check) => (
           <li key={check.name}>
@@ -111,6 +117,13 @@ function Checks({ found: { passed, checks } }: { readonly found: Validated }): C
       </ul>
     </div>
   )
+}
+
+function servedOf(forms: readonly FormFinding[]): string {
+  return forms
+    .filter(({ passed }) => passed)
+    .map(({ form }) => form)
+    .join(', ')
 }
 
 function whyNot({

@@ -1,0 +1,45 @@
+import type { EndpointForm, FormFinding } from '../../../schemas/endpoints/private-endpoints.ts'
+import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
+import type { FormVerdict } from './probe-verdict.ts'
+
+/** What a probe found of one form. */
+export interface ProbedForm extends FormVerdict {
+  readonly form: EndpointForm
+  /** Null when there was no response. */
+  readonly status: number | null
+}
+
+/**
+ * What the forms say of their endpoint. @param found at least one
+ * @param areAllWanted every form has to be served, otherwise any of them
+ */
+export function conclude(found: readonly ProbedForm[], areAllWanted: boolean): ProbeResult {
+  const served = found.find(isServed)
+  const failed = found.find((one) => !isServed(one))
+  const telling = areAllWanted ? (failed ?? served) : (served ?? furthest(found))
+  if (telling === undefined) throw new Error('a probe of no form')
+  const { checks, isSlow } = telling
+  return { checks, isSlow, forms: found.map(findingOf) }
+}
+
+function isServed({ checks }: FormVerdict): boolean {
+  return checks.every(({ passed }) => passed)
+}
+
+function findingOf(one: ProbedForm): FormFinding {
+  return { form: one.form, passed: isServed(one), checks: [...one.checks] }
+}
+
+/** Of those that got as far, the first. */
+function furthest(found: readonly ProbedForm[]): ProbedForm | undefined {
+  return [...found].sort((one, other) => distanceOf(other) - distanceOf(one))[0]
+}
+
+/** Statuses of a server that has no such path. */
+const PATHLESS: readonly (number | null)[] = [404, 405, 501]
+
+/** Checks that passed; a path that is not there says less than any other failure. */
+function distanceOf({ checks, status }: ProbedForm): number {
+  const passed = checks.filter((check) => check.passed).length
+  return passed + (PATHLESS.includes(status) ? 0 : 0.5)
+}

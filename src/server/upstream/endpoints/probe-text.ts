@@ -1,0 +1,98 @@
+import { PROBE_ANSWER_BYTES_MAX, PROBE_MS_MAX } from '../../../schemas/endpoints/endpoint-limits.ts'
+import { ok, type Failure } from '../../../schemas/failures.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import { UPSTREAM_ERROR_MS } from '../../../schemas/models/provider-limits.ts'
+import type { EgressExchange } from '../../ports/egress/egress.ts'
+import { headerOf } from '../credential.ts'
+import { NATIVE_DIALECTS } from '../inference/dialects.ts'
+import type { NativeStream } from '../inference/protocol.ts'
+import { readRefusal } from '../inference/response-end.ts'
+import { ProviderLink } from '../link.ts'
+import { failureOf } from '../provider-failure.ts'
+import type { FormProbe, FormProbing } from './probe-form.ts'
+import { headersOf, probeBody } from './probe-requests.ts'
+import { StreamNotes } from './stream-notes.ts'
+
+/** A stream that is none, or did not come to its end. */
+const BROKEN = { models: [], hasUsage: false, isWhole: false } as const
+
+/** Has a model write a few tokens as a stream, in one form. D30. */
+export async function probeText(form: Dialect, probing: FormProbing): Promise<FormProbe> {
+  const { provider, endpoint, origin, key, caller, call, endsAt, now } = probing
+  const link = new ProviderLink(provider, { origin, key, credentialHeader: headerOf(provider.protocol) })
+  const { path } = NATIVE_DIALECTS[form]
+  const response = await link.stream(path, probeBody(form, provider, endpoint.upstreamModelId), {
+    beginsBy: endsAt,
+    stallMs: PROBE_MS_MAX,
+    caller,
+    call,
+    headers: headersOf(form),
+    isCutByLeaving: true,
+  })
+  if (!response.ok) {
+    // The upstream answered with something else than events.
+    const isNone = response.failure.name === 'upstream_invalid'
+    return { answer: isNone ? ok(BROKEN) : response, seen: null }
+  }
+  const { status, isSuccess } = response.value
+  if (!isSuccess) {
+    const withinMs = Math.max(0, Math.min(UPSTREAM_ERROR_MS, endsAt - now()))
+    const refusal = await readRefusal(response.value, withinMs)
+    return {
+      answer: { ok: false, failure: failureOf(refusal, link) },
+      seen: { status, body: refusal.body },
+    }
+  }
+  const notes = new StreamNotes(form)
+  const head = { id: 'probe', createdS: 0, model: endpoint.upstreamModelId, provider: provider.slug }
+  const stream = NATIVE_DIALECTS[form].stream(head, link.redacted)
+  const failure = await readStream(response.value, { stream, notes, leftMs: endsAt - now() })
+  const seen = { status, body: notes.lastData }
+  if (failure !== null) return { answer: { ok: false, failure }, seen }
+  const isWhole = stream.end() === null
+  return { answer: ok({ models: notes.models, hasUsage: stream.usage !== null, isWhole }), seen }
+}
+
+interface ReadStream {
+  readonly stream: NativeStream
+  readonly notes: StreamNotes
+  /** Milliseconds until the probe's end. */
+  readonly leftMs: number
+}
+
+/**
+ * Reads a stream to its end.
+ * @returns null also for a stream that is damaged or breaks off, which then is not whole
+ */
+async function readStream(
+  { body }: EgressExchange,
+  { stream, notes, leftMs }: ReadStream,
+): Promise<Failure | null> {
+  let [isLate, bytes] = [false, 0]
+  const timer = setTimeout(() => {
+    isLate = true
+    body.close()
+  }, leftMs)
+  try {
+    while (!stream.isDone && bytes <= PROBE_ANSWER_BYTES_MAX) {
+      const piece = await body.next()
+      if (isLate) return { name: 'upstream_slow' }
+      // A connection that breaks off is a stream without its end.
+      if (!piece.ok) return piece.failure.name === 'upstream_failed' ? null : piece.failure
+      if (piece.value === null) return null
+      bytes += piece.value.length
+      notes.read(piece.value)
+      const { failure } = stream.read(piece.value)
+      if (failure !== null) return isDamage(failure) ? null : failure
+    }
+    return null
+  } finally {
+    clearTimeout(timer)
+    body.close()
+  }
+}
+
+/** The events are damaged. The upstream itself has told every other failure of its events. */
+function isDamage({ name }: Failure): boolean {
+  return name === 'upstream_invalid' || name === 'upstream_too_large'
+}

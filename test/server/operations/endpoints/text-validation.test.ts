@@ -1,0 +1,169 @@
+import t from 'tap'
+import { PROBE_TOKENS_MAX } from '../../../../src/schemas/endpoints/endpoint-limits.ts'
+import { activate, errorTypeOf, validate, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import {
+  CHAT_PATH,
+  MESSAGES_PATH,
+  openTexts,
+  SERVED_MODEL,
+  serves,
+  servesChat,
+} from '../../../support/endpoints/text-endpoints.ts'
+import { answersChat, refusesChat, wholeChat } from '../../../support/inference/fake-chat.ts'
+import { answersMessages } from '../../../support/inference/fake-messages.ts'
+import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
+
+const HEAD = { 'content-type': 'text/event-stream' }
+const CHOICE = '{"index":0,"delta":{"content":"x"},"finish_reason":null}'
+const CHUNK = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"${SERVED_MODEL}","choices":[${CHOICE}]}\n\n`
+
+/** The begin of a stream, and then nothing. */
+const fallsSilent =
+  (begin: string): FakeAnswer =>
+  async (call, reply) => {
+    await reply.head(200, HEAD)
+    if (begin !== '') await reply.write(begin)
+    await call.closed
+  }
+
+const neverEnds: FakeAnswer = async (call, reply) => {
+  await reply.head(200, HEAD)
+  while (!call.isClosed) await reply.write(CHUNK.repeat(400))
+}
+
+const failedOf = ({ body }: Told): readonly unknown[] =>
+  body.data?.checks?.filter(({ passed }) => passed === false) ?? []
+
+t.test('a server that writes otherwise than its form says fails the check that tells how', async (t) => {
+  const stand = await openTexts(t, servesChat())
+  const id = await stand.draft({ forms: ['chat'] })
+  const cases: readonly (readonly [string, FakeAnswer, object])[] = [
+    [
+      'another model',
+      answersChat({ more: { model: 'other' } }),
+      { name: 'model_ok', reason: 'model_mismatch', actual_model: 'other' },
+    ],
+    ['no usage', answersChat({ usage: 'missing' }), { name: 'usage_ok', reason: 'missing_usage' }],
+    [
+      'a cut stream',
+      answersChat({}, { cutAt: 300, ending: 'fin' }),
+      { name: 'stream_ok', reason: 'invalid_stream' },
+    ],
+    [
+      'a broken connection',
+      answersChat({}, { cutAt: 300, ending: 'rst' }),
+      { name: 'stream_ok', reason: 'invalid_stream' },
+    ],
+    ['no stream', wholeChat(), { name: 'stream_ok', reason: 'invalid_stream' }],
+    ['no end', neverEnds, { name: 'stream_ok', reason: 'invalid_stream' }],
+    [
+      'a redirect',
+      refusesChat(307, {}, { location: 'https://elsewhere.example/' }),
+      { name: 'response_ok', reason: 'upstream_error' },
+    ],
+    [
+      'no path',
+      refusesChat(404, 'Not Found'),
+      { name: 'response_ok', reason: 'upstream_error', upstream_status: 404 },
+    ],
+    ['no such key', refusesChat(401), { name: 'auth_ok', reason: 'upstream_error', upstream_status: 401 }],
+    [
+      'no such model',
+      refusesChat(404, { message: 'The model does not exist' }),
+      { name: 'model_ok', reason: 'model_not_found' },
+    ],
+  ]
+  for (const [name, answer, check] of cases) {
+    stand.server.usually(servesChat(answer))
+    const told = await validate(stand, id)
+    t.match(told.body.data, { passed: false, forms: [{ form: 'chat', passed: false }] }, name)
+    t.match(failedOf(told), [check], name)
+  }
+  t.equal(errorTypeOf(await activate(stand, id)), 'not_validated')
+  stand.server.usually(servesChat())
+  t.match((await validate(stand, id)).body.data, { passed: true })
+})
+
+t.test('a server that falls silent has the time of a probe, before and behind its first event', async (t) => {
+  const stand = await openTexts(t, servesChat())
+  const [id, activated] = [await stand.draft({ forms: ['chat'] }), await stand.validated({ forms: ['chat'] })]
+  const other = await stand.draft({ forms: ['messages'] })
+  stand.server.usually(serves({ [CHAT_PATH]: fallsSilent(CHUNK), [MESSAGES_PATH]: fallsSilent('') }))
+  const [behind, before, active] = await Promise.all([
+    validate(stand, id),
+    validate(stand, other),
+    activate(stand, activated),
+  ])
+  for (const told of [behind, before])
+    t.match(failedOf(told), [{ name: 'response_ok', upstream_message: /within 5 s/ }])
+  t.same([active.status, errorTypeOf(active)], [408, 'probe_slow'])
+})
+
+t.test(
+  'without forms a validation keeps those that it found, and a probe of 16 tokens is all it costs',
+  async (t) => {
+    const stand = await openTexts(
+      t,
+      serves({ [CHAT_PATH]: answersChat(), [MESSAGES_PATH]: answersMessages() }),
+    )
+    const id = await stand.draft()
+    const told = await validate(stand, id)
+    t.match(told.body.data, {
+      passed: true,
+      checks: [
+        {},
+        {},
+        {},
+        {},
+        { name: 'credential_ok' },
+        { name: 'auth_ok' },
+        { name: 'response_ok' },
+        { name: 'stream_ok' },
+      ],
+      forms: [
+        { form: 'embeddings', passed: false },
+        { form: 'chat', passed: true },
+        { form: 'responses', passed: false },
+        { form: 'messages', passed: false, checks: [{}, {}, {}, {}, { reason: 'model_mismatch' }, {}] },
+      ],
+    })
+    const sent = new Map(
+      stand.server.calls.map(({ path, body }) => [path, JSON.parse(String(body)) as object]),
+    )
+    t.match(sent.get(CHAT_PATH), {
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: PROBE_TOKENS_MAX,
+    })
+    t.match(sent.get(MESSAGES_PATH), { stream: true, max_tokens: PROBE_TOKENS_MAX })
+    t.match((await stand.call('get', `/private-endpoints/${id}`)).body.data, {
+      forms: null,
+      speaks: ['chat'],
+    })
+    const { length } = stand.server.calls
+    t.equal((await activate(stand, id)).status, 200)
+    t.same(
+      stand.server.calls.slice(length).map(({ path }) => path),
+      [CHAT_PATH],
+      'what was found is probed again',
+    )
+  },
+)
+
+t.test('an endpoint has to serve each form that it names', async (t) => {
+  const stand = await openTexts(t, servesChat())
+  const id = await stand.draft({ forms: ['chat', 'messages'] })
+  t.match((await validate(stand, id)).body.data, { passed: false })
+  t.match(failedOf(await validate(stand, id)), [{ name: 'response_ok', upstream_status: 404 }])
+  const foreign = await stand.draft({ provider_slug: 'cohere', forms: ['chat'] })
+  t.match(failedOf(await validate(stand, foreign)), [{ name: 'provider_ok', reason: 'provider_not_found' }])
+  t.equal(
+    (
+      await stand.call('patch', `/private-endpoints/${id}`, {
+        upstream_model_id: SERVED_MODEL,
+        forms: ['video'],
+      })
+    ).status,
+    400,
+  )
+})
