@@ -177,7 +177,12 @@ export interface ShortJobTypes {
   translate: { in: TranslationJob; out: Translation }
   /** Reads a whole answer of a protocol in the internal form; null: it is invalid. D5. */
   whole_parts: {
-    in: { readonly protocol: TextProtocol; readonly answer: Uint8Array }
+    in: {
+      readonly protocol: TextProtocol
+      readonly answer: Uint8Array
+      /** Of the provider's signatures: see `Signature`. */
+      readonly signatureFormat: string
+    }
     /** The members are those of `WholeParts`. */
     out: {
       readonly parts: readonly WrittenPart[]

@@ -4,7 +4,10 @@ import { TokenLease, type LeaseDeps } from '../../../src/server/limits/token-lea
 import type { RateInput, RateGrant } from '../../../src/server/ports/rates.ts'
 
 /** An authority that answers when the test says, and a purse of so many requests a minute with it. */
-function open({ limitRpm = 60, later = setTimeout as LeaseDeps['later'] } = {}) {
+function open({
+  limitRpm = 60,
+  later = setTimeout,
+}: { readonly limitRpm?: number; readonly later?: LeaseDeps['later'] } = {}) {
   const asks: { ask: RateInput; reject(cause: Error): void }[] = []
   const clock = { now: 0, isReachable: true, lastAnswerAt: 0 }
   const purse = new TokenLease(

@@ -3,6 +3,7 @@ import type { Issue } from '../../failure-metadata.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
+import { writeGeminiCount } from './gemini-request.ts'
 import { PROMPT_READERS } from './prompt-readers.ts'
 import { PROMPT_WRITERS } from './prompt-writers.ts'
 import type { WriteTerms } from './write-terms.ts'
@@ -13,6 +14,8 @@ export interface TranslationJob {
   /** JSON that has passed the schema of the dialect. */
   readonly body: Uint8Array
   readonly terms: WriteTerms
+  /** The tokens of the prompt are counted: Gemini has a body of its own for it. */
+  readonly isCount?: true
 }
 
 export type Translation =
@@ -21,11 +24,14 @@ export type Translation =
   /** The endpoint cannot answer the request as its caller means it. */
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
-export function translateRequest({ dialect, protocol, body, terms }: TranslationJob): Translation {
+export function translateRequest({ dialect, protocol, body, terms, isCount }: TranslationJob): Translation {
   const { buffer, byteOffset, byteLength } = body
   const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString())
   const prompt = PROMPT_READERS[dialect](membersOf(parsed))
-  const written = PROMPT_WRITERS[protocol](prompt, terms)
+  const write = isCount === true && protocol === 'gemini' ? writeGeminiCount : PROMPT_WRITERS[protocol]
+  const written = write(prompt, terms)
   if (written.refused.length > 0) return { ok: false, issues: written.refused }
-  return { ok: true, body: Buffer.from(JSON.stringify(written.body)), dropped: written.dropped }
+  // Memory of its own, which a thread can move.
+  const json = new TextEncoder().encode(JSON.stringify(written.body))
+  return { ok: true, body: json, dropped: written.dropped }
 }

@@ -72,7 +72,7 @@ function noteWhenSent(statement: unknown, note: Note): unknown {
   if (!(statement instanceof Promise)) return statement
   const then = statement.then.bind(statement) as Promise<unknown>['then']
   const first: typeof then = (...given) => {
-    Object.assign(statement, { then })
+    void Object.assign(statement, { then })
     note(statement)
     return then(...given)
   }

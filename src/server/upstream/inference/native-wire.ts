@@ -1,9 +1,11 @@
-import { ok } from '../../../schemas/failures.ts'
+import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
+import type { NativeRequest } from './protocol.ts'
+import { TranslatedWire } from './translated-wire.ts'
 import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
 
@@ -40,11 +42,37 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
         }
   return {
     pathOf: () => path,
-    request: (job) => ok(request(job, endpoint, text)),
+    request: (job) => {
+      const asked = request(job, endpoint, text)
+      return hasCarrier(dialect, job.request.source.bytes)
+        ? withoutCarriers(asked, new TranslatedWire(dialect, dialect, { endpoint, text, jobs }).request(job))
+        : ok(asked)
+    },
     stream,
     whole: ({ body, head, caller, endsAt }) => readAnswer({ dialect, body, head }, { jobs, caller, endsAt }),
     count,
   }
+}
+
+/** A signature of another provider, which the caller got from a translated call. Part D, mapping table. */
+const CARRIER = Buffer.from('"sl1.')
+
+/** In chat foreign signatures stand beside the name of their format. */
+function hasCarrier(dialect: Dialect, { buffer, byteOffset, length }: Uint8Array): boolean {
+  return dialect !== 'chat' && Buffer.from(buffer, byteOffset, length).includes(CARRIER)
+}
+
+/** The request by the internal form, which leaves out what the provider would refuse. */
+async function withoutCarriers(
+  asked: NativeRequest,
+  translating: Promise<Outcome<NativeRequest>>,
+): Promise<Outcome<NativeRequest>> {
+  const translated = await translating
+  return translated.ok ? ok({ ...asked, ...bodyOf(translated.value) }) : translated
+}
+
+function bodyOf({ body, dropped }: NativeRequest): Pick<NativeRequest, 'body' | 'dropped'> {
+  return { body, dropped }
 }
 
 function isTokenCount(json: Uint8Array): boolean {

@@ -1,3 +1,4 @@
+import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
 import type { EndpointText } from '../../ports/models/models.ts'
@@ -14,20 +15,14 @@ export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: D
   return TRANSLATED.find((protocol) => speaks.includes(protocol)) ?? null
 }
 
-/** Formats of `ReasoningFormat` in `@openrouter/sdk`: whose signatures an endpoint gives, and takes back. */
-const SIGNED_BY: Readonly<Record<TextProtocol, string>> = {
-  messages: 'anthropic-claude-v1',
-  responses: 'openai-responses-v1',
-  gemini: 'google-gemini-v1',
-  chat: 'unknown',
-}
+const SIGNED_BY: Readonly<Record<TextProtocol, string>> = { ...SIGNATURE_FORMATS, chat: UNKNOWN_FORMAT }
 /** Providers with a protocol of another maker, and keys of their own. */
 const SIGNED_BY_PROVIDER: ReadonlyMap<string, Readonly<Partial<Record<TextProtocol, string>>>> = new Map([
   ['xai', { responses: 'xai-responses-v1' }],
   ['azure', { responses: 'azure-openai-responses-v1' }],
 ])
 
-/** @param provider slug */
+/** The format of the signatures that an endpoint gives, and takes back. @param provider slug */
 export function signatureFormatOf(provider: string, protocol: TextProtocol): string {
   return SIGNED_BY_PROVIDER.get(provider)?.[protocol] ?? SIGNED_BY[protocol]
 }

@@ -52,12 +52,31 @@ export class TranslatedWire implements Wire {
     return isStream ? streamed : whole
   }
 
-  async request(job: TranslatedJob): Promise<Outcome<NativeRequest>> {
+  request(job: InferenceJob): Promise<Outcome<NativeRequest>> {
+    return this.#translated(job)
+  }
+
+  stream(_head: NativeHead, redacted: RedactedTexts): PartStream {
+    return PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+  }
+
+  async whole({ body, caller, endsAt }: WholeInput): Promise<Outcome<WholeParts>> {
+    const input = { protocol: this.#protocol, answer: body, signatureFormat: this.#signatureFormat }
+    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(input))
+    const done = await this.#deps.jobs.run('whole_parts', input, { caller, endsAt, transfer: movable(body) })
+    return done.ok ? partsOf(done.value) : done
+  }
+
+  async #translated(
+    job: TranslatedJob,
+    more: Pick<TranslationJob, 'isCount'> = {},
+  ): Promise<Outcome<NativeRequest>> {
     const { caller, call, deadlineAt: endsAt } = job
-    const input = this.#jobOf(job)
+    const input = { ...this.#jobOf(job), ...more }
     const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
-    const more = { caller, signal: call.signal, endsAt }
-    const done = isShort ? ok(translateRequest(input)) : await this.#deps.jobs.run('translate', input, more)
+    const done = isShort
+      ? ok(translateRequest(input))
+      : await this.#deps.jobs.run('translate', input, { caller, signal: call.signal, endsAt })
     if (!done.ok) return done
     const { value } = done
     if (!value.ok) return unsupported(value.issues)
@@ -67,36 +86,16 @@ export class TranslatedWire implements Wire {
     return ok({ body: [value.body], dropped: value.dropped, headers: HEADERS[this.#protocol] ?? [] })
   }
 
-  stream(_head: NativeHead, redacted: RedactedTexts): PartStream {
-    return PART_PROTOCOLS[this.#protocol].stream(redacted)
-  }
-
-  async whole({ body, caller, endsAt }: WholeInput): Promise<Outcome<WholeParts>> {
-    const input = { protocol: this.#protocol, answer: body }
-    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(input))
-    const done = await this.#deps.jobs.run('whole_parts', input, { caller, endsAt, transfer: movable(body) })
-    return done.ok ? partsOf(done.value) : done
-  }
-
-  /** Google counts a whole request, in which the model has its place. */
   #geminiCount(): CountWire {
-    const { upstreamModel } = this.#deps.endpoint
-    const before = Buffer.from(
-      `{"generateContentRequest":{"model":${JSON.stringify(`models/${upstreamModel}`)},`,
-    )
     return {
-      path: geminiPaths(upstreamModel).count,
-      request: async (job) => {
-        const asked = await this.request({ ...job, limits: null })
-        if (!asked.ok) return asked
-        const [body] = asked.value.body
-        // A request has contents at least: something follows its opening brace.
-        return body instanceof Uint8Array
-          ? ok({ ...asked.value, body: [before, body.subarray(1), CLOSE] })
-          : fail('count_unavailable')
-      },
+      path: geminiPaths(this.#deps.endpoint.upstreamModel).count,
+      request: (job) => this.#translated({ ...job, limits: null }, { isCount: true }),
       answer: geminiCount,
     }
+  }
+
+  get #signatureFormat(): string {
+    return signatureFormatOf(this.#deps.endpoint.provider.slug, this.#protocol)
   }
 
   #jobOf({
@@ -117,7 +116,7 @@ export class TranslatedWire implements Wire {
         tokensMax: sent ?? needed,
         isStrict: text.isStrict,
         isMaker: slug === OPENAI,
-        signatureFormats: [signatureFormatOf(slug, this.#protocol)],
+        signatureFormats: [this.#signatureFormat],
       },
     }
   }
@@ -127,8 +126,6 @@ type TranslatedJob = Pick<
   InferenceJob,
   'request' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'
 >
-
-const CLOSE = Buffer.from('}')
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const
 

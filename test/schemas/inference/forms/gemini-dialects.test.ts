@@ -9,7 +9,7 @@ import { chatBodies } from '../../../support/inference/bodies/chat-bodies.ts'
 import { messageBodies } from '../../../support/inference/bodies/message-bodies.ts'
 import { responseBodies } from '../../../support/inference/bodies/response-bodies.ts'
 import type { Body } from '../../../support/inference/bodies/body-values.ts'
-import { wrongGemini } from '../../../support/inference/gemini-rules.ts'
+import { wrongGemini } from '../../../support/inference/gemini/gemini-rules.ts'
 import { TERMS } from '../../../support/inference/prompts.ts'
 
 const BODIES: Readonly<Record<Dialect, fc.Arbitrary<Body>>> = {

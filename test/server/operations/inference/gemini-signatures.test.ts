@@ -9,8 +9,8 @@ import { WholeResponse } from '../../../../src/server/operations/inference/respo
 import type { WholeText } from '../../../../src/server/operations/inference/text-replies.ts'
 import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-paths.ts'
 import { geminiWhole } from '../../../../src/server/upstream/inference/parts/gemini-parts.ts'
-import { geminiBody, geminiSigned, type GeminiWords } from '../../../support/inference/fake-gemini.ts'
-import { wrongGemini, type GivenSignatures } from '../../../support/inference/gemini-rules.ts'
+import { geminiBody, geminiSigned, type GeminiWords } from '../../../support/inference/gemini/fake-gemini.ts'
+import { wrongGemini, type GivenSignatures } from '../../../support/inference/gemini/gemini-rules.ts'
 import { TERMS } from '../../../support/inference/prompts.ts'
 
 type Members = Readonly<Record<string, unknown>>

@@ -6,7 +6,7 @@ import { AUTHORIZATION } from '../../../support/front.ts'
 import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat, PROMPT_TOKENS, strictChat } from '../../../support/inference/fake-chat.ts'
 import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
-import { strictGemini } from '../../../support/inference/fake-gemini.ts'
+import { strictGemini } from '../../../support/inference/gemini/fake-gemini.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { answersResponses, strictResponses } from '../../../support/inference/fake-responses.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
@@ -158,4 +158,27 @@ t.test('tokens are counted where the protocol has a count', async (t) => {
   const response = await count(other.url)
   t.equal(response.status, 404)
   t.match(await response.json(), { error: { metadata: { error_type: 'count_unavailable' } } })
+})
+
+t.test('reasoning that another provider signed does not reach a provider of the same form', async (t) => {
+  const { send, first } = await rigged(t, 'messages')
+  const foreign = { type: 'thinking', thinking: 'hm', signature: 'sl1.google-gemini-v1.AAAA' }
+  const own = { type: 'thinking', thinking: 'hm', signature: 'AAAA' }
+  for (const [thinking, dropped] of [
+    [foreign, 'reasoning'],
+    [own, null],
+  ] as const) {
+    const response = await send('messages', {
+      messages: [
+        { role: 'user', content: TEXT },
+        { role: 'assistant', content: [thinking, { type: 'text', text: 'Hi' }] },
+        { role: 'user', content: 'Go on' },
+      ],
+    })
+    t.equal(response.status, 200, await response.text())
+    t.equal(response.headers.get('x-sluice-dropped'), dropped)
+  }
+  const [, sent] = (JSON.parse(first.calls[0]?.body.toString() ?? '') as { messages: object[] }).messages
+  t.same(sent, { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] })
+  t.ok(first.calls[1]?.body.includes('"signature":"AAAA"'))
 })

@@ -51,7 +51,7 @@ export class ResponseItems {
   /** @param text the next fragment of the arguments; of an unknown item they are not given */
   argue(index: number | null | undefined, text: string): Failure | null {
     const seen = this.#items.get(index ?? this.#lastIndex)
-    if (seen?.call == null) return null
+    if (seen === undefined || seen.call === null) return null
     return this.#add(seen, 'arguments', text)
   }
 

@@ -5,7 +5,7 @@ import {
   GeminiPartStream,
   geminiWhole,
 } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
-import { geminiErrorEvent, geminiEvents } from '../../../../support/inference/fake-gemini.ts'
+import { geminiErrorEvent, geminiEvents } from '../../../../support/inference/gemini/fake-gemini.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 
 const REDACTED = { credential: 'AIzaSecretSecret', host: 'google.example' }

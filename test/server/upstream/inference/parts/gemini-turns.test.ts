@@ -13,8 +13,8 @@ import {
   geminiEvents,
   geminiSigned,
   type GeminiWords,
-} from '../../../../support/inference/fake-gemini.ts'
-import { wrongGemini, type GivenSignatures } from '../../../../support/inference/gemini-rules.ts'
+} from '../../../../support/inference/gemini/fake-gemini.ts'
+import { wrongGemini, type GivenSignatures } from '../../../../support/inference/gemini/gemini-rules.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 import {
   asked,

@@ -5,8 +5,8 @@ import {
   PRESETS_OFFSET_MAX,
   PRESETS_PAGE_DEFAULT,
   PRESETS_PAGE_MAX,
-} from '../../src/schemas/presets/preset-limits.ts'
-import { isPresetSlug, PresetPageQuery, PresetParams } from '../../src/schemas/presets/presets.ts'
+} from '../../../src/schemas/presets/preset-limits.ts'
+import { isPresetSlug, PresetPageQuery, PresetParams } from '../../../src/schemas/presets/presets.ts'
 
 t.test('a slug is made of characters that a URL takes as they are, and is no dot segment', async (t) => {
   const good = ['a', 'A-b_c.d~e', '...', '.a', '0', '-', 'x'.repeat(PRESET_SLUG_CHARS_MAX)]

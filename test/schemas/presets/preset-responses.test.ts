@@ -5,8 +5,8 @@ import {
   PRESET_METADATA_VALUE_CHARS_MAX,
   PRESET_TOOL_CALLS_MAX,
   PRESET_USER_CHARS_MAX,
-} from '../../src/schemas/presets/preset-limits.ts'
-import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
+} from '../../../src/schemas/presets/preset-limits.ts'
+import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../../support/presets/preset-tables.ts'
 
 const read = (body: unknown) => readPreset('preset_responses', body)
 const open = (type: string): object => ({ type, whatever: { it: ['has'] } })

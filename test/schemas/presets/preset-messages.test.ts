@@ -1,5 +1,5 @@
 import t from 'tap'
-import { COMMON_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
+import { COMMON_ROWS, readPreset, testFields, type FieldRow } from '../../support/presets/preset-tables.ts'
 
 const promptOf = (system: unknown) =>
   (readPreset('preset_messages', { system, messages: [] }) as { input: { systemPrompt: string | null } })

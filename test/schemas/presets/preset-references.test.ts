@@ -1,14 +1,17 @@
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { PRESET_SLUG_CHARS_MAX, PRESET_VERSION_DIGITS_MAX } from '../../src/schemas/presets/preset-limits.ts'
+import {
+  PRESET_SLUG_CHARS_MAX,
+  PRESET_VERSION_DIGITS_MAX,
+} from '../../../src/schemas/presets/preset-limits.ts'
 import {
   mentionsPreset,
   modelReference,
   presetReference,
   PresetName,
-} from '../../src/schemas/presets/preset-references.ts'
-import { isPresetSlug } from '../../src/schemas/presets/presets.ts'
-import { randomOf } from '../support/wire/rate-simulation.ts'
+} from '../../../src/schemas/presets/preset-references.ts'
+import { isPresetSlug } from '../../../src/schemas/presets/presets.ts'
+import { randomOf } from '../../support/wire/rate-simulation.ts'
 
 t.test('the four forms name a preset, a version of it and a model', async (t) => {
   const preset = { slug: 'fast', version: null }

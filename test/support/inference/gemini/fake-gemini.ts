@@ -1,8 +1,8 @@
 /** Answers of the fake provider as Google's Gemini gives them, and as others give them badly. */
 import { createHash } from 'node:crypto'
-import { bodyOf, PROMPT_TOKENS, wholeJson } from './fake-chat.ts'
-import type { FakeAnswer, FakeCall } from './fake-provider.ts'
-import { streams, type FakeEvent, type StreamPlan } from './fake-stream.ts'
+import { bodyOf, PROMPT_TOKENS, wholeJson } from '../fake-chat.ts'
+import type { FakeAnswer, FakeCall } from '../fake-provider.ts'
+import { streams, type FakeEvent, type StreamPlan } from '../fake-stream.ts'
 import { signedOf, wrongGemini, type GivenSignatures } from './gemini-rules.ts'
 
 export interface GeminiWords {

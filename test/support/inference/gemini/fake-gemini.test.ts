@@ -1,10 +1,10 @@
 /** The fake Gemini answers as Google does, and refuses what Google refuses. */
 import t, { type Test } from 'tap'
-import { geminiPaths } from '../../../src/server/upstream/inference/gemini-paths.ts'
-import { GeminiPartStream } from '../../../src/server/upstream/inference/parts/gemini-parts.ts'
+import { geminiPaths } from '../../../../src/server/upstream/inference/gemini-paths.ts'
+import { GeminiPartStream } from '../../../../src/server/upstream/inference/parts/gemini-parts.ts'
 import { answersGemini, geminiErrorEvent, geminiEvents, strictGemini } from './fake-gemini.ts'
-import { startFakeProvider } from './fake-provider.ts'
-import { streams } from './fake-stream.ts'
+import { startFakeProvider } from '../fake-provider.ts'
+import { streams } from '../fake-stream.ts'
 import { wrongGemini } from './gemini-rules.ts'
 
 const { whole, streamed, count } = geminiPaths('gemini-3.1-pro')

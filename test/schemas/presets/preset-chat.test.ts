@@ -1,5 +1,5 @@
 import t from 'tap'
-import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../support/presets/preset-tables.ts'
+import { OPENAI_ROWS, readPreset, testFields, type FieldRow } from '../../support/presets/preset-tables.ts'
 
 const read = (messages: unknown, more: object = {}) => readPreset('preset_chat', { messages, ...more })
 const promptOf = (messages: unknown) =>
