@@ -5,6 +5,7 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
+import { withoutForeign } from '../schemas/inference/forms/foreign-signatures.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
@@ -56,6 +57,10 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   echo: { run: echo, moves: () => [] },
   native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
   translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
+  without_foreign: {
+    run: ({ dialect, body }) => withoutForeign(dialect, body),
+    moves: (body) => (body === null ? [] : [body]),
+  },
   whole_parts: { run: wholeParts, moves: () => [] },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {

@@ -198,7 +198,7 @@ t.test('a private endpoint is validated, activated, disabled, enabled and delete
   await dialog.getByRole('button', { name: 'Activate' }).click()
   await dialog.getByRole('alert').waitFor()
   await dialog.getByRole('button', { name: 'Validate' }).click()
-  await dialog.getByText('It passed, and serves embeddings.').waitFor()
+  await dialog.getByText('It passed.').waitFor()
   await dialog.getByRole('button', { name: 'Activate' }).click()
   await dialog.getByText('active', { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Disable' }).click()

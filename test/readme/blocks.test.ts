@@ -17,6 +17,8 @@ const ELSEWHERE: readonly string[] = [
   'Files of the workspace: {"model": "openai/gpt-5-mini", "messages":',
   'Other models: {"model": "acme/large", "models":',
   'Clients: model = "openai/gpt-5-mini"',
+  'Models that speak another form: ANTHROPIC_API_KEY=sk-ant-… npm start',
+  'A chat server: {"model_permaslug": "acme/llama", "provider_slug":',
   'As a package: npm pack #',
   'As a container: docker build -f',
   'Two nodes: sh deploy/secrets.sh #',

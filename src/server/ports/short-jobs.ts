@@ -175,6 +175,11 @@ export interface ShortJobTypes {
   }
   /** Writes a request of one dialect in the protocol of an endpoint. D5, D6. */
   translate: { in: TranslationJob; out: Translation }
+  /** Takes out of a request what other providers have signed; null: it has nothing of them. */
+  without_foreign: {
+    in: { readonly dialect: Dialect; readonly body: Uint8Array }
+    out: Uint8Array | null
+  }
   /** Reads a whole answer of a protocol in the internal form; null: it is invalid. D5. */
   whole_parts: {
     in: {

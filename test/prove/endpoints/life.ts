@@ -44,6 +44,8 @@ export async function openLife(proof: Proof, node: FileStand, upstream: Scripted
     model_permaslug: MODEL,
     provider_slug: 'openai-compatible',
     upstream_model_id: 'own-embed',
+    // Each reason is that of one form.
+    forms: ['embeddings'],
     base_url: `https://${HOST}:${new URL(upstream.origin).port}/v1`,
     secret_name: SECRET,
     pricing: { prompt: '0.000001', completion: '0' },

@@ -277,11 +277,19 @@ function whole(call: TextCall, { head, body, form }: Omit<Streaming, 'streamHold
     ended(end, { nano, isCapped }) {
       const usage = form.usageOf(end, nano)
       const headers = headersOf(head, end, usageWord(end, isCapped))
-      const { answer } = end
+      const { answer, release } = end
       noteFirstOutput(call)
-      if (answer === null) return ok({ kind: 'json', value: reply.answer(usage), headers })
-      const parts = answer.withUsage(usage)
-      return ok({ kind: 'bytes', parts, contentType: 'application/json', headers, done: answer.release })
+      if (answer === null && release === undefined)
+        return ok({ kind: 'json', value: reply.answer(usage), headers })
+      const parts = answer?.withUsage(usage) ?? [Buffer.from(JSON.stringify(reply.answer(usage)))]
+      const done = answer?.release ?? release
+      return ok({
+        kind: 'bytes',
+        parts,
+        contentType: 'application/json',
+        headers,
+        ...(done !== undefined && { done }),
+      })
     },
   }
 }

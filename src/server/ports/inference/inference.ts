@@ -181,6 +181,11 @@ export interface InferenceEnd extends AnsweredBy {
   readonly upstreamMs: number
   /** Null: the sink has all of the answer. */
   readonly answer: WholeAnswer | null
+  /**
+   * Gives the bytes of a whole answer whose parts the sink has back to the front's budget; called once when
+   * the answer was written.
+   */
+  readonly release?: () => void
   /** Null: the dialect tells the usage in an event of Sluice's own, or the stream is not whole. */
   readonly finalEvents: FinalEvents | null
   /** The provider's own id of the answer; null: it told none. D32. */

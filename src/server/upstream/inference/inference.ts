@@ -234,7 +234,7 @@ class RoutingInference implements Inference {
     { job, begunAt }: { readonly job: InferenceJob; readonly begunAt: number | null },
   ): InferenceEnd {
     const { endpoint, health } = one.target
-    const { failure, told, outputBytes, answer, finalEvents, dropped } = written
+    const { failure, told, outputBytes, answer, release, finalEvents, dropped } = written
     const upstreamMs = this.#now() - one.startedAt
     const { usage, isEstimated } =
       written.isExact && told !== null
@@ -259,6 +259,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs,
       answer,
+      ...(release !== undefined && { release }),
       finalEvents,
       upstreamId: written.upstreamId,
       finishReason: written.finishReason,

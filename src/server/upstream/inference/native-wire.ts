@@ -1,11 +1,15 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { mayCarryForeign, withoutForeign } from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
+import { joined } from '../../../schemas/values/pieces.ts'
+import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
+import { arePlain } from './inline/sent-body.ts'
 import type { NativeRequest } from './protocol.ts'
-import { TranslatedWire } from './translated-wire.ts'
 import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
 
@@ -26,53 +30,49 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
       ? null
       : {
           path: countPath,
-          request: ({ request: counted, files, passedHeaders }) =>
-            ok(
-              request(
-                {
-                  request: counted,
-                  ...(files !== undefined && { files }),
-                  ...(passedHeaders !== undefined && { passedHeaders }),
-                },
-                endpoint,
-                text,
-              ),
-            ),
+          request: (job) => {
+            const { request: counted, files, passedHeaders } = job
+            const more = {
+              ...(files !== undefined && { files }),
+              ...(passedHeaders !== undefined && { passedHeaders }),
+            }
+            return native(request({ request: counted, ...more }, endpoint, text), job, jobs)
+          },
           answer: (body) => (isTokenCount(body) ? Uint8Array.from(body) : null),
         }
   return {
     pathOf: () => path,
-    request: (job) => {
-      const asked = request(job, endpoint, text)
-      return hasCarrier(dialect, job.request.source.bytes)
-        ? withoutCarriers(asked, new TranslatedWire(dialect, dialect, { endpoint, text, jobs }).request(job))
-        : ok(asked)
-    },
+    request: (job) => native(request(job, endpoint, text), job, jobs),
     stream,
     whole: ({ body, head, caller, endsAt }) => readAnswer({ dialect, body, head }, { jobs, caller, endsAt }),
     count,
   }
 }
 
-/** A signature of another provider, which the caller got from a translated call. Part D, mapping table. */
-const CARRIER = Buffer.from('"sl1.')
+type Asked = Pick<InferenceJob, 'request' | 'caller' | 'call' | 'deadlineAt'>
 
-/** In chat foreign signatures stand beside the name of their format. */
-function hasCarrier(dialect: Dialect, { buffer, byteOffset, length }: Uint8Array): boolean {
-  return dialect !== 'chat' && Buffer.from(buffer, byteOffset, length).includes(CARRIER)
-}
-
-/** The request by the internal form, which leaves out what the provider would refuse. */
-async function withoutCarriers(
+/**
+ * The request without what other providers have signed. Where files are read into it while it is sent, it goes
+ * out as it is.
+ */
+function native(
   asked: NativeRequest,
-  translating: Promise<Outcome<NativeRequest>>,
-): Promise<Outcome<NativeRequest>> {
-  const translated = await translating
-  return translated.ok ? ok({ ...asked, ...bodyOf(translated.value) }) : translated
+  { request: { dialect, source }, caller, call, deadlineAt: endsAt }: Asked,
+  jobs: ShortJobs,
+): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>> {
+  const { body } = asked
+  if (!mayCarryForeign(dialect, source.bytes) || !arePlain(body)) return ok(asked)
+  const input = { dialect, body: joined(body) }
+  if (input.body.length <= INLINE_JSON_BYTES_MAX)
+    return ok(without(asked, withoutForeign(dialect, input.body)))
+  return jobs
+    .run('without_foreign', input, { caller, signal: call.signal, endsAt })
+    .then((done) => (done.ok ? ok(without(asked, done.value)) : done))
 }
 
-function bodyOf({ body, dropped }: NativeRequest): Pick<NativeRequest, 'body' | 'dropped'> {
-  return { body, dropped }
+/** @param body null: the request has nothing of others */
+function without(asked: NativeRequest, body: Uint8Array | null): NativeRequest {
+  return body === null ? asked : { ...asked, body: [body], dropped: [...asked.dropped, 'reasoning'] }
 }
 
 function isTokenCount(json: Uint8Array): boolean {

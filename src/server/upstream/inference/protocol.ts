@@ -43,6 +43,8 @@ export interface Written {
   /** An answer that the caller wants whole; null: it was passed on as it came. */
   readonly answer: WholeAnswer | null
   /** As in `InferenceEnd`. */
+  readonly release?: () => void
+  /** As in `InferenceEnd`. */
   readonly finalEvents: FinalEvents | null
   readonly dropped: readonly string[]
   /** The provider's own id of the answer; null: it told none. */

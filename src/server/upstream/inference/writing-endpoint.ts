@@ -105,7 +105,12 @@ export class WritingEndpoint implements WritingProtocol {
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
-    const read = await wire.whole({ body: answer.body, head, caller, endsAt: deadlineAt })
+    const read = await wire
+      .whole({ body: answer.body, head, caller, endsAt: deadlineAt })
+      .catch((bug: unknown) => {
+        answer.release()
+        throw bug
+      })
     if (!read.ok) {
       answer.release()
       return read
@@ -117,10 +122,9 @@ export class WritingEndpoint implements WritingProtocol {
       const { withUsage } = read.value
       return ok({ ...written, answer: { withUsage, release: answer.release } })
     }
-    answer.release()
     begin(asked.dropped, read.value)
     sink.take(read.value.parts)
-    return ok(written)
+    return ok({ ...written, release: answer.release })
   }
 
   /** Posts a request whose answer is read whole. */

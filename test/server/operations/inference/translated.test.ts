@@ -182,3 +182,32 @@ t.test('reasoning that another provider signed does not reach a provider of the 
   t.same(sent, { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] })
   t.ok(first.calls[1]?.body.includes('"signature":"AAAA"'))
 })
+
+t.test('a request that only quotes such a signature goes out as its bytes came', async (t) => {
+  const { send, first } = await rigged(t, 'messages')
+  const asked = {
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'What is "sl1.x.y"?' }],
+    tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }],
+  }
+  const response = await send('messages', asked)
+  t.equal(response.status, 200, await response.text())
+  t.equal(response.headers.get('x-sluice-dropped'), null)
+  t.same(JSON.parse(first.calls[0]?.body.toString() ?? ''), { ...asked, model: 'first-model' })
+})
+
+t.test('reasoning of another provider is taken out of a large request, and nothing else', async (t) => {
+  const { send, first } = await rigged(t, 'responses')
+  const foreign = {
+    type: 'reasoning',
+    id: 'rs_1',
+    summary: [],
+    encrypted_content: 'sl1.google-gemini-v1.AAAA',
+  }
+  const call = { type: 'custom_tool_call', call_id: 'c', name: 'apply_patch', input: '"sl1.'.repeat(100_000) }
+  const response = await send('responses', { input: [{ role: 'user', content: TEXT }, foreign, call] })
+  t.equal(response.status, 200, await response.text())
+  t.equal(response.headers.get('x-sluice-dropped'), 'reasoning')
+  const { input } = JSON.parse(first.calls[0]?.body.toString() ?? '') as { input: object[] }
+  t.same(input, [{ role: 'user', content: TEXT }, call])
+})

@@ -49,7 +49,7 @@ t.test(
     for (const other of others) {
       t.equal(toldOf([other, 'upstream_overloaded']), 'upstream_overloaded')
       t.equal(toldOf(['upstream_overloaded', other]), 'upstream_overloaded')
-      t.equal(toldOf([other, 'input_unsupported']), other)
+      t.equal(toldOf([other, 'field_unsupported']), other)
     }
   },
 )

@@ -4,7 +4,6 @@ import type {
   CheckName,
   CheckReason,
   EndpointCheck,
-  FormFinding,
   WholeEndpoint,
 } from '../../../../schemas/endpoints/private-endpoints.ts'
 import { messageOf } from '../api.ts'
@@ -44,7 +43,6 @@ const REASONS: Readonly<Record<CheckReason, string>> = {
 interface Validated {
   readonly passed: boolean
   readonly checks: readonly EndpointCheck[]
-  readonly forms: readonly FormFinding[]
 }
 
 interface ValidationProps {
@@ -100,12 +98,10 @@ export function Validation({ context: { api }, endpoint, onValidated }: Validati
   )
 }
 
-function Checks({ found: { passed, checks, forms } }: { readonly found: Validated }): ComponentChild {
+function Checks({ found: { passed, checks } }: { readonly found: Validated }): ComponentChild {
   return (
     <div class="stack" role="status">
-      <p class={`notice ${passed ? 'good' : 'bad'}`}>
-        {passed ? `It passed, and serves ${servedOf(forms)}.` : 'It did not pass.'}
-      </p>
+      <p class={`notice ${passed ? 'good' : 'bad'}`}>{passed ? 'It passed.' : 'It did not pass.'}</p>
       <ul class="checks">
         {checks.map((check) => (
           <li key={check.name}>
@@ -117,13 +113,6 @@ function Checks({ found: { passed, checks, forms } }: { readonly found: Validate
       </ul>
     </div>
   )
-}
-
-function servedOf(forms: readonly FormFinding[]): string {
-  return forms
-    .filter(({ passed }) => passed)
-    .map(({ form }) => form)
-    .join(', ')
 }
 
 function whyNot({
