@@ -43,6 +43,7 @@ export class UndiciClient implements OriginClient {
   busy = 0
   readonly #freed: () => void
   readonly #pool: Pool
+  readonly #connections: number
   /** Exchanges without a connection so far. */
   #queued = 0
   readonly #staleErrors = new WeakSet<Error>()
@@ -50,6 +51,7 @@ export class UndiciClient implements OriginClient {
 
   constructor(origin: string, { connect, limits, connecting, freed }: UndiciDeps) {
     const { waiting, ...ofPool } = limits
+    this.#connections = limits.connections
     this.#freed = freed ?? ((): void => undefined)
     this.#pool = new Pool(origin, {
       ...ofPool,
@@ -79,6 +81,7 @@ export class UndiciClient implements OriginClient {
     const { content, lengthHeader } = bodyOf(body)
     const length = lengthHeader ?? (body instanceof Readable && bodyBytes !== null ? String(bodyBytes) : null)
     const all = length === null ? headers : [...headers, 'content-length', length]
+    handler.isQueued = this.busy >= this.#connections
     this.busy++
     this.#queued++
     this.#pool.dispatch(
@@ -154,6 +157,7 @@ class Dispatched implements Dispatcher.DispatchHandler, Line {
 
   onConnect(cut: (error?: Error) => void): void {
     this.#unqueued()
+    this.#handler.isQueued = false
     this.#cut = cut
     // undici drops a request that throws; `cut` would end the connection.
     if (!this.#handler.onConnect(this)) throw UNSENT

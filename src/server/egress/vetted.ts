@@ -77,13 +77,13 @@ export class VettedOrigins {
     const to: Target = { ...destination, port: port.value }
     return ok({
       call: async (request) => {
-        const pool = this.#poolTo(to)
+        const pool = this.#poolTo(to, request.isLong === true)
         return pool === null ? fail('busy') : pool.call({ ...request, headers: plainly(request.headers) })
       },
       exchange: async (request) => {
         // Another form would name an authority of its own.
         if (!request.path.startsWith('/')) return fail('header_invalid')
-        const pool = this.#poolTo(to)
+        const pool = this.#poolTo(to, true)
         return pool === null
           ? fail('busy')
           : pool.exchange({ ...request, headers: sendable(request.headers) })
@@ -113,11 +113,12 @@ export class VettedOrigins {
   /**
    * Null when the gate has no room for a call. Workspaces share no connection: bytes that one workspace wrote
    * on it, or made the other side send ahead, would be read as those of the next workspace.
+   * @param isLong the call may take minutes: it has connections apart, so that short ones keep theirs. D30
    */
-  #poolTo(to: Target): PooledOrigin | null {
+  #poolTo(to: Target, isLong: boolean): PooledOrigin | null {
     const { workspaceId } = to
     if (!this.#hasRoom(workspaceId)) return null
-    const key = `${workspaceId ?? ''} ${to.purpose} ${to.host}:${to.port}`
+    const key = `${workspaceId ?? ''} ${to.purpose} ${to.host}:${to.port}${isLong ? ' long' : ''}`
     const known = this.#pools.get(key)
     this.#pools.delete(key)
     if (known === undefined && this.#pools.size >= VETTED_POOLS_MAX && !this.#dropOldest()) return null

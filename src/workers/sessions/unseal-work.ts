@@ -88,7 +88,10 @@ export class UnsealWork implements ThreadSession {
 
   #readSegment(range: RangeOpener, descriptor: number): Outcome<readonly Uint8Array[]> {
     const wanted = Math.min(SEALED_SEGMENT_BYTES, range.plan.to - this.#at)
-    const count = readSync(descriptor, scratch, 0, wanted, this.#at)
+    let count = 0
+    // A file of some systems gives less than it has.
+    for (let more = -1; more !== 0 && count < wanted; count += more)
+      more = readSync(descriptor, scratch, count, wanted - count, this.#at + count)
     if (count === 0) return damaged('it is shorter than its row says')
     this.#at += count
     return range.push(scratch.subarray(0, count))

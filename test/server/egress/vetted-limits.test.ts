@@ -23,6 +23,8 @@ import {
 import { callerBy } from '../../support/keys/callers.ts'
 import { callingPortsOf } from '../../support/wire/sockets.ts'
 import { exchangeRequest, rigged, textOf, type Rig } from '../../support/egress/vetted-stand.ts'
+import { request } from '../../support/egress/egress-rig.ts'
+import { must } from '../../support/must.ts'
 import { until } from '../../support/wait.ts'
 
 /** Makes an exchange with a host and reads its answer. */
@@ -60,6 +62,25 @@ t.test('one host has so many connections, so many wait for them, and one more is
   target.answer((_req, res) => void res.end('at once'))
   for (const release of held) release()
   t.same(new Set(await Promise.all(asked)), new Set(['answered']))
+})
+
+t.test('streams leave the short calls to their host its connections, and blame it for no wait', async (t) => {
+  const rig = await rigged(t)
+  const { target, egress } = rig
+  const ask = asker(rig)
+  const held: (() => void)[] = []
+  target.answer((_req, res) => void held.push(() => res.end('late')))
+  const streams = times(VETTED_CONNECTIONS_MAX, () => ask('one.example'))
+  await until(() => held.length === VETTED_CONNECTIONS_MAX)
+  const origin = must(egress.vetted({ host: 'one.example', port: target.port, purpose: 'caller' }))
+  const waiting = { ...exchangeRequest(), beginsBy: () => performance.now() }
+  t.equal(nameOf(await origin.exchange(waiting)), 'busy')
+  target.answer((_req, res) => void res.end('at once'))
+  const answer = must(await origin.call(request()))
+  t.equal(Buffer.from(answer.body).toString(), 'at once')
+  answer.release()
+  for (const release of held) release()
+  await Promise.all(streams)
 })
 
 t.test('a front has so many calls to hosts of callers, and one more is busy', async (t) => {

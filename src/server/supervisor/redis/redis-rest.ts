@@ -17,8 +17,8 @@ const REST_LOOKS = REST_MS / SILENCE_LOOK_MS
 export class RedisRest {
   readonly #set: (hz: number) => Promise<boolean>
   #restLooks = 0
-  /** The frequency of the running server. */
-  #hz = REDIS_HZ
+  /** The frequency of the running server; null: it is not known. */
+  #hz: number | null = REDIS_HZ
   #isSetting = false
 
   /** @param set resolves whether the server took the frequency */
@@ -34,12 +34,13 @@ export class RedisRest {
     this.#isSetting = true
     void this.#set(wanted).then((isSet) => {
       this.#isSetting = false
-      if (isSet) this.#hz = wanted
+      // A server whose answer was late may have taken it.
+      this.#hz = isSet ? wanted : null
     })
   }
 
-  /** The server may be another one, which begins as the first one did. */
+  /** The server may be another one, or the same behind a connection that was away. */
   changed(): void {
-    this.#hz = REDIS_HZ
+    this.#hz = null
   }
 }

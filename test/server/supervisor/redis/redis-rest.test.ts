@@ -44,3 +44,11 @@ t.test('a server that did not take it, or is another one, is asked again', async
   await look(false, MANY_LOOKS)
   t.equal(set.length, length + 1)
 })
+
+t.test('the same server, whose connection was away as calls began, does not stay at rest', async (t) => {
+  const { rest, set, look } = open()
+  await look(false, MANY_LOOKS)
+  rest.changed()
+  await look(true, 2)
+  t.same(set, [RESTING_REDIS_HZ, REDIS_HZ])
+})
