@@ -39,20 +39,20 @@ export class ChatCalls {
    */
   sign({ part, id }: SignedPart, next: readonly CallFragment[]): Failure | null {
     const call = id === null ? undefined : this.#byId.get(id)
-    if (call !== undefined) {
-      this.#queue.sign(call, part.signature)
-      return null
-    }
+    if (call !== undefined) return this.#queue.sign(call, part.signature)
     const isAwaited =
       part.signature.format === SIGNATURE_FORMATS.gemini || next.some((fragment) => fragment.id === id)
     if (id === null || !isAwaited) return this.#queue.say(part)
+    const before = this.#early.get(id)
+    if (before !== undefined) this.#queue.drop(before)
     this.#early.set(id, part)
-    return this.#early.size > TOOLS_MAX ? INVALID : null
+    return this.#early.size > TOOLS_MAX ? INVALID : this.#queue.keep(part)
   }
 
   /** No fragment follows. */
   end(): Failure | null {
     for (const part of this.#early.values()) {
+      this.#queue.drop(part)
       const failure = this.#queue.say(part)
       if (failure !== null) return failure
     }
@@ -83,6 +83,7 @@ export class ChatCalls {
     if (typeof id !== 'string' || id === '' || call.id !== null) return
     call.id = id
     this.#byId.set(id, call)
+    // Kept for the call from now on, with the same weight.
     call.signature = this.#early.get(id)?.signature ?? null
     this.#early.delete(id)
   }

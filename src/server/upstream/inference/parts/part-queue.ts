@@ -6,6 +6,8 @@ import { OpenCall } from './open-call.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
+/** UTF-16 units that a waiting part takes in memory beside its text or its signature. */
+export const PART_UNITS = 64
 
 const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
 const NAMELESS: Failure = { name: 'upstream_invalid', detail: 'It called a tool without a name.' }
@@ -44,7 +46,17 @@ export class PartQueue {
       return null
     }
     this.#line.push(part)
-    return this.#hold('text' in part ? part.text.length : 0)
+    return this.#hold(unitsOf(part))
+  }
+
+  /** Counts a part that waits elsewhere until its call begins. */
+  keep(part: WrittenPart): Failure | null {
+    return this.#hold(unitsOf(part))
+  }
+
+  /** A part that was kept waits no more. */
+  drop(part: WrittenPart): void {
+    this.#heldUnits -= unitsOf(part)
   }
 
   /** A call has begun; its fragments follow by `add`. */
@@ -61,9 +73,14 @@ export class PartQueue {
   }
 
   /** A call's signature that comes when another call has begun has no place any more. */
-  sign(call: OpenCall, signature: Signature): void {
-    if (!call.isWritten) call.signature = signature
-    else if (call === this.#last) this.#options.write(signed(signature))
+  sign(call: OpenCall, signature: Signature): Failure | null {
+    if (call.isWritten) {
+      if (call === this.#last) this.#options.write(signed(signature))
+      return null
+    }
+    if (call.signature !== null) this.drop(signed(call.signature))
+    call.signature = signature
+    return this.keep(signed(signature))
   }
 
   /** Nothing follows: all that waits is written. */
@@ -114,11 +131,11 @@ export class PartQueue {
     call.isWritten = true
     // A call without arguments has an empty object of them.
     if (!call.hasArguments) this.#options.write({ kind: 'arguments', choice: 0, text: '{}' })
-    if (call.signature !== null) this.#options.write(signed(call.signature))
+    if (call.signature !== null) this.#release(signed(call.signature))
   }
 
   #release(part: WrittenPart): void {
-    if ('text' in part) this.#heldUnits -= part.text.length
+    this.drop(part)
     this.#options.write(part)
   }
 
@@ -126,6 +143,11 @@ export class PartQueue {
     this.#heldUnits += units
     return this.#heldUnits > HELD_UNITS_MAX ? TOO_MUCH : null
   }
+}
+
+function unitsOf(part: WrittenPart): number {
+  if ('text' in part) return PART_UNITS + part.text.length
+  return PART_UNITS + (part.kind === 'signature' ? part.signature.data.length : 0)
 }
 
 function signed(signature: Signature): WrittenPart {

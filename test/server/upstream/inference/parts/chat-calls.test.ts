@@ -1,7 +1,7 @@
 /** Calls of tools in streams of chat: the parts of each stand together, whatever the order of fragments. */
 import t from 'tap'
 import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
-import { HELD_UNITS_MAX } from '../../../../../src/server/upstream/inference/parts/part-queue.ts'
+import { HELD_UNITS_MAX, PART_UNITS } from '../../../../../src/server/upstream/inference/parts/part-queue.ts'
 import {
   call,
   f,
@@ -158,8 +158,49 @@ t.test('what waits for a call has a bound', async (t) => {
   ]
   t.equal(stream.read(streamOf(begun)).failure, null)
   t.equal(stream.heldBytes, HELD_UNITS_MAX)
-  t.equal(stream.read(streamOf([one({ content: half })])).failure, null)
+  t.equal(stream.read(streamOf([one({ content: half.slice(PART_UNITS) })])).failure, null)
   t.match(stream.read(streamOf([one({ content: 'x' })])).failure, { name: 'upstream_too_large' })
+})
+
+const SIGNED = 'x'.repeat(HELD_UNITS_MAX / 4 - PART_UNITS)
+const sign = (id: string | null, format: string, data: string = SIGNED): object =>
+  one({ reasoning_details: [{ type: 'reasoning.encrypted', data, format, id }] })
+const OPEN_CALL = call({ index: 0, id: 'c0', function: f('{', 'f') })
+const CALL_END = call({ index: 0, function: f('}') })
+
+t.test('signatures that wait have the same bound, wherever they wait', async (t) => {
+  const google = 'google-gemini-v1'
+  const waits: Readonly<Record<string, (nth: number) => object>> = {
+    'behind a call': () => sign(null, 'unknown'),
+    'for calls that have not begun': (nth) => sign(`c${nth + 1}`, google),
+    'for calls that wait themselves': (nth) =>
+      one({
+        tool_calls: [{ index: nth + 1, id: `c${nth + 1}`, function: f('', 'f') }],
+        reasoning_details: [{ type: 'reasoning.encrypted', data: SIGNED, format: google, id: `c${nth + 1}` }],
+      }),
+  }
+  for (const [name, wait] of Object.entries(waits)) {
+    const stream = open()
+    for (const event of [OPEN_CALL, ...[0, 1, 2, 3].map(wait)])
+      t.equal(stream.read(streamOf([event])).failure, null, name)
+    t.equal(stream.heldBytes, HELD_UNITS_MAX * 2, name)
+    t.match(stream.read(streamOf([wait(4)])).failure, { name: 'upstream_too_large' }, name)
+  }
+})
+
+t.test('parts without a text count, too, and what was written does not', async (t) => {
+  const many = Array.from({ length: HELD_UNITS_MAX / PART_UNITS }, () => sign(null, 'unknown', 'x'))
+  t.match(read(OPEN_CALL, ...many).failure, { name: 'upstream_too_large' })
+  const stream = open()
+  const google = 'google-gemini-v1'
+  const early = [sign('c1', google), sign('c1', google), sign('c2', google), sign('c9', google)]
+  const calls = [1, 2].map((nth) => call({ index: nth, id: `c${nth}`, function: f('{}', 'f') }))
+  const late = [sign('c2', google), sign(null, 'unknown', 'x'), one({ content: 'x' })]
+  t.equal(stream.read(streamOf([OPEN_CALL, ...early, ...calls, ...late])).failure, null)
+  t.equal(stream.read(streamOf([CALL_END])).failure, null)
+  t.equal(stream.heldBytes, HELD_UNITS_MAX / 2, 'the signature of a call that never began')
+  t.equal(stream.read(streamOf([STOP])).failure, null)
+  t.equal(stream.heldBytes, 0)
 })
 
 t.test('a call without a name is invalid, one without an id gets one of its own', async (t) => {
