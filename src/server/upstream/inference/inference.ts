@@ -205,9 +205,15 @@ class RoutingInference implements Inference {
         return this.#end(written, one, { job, begunAt })
       },
     })
-    const outcome = await attempted.finally(() => close())
-    metered.ended(outcome)
-    return outcome
+    // A run that throws ends its stream, too.
+    let outcome: Outcome<InferenceEnd> = fail('internal')
+    try {
+      outcome = await attempted
+      return outcome
+    } finally {
+      close()
+      metered.ended(outcome)
+    }
   }
 
   #progress(one: WritingTry, { by, at, rate, metered, ...begun }: BegunAnswer): InferenceProgress {

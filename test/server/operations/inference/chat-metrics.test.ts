@@ -6,9 +6,13 @@ import type {
   StreamEnd,
   StreamMeters,
 } from '../../../../src/server/ports/observe.ts'
+import type { Inference, InferenceSink } from '../../../../src/server/ports/inference/inference.ts'
+import { openEgress } from '../../../../src/server/egress/egress.ts'
+import { inferenceWith, openChat } from '../../../support/inference/chat-front.ts'
 import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
 import { answersChat, refusesChat } from '../../../support/inference/fake-chat.ts'
 import { Steps } from '../../../support/inference/fake-stream.ts'
+import { keptLog } from '../../../support/log.ts'
 import { until } from '../../../support/wait.ts'
 
 const hello = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello there' }], stream: true }
@@ -145,4 +149,40 @@ t.test('a whole answer and a call that fails are counted, and are no streams', a
   })
   await (await post({ ...hello, model: 'sluice/echo-1' })).text()
   await until(() => streams.endedBy.length === 1)
+})
+
+/** Models whose answers cannot be taken, since the code that takes them has a bug. */
+function withBug(inference: Inference): Inference {
+  const take = (): never => {
+    throw new Error('a bug')
+  }
+  return {
+    streamHoldMs: inference.streamHoldMs,
+    withPreset: (...asked) => inference.withPreset(...asked),
+    count: (job) => inference.count(job),
+    plan: (job) => {
+      const planned = inference.plan(job)
+      if (!planned.ok) return planned
+      const run: typeof planned.value.run = (sink, progressed) => {
+        const begin: InferenceSink['begin'] = (by) => sink.begin(by)
+        return planned.value.run({ begin, take, pass: take, room: () => sink.room() }, progressed)
+      }
+      return { ok: true, value: { ...planned.value, run } }
+    },
+  }
+}
+
+t.test('a stream that a bug breaks has ended, too', async (t) => {
+  const streams = new KeptMeters()
+  const egress = openEgress()
+  t.teardown(() => egress.close())
+  const log = keptLog()
+  const inference = withBug(inferenceWith({ egress, credentials: new Map(), log, streams }))
+  const { post } = await openChat(t, { inference, log })
+  await post({ ...hello, model: 'sluice/echo-1' })
+    .then((response) => response.text())
+    .catch(() => undefined)
+  await until(() => streams.committedBy.length === 1)
+  const echo = by('local', 'sluice/echo-1')
+  t.match(streams.take(), { ended: [[echo, { cause: 'internal' }]], called: [[echo, 'internal', false]] })
 })
