@@ -11,14 +11,14 @@ import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
 
 /** Words for an end; every other word is a stop. */
-const REASONS: Readonly<Partial<Record<string, FinishReason>>> = {
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  content_filter: 'content_filter',
-  tool_calls: 'tool_calls',
-  function_call: 'tool_calls',
-}
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['content_filter', 'content_filter'],
+  ['tool_calls', 'tool_calls'],
+  ['function_call', 'tool_calls'],
+])
 
 /** The stream of a provider that speaks chat, for callers of other dialects, who ask for one choice. D22. */
 export class ChatParts extends PartEvents {
@@ -94,7 +94,7 @@ export class ChatParts extends PartEvents {
     if (failure !== null) return failure
     this.#isFinished = true
     this.finishReason = finish
-    const told = REASONS[finish] ?? 'stop'
+    const told = REASONS.get(finish) ?? 'stop'
     // Servers that were told which tool to call stop by the same word as behind a text.
     const reason = told === 'stop' && this.#queue.calls > 0 ? 'tool_calls' : told
     const stop = (choice as Members)['stop_reason']

@@ -9,12 +9,12 @@ import { messageEventOf, type MessageDelta, type MessageEvent } from './message-
 import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
 
 /** Words for an end; every other word is a stop. */
-const REASONS: Readonly<Partial<Record<string, FinishReason>>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  refusal: 'content_filter',
-}
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+])
 const STOP_SEQUENCE = 'stop_sequence'
 
 /** The stream of a provider that speaks messages, for callers of other dialects. D22. */
@@ -99,7 +99,7 @@ export class MessagesParts extends PartEvents {
     this.#close()
     this.isDone = true
     const native = this.finishReason ?? (this.#hasCalls ? 'tool_use' : 'end_turn')
-    const reason = REASONS[native] ?? 'stop'
+    const reason = REASONS.get(native) ?? 'stop'
     const stopSequence = native === STOP_SEQUENCE ? this.#stopSequence : null
     this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
   }

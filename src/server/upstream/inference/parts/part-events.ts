@@ -9,6 +9,11 @@ import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
 import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
 import { SseReader, type SseEvent } from '../sse-reader.ts'
 
+/**
+ * Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision.
+ */
+export const PARTS_MAX = 10_000
+
 const NOTHING: PartRead = { parts: [], failure: null }
 
 /**
@@ -26,6 +31,8 @@ export abstract class PartEvents implements PartStream {
   readonly #redacted: RedactedTexts
   #parts: WrittenPart[] = []
   #failure: Failure | null = null
+  /** Neighbours of one text become one part. */
+  #isJoining = false
 
   /** @param eventBytesMax bytes of one event, which is parsed on the loop */
   constructor(redacted: RedactedTexts, eventBytesMax: number = STREAM_MENDED_BYTES_MAX) {
@@ -59,11 +66,12 @@ export abstract class PartEvents implements PartStream {
   /**
    * Reads a whole answer.
    * @param events those of a stream with this answer
-   * @returns null: it is not whole, or an error
+   * @returns null: it is not whole, an error, or has too many parts
    */
   whole(events: readonly Members[]): WholeParts | null {
-    for (const event of events) if (this.take(event, '') !== null) return null
-    if (!this.isWhole) return null
+    this.#isJoining = true
+    for (const event of events) if (this.#take(event, '') !== null) return null
+    if (!this.isWhole || this.#parts.length > PARTS_MAX) return null
     const { usage, outputBytes, finishReason, upstreamId } = this
     return { parts: this.#given(), usage, outputBytes, finishReason, upstreamId }
   }
@@ -87,7 +95,9 @@ export abstract class PartEvents implements PartStream {
   protected write(part: WrittenPart): void {
     if (part.kind !== 'finish') this.hasOutput = true
     if ('text' in part) this.outputBytes += Buffer.byteLength(part.text)
-    this.#parts.push(part)
+    const joined = this.#isJoining ? joinedOf(this.#parts.at(-1), part) : null
+    if (joined === null) this.#parts.push(part)
+    else this.#parts[this.#parts.length - 1] = joined
   }
 
   /** @param error as a member of the event has it */
@@ -105,8 +115,17 @@ export abstract class PartEvents implements PartStream {
     }
     const event = parsed(data)
     if (event === null) return INVALID
-    const failure = this.take(event, name)
+    const failure = this.#take(event, name)
     return failure === 'failed' ? this.#failed(data) : failure
+  }
+
+  /** What is nested too deeply can be parsed, but not be written again. */
+  #take(event: Members, name: string): Failure | 'failed' | null {
+    try {
+      return this.take(event, name)
+    } catch {
+      return INVALID
+    }
   }
 
   #failed(data: Buffer): Failure {
@@ -118,6 +137,22 @@ export abstract class PartEvents implements PartStream {
     this.#parts = []
     return parts
   }
+}
+
+/** Null: the parts are not of one text. */
+function joinedOf(last: WrittenPart | undefined, part: WrittenPart): WrittenPart | null {
+  const isOne =
+    last !== undefined &&
+    'text' in last &&
+    'text' in part &&
+    last.kind === part.kind &&
+    last.choice === part.choice &&
+    isSummary(last) === isSummary(part)
+  return isOne ? { ...last, text: last.text + part.text } : null
+}
+
+function isSummary(part: WrittenPart): boolean {
+  return part.kind === 'reasoning' && part.isSummary === true
 }
 
 /** Whole answers tell no error's text. */

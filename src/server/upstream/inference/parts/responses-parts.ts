@@ -21,19 +21,19 @@ const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'
 
 /** Events of texts: the part, and whether the text is a fragment or all of it. */
-const TEXTS: Readonly<Partial<Record<string, readonly [SaidKind, 'delta' | 'done']>>> = {
-  'response.output_text.delta': ['text', 'delta'],
-  'response.output_text.done': ['text', 'done'],
-  'response.refusal.delta': ['refusal', 'delta'],
-  'response.refusal.done': ['refusal', 'done'],
-  'response.reasoning_summary_text.delta': ['summary', 'delta'],
-  'response.reasoning_summary_text.done': ['summary', 'done'],
-  'response.reasoning_text.delta': ['reasoning', 'delta'],
-  'response.reasoning_text.done': ['reasoning', 'done'],
-}
+const TEXTS: ReadonlyMap<string, readonly [SaidKind, 'delta' | 'done']> = new Map([
+  ['response.output_text.delta', ['text', 'delta']],
+  ['response.output_text.done', ['text', 'done']],
+  ['response.refusal.delta', ['refusal', 'delta']],
+  ['response.refusal.done', ['refusal', 'done']],
+  ['response.reasoning_summary_text.delta', ['summary', 'delta']],
+  ['response.reasoning_summary_text.done', ['summary', 'done']],
+  ['response.reasoning_text.delta', ['reasoning', 'delta']],
+  ['response.reasoning_text.done', ['reasoning', 'done']],
+])
 
 /** Why an answer is not complete; another word means that it was cut, too. */
-const REASONS: Readonly<Partial<Record<string, FinishReason>>> = { content_filter: 'content_filter' }
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([['content_filter', 'content_filter']])
 
 /** The stream of a provider that speaks responses, for callers of other dialects. D22. */
 export class ResponsesParts extends PartEvents {
@@ -66,7 +66,7 @@ export class ResponsesParts extends PartEvents {
     if (type === 'response.failed') return this.failureIn(membersOf(response)['error'])
     if (type === COMPLETED || type === INCOMPLETE)
       return isObject(response) ? this.#end(type, response) : INVALID
-    const isRead = type in TEXTS || ITEM_EVENTS.has(type)
+    const isRead = TEXTS.has(type) || ITEM_EVENTS.has(type)
     if (!isRead) return null
     const event = itemEventOf(members)
     return event === null ? INVALID : this.#take(type, event)
@@ -74,7 +74,7 @@ export class ResponsesParts extends PartEvents {
 
   #take(type: string, event: ItemEvent): Failure | null {
     const { output_index: index, delta, arguments: json } = event
-    const text = TEXTS[type]
+    const text = TEXTS.get(type)
     if (text !== undefined) return this.#text(text, event)
     if (type === ARGUMENTS_DELTA) return this.#items.argue(index, delta ?? '')
     if (type === ARGUMENTS_DONE) return this.#items.argued(index, json ?? '')
@@ -103,7 +103,7 @@ export class ResponsesParts extends PartEvents {
     const why = typeof word === 'string' ? word : null
     const native = why ?? (typeof status === 'string' ? status : type.slice('response.'.length))
     const whole: FinishReason = this.#queue.calls > 0 ? 'tool_calls' : 'stop'
-    const reason = type === COMPLETED ? whole : (REASONS[native] ?? 'length')
+    const reason = type === COMPLETED ? whole : (REASONS.get(native) ?? 'length')
     this.finishReason = native
     this.write({ kind: 'finish', choice: 0, reason, native, stopSequence: null })
     return null
