@@ -23,6 +23,13 @@ export const STREAM_MENDED_BYTES_MAX = MIB
 /** Bytes of a provider's stream in all, its comments among them. D12. */
 export const STREAM_BYTES_MAX = 128 * MIB
 /**
+ * UTF-8 bytes of text, reasoning, arguments and signatures of a stream that is translated to responses, whose
+ * last event repeats them all: they stay in memory until then. D12.
+ */
+export const RESPONSE_KEPT_BYTES_MAX = 4 * MIB
+/** Bytes that an item of a stream translated to responses counts beside its text. Decision. */
+export const RESPONSE_ITEM_BYTES = 256
+/**
  * Bytes of events before the first output of a stream. They wait for it, so that an attempt that fails leaves
  * no trace; providers begin with a role and a few empty texts. Decision.
  */

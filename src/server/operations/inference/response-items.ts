@@ -1,9 +1,12 @@
 import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { WrittenPart } from '../../ports/inference/inference.ts'
+import type { PreparedJson } from './prepared-json.ts'
 
 /** An event of a streamed response, without its number. */
 export type ResponseEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 type Item = Record<string, unknown>
+/** A text as an item has it. */
+type ItemText = string | PreparedJson
 /** Why an answer is not complete. */
 export type IncompleteReason = 'max_output_tokens' | 'content_filter'
 
@@ -22,6 +25,15 @@ interface OpenItem {
   encrypted: string | null
 }
 
+export interface ResponseItemsOptions {
+  /** Of `resp_…`. */
+  readonly tail: string
+  /** The caller wants signatures. */
+  readonly isEncryptedAsked: boolean
+  /** Called with the text of an item that is whole. */
+  readonly textOf: (text: string) => ItemText
+}
+
 /**
  * What a model writes, as the items of a response and the events that tell of them. One item is written after
  * the other: reasoning, calls of tools, a message. A signature that is not OpenAI's travels in a carrier; that
@@ -35,12 +47,13 @@ export class ResponseItems {
   /** Of `resp_…`, which the ids of the items repeat. */
   readonly #tail: string
   readonly #isEncryptedAsked: boolean
+  readonly #textOf: (text: string) => ItemText
   #open: OpenItem | null = null
 
-  /** @param isEncryptedAsked the caller wants signatures */
-  constructor(tail: string, isEncryptedAsked: boolean) {
+  constructor({ tail, isEncryptedAsked, textOf }: ResponseItemsOptions) {
     this.#tail = tail
     this.#isEncryptedAsked = isEncryptedAsked
+    this.#textOf = textOf
   }
 
   /** A response has one choice. */
@@ -94,14 +107,14 @@ export class ResponseItems {
       encrypted: null,
     }
     this.#open = open
-    const item = itemOf(open, 'in_progress')
+    const item = itemOf(open, '', 'in_progress')
     return [...closed, { type: 'response.output_item.added', output_index: index, item }]
   }
 
   #said(text: string): readonly ResponseEvent[] {
     const open = this.#open
     if (open === null) return []
-    const begun = open.hasPart ? [] : partEvent(open, 'added')
+    const begun = open.hasPart ? [] : partEvent(open, '', 'added')
     open.hasPart = true
     open.text += text
     const logprobs = open.kind === 'text' ? { logprobs: [] } : {}
@@ -112,14 +125,15 @@ export class ResponseItems {
     const open = this.#open
     if (open === null) return []
     this.#open = null
-    const item = itemOf(open, status)
+    const text = this.#textOf(open.text)
+    const item = itemOf(open, text, status)
     this.items.push(item)
     const done = { type: 'response.output_item.done', output_index: open.index, item }
     // Reasoning that is signature alone has no part, and a call of a tool has its arguments at any rate.
     if (!open.hasPart && open.kind !== 'tool') return [done]
     return [
-      { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open) },
-      ...partEvent(open, 'done'),
+      { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open, text) },
+      ...partEvent(open, text, 'done'),
       done,
     ]
   }
@@ -142,7 +156,7 @@ const WORDS = {
   tool: 'function_call_arguments',
 } as const
 
-function wholeOf({ kind, text, tool }: OpenItem): object {
+function wholeOf({ kind, tool }: OpenItem, text: ItemText): object {
   switch (kind) {
     case 'tool':
       return { name: tool?.name, arguments: text }
@@ -157,22 +171,22 @@ function wholeOf({ kind, text, tool }: OpenItem): object {
   }
 }
 
-function partOf({ kind, text }: OpenItem): object {
+function partOf({ kind }: OpenItem, text: ItemText): object {
   if (kind === 'text') return { type: 'output_text', text, annotations: [], logprobs: [] }
   return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'summary_text', text }
 }
 
-function partEvent(open: OpenItem, what: 'added' | 'done'): readonly ResponseEvent[] {
+function partEvent(open: OpenItem, text: ItemText, what: 'added' | 'done'): readonly ResponseEvent[] {
   if (open.kind === 'tool') return []
   const name = open.kind === 'reasoning' ? 'reasoning_summary_part' : 'content_part'
-  return [{ type: `response.${name}.${what}`, ...open.at, part: partOf(open) }]
+  return [{ type: `response.${name}.${what}`, ...open.at, part: partOf(open, text) }]
 }
 
-function itemOf(open: OpenItem, status: string): Item {
-  const { kind, id, text, tool, encrypted } = open
+function itemOf(open: OpenItem, text: ItemText, status: string): Item {
+  const { kind, id, tool, encrypted } = open
   if (kind === 'tool')
     return { id, type: 'function_call', status, call_id: tool?.id, name: tool?.name, arguments: text }
-  const parts = open.hasPart ? [partOf(open)] : []
+  const parts = open.hasPart ? [partOf(open, text)] : []
   if (kind === 'reasoning')
     return {
       id,

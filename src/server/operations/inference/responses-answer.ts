@@ -5,6 +5,7 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import { JsonWriter, PreparedJson } from './prepared-json.ts'
 import { ResponseItems, type ResponseEvent } from './response-items.ts'
 import { SILENCE, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
@@ -41,6 +42,8 @@ export function responsesUsage(
 }
 
 const LF = 0x0a
+/** UTF-16 units of a text from which on writing it again costs more than the slower way around it. */
+const PREPARED_UNITS_MIN = 16_384
 
 /** The server-sent events of an answer of responses. D13. */
 export class ResponsesEvents implements TextEvents {
@@ -49,10 +52,15 @@ export class ResponsesEvents implements TextEvents {
   readonly #items: ResponseItems
   /** Events so far: the number of the next one. */
   #events = 0
+  #hasPrepared = false
 
   constructor(head: TextHead, { isEncryptedAsked }: Pick<TextRequest, 'isEncryptedAsked'>) {
     this.#head = head
-    this.#items = new ResponseItems(tailOf(head), isEncryptedAsked === true)
+    this.#items = new ResponseItems({
+      tail: tailOf(head),
+      isEncryptedAsked: isEncryptedAsked === true,
+      textOf: this.#preparedOf,
+    })
   }
 
   begin({ model }: AnsweredBy): void {
@@ -79,6 +87,13 @@ export class ResponsesEvents implements TextEvents {
     return this.#bytesOf([{ type: 'error', ...error }])
   }
 
+  /** Four events repeat the text of an item. */
+  readonly #preparedOf = (text: string): string | PreparedJson => {
+    if (text.length < PREPARED_UNITS_MIN) return text
+    this.#hasPrepared = true
+    return new PreparedJson(text)
+  }
+
   /** The events before the first output; behind it none. */
   #begun(): readonly ResponseEvent[] {
     if (this.#events > 0) return []
@@ -90,12 +105,18 @@ export class ResponsesEvents implements TextEvents {
   }
 
   #bytesOf(events: readonly ResponseEvent[]): Uint8Array {
-    return Buffer.from(events.map((event) => this.#textOf(event)).join(''))
+    if (!this.#hasPrepared) return Buffer.from(events.map((event) => this.#textOf(event)).join(''))
+    const writer = new JsonWriter()
+    for (const event of events) writer.add(beforeData(event)).value(this.#numbered(event)).add(AFTER_DATA)
+    return writer.whole()
   }
 
-  #textOf({ type, ...more }: ResponseEvent): string {
-    const data = JSON.stringify({ type, sequence_number: this.#events++, ...more })
-    return `event: ${type}\ndata: ${data}\n\n`
+  #textOf(event: ResponseEvent): string {
+    return `${beforeData(event)}${JSON.stringify(this.#numbered(event))}${AFTER_DATA}`
+  }
+
+  #numbered({ type, ...more }: ResponseEvent): object {
+    return { type, sequence_number: this.#events++, ...more }
   }
 }
 
@@ -106,7 +127,11 @@ export class WholeResponse implements WholeText {
 
   constructor(head: TextHead, { isEncryptedAsked }: Pick<TextRequest, 'isEncryptedAsked'>) {
     this.#head = head
-    this.#items = new ResponseItems(tailOf(head), isEncryptedAsked === true)
+    this.#items = new ResponseItems({
+      tail: tailOf(head),
+      isEncryptedAsked: isEncryptedAsked === true,
+      textOf: (text) => text,
+    })
   }
 
   begin({ model }: AnsweredBy): void {
@@ -120,6 +145,12 @@ export class WholeResponse implements WholeText {
   answer({ whole }: ShownUsage): object {
     return responseOf(this.#head, { ...endOf(this.#items), usage: JSON.parse(whole) as unknown })
   }
+}
+
+const AFTER_DATA = '\n\n'
+
+function beforeData({ type }: ResponseEvent): string {
+  return `event: ${type}\ndata: `
 }
 
 function tailOf({ id }: TextHead): string {

@@ -13,6 +13,7 @@ import { mustSendMax } from './bounds.ts'
 import { geminiCount } from './gemini-count.ts'
 import { geminiPaths } from './gemini-paths.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
+import { KeptParts } from './parts/kept-parts.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
@@ -57,7 +58,9 @@ export class TranslatedWire implements Wire {
   }
 
   stream(_head: NativeHead, redacted: RedactedTexts): PartStream {
-    return PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+    const stream = PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+    // The last event of responses repeats the whole answer.
+    return this.#dialect === 'responses' ? new KeptParts(stream) : stream
   }
 
   async whole({ body, caller, endsAt }: WholeInput): Promise<Outcome<WholeParts>> {
