@@ -1,4 +1,6 @@
+import { isDeeper } from '../../values/json-depth.ts'
 import { objectOf } from '../../values/members.ts'
+import { INFERENCE_DEPTH_MAX } from '../inference-limits.ts'
 
 /**
  * The arguments of a call as an object, for protocols that take no text. A model may have written text that is
@@ -6,12 +8,14 @@ import { objectOf } from '../../values/members.ts'
  */
 export function argumentsObject(json: string): Readonly<Record<string, unknown>> {
   if (json.trim() === '') return {}
-  return parsedObject(json) ?? { text: json }
+  return objectOf(parsedArguments(json)) ?? { text: json }
 }
 
-function parsedObject(json: string): Record<string, unknown> | null {
+/** Null: the text is no JSON, or has more levels than a body may have, which could not be written again. */
+export function parsedArguments(json: string): unknown {
+  if (isDeeper(json, INFERENCE_DEPTH_MAX)) return null
   try {
-    return objectOf(JSON.parse(json))
+    return JSON.parse(json)
   } catch {
     return null
   }

@@ -68,15 +68,25 @@ function runsOf(turns: readonly Turn[]): readonly Run[] {
   return runs
 }
 
+interface OpenContent extends Content {
+  readonly parts: GeminiPart[]
+}
+
+/** Places of the calls with one id, of which those before `next` have their result. */
+interface Places {
+  readonly all: number[]
+  next: number
+}
+
 class ContentsWriter {
-  readonly contents: Content[] = []
+  readonly contents: OpenContent[] = []
   isReasoningDropped = false
   readonly #terms: WriteTerms
   readonly #isThird: boolean
   /** Of the model's last content; null: the result has come. */
   #calls: (PromptCall | null)[] = []
   /** Their places that wait for a result, by id. */
-  readonly #places = new Map<string, number[]>()
+  readonly #places = new Map<string, Places>()
 
   constructor(terms: WriteTerms) {
     this.#terms = terms
@@ -88,9 +98,8 @@ class ContentsWriter {
     const last = this.contents.at(-1)
     if (parts.length === 0) return
     // What stood between the two had no content.
-    if (last?.role === role)
-      this.contents[this.contents.length - 1] = { role, parts: [...last.parts, ...parts] }
-    else this.contents.push({ role, parts })
+    if (last?.role !== role) this.contents.push({ role, parts: [...parts] })
+    else for (const part of parts) last.parts.push(part)
   }
 
   #modelParts(turns: readonly ModelTurn[]): readonly GeminiPart[] {
@@ -103,19 +112,21 @@ class ContentsWriter {
     if (isReasoningDropped) this.isReasoningDropped = true
     const calls = written.filter((part) => part.kind === 'call')
     const isMerged = this.contents.at(-1)?.role === 'model'
-    if (parts.length > 0) this.#open(isMerged ? [...this.#calls, ...calls] : calls)
+    if (parts.length > 0 && !isMerged) this.#forget()
+    if (parts.length > 0) for (const call of calls) this.#open(call)
     return parts
   }
 
-  #open(calls: (PromptCall | null)[]): void {
-    this.#calls = calls
+  #forget(): void {
+    this.#calls = []
     this.#places.clear()
-    for (const [at, call] of calls.entries()) {
-      if (call === null) continue
-      const places = this.#places.get(call.id)
-      if (places === undefined) this.#places.set(call.id, [at])
-      else places.push(at)
-    }
+  }
+
+  #open(call: PromptCall): void {
+    const at = this.#calls.push(call) - 1
+    const places = this.#places.get(call.id)
+    if (places === undefined) this.#places.set(call.id, { all: [at], next: 0 })
+    else places.all.push(at)
   }
 
   /** Responses come first, in the order of their calls: place and name are all that tells them apart. */
@@ -139,7 +150,8 @@ class ContentsWriter {
 
   /** The first call of this id that has no result yet; -1: none has. */
   #placeOf(callId: string): number {
-    return this.#places.get(callId)?.shift() ?? -1
+    const places = this.#places.get(callId)
+    return places?.all[places.next++] ?? -1
   }
 }
 

@@ -15,18 +15,16 @@ export interface GeminiResult {
  * @param mayNest the model takes media within the response
  */
 export function geminiResult(turn: ToolTurn, { name }: PromptCall, mayNest: boolean): GeminiResult {
-  const media = mediaOf(turn)
-  const nested = mayNest ? media.filter((part) => 'inlineData' in part) : []
+  const nested: GeminiPart[] = []
+  const beside: GeminiPart[] = []
+  for (const part of mediaOf(turn)) (mayNest && 'inlineData' in part ? nested : beside).push(part)
   const text = resultText(turn)
   const response = {
     name,
     response: turn.isError ? { error: text } : { output: text },
     ...(nested.length > 0 && { parts: nested }),
   }
-  return {
-    response: { functionResponse: response },
-    beside: media.filter((part) => !nested.includes(part)),
-  }
+  return { response: { functionResponse: response }, beside }
 }
 
 /** A result that answers no call of the conversation, which Google would refuse as a response. */

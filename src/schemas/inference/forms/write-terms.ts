@@ -8,7 +8,7 @@ export interface WriteTerms {
   readonly isStrict: boolean
   /** The provider made the protocol, and has names that its imitators lack. */
   readonly isMaker: boolean
-  /** Formats of signatures that the endpoint takes back. */
+  /** Formats of signatures that the endpoint takes back; its own one is the first. */
   readonly signatureFormats: readonly string[]
 }
 

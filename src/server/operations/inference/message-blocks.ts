@@ -1,3 +1,4 @@
+import { parsedArguments } from '../../../schemas/inference/forms/call-arguments.ts'
 import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { FinishReason, WrittenPart } from '../../ports/inference/inference.ts'
 
@@ -138,17 +139,9 @@ function wholeOf({ kind, named, text, signature }: Block): object {
     case 'redacted':
       return { type: 'redacted_thinking', ...named }
     case 'tool':
-      return { type: 'tool_use', ...named, input: inputOf(text) }
+      // Arguments that a maximum of tokens cut are no JSON.
+      return { type: 'tool_use', ...named, input: parsedArguments(text) ?? {} }
     default:
       return kind satisfies never
-  }
-}
-
-/** Arguments that a maximum of tokens cut are no JSON. */
-function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text === '' ? '{}' : text) as unknown
-  } catch {
-    return {}
   }
 }

@@ -1,5 +1,7 @@
 import type { Issue } from '../../../schemas/failure-metadata.ts'
+import { MAKER_TOKENS_MIN } from '../../../schemas/inference/forms/responses/write-responses.ts'
 import type { ServerTools } from '../../../schemas/inference/server-tools.ts'
+import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import {
   PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
@@ -10,9 +12,11 @@ import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound } from '../cost-bound.ts'
+import { isMaker, protocolFor } from './spoken.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */
 export interface TextBoundInput {
+  readonly dialect: Dialect
   /** Bytes of the request's body, less the base64 of its media. */
   readonly promptBytes: number
   readonly messages: number
@@ -195,6 +199,7 @@ function affordableAt(endpoint: Endpoint, input: TextBoundInput, availableNano: 
   if (left < 0n) return 0
   if (text.outputNanoPerMillionMax === 0) return Infinity
   const tokens = left / (BigInt(text.outputNanoPerMillionMax) * exactCount(input.choices * stepsOf(input)))
+  if (tokens < leastAnswerTokens(endpoint, input)) return 0
   return Number(tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : tokens)
 }
 
@@ -204,7 +209,8 @@ function tokensAt(nanoPerMillion: number, tokens: number | null): number | null 
 }
 
 /** Tokens of the input: one for each byte at most, and no more than the context. Null: not known. */
-function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundInput): number | null {
+function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
+  const { contextLength, ownWay } = endpoint
   const context = known(contextLength)
   // What the tools find, and a summary, become input, too.
   if (input.serverTools !== null || input.compactionPath !== undefined)
@@ -214,7 +220,7 @@ function mostPromptTokens({ contextLength, ownWay }: Endpoint, input: TextBoundI
   const tokens =
     input.promptBytes +
     (input.messages + input.tools) * TOKENS_ADDED_EACH_MAX +
-    (input.tools > 0 || input.hasFormat ? TOKENS_ADDED_FORMS_MAX : 0) +
+    (input.tools > 0 || input.hasFormat || isTranslated(endpoint, input) ? TOKENS_ADDED_FORMS_MAX : 0) +
     input.media * PICTURE_TOKENS_MAX
   return Math.min(tokens, context ?? Infinity)
 }
@@ -249,7 +255,23 @@ function mostSummaryTokens({ text, contextLength }: Endpoint, input: TextBoundIn
 
 /** Tokens of one answer at one step. Null: nothing says a maximum. */
 function mostAnswerTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
-  return input.tokensMax ?? maxOfOurs(endpoint, input) ?? known(endpoint.contextLength)
+  const most = input.tokensMax ?? maxOfOurs(endpoint, input) ?? known(endpoint.contextLength)
+  return most === null ? null : Math.max(most, leastAnswerTokens(endpoint, input))
+}
+
+type SpokenBy = Pick<TextBoundInput, 'dialect'>
+
+/** A smaller maximum is raised to it on the way to OpenAI's responses. */
+function leastAnswerTokens(endpoint: Endpoint, { dialect }: SpokenBy): number {
+  const { text } = endpoint
+  const isRaised = text !== null && protocolFor(text, dialect) === 'responses' && isMaker(endpoint)
+  return isRaised ? MAKER_TOKENS_MIN : 0
+}
+
+/** The request is written anew, and may get tools that earlier turns call and it no longer declares. */
+function isTranslated({ text }: Endpoint, { dialect }: SpokenBy): boolean {
+  const protocol = text === null ? null : protocolFor(text, dialect)
+  return protocol !== null && protocol !== dialect
 }
 
 /** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */

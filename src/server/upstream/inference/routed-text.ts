@@ -10,9 +10,10 @@ import { textPriceOf } from './text-price.ts'
 
 /** What bounds the tokens of a call. D25. */
 export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
-  const { size, choices, dearMember, compactionPath } = request
+  const { dialect, size, choices, dearMember, compactionPath } = request
   const { promptBytesMost, messages, tools, hasFormat, serverTools, media, tokensMax } = size
   return {
+    dialect,
     promptBytes: promptBytesMost,
     messages,
     tools,
@@ -31,7 +32,7 @@ export function boundInputOf({ request, limits, defaultTokensMax = null }: Bound
 }
 
 type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
-  readonly request: Pick<TextInput, 'size' | 'choices' | 'dearMember' | 'compactionPath'>
+  readonly request: Pick<TextInput, 'dialect' | 'size' | 'choices' | 'dearMember' | 'compactionPath'>
 }
 
 interface ConversedBy {

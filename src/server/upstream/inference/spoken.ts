@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
-import type { EndpointText } from '../../ports/models/models.ts'
+import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 
 /** The order in which protocols are tried for callers of another dialect: what carries most comes first. D5. */
 const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'gemini']
@@ -13,6 +13,13 @@ const TRANSLATED: readonly TextProtocol[] = ['messages', 'responses', 'chat', 'g
 export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: Dialect): TextProtocol | null {
   if (speaks.includes(dialect)) return dialect
   return TRANSLATED.find((protocol) => speaks.includes(protocol)) ?? null
+}
+
+/** The maker of chat and responses, whose models have names that servers which copy it lack. */
+const OPENAI = 'openai'
+
+export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
+  return provider.slug === OPENAI
 }
 
 const SIGNED_BY: Readonly<Record<TextProtocol, string>> = { ...SIGNATURE_FORMATS, chat: UNKNOWN_FORMAT }

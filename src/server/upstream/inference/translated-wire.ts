@@ -17,7 +17,7 @@ import { KeptParts } from './parts/kept-parts.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
-import { signatureFormatOf } from './spoken.ts'
+import { isMaker, signatureFormatOf } from './spoken.ts'
 import type { CountWire, WholeInput, Wire } from './wire.ts'
 
 interface TranslatedWireDeps {
@@ -28,8 +28,6 @@ interface TranslatedWireDeps {
 
 /** Tokens of an answer where the protocol needs a maximum, and neither caller nor catalogue says one. */
 const TOKENS_MAX_DEFAULT = 8_192
-/** The maker of chat and responses, whose models have names that servers which copy it lack. */
-const OPENAI = 'openai'
 /** Headers that a protocol needs. */
 const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
 
@@ -107,7 +105,6 @@ export class TranslatedWire implements Wire {
     defaultTokensMax = null,
   }: Pick<TranslatedJob, 'request' | 'limits' | 'defaultTokensMax'>): TranslationJob {
     const { endpoint, text } = this.#deps
-    const { slug } = endpoint.provider
     const sent = mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits })
     const needed = this.#protocol === 'messages' ? (text.maxCompletionTokens ?? TOKENS_MAX_DEFAULT) : null
     return {
@@ -118,7 +115,7 @@ export class TranslatedWire implements Wire {
         upstreamModel: endpoint.upstreamModel,
         tokensMax: sent ?? needed,
         isStrict: text.isStrict,
-        isMaker: slug === OPENAI,
+        isMaker: isMaker(endpoint),
         signatureFormats: [this.#signatureFormat],
       },
     }

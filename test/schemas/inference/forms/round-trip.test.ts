@@ -27,8 +27,8 @@ const SCHEMAS: Readonly<Record<Dialect, TSchema>> = {
   messages: MessagesBody,
 }
 const ALL_FORMATS = [
-  'anthropic-claude-v1',
   'openai-responses-v1',
+  'anthropic-claude-v1',
   'google-gemini-v1',
   'xai-responses-v1',
   'unknown',

@@ -46,3 +46,21 @@ for (const dialect of DIALECTS)
       t.end()
     },
   )
+
+t.test('many results for Gemini 3 take time that grows with their number alone', { timeout: 20_000 }, (t) => {
+  const call = { id: 'x', type: 'function', function: { name: 'f', arguments: '' } }
+  const caller = (count: number) => ({ role: 'assistant', tool_calls: Array(count).fill(call) })
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
+  const answer = { role: 'tool', tool_call_id: 'x', content: 'a' }
+  const nothing = { role: 'user', content: '' }
+  const conversations = [
+    [caller(1), { ...answer, content: many(picture) }],
+    [caller(MANY), ...many(answer)],
+    many([caller(1), nothing]).flat(),
+  ]
+  for (const messages of conversations) {
+    const { refused } = translated(['chat', 'gemini'], { messages }, { upstreamModel: 'gemini-3.1-pro' })
+    t.same(refused, [])
+  }
+  t.end()
+})

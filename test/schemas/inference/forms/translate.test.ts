@@ -1,5 +1,6 @@
 import t from 'tap'
 import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
+import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
@@ -37,5 +38,25 @@ t.test('names of members of the language are names of a caller', (t) => {
     t.ok(told.ok && Buffer.from(told.body).toString().includes(schema), protocol)
     t.same(told.ok && told.dropped, ['__proto__'])
   }
+  t.end()
+})
+
+t.test('arguments with more levels than a body may have stay text', (t) => {
+  const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
+  const inputOf = (json: string): unknown => {
+    const tool_calls = [{ id: 'x', type: 'function', function: { name: 'f', arguments: json } }]
+    const body = bytesOf({ model: 'm', messages: [{ role: 'assistant', tool_calls }] })
+    const told = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
+    const { messages } = JSON.parse(told.ok ? Buffer.from(told.body).toString() : '') as {
+      readonly messages: readonly { readonly content: readonly { readonly input?: unknown }[] }[]
+    }
+    return messages[1]?.content[0]?.input
+  }
+  const most = nested(INFERENCE_DEPTH_MAX)
+  t.same(inputOf(most), JSON.parse(most))
+  for (const levels of [INFERENCE_DEPTH_MAX + 1, 100_000])
+    t.same(inputOf(nested(levels)), { text: nested(levels) })
+  const quoted = { a: `"\\${'[{'.repeat(INFERENCE_DEPTH_MAX)}` }
+  t.same(inputOf(JSON.stringify(quoted)), quoted, 'brackets of texts are no levels')
   t.end()
 })

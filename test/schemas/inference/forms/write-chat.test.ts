@@ -150,24 +150,30 @@ t.test('reasoning is asked for in the words of the endpoint', (t) => {
   t.end()
 })
 
-t.test('reasoning is given back with the signatures that the endpoint takes', (t) => {
-  const messages = [
-    { role: 'user', content: 'a' },
-    { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 'S' }, use('x')] },
-  ]
-  const given = (terms: object) => {
-    const { body, dropped } = translated(ofMessages, { messages }, terms)
-    const [, turn] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
-    return [turn?.['reasoning'], turn?.['reasoning_details'], dropped]
-  }
-  const text = { type: 'reasoning.text', text: 'hm', index: 0 }
-  t.same(given({ signatureFormats: ['anthropic-claude-v1'] }), [
-    ...['hm', [{ ...text, signature: 'S', format: 'anthropic-claude-v1' }], []],
-  ])
-  t.same(given({}), ['hm', [text], ['reasoning']])
-  t.same(given({ isStrict: true }), [undefined, undefined, ['reasoning']])
-  t.end()
-})
+t.test(
+  'reasoning is given back with signatures of every format, which it names; strict providers get none',
+  (t) => {
+    const carrier = { type: 'thinking', thinking: '', signature: 'sl1.google-gemini-v1+call.G' }
+    const messages = [
+      { role: 'user', content: 'a' },
+      {
+        role: 'assistant',
+        content: [{ type: 'thinking', thinking: 'hm', signature: 'S' }, use('x'), carrier],
+      },
+    ]
+    const given = (terms: object) => {
+      const { body, dropped } = translated(ofMessages, { messages }, terms)
+      const [, turn] = body['messages'] as readonly Readonly<Record<string, unknown>>[]
+      return [turn?.['reasoning'], turn?.['reasoning_details'], dropped]
+    }
+    const text = { type: 'reasoning.text', text: 'hm', index: 0 }
+    const ofCall = { type: 'reasoning.encrypted', data: 'G', id: 'x', format: 'google-gemini-v1', index: 1 }
+    const signed = { ...text, signature: 'S', format: 'anthropic-claude-v1' }
+    t.same(given({ signatureFormats: ['unknown'] }), ['hm', [signed, ofCall], []])
+    t.same(given({ isStrict: true }), [undefined, undefined, ['reasoning']])
+    t.end()
+  },
+)
 
 t.test('the maker of chat has names of its own', (t) => {
   const more = {

@@ -122,6 +122,24 @@ t.test('reasoning goes back with what encrypts it, and without goes out', (t) =>
   t.end()
 })
 
+t.test('signatures of other providers of responses go back to them as they came', (t) => {
+  for (const format of ['xai-responses-v1', 'azure-openai-responses-v1']) {
+    const messages = [
+      user('q'),
+      { role: 'assistant', reasoning_details: [{ type: 'reasoning.encrypted', data: 'E', format }] },
+    ]
+    const { body, dropped } = translated(ofChat, { messages }, { signatureFormats: [format] })
+    t.same((body['input'] as readonly unknown[])[1], {
+      type: 'reasoning',
+      summary: [],
+      encrypted_content: 'E',
+    })
+    t.same(body['include'], ['reasoning.encrypted_content'], 'the next one is to come back, too')
+    t.same(dropped, [])
+  }
+  t.end()
+})
+
 t.test('reasoning that is asked for is shown and signed, unless it is hidden', (t) => {
   const asked = (more: Readonly<Record<string, unknown>>, terms: object = {}) => {
     const { body, dropped } = translated(ofChat, more, { isStrict: true, ...terms })

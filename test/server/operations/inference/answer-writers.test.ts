@@ -97,6 +97,15 @@ t.test('chat: a refusal, and why the provider stopped in its own word', (t) => {
   t.end()
 })
 
+t.test('arguments that are no JSON, or too deep to be written, are no input of a message', async (t) => {
+  const inputOf = (json: string): unknown => {
+    const answer = wholeOfParts('messages', [tool('x'), part('arguments', json), finish()])
+    return Reflect.get((answer['content'] as readonly object[])[0] ?? {}, 'input')
+  }
+  t.same(inputOf('{"a":{"b":1}}'), { a: { b: 1 } })
+  for (const json of ['', '{"a', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) t.same(inputOf(json), {})
+})
+
 t.test('messages: signatures in their members, foreign ones in carriers', (t) => {
   const parts = [
     ...[part('reasoning', 'a'), signed(CLAUDE, 'S1', 'reasoning'), part('reasoning', 'b')],

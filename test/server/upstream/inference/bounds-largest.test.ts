@@ -18,6 +18,7 @@ function at(nanoPerMillion: number, contextLength: number | null): { endpoint: E
     outputNanoPerMillionMax: nanoPerMillion,
     webSearchNano: nanoPerMillion,
     maxCompletionTokens: null,
+    speaks: [],
   }
   const facts = { tag: 'acme/m', requestNano: 0, isUnpriced: false }
   return { endpoint: { ...facts, contextLength, text } as unknown as Endpoint }
@@ -77,7 +78,7 @@ t.test('a product without an end costs the most that a call costs, at any price'
     ...{ media: { image: 0, audio: 0, video: 0, file: 0 }, tokensMax: 1e308 },
   }
   const input = boundInputOf({
-    request: { size, choices: CHOICES_MAX, dearMember: null },
+    request: { dialect: 'chat', size, choices: CHOICES_MAX, dearMember: null },
     ...{ limits: LIMITS, defaultTokensMax: null },
   })
   for (const price of [1, 1e12])

@@ -6,10 +6,11 @@ import {
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
+import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import type { ServerTools } from '../../../../src/schemas/inference/server-tools.ts'
 import { COST_NANO_MAX } from '../../../../src/schemas/money/money-limits.ts'
 import { textCostNano } from '../../../../src/schemas/money/text-costs.ts'
-import type { Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
+import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
   affordableOutputTokens,
   isPriced,
@@ -18,56 +19,12 @@ import {
   textBoundOf,
   type TextBoundInput,
 } from '../../../../src/server/upstream/inference/bounds.ts'
+import { ASKED, at } from '../../../support/inference/bounded-endpoints.ts'
 import { NO_LIMITS } from '../../../support/money/key-money.ts'
 import { textPriceOf } from '../../../../src/server/upstream/inference/text-price.ts'
 
-/** 1,000 nano-USD for a token of the input, 2,000 for a token of the output. */
-const TEXT: EndpointText = {
-  speaks: ['chat'],
-  isStrict: false,
-  onLeave: 'cancel',
-  firstOutputMs: 1,
-  stallMs: 1,
-  completionNanoPerMillion: 2_000_000_000,
-  cacheReadNanoPerMillion: 1_000_000_000,
-  cacheWriteNanoPerMillion: 1_000_000_000,
-  cacheWriteHourNanoPerMillion: 1_000_000_000,
-  reasoningNanoPerMillion: 2_000_000_000,
-  inputNanoPerMillionMax: 1_000_000_000,
-  outputNanoPerMillionMax: 2_000_000_000,
-  maxCompletionTokens: null,
-}
-
-function at(text: Partial<EndpointText> = {}, facts: Partial<Endpoint> = {}): { endpoint: Endpoint } {
-  return {
-    endpoint: {
-      tag: 'acme/m',
-      promptNanoPerMillion: 1_000_000_000,
-      requestNano: 0,
-      isUnpriced: false,
-      contextLength: null,
-      text: { ...TEXT, ...text },
-      ...facts,
-    } as Endpoint,
-  }
-}
-
 const OWN = { ownWay: {} } as Partial<Endpoint>
 const LIMITED = { ...NO_LIMITS, isKeyLimited: true }
-
-const ASKED: TextBoundInput = {
-  promptBytes: 100,
-  messages: 0,
-  tools: 0,
-  hasFormat: false,
-  serverTools: null,
-  media: 0,
-  hasLongMedia: false,
-  hasStored: false,
-  tokensMax: 10,
-  choices: 1,
-  dearMember: null,
-}
 
 const both = (nano: number | null) => ({ paidNano: nano, anyNano: nano })
 /** Bound of an input whose output is free. */
@@ -281,6 +238,7 @@ t.test(
   },
 )
 
+const OPENAI = { provider: { slug: 'openai' } } as Partial<Endpoint>
 const nano = fc.oneof(fc.nat(2_000), fc.nat(100_000_000), fc.nat(2 ** 31 - 1))
 const endpoints = fc
   .record({
@@ -317,11 +275,13 @@ const endpoints = fc
           inputNanoPerMillionMax: Math.max(prompt, read, write),
           outputNanoPerMillionMax: Math.max(completion, reasoning),
           maxCompletionTokens,
+          speaks: ['chat', 'responses'],
         },
-        { promptNanoPerMillion: prompt, requestNano, contextLength },
+        { promptNanoPerMillion: prompt, requestNano, contextLength, ...OPENAI },
       ),
   )
 const inputs = fc.record({
+  dialect: fc.constantFrom(...DIALECTS),
   promptBytes: fc.nat(1_000_000),
   messages: fc.nat(4_096),
   tools: fc.nat(1_024),

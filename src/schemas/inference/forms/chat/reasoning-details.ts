@@ -79,18 +79,14 @@ function addEncrypted(
   else parts.push({ ...reasoningOf(''), signature, isRedacted, id })
 }
 
-/** @param formats of signatures that the provider takes back */
-export function writeDetails(
-  written: readonly AssistantPart[],
-  formats: readonly string[],
-): readonly Members[] {
+/** With the signatures of every provider, since each stands beside the name of its format. */
+export function writeDetails(written: readonly AssistantPart[]): readonly Members[] {
   const details: Members[] = []
   const add = (type: string, more: Members): void =>
     void details.push({ type: `reasoning.${type}`, ...more, index: details.length })
   for (const part of written) {
     if (part.kind !== 'reasoning' && part.kind !== 'call') continue
-    const signature =
-      part.signature !== null && formats.includes(part.signature.format) ? part.signature : null
+    const { signature } = part
     const { format, data } = signature ?? {}
     if (part.kind === 'call') {
       if (signature !== null) add('encrypted', { data, id: part.id, format })

@@ -87,16 +87,15 @@ function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Me
 
 /** Strict providers take none of it. */
 function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Members {
-  const { isStrict, signatureFormats } = draft.terms
-  const isLost = parts.some(
-    (part) =>
-      (part.kind === 'reasoning' && isStrict) ||
-      ('signature' in part && part.signature !== null && !signatureFormats.includes(part.signature.format)),
-  )
-  if (isLost) draft.drop('reasoning')
-  if (isStrict) return {}
+  if (draft.terms.isStrict) {
+    const isLost = parts.some(
+      (part) => part.kind === 'reasoning' || (part.kind === 'call' && part.signature !== null),
+    )
+    if (isLost) draft.drop('reasoning')
+    return {}
+  }
   const text = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
-  const details = writeDetails(parts, signatureFormats)
+  const details = writeDetails(parts)
   return {
     ...(text.length > 0 && { reasoning: text.join(BETWEEN_TEXTS) }),
     ...(details.length > 0 && { reasoning_details: details }),

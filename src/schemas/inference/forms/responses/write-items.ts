@@ -4,9 +4,13 @@ import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
 import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import { erroneous } from '../tool-errors.ts'
+import type { WriteTerms } from '../write-terms.ts'
 import { writeItemPart } from './item-parts.ts'
 
-const OWN = { format: SIGNATURE_FORMATS.responses }
+/** The format of the endpoint's own signatures: not every provider of responses is OpenAI. */
+export function ownFormat({ signatureFormats }: Pick<WriteTerms, 'signatureFormats'>): string {
+  return signatureFormats[0] ?? SIGNATURE_FORMATS.responses
+}
 
 /** Items of the input, in the order of the turns. */
 export function writeItems(draft: PromptDraft, turns: readonly Turn[]): readonly Members[] {
@@ -77,7 +81,10 @@ function signatureItems(draft: PromptDraft, signature: Signature | null): readon
     {
       type: 'reasoning',
       summary: [],
-      encrypted_content: carriedSignature({ signature: kept, of: 'call' }, OWN),
+      encrypted_content: carriedSignature(
+        { signature: kept, of: 'call' },
+        { format: ownFormat(draft.terms) },
+      ),
     },
   ]
 }
@@ -100,7 +107,7 @@ function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Mem
       ...(part.id !== null && { id: part.id }),
       summary,
       ...(content.length > 0 && { content }),
-      encrypted_content: carriedSignature({ signature: kept, of }, OWN),
+      encrypted_content: carriedSignature({ signature: kept, of }, { format: ownFormat(draft.terms) }),
     },
   ]
 }

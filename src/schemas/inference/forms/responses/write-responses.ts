@@ -1,6 +1,5 @@
 import type { Members } from '../../../values/members.ts'
 import { hasCachePoint, wholeCache } from '../cache-points.ts'
-import { SIGNATURE_FORMATS } from '../carried-signatures.ts'
 import { effortSent, reasoningMember } from '../openai-reasoning.ts'
 import { writeOpenaiNames } from '../openai-names.ts'
 import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
@@ -8,10 +7,10 @@ import { PromptDraft } from '../prompt-draft.ts'
 import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 import { ENCRYPTED_REASONING } from './read-responses.ts'
-import { writeItems } from './write-items.ts'
+import { ownFormat, writeItems } from './write-items.ts'
 
 /** Tokens of an answer of OpenAI's responses at least: a smaller maximum is refused. */
-const MAKER_TOKENS_MIN = 16
+export const MAKER_TOKENS_MIN = 16
 
 /** A prompt as the body of a call of responses. D5, D6, D8. */
 export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -26,7 +25,7 @@ export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt
   writeTools(draft)
   writeText(draft)
   if (prompt.reasoning !== null) writeReasoning(draft, prompt.reasoning)
-  if (isEncryptedWanted(prompt)) draft.set('include', [ENCRYPTED_REASONING])
+  if (isEncryptedWanted(prompt, terms)) draft.set('include', [ENCRYPTED_REASONING])
   const cache = terms.isStrict ? null : wholeCache(prompt)
   draft.set('cache_control', cache)
   // Items have no places of a cache.
@@ -96,17 +95,15 @@ function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
 }
 
 /** Models that do not reason refuse to encrypt their reasoning. */
-function isEncryptedWanted({ dialect, reasoning, turns }: Prompt): boolean {
+function isEncryptedWanted({ dialect, reasoning, turns }: Prompt, terms: WriteTerms): boolean {
   if (reasoning?.isEncryptedAsked === true) return true
   if (dialect === 'responses') return false
-  return reasoning?.isOn === true || turns.some(isOfResponses)
+  return reasoning?.isOn === true || turns.some((turn) => isSignedBy(ownFormat(terms), turn))
 }
 
-/** Whether the turn has reasoning that an endpoint of responses signed. */
-function isOfResponses({ parts }: Turn): boolean {
-  return parts.some(
-    (part) => part.kind === 'reasoning' && part.signature?.format === SIGNATURE_FORMATS.responses,
-  )
+/** Whether the turn has reasoning with a signature of this format. */
+function isSignedBy(format: string, { parts }: Turn): boolean {
+  return parts.some((part) => part.kind === 'reasoning' && part.signature?.format === format)
 }
 
 function formatMember(format: AnswerFormat): Members {
