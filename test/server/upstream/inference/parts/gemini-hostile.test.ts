@@ -6,6 +6,7 @@ import {
   GeminiPartStream,
   geminiWhole,
 } from '../../../../../src/server/upstream/inference/parts/gemini-parts.ts'
+import { joinedParts } from '../../../../support/inference/cut-parts.ts'
 import { bodyOf } from '../../../../support/inference/fake-stream.ts'
 
 const CHUNK = {
@@ -81,7 +82,7 @@ t.test(
         return (
           isSound(all) &&
           (whole === null) === (failure !== null) &&
-          (whole === null || same(whole.parts, all))
+          (whole === null || same(joinedParts(whole.parts), joinedParts(all)))
         )
       }),
       { numRuns: 3_000 },
