@@ -1,18 +1,11 @@
-import { keptFormOf, type TextBodyName } from '../schemas/bodies.ts'
-import { CHAT_PRESET } from '../schemas/inference/presets/chat-preset.ts'
-import { MESSAGES_PRESET } from '../schemas/inference/presets/messages-preset.ts'
-import { RESPONSES_PRESET } from '../schemas/inference/presets/responses-preset.ts'
-import { mergedBody, type PresetForm } from '../schemas/inference/presets/text-preset.ts'
+import { keptFormOf } from '../schemas/bodies.ts'
+import { mergedBody, type SavedPreset } from '../schemas/inference/presets/text-preset.ts'
+import { PRESET_FORMS, textPresetOf } from '../schemas/inference/presets/used-preset.ts'
+import type { TextInput } from '../schemas/inference/text-request.ts'
 import { KeptBody } from '../schemas/kept-body.ts'
+import { membersOf, type Members } from '../schemas/values/members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import { readBody } from './read-body.ts'
-
-const FORMS: Readonly<Record<TextBodyName, PresetForm>> = {
-  chat: CHAT_PRESET,
-  responses: RESPONSES_PRESET,
-  messages: MESSAGES_PRESET,
-  count_tokens: MESSAGES_PRESET,
-}
 
 /**
  * The body of a call with what it lacks of a preset, read as if it had come so: the digest, the places and
@@ -29,5 +22,21 @@ export function mergePreset({
   if (read.source === undefined) throw new Error('the body of a call is not kept')
   const { names } = keptFormOf(name)
   const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
-  return readBody({ body: name, bytes: mergedBody(FORMS[name], body, { preset, model }) })
+  const form = PRESET_FORMS[name === 'count_tokens' ? 'messages' : name]
+  const { size } = digestOf(read)
+  const request = { model, tokensMax: size.tokensMax, hasTools: size.tools > 0 }
+  const used = textPresetOf(form, { ...preset, config: configOf(preset) }, request)
+  const merged = readBody({ body: name, bytes: mergedBody(form, body, { preset: used, model }) })
+  if (!merged.ok || used.dropped.length === 0) return merged
+  const dropped = [...new Set([...digestOf(merged).dropped, ...used.dropped])]
+  return { ...merged, value: { ...merged.value, dropped } }
+}
+
+/** The body is in the form of a call, whose digest this is. */
+function digestOf({ value }: { readonly value: Record<string, unknown> }): TextInput {
+  return value as unknown as TextInput
+}
+
+function configOf({ config }: SavedPreset): Members {
+  return membersOf(JSON.parse(config))
 }

@@ -2,7 +2,7 @@ import type { BodyName, TextBodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
-import type { TextPreset } from '../../schemas/inference/presets/text-preset.ts'
+import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
@@ -38,7 +38,7 @@ export interface ShortJobTypes {
     in: {
       readonly body: TextBodyName
       readonly bytes: Uint8Array
-      readonly preset: TextPreset
+      readonly preset: SavedPreset
       readonly model: string
     }
     out: BodyVerdict

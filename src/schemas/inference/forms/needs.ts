@@ -53,7 +53,9 @@ function otherProtocols({ dialect }: Prompt): readonly TextProtocol[] {
 }
 
 /** Where each dialect has what may be refused. */
-const PATHS: Readonly<Record<Prompt['dialect'], { readonly stops: string; readonly format: string }>> = {
+export const PLACES: Readonly<
+  Record<Prompt['dialect'], { readonly stops: string; readonly format: string }>
+> = {
   chat: { stops: '/stop', format: '/response_format' },
   responses: { stops: '/stop', format: '/text/format' },
   messages: { stops: '/stop_sequences', format: '/output_config/format' },
@@ -65,11 +67,11 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   // Anthropic refuses one of white space alone.
   if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
   if (stops.length > GEMINI_STOPS_MAX) protocols.push('gemini')
-  return [need(PATHS[dialect].stops, protocols)]
+  return [need(PLACES[dialect].stops, protocols)]
 }
 
 function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
-  return format?.kind === 'json_object' ? [need(PATHS[dialect].format, ['messages'])] : []
+  return format?.kind === 'json_object' ? [need(PLACES[dialect].format, ['messages'])] : []
 }
 
 function partNeeds({ turns }: Prompt): readonly Need[] {

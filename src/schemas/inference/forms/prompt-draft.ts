@@ -23,6 +23,11 @@ export class PromptDraft {
     return this.prompt.dialect === this.protocol
   }
 
+  /** The answer is for a caller of another form, who may see other things of it by default. */
+  get isForOthers(): boolean {
+    return !this.isSameForm && this.terms.isOfPreset !== true
+  }
+
   /** @param value null: the body has no such member */
   set(name: string, value: unknown): void {
     if (value !== null) this.#body[name] = value

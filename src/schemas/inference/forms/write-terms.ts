@@ -10,6 +10,11 @@ export interface WriteTerms {
   readonly isMaker: boolean
   /** Formats of signatures that the endpoint takes back; its own one is the first. */
   readonly signatureFormats: readonly string[]
+  /**
+   * The body is of a preset, for a caller of this form: it has nothing by which callers of other forms would
+   * see the reasoning.
+   */
+  readonly isOfPreset?: true
 }
 
 /** A part of a prompt that the protocol has no words for, and without which the answer would be another. */

@@ -20,7 +20,7 @@ import type { Call, Success } from '../define.ts'
 import { hopsOf } from '../hops.ts'
 import { paidCall, settle, type Charge, type Spent } from '../paid-call.ts'
 import { callableModels } from './callable-models.ts'
-import { completeText, type PresetUse } from './complete-text.ts'
+import { completeText } from './complete-text.ts'
 import type { TextWithFiles } from './inline-files.ts'
 import { keepGeneration, type CallRecord, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
@@ -39,7 +39,8 @@ export const ANSWER_HEADERS = {
   'x-sluice-provider': 'Slug of the provider that answered.',
   'x-sluice-attempts': 'Endpoints that were tried, with the last.',
   'x-sluice-dropped':
-    'Members of the request that the provider did not get, or that have no effect, with commas between them.',
+    'Members of the request that the provider did not get, or that have no effect, with commas between them; ' +
+    'so with fields of a preset that another form saved, by the names that they have there.',
   'x-sluice-unpriced':
     '`true` when the catalogue has neither a price for the endpoint nor `free`, or no price for tools that the provider runs: ' +
     'what has no price is not charged, whatever the provider asks.',
@@ -49,7 +50,7 @@ export const ANSWER_HEADERS = {
 } as const
 
 /** The form of calls and answers in one dialect: what its operation adds to `answerText`. */
-export interface TextForm extends Pick<PresetUse, 'presetOf'> {
+export interface TextForm {
   /** Id of the operation. */
   readonly operation: string
   /** The events of a streamed answer. */
@@ -72,7 +73,7 @@ export function answerText(call: TextCall, form: TextForm, ports: Ports): Answer
   const session = sessionIdOf(call.body.sessionId, call.headers['x-session-id'])
   if (!session.ok) return session
   if (session.value !== null) call.notes.sessionId = session.value
-  const text = completeText(call, form, ports)
+  const text = completeText(call, ports)
   return text instanceof Promise
     ? text.then((completed) => answer(call, completed, { form, ports }))
     : answer(call, text, { form, ports })

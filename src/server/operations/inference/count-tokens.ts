@@ -1,4 +1,3 @@
-import { messagesPresetOf } from '../../../schemas/inference/presets/messages-preset.ts'
 import { COUNT_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { TokenCount } from '../../../schemas/inference/messages.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
@@ -49,7 +48,7 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   ],
   example: { body: { model: 'sluice/echo-1', messages: [{ role: 'user', content: 'Hello there' }] } },
   async run(call, ports) {
-    const text = await completeText(call, { presetOf: messagesPresetOf, isCount: true }, ports)
+    const text = await completeText(call, ports, { isCount: true })
     return text.ok ? count(call, text.value, ports) : text
   },
 })

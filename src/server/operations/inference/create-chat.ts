@@ -1,5 +1,4 @@
 import { ChatAnswer, ChatChunk } from '../../../schemas/inference/chat.ts'
-import { chatPresetOf } from '../../../schemas/inference/presets/chat-preset.ts'
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
@@ -17,7 +16,6 @@ const OPERATION = 'chat.create'
 
 const CHAT: TextForm = {
   operation: OPERATION,
-  presetOf: chatPresetOf,
   events: (head, request) => new ChatEvents(head, request),
   whole: (head) => new WholeChat(head),
   usageOf: chatUsage,

@@ -1,6 +1,5 @@
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { MessageAnswer, MessageEvent } from '../../../schemas/inference/messages.ts'
-import { messagesPresetOf } from '../../../schemas/inference/presets/messages-preset.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
@@ -18,7 +17,6 @@ const OPERATION = 'messages.create'
 
 const MESSAGES: TextForm = {
   operation: OPERATION,
-  presetOf: messagesPresetOf,
   events: (head, request) => new MessageEvents(head, request),
   whole: (head) => new WholeMessage(head),
   usageOf: messagesUsage,

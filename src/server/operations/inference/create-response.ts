@@ -1,6 +1,5 @@
 import { INFERENCE_DEADLINE_MS } from '../../../schemas/inference/inference-limits.ts'
 import { ResponsesAnswer, ResponsesEvent } from '../../../schemas/inference/responses.ts'
-import { responsesPresetOf } from '../../../schemas/inference/presets/responses-preset.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
@@ -17,7 +16,6 @@ const OPERATION = 'responses.create'
 
 const RESPONSES: TextForm = {
   operation: OPERATION,
-  presetOf: responsesPresetOf,
   events: (head, request) => new ResponsesEvents(head, request),
   whole: (head, request) => new WholeResponse(head, request),
   usageOf: responsesUsage,

@@ -1,7 +1,7 @@
 import type { CarriedSignature } from '../../../schemas/inference/forms/carried-signatures.ts'
+import type { PresetFields } from '../../../schemas/inference/presets/text-preset.ts'
 import type { TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
-import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
@@ -247,7 +247,7 @@ export interface Inference {
    */
   withPreset(
     request: TextRequest,
-    preset: { readonly fields: TextPreset; readonly model: string },
+    preset: { readonly content: PresetFields; readonly model: string },
     by: PresetBy,
   ): Promise<Outcome<CompleteText>>
   /**

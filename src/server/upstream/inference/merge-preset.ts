@@ -1,7 +1,7 @@
 import { keptFormOf, type TextBodyName } from '../../../schemas/bodies.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import type { TextInput, TextRequest, CompleteText } from '../../../schemas/inference/text-request.ts'
-import type { TextPreset } from '../../../schemas/inference/presets/text-preset.ts'
+import type { PresetFields } from '../../../schemas/inference/presets/text-preset.ts'
 import { KeptBody } from '../../../schemas/kept-body.ts'
 import type { PresetBy } from '../../ports/inference/inference.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
@@ -9,7 +9,7 @@ import { movable } from '../movable.ts'
 
 /** What a request is merged with. */
 export interface Merging {
-  readonly fields: TextPreset
+  readonly content: PresetFields
   readonly model: string
 }
 
@@ -19,12 +19,14 @@ export interface Merging {
  */
 export async function mergePreset(
   { dialect, source }: Pick<TextRequest, 'dialect' | 'source'>,
-  { fields, model }: Merging,
+  { content, model }: Merging,
   { jobs, isCount, ...by }: PresetBy & { readonly jobs: ShortJobs },
 ): Promise<Outcome<CompleteText>> {
   const { bytes } = source
   const body: TextBodyName = isCount === true ? 'count_tokens' : dialect
-  const job = { body, bytes, preset: fields, model }
+  const { source: form, config, systemPrompt } = content
+  const preset = { source: form, config: JSON.stringify(config), systemPrompt }
+  const job = { body, bytes, preset, model }
   const merged = await jobs.run('merge_preset', job, { ...by, transfer: movable(bytes) })
   if (!merged.ok) return merged
   const verdict = merged.value
@@ -37,7 +39,6 @@ export async function mergePreset(
     ...digest,
     model,
     preset: null,
-    dropped: [...digest.dropped, ...fields.dropped],
     source: new KeptBody(verdict.source.bytes, verdict.source.places, {
       names: keptFormOf(body).names,
       released,

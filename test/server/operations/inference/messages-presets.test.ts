@@ -57,7 +57,7 @@ t.test('what the request says wins, tools are joined, and the system prompts sta
 t.test('fields of a preset of another form are mapped, or named as dropped', async (t) => {
   const { send, first } = await openMessagesProvider(t, { presetConfigs })
   const response = await send({ model: '@preset/ofchat', messages })
-  t.equal(response.headers.get('x-sluice-dropped'), 'seed,tools')
+  t.equal(response.headers.get('x-sluice-dropped'), 'tools,seed')
   t.same(bodyOf(present(first.calls[0])), {
     ...{ model: 'first-model', messages, max_tokens: 5, stop_sequences: ['x'] },
     ...{ tools: [tool('f')], tool_choice: { type: 'any' } },

@@ -99,7 +99,7 @@ t.test('a preset fills what the request lacks, and its prompt stands before the 
 t.test('fields of a preset of another form are mapped, or named as dropped', async (t) => {
   const { post, first } = await open(t)
   const chat = await post({ preset: 'chat', input: 'x' })
-  t.equal(chat.headers.get('x-sluice-dropped'), 'seed,tool_choice')
+  t.equal(chat.headers.get('x-sluice-dropped'), 'seed')
   t.same(bodyOf(present(first.calls[0])), {
     model: 'first-model',
     input: 'x',
@@ -107,10 +107,12 @@ t.test('fields of a preset of another form are mapped, or named as dropped', asy
     max_output_tokens: 3,
     reasoning: { effort: 'low' },
     text: { format: { type: 'json_schema', ...SCHEMA } },
-    tools: [{ type: 'function', name: 'f', parameters: { a: 1 } }],
+    // Chats are not strict where they say nothing, and responses are.
+    tools: [{ type: 'function', name: 'f', parameters: { a: 1 }, strict: false }],
+    tool_choice: { type: 'function', name: 'f' },
   })
   const messages = await post({ preset: 'messages', input: 'x' })
-  t.equal(messages.headers.get('x-sluice-dropped'), 'stop_sequences,tools')
+  t.equal(messages.headers.get('x-sluice-dropped'), 'tools,stop_sequences')
   t.match(bodyOf(present(first.calls[1])), {
     max_output_tokens: 4,
     tools: [{ type: 'function', name: 'f', parameters: { b: 1 } }],

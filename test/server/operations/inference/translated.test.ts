@@ -1,71 +1,15 @@
 /** Calls of one dialect at providers that speak another: what each side gets, and what is paid. */
-import t, { type Test } from 'tap'
-import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import t from 'tap'
+import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../support/front.ts'
-import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
-import { answersChat, PROMPT_TOKENS, strictChat } from '../../../support/inference/fake-chat.ts'
-import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
-import { strictGemini } from '../../../support/inference/gemini/fake-gemini.ts'
-import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
-import { answersResponses, strictResponses } from '../../../support/inference/fake-responses.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
+import { PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
+import { PROVIDER_PATHS, rigged, SENT_TEXT as TEXT } from '../../../support/inference/text-rig.ts'
 
-const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/chat/completions',
-  responses: '/responses',
-  messages: '/messages',
-}
-const TEXT = 'Hello there'
-const BODIES: Readonly<Record<Dialect, object>> = {
-  chat: { model: 'acme/one', messages: [{ role: 'user', content: TEXT }] },
-  responses: { model: 'acme/one', input: TEXT },
-  messages: { model: 'acme/one', max_tokens: 50, messages: [{ role: 'user', content: TEXT }] },
-}
-const FAKES: Readonly<Record<TextProtocol, FakeAnswer>> = {
-  gemini: strictGemini(),
-  chat: strictChat(answersChat()),
-  responses: strictResponses(answersResponses()),
-  messages: strictMessages(answersMessages()),
-}
-const PROVIDER_PATHS: Readonly<Record<TextProtocol, string>> = {
-  gemini: '/v1/models/first-model:generateContent',
-  chat: '/v1/chat/completions',
-  responses: '/v1/responses',
-  messages: '/v1/messages',
-}
-const DIALECTS = Object.keys(PATHS) as Dialect[]
 const PAIRS = DIALECTS.flatMap((from) =>
   TEXT_PROTOCOLS.filter((to) => to !== from).map((to) => [from, to] as const),
 )
 const COST = (PROMPT_TOKENS * 1_000 + 4 * 2_000) / 1e9
-
-interface Rig extends ChatProviderFront {
-  readonly spend: ReturnType<typeof keptSpend>
-  send(dialect: Dialect, body?: object): Promise<Response>
-}
-
-const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
-
-async function rigged(t: Test, protocol: TextProtocol): Promise<Rig> {
-  const spend = keptSpend()
-  const front = await openChatProvider(t, {
-    spend,
-    firstProvider: { protocol: MAKERS[protocol] ?? 'openai' },
-    firstFacts: { speaks: [protocol] },
-  })
-  front.first.usually(FAKES[protocol])
-  return {
-    ...front,
-    spend,
-    send: (dialect, body = {}) =>
-      fetch(`${front.url}/api/v1${PATHS[dialect]}`, {
-        method: 'POST',
-        headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...BODIES[dialect], ...body }),
-      }),
-  }
-}
 
 /** The text of a whole answer. */
 const SAID: Readonly<Record<Dialect, (answer: never) => unknown>> = {

@@ -1,24 +1,24 @@
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
 import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
-import { chatPresetOf } from '../../../../src/schemas/inference/presets/chat-preset.ts'
+import type { PresetContent } from '../../../../src/server/ports/presets/presets.ts'
 import { mergePreset } from '../../../../src/server/upstream/inference/merge-preset.ts'
 import { threads } from '../../../support/front.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 import { must } from '../../../support/must.ts'
 
 const caller = { organizationId: 'o', workspaceId: 'w', key: 'k' }
-const fields = chatPresetOf({ config: { temperature: 0.5 }, systemPrompt: 'é', source: 'chat' })
+const content: PresetContent = { config: { temperature: 0.5 }, systemPrompt: 'é', source: 'chat' }
 
 t.test('the room of a body is given back once, with the merged bytes', async (t) => {
   for (const length of [1, INLINE_JSON_BYTES_MAX]) {
     let count = 0
-    const content = 'x'.repeat(length)
-    const text = JSON.stringify({ preset: 'p', messages: [{ role: 'user', content }] })
+    const said = { role: 'user', content: 'x'.repeat(length) }
+    const text = JSON.stringify({ preset: 'p', messages: [said] })
     const { digest, body } = keptChat(text, { released: () => void count++ })
     const request: TextRequest = { ...digest, source: body }
     const by = { jobs: threads(), caller, signal: new AbortController().signal }
-    const merged = must(await mergePreset(request, { fields, model: 'm' }, by))
+    const merged = must(await mergePreset(request, { content, model: 'm' }, by))
     t.match(merged, { model: 'm', preset: null, size: { messages: 2 } })
     t.match(JSON.parse(Buffer.from(merged.source.bytes).toString()), { model: 'm', temperature: 0.5 })
     t.equal(count, 0)
@@ -30,8 +30,8 @@ t.test('the room of a body is given back once, with the merged bytes', async (t)
 
 t.test('400: what a preset makes of a request is refused with a word on the preset', async (t) => {
   const { digest, body } = keptChat('{"preset":"p","messages":[{"role":"user","content":"x"}]}')
-  const bad = chatPresetOf({ config: { stop: [''] }, systemPrompt: null, source: 'chat' })
+  const bad: PresetContent = { config: { stop: [''] }, systemPrompt: null, source: 'chat' }
   const by = { jobs: threads(), caller, signal: new AbortController().signal }
-  const merged = await mergePreset({ ...digest, source: body }, { fields: bad, model: 'm' }, by)
+  const merged = await mergePreset({ ...digest, source: body }, { content: bad, model: 'm' }, by)
   t.match(merged, { ok: false, failure: { name: 'body_invalid', detail: /preset/ } })
 })

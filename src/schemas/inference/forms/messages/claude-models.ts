@@ -18,6 +18,11 @@ const ADAPTIVE_FROM = 4.6
 /** The version from which on a model takes neither a budget nor numbers that tune its sampling. */
 const NO_BUDGET_FROM = 4.7
 
+/** The name of a model as far as it restricts what messages say: other makers' models restrict nothing. */
+export function anyClaude(name: string): string {
+  return name.includes(FAMILY) ? name : FAMILY
+}
+
 /** @param name the provider's own; other models of providers that speak messages know budgets alone */
 export function claudeModel(name: string): ClaudeModel {
   const [, major, minor] = VERSION.exec(name) ?? []

@@ -48,7 +48,7 @@ export function writeThinking(draft: PromptDraft, answer: Answer): Members {
 /** Models that decide themselves differ in what they show by default. */
 function displayOf(draft: PromptDraft, { isHidden }: AskedReasoning, { type }: Members): Members {
   if (isHidden) return { display: 'omitted' }
-  return type === 'adaptive' && !draft.isSameForm ? { display: 'summarized' } : {}
+  return type === 'adaptive' && draft.isForOthers ? { display: 'summarized' } : {}
 }
 
 function effortMember(draft: PromptDraft, effort: string | null): Members {

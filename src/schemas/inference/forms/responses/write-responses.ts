@@ -86,7 +86,7 @@ function writeText(draft: PromptDraft): void {
 
 function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
   // Other callers get the reasoning with the answer.
-  const isShown = asked.isOn === true && !asked.isHidden && !draft.isSameForm
+  const isShown = asked.isOn === true && !asked.isHidden && draft.isForOthers
   const summary = asked.summary ?? (isShown ? 'auto' : null)
   if (!draft.terms.isStrict) return draft.set('reasoning', reasoningMember({ ...asked, summary }))
   const effort = effortSent(draft, asked)
@@ -97,7 +97,7 @@ function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {
 /** Models that do not reason refuse to encrypt their reasoning. */
 function isEncryptedWanted({ dialect, reasoning, turns }: Prompt, terms: WriteTerms): boolean {
   if (reasoning?.isEncryptedAsked === true) return true
-  if (dialect === 'responses') return false
+  if (dialect === 'responses' || terms.isOfPreset === true) return false
   return reasoning?.isOn === true || turns.some((turn) => isSignedBy(ownFormat(terms), turn))
 }
 

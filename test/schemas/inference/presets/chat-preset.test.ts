@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { CHAT_PRESET, chatPresetOf } from '../../../src/schemas/inference/presets/chat-preset.ts'
-import { mergedBody } from '../../../src/schemas/inference/presets/text-preset.ts'
-import { BODIES } from '../../../src/schemas/bodies.ts'
+import { CHAT_PRESET } from '../../../../src/schemas/inference/presets/chat-preset.ts'
+import { mergedBody } from '../../../../src/schemas/inference/presets/text-preset.ts'
+import { textPresetOf } from '../../../../src/schemas/inference/presets/used-preset.ts'
+import { BODIES } from '../../../../src/schemas/bodies.ts'
 import {
   ChatTexts,
   randomOf,
   writtenMembers,
   type WrittenMember,
-} from '../../support/inference/chat-texts.ts'
-import { keptChat } from '../../support/inference/kept-chat.ts'
+} from '../../../support/inference/chat-texts.ts'
+import { keptChat } from '../../../support/inference/kept-chat.ts'
 
 const CASES = 4_000
 const MODEL = 'p/"m'
@@ -69,10 +70,11 @@ function oracle(body: Members, { config, systemPrompt }: ReturnType<typeof prese
   return { ...merged, messages: [...before, ...(body['messages'] as readonly unknown[])] }
 }
 
-const merged = (text: string, preset: Parameters<typeof chatPresetOf>[0]): string =>
-  Buffer.from(
-    mergedBody(CHAT_PRESET, keptChat(text).body, { preset: chatPresetOf(preset), model: MODEL }),
-  ).toString()
+const REQUEST = { model: MODEL, tokensMax: null, hasTools: true }
+const merged = (text: string, saved: Parameters<typeof textPresetOf>[1]): string => {
+  const preset = textPresetOf(CHAT_PRESET, saved, REQUEST)
+  return Buffer.from(mergedBody(CHAT_PRESET, keptChat(text).body, { preset, model: MODEL })).toString()
+}
 
 t.test('what results is the merge of the two, as JSON', async (t) => {
   for (let seed = 0; seed < CASES; seed++) {
@@ -138,61 +140,3 @@ t.test('two tools are the same one by type and name. B2.2', async (t) => {
   const got: unknown = JSON.parse(merged(JSON.stringify(request), preset))
   t.same(got, { ...request, model: MODEL, tools: [...own, searches[0]] })
 })
-
-t.test(
-  'fields of other forms are taken where chat has the same, and named where it has not. D6',
-  async (t) => {
-    const responses = chatPresetOf({
-      config: {
-        model: 'm',
-        temperature: 1,
-        max_output_tokens: 9,
-        text: { verbosity: 'low' },
-        plugins: [{ id: 'web' }],
-        tools: [{ type: 'function', name: 'f', parameters: { a: 1 }, strict: null }, { type: 'mcp' }],
-        tool_choice: { type: 'function', name: 'f' },
-      },
-      systemPrompt: null,
-      source: 'responses',
-    })
-    t.same(responses.fields, [
-      ['temperature', '1'],
-      ['max_tokens', '9'],
-    ])
-    t.same(responses.dropped, ['text', 'plugins', 'tools', 'tool_choice'])
-    t.same(
-      responses.tools.map(({ json }) => json),
-      ['{"type":"function","function":{"name":"f","parameters":{"a":1}}}'],
-    )
-    const messages = chatPresetOf({
-      config: {
-        max_tokens: 9,
-        stop_sequences: ['x'],
-        thinking: { type: 'disabled' },
-        service_tier: 'auto',
-        tools: [
-          { name: 'f', input_schema: {}, description: 'd' },
-          { type: 'bash_20250124', name: 'bash' },
-        ],
-        tool_choice: { type: 'auto' },
-      },
-      systemPrompt: null,
-      source: 'messages',
-    })
-    t.same(messages.fields, [
-      ['max_tokens', '9'],
-      ['stop', '["x"]'],
-    ])
-    t.same(messages.dropped, ['thinking', 'service_tier', 'tools', 'tool_choice'])
-    t.same(
-      messages.tools.map(({ json }) => json),
-      ['{"type":"function","function":{"name":"f","description":"d","parameters":{}}}'],
-    )
-    const none = {
-      config: { tools: [{ type: 'mcp' }], tool_choice: 'required' },
-      systemPrompt: null,
-    } as const
-    const toolless = chatPresetOf({ ...none, source: 'responses' })
-    t.same([toolless.fields, toolless.tools, toolless.dropped], [[], [], ['tools', 'tool_choice']])
-  },
-)
