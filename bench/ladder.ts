@@ -30,7 +30,7 @@ const options = optionsOrExit(process.argv.slice(2), readLadderOptions, LADDER_O
 const { connections, dimensions, only, repeats } = options
 const durationMs = options.seconds * 1_000
 // A front compiles its hot code in its first ten thousands of calls.
-const settings = { connections, durationMs, warmUpMs: 5_000, repeats }
+const settings = { connections, durationMs, warmUpMs: 12_000, repeats }
 
 const heap = await openHeapWatch()
 const stand = await startStand({ dimensions, settings: heap.inherited })
