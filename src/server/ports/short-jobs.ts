@@ -3,6 +3,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts'
+import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
@@ -187,6 +188,8 @@ export interface ShortJobTypes {
       readonly answer: Uint8Array
       /** Of the provider's signatures: see `Signature`. */
       readonly signatureFormat: string
+      /** Functions of the request whose calls have other words in the caller's dialect. */
+      readonly origins: readonly NamedOrigin[]
     }
     /** The members are those of `WholeParts`. */
     out: {

@@ -87,10 +87,24 @@ export interface PromptReasoning extends Cut {
   readonly id: string | null
 }
 
+/**
+ * A tool as a caller of OpenAI's forms knows it, where other forms have a function in its place: one of a
+ * namespace, or one whose input is a text.
+ */
+export interface ToolOrigin {
+  readonly name: string
+  /** Null: it is of none. */
+  readonly namespace: string | null
+  /** Its input is a text, and no object (`custom`). */
+  readonly isFreeform: boolean
+}
+
 export interface PromptCall extends Cut {
   readonly kind: 'call'
   readonly id: string
   readonly name: string
+  /** Absent: the tool is the function of this name. */
+  readonly origin?: ToolOrigin
   /** JSON text of an object; `{}` where the caller sent an empty text. */
   readonly arguments: string
   /** Null: the provider signs no calls. */
@@ -115,11 +129,30 @@ export type Turn =
       readonly parts: readonly (PromptText | PromptImage | PromptFile)[]
       readonly isError: boolean
       readonly cache: CachePoint | null
+      /** The tool that was called is a freeform one. */
+      readonly isFreeform?: true
     }
+
+/** The name of a function in the request that was written, and the tool that it stands for. */
+export interface NamedOrigin {
+  readonly called: string
+  readonly origin: ToolOrigin
+}
+
+/** The words of a declared tool that its function has in others. */
+export interface DeclaredOrigin extends ToolOrigin {
+  readonly description: string | null
+  /** Of the namespace. */
+  readonly about: string | null
+  /** `format` of a freeform tool, in the words of the dialect. */
+  readonly format: Readonly<Record<string, unknown>> | null
+}
 
 export interface PromptTool extends Cut {
   readonly name: string
   readonly description: string | null
+  /** As of a call. */
+  readonly origin?: DeclaredOrigin
   /** JSON schema of the arguments; null: the caller sent none. */
   readonly schema: Readonly<Record<string, unknown>> | null
   readonly isStrict: boolean | null

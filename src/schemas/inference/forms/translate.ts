@@ -4,6 +4,7 @@ import type { TextProtocol } from '../../models/text-models.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
 import { writeGeminiCount } from './gemini-request.ts'
+import type { NamedOrigin, Prompt } from './prompt.ts'
 import { PROMPT_READERS } from './prompt-readers.ts'
 import { PROMPT_WRITERS } from './prompt-writers.ts'
 import type { WriteTerms } from './write-terms.ts'
@@ -20,7 +21,13 @@ export interface TranslationJob {
 
 export type Translation =
   /** `dropped`: members that the endpoint does not get, for `x-sluice-dropped`. */
-  | { readonly ok: true; readonly body: Uint8Array; readonly dropped: readonly string[] }
+  | {
+      readonly ok: true
+      readonly body: Uint8Array
+      readonly dropped: readonly string[]
+      /** Functions whose calls have other words in the caller's dialect; absent: none. */
+      readonly origins?: readonly NamedOrigin[]
+    }
   /** The endpoint cannot answer the request as its caller means it. */
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
@@ -33,5 +40,14 @@ export function translateRequest({ dialect, protocol, body, terms, isCount }: Tr
   if (written.refused.length > 0) return { ok: false, issues: written.refused }
   // Memory of its own, which a thread can move.
   const json = new TextEncoder().encode(JSON.stringify(written.body))
-  return { ok: true, body: json, dropped: written.dropped }
+  const origins = originsIn(prompt)
+  return { ok: true, body: json, dropped: written.dropped, ...(origins.length > 0 && { origins }) }
+}
+
+function originsIn({ tools }: Prompt): readonly NamedOrigin[] {
+  return tools.flatMap(({ name: called, origin }) => {
+    if (origin === undefined) return []
+    const { name, namespace, isFreeform } = origin
+    return { called, origin: { name, namespace, isFreeform } }
+  })
 }

@@ -3,8 +3,15 @@ import type { ChatUsage } from '../../../schemas/inference/chat.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type {
+  AnsweredBy,
+  CalledTool,
+  InferenceEnd,
+  ShownUsage,
+  WrittenPart,
+} from '../../ports/inference/inference.ts'
 import type { Static } from 'typebox'
+import { CallFragments, wholeCall } from './chat-calls.ts'
 import { addDetail, ReasoningDetails, type ReasoningDetail } from './reasoning-details.ts'
 import { serverToolUse } from './server-tool-use.ts'
 import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
@@ -87,7 +94,7 @@ export class ChatEvents implements TextEvents {
     const index = part.choice
     const known = this.#begun.get(index)
     if (known !== undefined) return this.#chunk(choiceOf(part, known))
-    const begun: BegunChoice = { tools: 0, details: new ReasoningDetails() }
+    const begun: BegunChoice = { calls: new CallFragments(), details: new ReasoningDetails() }
     this.#begun.set(index, begun)
     return (
       this.#chunk(choice(index, '{"role":"assistant","content":""}')) + this.#chunk(choiceOf(part, begun))
@@ -101,8 +108,7 @@ export class ChatEvents implements TextEvents {
 
 /** How far a choice of a streamed answer has come. */
 interface BegunChoice {
-  /** Tools that it has called so far. */
-  tools: number
+  readonly calls: CallFragments
   readonly details: ReasoningDetails
 }
 
@@ -121,9 +127,9 @@ function choiceOf(part: WrittenPart, begun: BegunChoice): string {
       return choice(index, JSON.stringify({ reasoning_details: [begun.details.signature(part)] }))
     case 'tool':
       begun.details.called(part.id)
-      return choice(index, toolDelta({ index: begun.tools++, id: part.id, type: 'function' }, part.name, ''))
+      return choice(index, begun.calls.begin(part))
     case 'arguments':
-      return choice(index, toolDelta({ index: Math.max(0, begun.tools - 1) }, null, part.text))
+      return choice(index, begun.calls.add(part.text))
     case 'finish': {
       const native = JSON.stringify(part.native)
       return `{"index":${index},"delta":{},"finish_reason":"${part.reason}","native_finish_reason":${native}}`
@@ -144,18 +150,13 @@ function choice(index: number, delta: string): string {
   return `{"index":${index},"delta":${delta},"finish_reason":null}`
 }
 
-function toolDelta(call: object, name: string | null, text: string): string {
-  const called = name === null ? { arguments: text } : { name, arguments: text }
-  return JSON.stringify({ tool_calls: [{ ...call, function: called }] })
-}
-
 interface Message {
   text: string
   refusal: string
   reasoning: string
   readonly details: ReasoningDetails
   readonly reasoningDetails: ReasoningDetail[]
-  readonly tools: { readonly id: string; readonly name: string; text: string }[]
+  readonly tools: { readonly call: CalledTool; text: string }[]
   finish: string
   native: string
 }
@@ -194,7 +195,7 @@ export class WholeChat implements WholeText {
         return
       case 'tool':
         message.details.called(part.id)
-        message.tools.push({ id: part.id, name: part.name, text: '' })
+        message.tools.push({ call: part, text: '' })
         return
       case 'arguments': {
         const last = message.tools.at(-1)
@@ -244,11 +245,7 @@ export class WholeChat implements WholeText {
 }
 
 function messageOf({ text, refusal, reasoning, reasoningDetails, tools }: Message): object {
-  const calls = tools.map((tool) => ({
-    id: tool.id,
-    type: 'function',
-    function: { name: tool.name, arguments: tool.text },
-  }))
+  const calls = tools.map((tool) => wholeCall(tool.call, tool.text))
   return {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,

@@ -1,5 +1,5 @@
 import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
-import type { WrittenPart } from '../../ports/inference/inference.ts'
+import type { CalledTool, WrittenPart } from '../../ports/inference/inference.ts'
 import type { PreparedJson } from './prepared-json.ts'
 
 /** An event of a streamed response, without its number. */
@@ -12,12 +12,13 @@ export type IncompleteReason = 'max_output_tokens' | 'content_filter'
 
 /** The item that is being written. */
 interface OpenItem {
-  readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool'
+  readonly kind: 'text' | 'refusal' | 'reasoning' | 'tool' | 'freeform'
   readonly id: string
   readonly index: number
   /** Its events but for the item's own begin with this. */
   readonly at: Readonly<Record<string, unknown>>
-  readonly tool: { readonly id: string; readonly name: string } | null
+  /** Null: it is no call. */
+  readonly tool: CalledTool | null
   /** Its part has begun. */
   hasPart: boolean
   text: string
@@ -66,9 +67,9 @@ export class ResponseItems {
       case 'signature':
         return this.#signed(part)
       case 'tool':
-        return this.#next('tool', { id: part.id, name: part.name })
+        return this.#next(part.isFreeform === true ? 'freeform' : 'tool', part)
       case 'arguments':
-        return this.#open?.kind === 'tool' ? this.#said(part.text) : []
+        return (this.#open?.tool ?? null) === null ? [] : this.#said(part.text)
       case 'finish':
         this.incomplete = INCOMPLETE[part.reason] ?? null
         return this.#close(this.incomplete === null ? 'completed' : 'incomplete')
@@ -95,7 +96,8 @@ export class ResponseItems {
     const closed = this.#close('completed')
     const index = this.items.length
     const id = `${PREFIXES[kind]}_${this.#tail}${index === 0 ? '' : `_${index}`}`
-    const inner = kind === 'tool' ? {} : kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 }
+    const part = kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 }
+    const inner = tool === null ? part : {}
     const open: OpenItem = {
       kind,
       id,
@@ -130,7 +132,7 @@ export class ResponseItems {
     this.items.push(item)
     const done = { type: 'response.output_item.done', output_index: open.index, item }
     // Reasoning that is signature alone has no part, and a call of a tool has its arguments at any rate.
-    if (!open.hasPart && open.kind !== 'tool') return [done]
+    if (!open.hasPart && open.tool === null) return [done]
     return [
       { type: `response.${WORDS[open.kind]}.done`, ...open.at, ...wholeOf(open, text) },
       ...partEvent(open, text, 'done'),
@@ -147,19 +149,22 @@ const INCOMPLETE: Readonly<Partial<Record<string, IncompleteReason>>> = {
   content_filter: 'content_filter',
 }
 
-const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc' } as const
+const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc', freeform: 'ctc' } as const
 
 const WORDS = {
   text: 'output_text',
   refusal: 'refusal',
   reasoning: 'reasoning_summary_text',
   tool: 'function_call_arguments',
+  freeform: 'custom_tool_call_input',
 } as const
 
 function wholeOf({ kind, tool }: OpenItem, text: ItemText): object {
   switch (kind) {
     case 'tool':
       return { name: tool?.name, arguments: text }
+    case 'freeform':
+      return { input: text }
     case 'text':
       return { text, logprobs: [] }
     case 'refusal':
@@ -177,15 +182,14 @@ function partOf({ kind }: OpenItem, text: ItemText): object {
 }
 
 function partEvent(open: OpenItem, text: ItemText, what: 'added' | 'done'): readonly ResponseEvent[] {
-  if (open.kind === 'tool') return []
+  if (open.tool !== null) return []
   const name = open.kind === 'reasoning' ? 'reasoning_summary_part' : 'content_part'
   return [{ type: `response.${name}.${what}`, ...open.at, part: partOf(open, text) }]
 }
 
 function itemOf(open: OpenItem, text: ItemText, status: string): Item {
   const { kind, id, tool, encrypted } = open
-  if (kind === 'tool')
-    return { id, type: 'function_call', status, call_id: tool?.id, name: tool?.name, arguments: text }
+  if (tool !== null) return { id, ...callOf(tool, text, status) }
   const parts = open.hasPart ? [partOf(open, text)] : []
   if (kind === 'reasoning')
     return {
@@ -195,4 +199,11 @@ function itemOf(open: OpenItem, text: ItemText, status: string): Item {
       ...(encrypted === null ? null : { encrypted_content: encrypted }),
     }
   return { id, type: 'message', role: 'assistant', status, content: parts }
+}
+
+function callOf({ id, name, namespace, isFreeform }: CalledTool, text: ItemText, status: string): object {
+  const called = { status, call_id: id, name, ...(namespace !== undefined && { namespace }) }
+  return isFreeform === true
+    ? { type: 'custom_tool_call', ...called, input: text }
+    : { type: 'function_call', ...called, arguments: text }
 }

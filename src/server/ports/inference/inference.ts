@@ -27,8 +27,17 @@ export type WrittenPart =
       /** The text is the provider's summary. */
       readonly isSummary?: true
     }
-  | { readonly kind: 'tool'; readonly choice: number; readonly id: string; readonly name: string }
-  /** A fragment of the JSON arguments of the tool that was called last. */
+  | {
+      readonly kind: 'tool'
+      readonly choice: number
+      readonly id: string
+      readonly name: string
+      /** In which the caller declared the tool; absent: in none. */
+      readonly namespace?: string
+      /** The caller declared a tool whose input is a text (`custom`). */
+      readonly isFreeform?: true
+    }
+  /** A fragment of the JSON arguments of the tool that was called last, or of its text where it is freeform. */
   | { readonly kind: 'arguments'; readonly choice: number; readonly text: string }
   /**
    * What the provider needs back. It belongs to the reasoning that was written last, and ends that block; or
@@ -44,6 +53,9 @@ export type WrittenPart =
       /** The text of the request at which the model stopped; null: none, or the provider does not tell. */
       readonly stopSequence: string | null
     }
+
+/** The begin of a call of a tool. */
+export type CalledTool = Extract<WrittenPart, { readonly kind: 'tool' }>
 
 /** Tokens of a call in buckets that do not overlap. D24. */
 export interface TokenUsage {

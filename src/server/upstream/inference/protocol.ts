@@ -1,4 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import type { NamedOrigin } from '../../../schemas/inference/forms/prompt.ts'
 import type {
   CountJob,
   FinalEvents,
@@ -180,6 +181,8 @@ export interface NativeRequest {
   readonly dropped: readonly string[]
   /** Flat list of names and values, beside those of every call. */
   readonly headers?: readonly string[]
+  /** Functions of a translated request whose calls have other words in the caller's dialect; absent: none. */
+  readonly origins?: readonly NamedOrigin[]
 }
 
 /** What the caller's body is changed by. */

@@ -14,6 +14,7 @@ import { geminiCount } from './gemini-count.ts'
 import { geminiPaths } from './gemini-paths.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
 import { KeptParts } from './parts/kept-parts.ts'
+import { OriginalParts } from './parts/original-parts.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
@@ -55,14 +56,16 @@ export class TranslatedWire implements Wire {
     return this.#translated(job)
   }
 
-  stream(_head: NativeHead, redacted: RedactedTexts): PartStream {
-    const stream = PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+  stream(_head: NativeHead, redacted: RedactedTexts, origins: NativeRequest['origins']): PartStream {
+    const read = PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+    const stream = origins === undefined ? read : new OriginalParts(read, origins)
     // The last event of responses repeats the whole answer.
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream
   }
 
-  async whole({ body, caller, endsAt }: WholeInput): Promise<Outcome<WholeParts>> {
-    const input = { protocol: this.#protocol, answer: body, signatureFormat: this.#signatureFormat }
+  async whole({ body, caller, endsAt, origins = [] }: WholeInput): Promise<Outcome<WholeParts>> {
+    const signatureFormat = this.#signatureFormat
+    const input = { protocol: this.#protocol, answer: body, signatureFormat, origins }
     if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(input))
     const done = await this.#deps.jobs.run('whole_parts', input, { caller, endsAt, transfer: movable(body) })
     return done.ok ? partsOf(done.value) : done
@@ -84,7 +87,9 @@ export class TranslatedWire implements Wire {
     // Dropping counts as refusing. D6.
     if (job.request.provider?.require_parameters === true && value.dropped.length > 0)
       return unsupported(value.dropped.map(lost))
-    return ok({ body: [value.body], dropped: value.dropped, headers: HEADERS[this.#protocol] ?? [] })
+    const { body, dropped, origins } = value
+    const headers = HEADERS[this.#protocol] ?? []
+    return ok({ body: [body], dropped, headers, ...(origins && { origins }) })
   }
 
   #geminiCount(): CountWire {

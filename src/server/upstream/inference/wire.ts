@@ -13,7 +13,7 @@ import type {
 } from './protocol.ts'
 
 /** What a whole answer is read for. */
-export interface WholeInput {
+export interface WholeInput extends Pick<NativeRequest, 'origins'> {
   readonly body: Uint8Array
   readonly head: NativeHead
   readonly caller: Caller
@@ -27,7 +27,12 @@ export interface Wire {
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, and those of the pool of short jobs. */
   request(job: InferenceJob): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
-  stream(head: NativeHead, redacted: RedactedTexts): NativeStream | PartStream
+  /** @param origins of the request */
+  stream(
+    head: NativeHead,
+    redacted: RedactedTexts,
+    origins: NativeRequest['origins'],
+  ): NativeStream | PartStream
   /**
    * A native answer is made of parts of the body. Failures: upstream_invalid, and those of the pool of short
    * jobs. D14.

@@ -105,8 +105,9 @@ export class WritingEndpoint implements WritingProtocol {
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
+    const { origins } = asked
     const read = await wire
-      .whole({ body: answer.body, head, caller, endsAt: deadlineAt })
+      .whole({ body: answer.body, head, caller, endsAt: deadlineAt, ...(origins && { origins }) })
       .catch((bug: unknown) => {
         answer.release()
         throw bug
@@ -165,7 +166,7 @@ export class WritingEndpoint implements WritingProtocol {
   /** Gets the request without its body, which would stay in memory as long as the answer streams. */
   async #streamed(
     { job, model, sink, begin, startedAt }: WritingAttempt,
-    { dropped, headers, wire }: Omit<NativeRequest, 'body'> & { readonly wire: Wire },
+    { dropped, headers, origins, wire }: Omit<NativeRequest, 'body'> & { readonly wire: Wire },
     sent: SentBody,
   ): Promise<Outcome<Written>> {
     const { caller, hops, call } = job
@@ -194,7 +195,7 @@ export class WritingEndpoint implements WritingProtocol {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
       return { ok: false, failure: unquoted(refusal, searchedIn(job.request)) }
     }
-    const stream = wire.stream(this.#head(job, model), this.#link.redacted)
+    const stream = wire.stream(this.#head(job, model), this.#link.redacted, origins)
     const {
       failure: ended,
       hasBegun,

@@ -40,6 +40,12 @@ export const format = fc.constantFrom(
   'google-gemini-v1',
   'xai-responses-v1',
 )
+/** What the input of a freeform tool has to follow. @param inner name of the member with the grammar; absent: none */
+export function grammar(inner?: string): fc.Arbitrary<Body> {
+  const rules = { syntax: 'lark', definition: 'start: "a"' }
+  const told = inner === undefined ? rules : { [inner]: rules }
+  return fc.constantFrom<Body>({ type: 'text' }, { type: 'grammar', ...told })
+}
 /** A number that each protocol takes. */
 export const figure = fc.constantFrom(0, 0.25, 0.5)
 export const flag = fc.constantFrom(null, true, false)

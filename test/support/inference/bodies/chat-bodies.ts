@@ -61,6 +61,11 @@ const call = fc.record({
     ),
   }),
 })
+const freeformCall = fc.record({
+  id: fc.constantFrom('call_1', 'call_2'),
+  type: fc.constant('custom'),
+  custom: fc.record({ name: named, input: text }),
+})
 const assistant = fc.record(
   {
     role: fc.constant('assistant'),
@@ -68,7 +73,7 @@ const assistant = fc.record(
     refusal: fc.oneof(text, fc.constant(null)),
     reasoning: text,
     reasoning_details: fc.array(detail, { maxLength: 4 }),
-    tool_calls: fc.oneof(fc.array(call, { maxLength: 3 }), fc.constant(null)),
+    tool_calls: fc.oneof(fc.array(fc.oneof(call, call, freeformCall), { maxLength: 3 }), fc.constant(null)),
   },
   { requiredKeys: ['role'] },
 )
@@ -80,6 +85,16 @@ const message = fc.oneof(
     fc.record({ role: fc.constant('tool'), tool_call_id: fc.constantFrom('call_1', ''), content: ofTool }),
     cache,
   ),
+)
+const freeform = value.joined(
+  fc.record({
+    type: fc.constant('custom'),
+    custom: fc.record(
+      { name: named, description: text, format: value.grammar('grammar') },
+      { requiredKeys: ['name'] },
+    ),
+  }),
+  cache,
 )
 const tool = value.joined(
   fc.record({
@@ -98,7 +113,7 @@ export const chatBodies: fc.Arbitrary<Body> = value.joined(
   cache,
   value
     .some({
-      tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
+      tools: fc.array(fc.oneof(tool, tool, freeform), { minLength: 1, maxLength: 3 }),
       tool_choice: fc.constantFrom('auto', 'none', 'required', { type: 'function', function: { name: 'f' } }),
       parallel_tool_calls: flag,
     })

@@ -54,17 +54,27 @@ const item = fc.oneof(
     { type: fc.constant('reasoning'), id: fc.constant('rs_1'), summary, encrypted_content: encrypted },
     { requiredKeys: ['type', 'summary', 'encrypted_content'] },
   ),
+  fc.record(
+    {
+      type: fc.constant('function_call'),
+      call_id: fc.constantFrom('call_1', 'call_2'),
+      name: named,
+      namespace: fc.constantFrom('crm', 'mcp__x__'),
+      arguments: fc.oneof(
+        fc.constantFrom('', '{"a":'),
+        value.input.map((one) => JSON.stringify(one)),
+      ),
+    },
+    { requiredKeys: ['type', 'call_id', 'name', 'arguments'] },
+  ),
   fc.record({
-    type: fc.constant('function_call'),
+    type: fc.constant('custom_tool_call'),
     call_id: fc.constantFrom('call_1', 'call_2'),
     name: named,
-    arguments: fc.oneof(
-      fc.constantFrom('', '{"a":'),
-      value.input.map((one) => JSON.stringify(one)),
-    ),
+    input: text,
   }),
   fc.record({
-    type: fc.constant('function_call_output'),
+    type: fc.constantFrom('function_call_output', 'custom_tool_call_output'),
     call_id: fc.constantFrom('call_1', 'call_2'),
     output: given,
   }),
@@ -74,6 +84,29 @@ const tool = fc.record(
   { type: fc.constant('function'), name: named, description: text, parameters: value.schema, strict: flag },
   { requiredKeys: ['type', 'name'] },
 )
+
+const freeform = fc.record(
+  { type: fc.constant('custom'), name: named, description: text, format: value.grammar() },
+  { requiredKeys: ['type', 'name'] },
+)
+const namespaced = (name: string) =>
+  fc.record(
+    {
+      type: fc.constant('namespace'),
+      name: fc.constant(name),
+      description: text,
+      tools: fc.array(fc.oneof(tool, freeform), { minLength: 1, maxLength: 2 }),
+    },
+    { requiredKeys: ['type', 'name', 'tools'] },
+  )
+/** Each namespace once. */
+const tools = fc
+  .tuple(
+    fc.array(fc.oneof(tool, tool, freeform), { minLength: 1, maxLength: 3 }),
+    fc.option(namespaced('crm'), { freq: 2 }),
+    fc.option(namespaced('mcp__x__'), { freq: 2 }),
+  )
+  .map(([plain, ...spaces]): readonly Body[] => [...plain, ...spaces.filter((one) => one !== null)])
 
 /** Bodies of responses, as the internal form carries them. */
 export const responseBodies: fc.Arbitrary<Body> = value.joined(
@@ -87,7 +120,7 @@ export const responseBodies: fc.Arbitrary<Body> = value.joined(
   cache,
   value
     .some({
-      tools: fc.array(tool, { minLength: 1, maxLength: 3 }),
+      tools,
       tool_choice: fc.constantFrom('auto', 'none', 'required', { type: 'function', name: 'f' }),
       parallel_tool_calls: flag,
     })

@@ -1,6 +1,7 @@
 import { isObject, membersOf, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import type { ChatMessage } from '../../chat.ts'
+import { freeformArguments } from '../freeform-tools.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { AssistantPart, PromptCall, PromptText, Turn } from '../prompt.ts'
 import { readChatContent, type ChatPart } from './chat-parts.ts'
@@ -113,25 +114,30 @@ function assistantParts(
 
 const CALL: ReadonlySet<string> = new Set(['id', 'type', 'function', 'index'])
 const FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments'])
+const FREEFORM_CALL: ReadonlySet<string> = new Set(['id', 'type', 'custom', 'index'])
+const FREEFORM: ReadonlySet<string> = new Set(['name', 'input'])
 
 function readCalls(list: unknown, path: JsonPath, others: Others): readonly PromptCall[] {
   if (!Array.isArray(list)) return []
   return (list as readonly unknown[]).flatMap((one, nth) => {
     const call = membersOf(one)
-    const { id, type, function: called } = call
-    const name = textOf(membersOf(called)['name'])
-    if ((type ?? 'function') !== 'function' || name === null) {
+    const { id, type = 'function' } = call
+    const isFreeform = type === 'custom'
+    const member = isFreeform ? 'custom' : 'function'
+    const called = membersOf(call[member])
+    const name = textOf(called['name'])
+    if (!(isFreeform || type === 'function' || type === null) || name === null) {
       others.add('messages.tool_calls', [...path, nth])
       return []
     }
-    others.addRest(call, CALL, { path: [...path, nth] })
-    others.addRest(membersOf(called), FUNCTION, { path: [...path, nth, 'function'] })
-    const json = argumentsOf(membersOf(called)['arguments'])
+    others.addRest(call, isFreeform ? FREEFORM_CALL : CALL, { path: [...path, nth] })
+    others.addRest(called, isFreeform ? FREEFORM : FUNCTION, { path: [...path, nth, member] })
     return {
       kind: 'call',
       id: textOf(id) ?? '',
       name,
-      arguments: json,
+      ...(isFreeform && { origin: { name, namespace: null, isFreeform } }),
+      arguments: isFreeform ? freeformArguments(called['input']) : argumentsOf(called['arguments']),
       signature: null,
       cache: null,
     } as const

@@ -1,6 +1,8 @@
 import { isObject, membersOf, type Members } from '../../../values/members.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
 import type { ChatBody } from '../../chat.ts'
 import { JSON_SCHEMA } from '../../form-fit.ts'
+import { readFreeform } from '../freeform-tools.ts'
 import { choiceOfWord, readFunction } from '../functions.ts'
 import { readReasoning } from '../openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
@@ -39,26 +41,38 @@ export function readChat(body: Members): Prompt {
 }
 
 const STREAM: ReadonlySet<string> = new Set(['include_usage'])
-const TOOL: ReadonlySet<string> = new Set(['type', 'function', 'cache_control', 'prompt_cache_breakpoint'])
+const TOOL: ReadonlySet<string> = new Set([
+  ...['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'],
+])
 
 function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): readonly PromptTool[] {
   return tools.flatMap((tool, nth) => {
     const path = ['tools', nth]
-    if (tool.type !== 'function') {
-      others.add('tools', path)
-      return []
-    }
-    others.addRest(tool, TOOL, { path })
-    const told = membersOf(Reflect.get(tool, 'function'))
-    return [readFunction(told, { path: [...path, 'function'], schema: 'parameters', outer: tool }, others)]
+    const read = readTool(tool, path, others)
+    if (read === null) others.add('tools', path)
+    return read ?? []
   })
+}
+
+/** Null: it is no tool that the caller runs. */
+function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
+  if (tool['type'] === 'function') {
+    others.addRest(tool, TOOL, { path })
+    const place = { path: [...path, 'function'], schema: 'parameters', outer: tool }
+    return readFunction(membersOf(tool['function']), place, others)
+  }
+  if (tool['type'] !== 'custom') return null
+  const read = readFreeform(membersOf(tool['custom']), [...path, 'custom'], others)
+  if (read === null) return null
+  others.addRest(tool, TOOL, { path })
+  return { ...read, cache: cachePointOf(tool['cache_control']) }
 }
 
 function readChoice(choice: unknown, others: Others): ToolChoice | null {
   if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const { type, function: named } = membersOf(choice)
-  const name = textOf(membersOf(named)['name'])
-  if (type === 'function' && name !== null) return { kind: 'tool', name }
+  const { type, function: named, custom } = membersOf(choice)
+  const name = textOf(membersOf(type === 'custom' ? custom : named)['name'])
+  if ((type === 'function' || type === 'custom') && name !== null) return { kind: 'tool', name }
   others.add('tool_choice', ['tool_choice'])
   return null
 }

@@ -1,5 +1,6 @@
 import type { Members } from '../../../values/members.ts'
 import { CHAT_CALL_ID, fittingId, STRICT_CALL_ID } from '../call-ids.ts'
+import { freeformInputOf } from '../freeform-tools.ts'
 import { isTextDocument, textOfMedia } from '../media.ts'
 import { cacheControl } from '../others.ts'
 import type { AssistantPart, PromptCall, Turn, UserPart } from '../prompt.ts'
@@ -103,8 +104,11 @@ function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Me
 }
 
 function writeCall(draft: PromptDraft, call: PromptCall): Members {
+  const id = idOf(draft, call.id)
+  if (draft.isSameForm && call.origin?.isFreeform === true)
+    return { id, type: 'custom', custom: { name: call.name, input: freeformInputOf(call) } }
   return {
-    id: idOf(draft, call.id),
+    id,
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
   }

@@ -1,5 +1,6 @@
 import type { Members } from '../../../values/members.ts'
 import { hasCachePoint, wholeCache } from '../cache-points.ts'
+import { freeformMembers } from '../freeform-tools.ts'
 import { effortSent, reasoningMember } from '../openai-reasoning.ts'
 import { cacheControl } from '../others.ts'
 import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
@@ -37,24 +38,32 @@ function writeTools(draft: PromptDraft): void {
   if (tools.length === 0) return
   draft.set(
     'tools',
-    tools.map((tool) => toolMember(tool, !draft.terms.isStrict)),
+    tools.map((tool) => toolMember(draft, tool)),
   )
-  draft.set('tool_choice', toolChoice === null ? null : choiceMember(toolChoice))
+  draft.set('tool_choice', toolChoice === null ? null : choiceMember(draft, toolChoice))
   draft.set('parallel_tool_calls', isParallel)
 }
 
-function toolMember({ name, description, schema, isStrict, cache }: PromptTool, isCut: boolean): Members {
+function toolMember({ isSameForm, terms }: PromptDraft, tool: PromptTool): Members {
+  const { name, description, schema, isStrict, cache, origin } = tool
+  const cut = terms.isStrict ? {} : cacheControl(cache)
+  if (isSameForm && origin?.isFreeform === true)
+    return { type: 'custom', custom: freeformMembers(origin), ...cut }
   const told = {
     name,
     ...(description !== null && { description }),
     ...(schema !== null && { parameters: schema }),
     ...(isStrict !== null && { strict: isStrict }),
   }
-  return { type: 'function', function: told, ...(isCut ? cacheControl(cache) : {}) }
+  return { type: 'function', function: told, ...cut }
 }
 
-function choiceMember(choice: ToolChoice): unknown {
-  return choice.kind === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.kind
+function choiceMember({ isSameForm, prompt }: PromptDraft, choice: ToolChoice): unknown {
+  if (choice.kind !== 'tool') return choice.kind
+  const { name } = choice
+  const isFreeform =
+    isSameForm && prompt.tools.some((tool) => tool.name === name && tool.origin?.isFreeform === true)
+  return isFreeform ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
 }
 
 function writeReasoning(draft: PromptDraft): void {

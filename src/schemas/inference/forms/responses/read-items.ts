@@ -2,21 +2,24 @@ import { membersOf, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import { REASONING_ID } from '../../responses-input.ts'
 import { SIGNATURE_FORMATS, signatureOf } from '../carried-signatures.ts'
+import { freeformArguments } from '../freeform-tools.ts'
+import type { FunctionNames } from '../function-names.ts'
 import { textOf, type Others } from '../others.ts'
 import type { AssistantPart, PromptText, Turn } from '../prompt.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
 import { readItemContent, type ItemPart } from './item-parts.ts'
+import { namespaceOf, type ToolPlace } from './read-tools.ts'
 
 type ReadTurn =
   | Exclude<Turn, { readonly role: 'assistant' }>
   | { readonly role: 'assistant'; readonly parts: readonly ReadPart[] }
 
 /** Items that the model wrote one after another are one turn. */
-export function readItems(items: readonly unknown[], others: Others): readonly Turn[] {
+export function readItems(items: readonly unknown[], tools: ToolPlace): readonly Turn[] {
   const turns: ReadTurn[] = []
   let open: ReadPart[] | null = null
   for (const [nth, item] of items.entries())
-    for (const turn of readItem(membersOf(item), { path: ['input', nth], others })) {
+    for (const turn of readItem(membersOf(item), { path: ['input', nth], ...tools })) {
       if (turn.role !== 'assistant') {
         open = null
         turns.push(turn)
@@ -38,13 +41,17 @@ interface Place {
   readonly others: Others
 }
 
+interface ItemPlace extends Place, ToolPlace {}
+
 /** Ids and states are labels of the provider's. */
 const MESSAGE: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status'])
-const CALL: ReadonlySet<string> = new Set(['type', 'call_id', 'name', 'arguments', 'id', 'status'])
-const OUTPUT: ReadonlySet<string> = new Set(['type', 'call_id', 'output', 'id', 'status'])
+const CALLED = ['type', 'call_id', 'name', 'namespace', 'id', 'status']
+const CALL: ReadonlySet<string> = new Set([...CALLED, 'arguments'])
+const FREEFORM_CALL: ReadonlySet<string> = new Set([...CALLED, 'input'])
+const OUTPUT: ReadonlySet<string> = new Set([...CALLED, 'output'])
 
 /** Nothing where the form has no such item, or it says nothing. */
-function readItem(item: Members, { path, others }: Place): readonly ReadTurn[] {
+function readItem(item: Members, { path, others, names }: ItemPlace): readonly ReadTurn[] {
   const callId = textOf(item['call_id']) ?? ''
   switch (item['type'] ?? 'message') {
     case 'message':
@@ -53,18 +60,19 @@ function readItem(item: Members, { path, others }: Place): readonly ReadTurn[] {
     case 'function_call': {
       others.addRest(item, CALL, { path })
       const written = textOf(item['arguments']) ?? ''
-      const call = {
-        id: callId,
-        name: textOf(item['name']) ?? '',
-        arguments: written === '' ? '{}' : written,
-      }
-      return [{ role: 'assistant', parts: [{ kind: 'call', ...call, signature: null, cache: null }] }]
+      return [callOf(item, names, written === '' ? '{}' : written)]
     }
+    case 'custom_tool_call':
+      if (textOf(item['name']) === null) break
+      others.addRest(item, FREEFORM_CALL, { path })
+      return [callOf(item, names, freeformArguments(item['input']))]
+    case 'custom_tool_call_output':
     case 'function_call_output': {
       others.addRest(item, OUTPUT, { path })
       const content = readItemContent(item['output'], [...path, 'output'], others)
       const parts = keptOf(content, isOfTool, { path: [...path, 'output'], others })
-      return [{ role: 'tool', callId, parts, isError: false, cache: null }]
+      const isFreeform = item['type'] === 'custom_tool_call_output' && { isFreeform: true as const }
+      return [{ role: 'tool', callId, parts, isError: false, cache: null, ...isFreeform }]
     }
     case 'reasoning': {
       const parts = readReasoningItem(item, { path, others })
@@ -73,10 +81,25 @@ function readItem(item: Members, { path, others }: Place): readonly ReadTurn[] {
     case 'item_reference':
       addReference(item, { path, others })
       return []
-    default:
-      others.add('input', path)
-      return []
   }
+  others.add('input', path)
+  return []
+}
+
+function callOf(item: Members, names: FunctionNames, json: string): ReadTurn {
+  const [name, namespace] = [textOf(item['name']) ?? '', namespaceOf(item['namespace'])]
+  const isFreeform = item['type'] === 'custom_tool_call'
+  const hasOrigin = isFreeform || namespace !== null
+  const call = {
+    kind: 'call',
+    id: textOf(item['call_id']) ?? '',
+    name: names.of(namespace, name),
+    ...(hasOrigin && { origin: { name, namespace, isFreeform } }),
+    arguments: json,
+    signature: null,
+    cache: null,
+  } as const
+  return { role: 'assistant', parts: [call] }
 }
 
 /** Reasoning that is named in place of being sent goes without: nothing is stored. D8. */

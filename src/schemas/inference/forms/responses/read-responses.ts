@@ -2,12 +2,13 @@ import { membersOf, type Members } from '../../../values/members.ts'
 import { JSON_SCHEMA } from '../../form-fit.ts'
 import type { ResponsesBody } from '../../responses.ts'
 import { schemaFormat } from '../chat/read-chat.ts'
-import { choiceOfWord, readFunction } from '../functions.ts'
+import { FunctionNames } from '../function-names.ts'
 import { readReasoning } from '../openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
-import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
+import type { AnswerFormat, AskedReasoning, Prompt, Turn } from '../prompt.ts'
 import { readTuning } from '../tuning.ts'
 import { readItems } from './read-items.ts'
+import { readChoice, readTools, type ToolPlace } from './read-tools.ts'
 
 /** The word of `include` for what the caller has to give back. */
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -19,11 +20,13 @@ export function readResponses(body: Members): Prompt {
   const others = new Others('responses')
   others.addTop(body)
   others.addRest(membersOf(asked.text), TEXT, { path: ['text'], prefix: 'text.' })
+  const place = { names: new FunctionNames(namesOf(asked)), others }
+  const tools = readTools(asked.tools ?? [], place)
   return {
     dialect: 'responses',
-    turns: readTurns(asked, others),
-    tools: readTools(asked.tools ?? [], others),
-    toolChoice: readChoice(asked.tool_choice ?? null, others),
+    turns: readTurns(asked, place),
+    tools,
+    toolChoice: readChoice(asked.tool_choice ?? null, tools, others),
     isParallel: flagOf(asked.parallel_tool_calls),
     tokensMax: numberOf(asked.max_output_tokens),
     stops: [],
@@ -41,37 +44,18 @@ export function readResponses(body: Members): Prompt {
 
 const TEXT: ReadonlySet<string> = new Set(['format', 'verbosity'])
 
-function readTurns({ instructions, input }: ResponsesBody, others: Others): readonly Turn[] {
+/** Of the tools that are of no namespace. */
+function namesOf({ tools }: ResponsesBody): readonly string[] {
+  return (tools ?? []).flatMap((tool) =>
+    tool.type === 'namespace' ? [] : (textOf(membersOf(tool)['name']) ?? []),
+  )
+}
+
+function readTurns({ instructions, input }: ResponsesBody, place: ToolPlace): readonly Turn[] {
   const said = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? [])
-  const turns = readItems(said, others)
+  const turns = readItems(said, place)
   if ((instructions ?? '') === '') return turns
   return [{ role: 'system', parts: [{ kind: 'text', text: instructions ?? '', cache: null }] }, ...turns]
-}
-
-function readTools(tools: NonNullable<ResponsesBody['tools']>, others: Others): readonly PromptTool[] {
-  return tools.flatMap((tool, nth) => {
-    const path = ['tools', nth]
-    if (tool.type === 'function') return [readFunction(tool, { path, schema: 'parameters' }, others)]
-    if (isUsualOffer(tool)) others.drop('web_search', path)
-    else others.add('tools', path)
-    return []
-  })
-}
-
-/**
- * Codex offers a search with each call, and says whether of kept pages or of the web. A model without it
- * answers by itself. A search that another caller wants is refused. D6.
- */
-function isUsualOffer(tool: Members): boolean {
-  return tool['type'] === 'web_search' && typeof tool['external_web_access'] === 'boolean'
-}
-
-function readChoice(choice: unknown, others: Others): ToolChoice | null {
-  if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
-  const { type, name } = membersOf(choice)
-  if (type === 'function' && typeof name === 'string') return { kind: 'tool', name }
-  others.add('tool_choice', ['tool_choice'])
-  return null
 }
 
 function readAsked({ reasoning, include }: ResponsesBody, others: Others): AskedReasoning | null {

@@ -1,6 +1,7 @@
 import type { Members } from '../../../values/members.ts'
 import { fittingId, RESPONSES_CALL_ID } from '../call-ids.ts'
 import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { freeformInputOf } from '../freeform-tools.ts'
 import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import { erroneous } from '../tool-errors.ts'
@@ -33,7 +34,9 @@ function itemsOf(draft: PromptDraft, turn: Turn): readonly Members[] {
       const isText = parts.length === 0 || (parts.length === 1 && first?.kind === 'text')
       const text = first?.kind === 'text' ? first.text : ''
       const output = isText ? text : parts.map((part) => writeItemPart(part, 'input_text'))
-      return [{ type: 'function_call_output', call_id: idOf(draft, turn.callId), output }]
+      const isFreeform = draft.isSameForm && turn.isFreeform === true
+      const type = isFreeform ? 'custom_tool_call_output' : 'function_call_output'
+      return [{ type, call_id: idOf(draft, turn.callId), output }]
     }
     case 'assistant':
       return modelItems(draft, turn.parts)
@@ -65,7 +68,14 @@ function modelItems(draft: PromptDraft, parts: readonly AssistantPart[]): readon
 }
 
 function callItem(draft: PromptDraft, call: Extract<AssistantPart, { readonly kind: 'call' }>): Members {
-  return { type: 'function_call', call_id: idOf(draft, call.id), name: call.name, arguments: call.arguments }
+  const { name, arguments: json, origin } = call
+  const id = { call_id: idOf(draft, call.id) }
+  if (!draft.isSameForm || origin === undefined)
+    return { type: 'function_call', ...id, name, arguments: json }
+  const own = { ...id, name: origin.name, ...(origin.namespace !== null && { namespace: origin.namespace }) }
+  return origin.isFreeform
+    ? { type: 'custom_tool_call', ...own, input: freeformInputOf(call) }
+    : { type: 'function_call', ...own, arguments: json }
 }
 
 function keptOf(draft: PromptDraft, signature: Signature | null): Signature | null {

@@ -2,12 +2,13 @@ import type { Members } from '../../../values/members.ts'
 import { hasCachePoint, wholeCache } from '../cache-points.ts'
 import { effortSent, reasoningMember } from '../openai-reasoning.ts'
 import { writeOpenaiNames } from '../openai-names.ts'
-import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
+import type { AnswerFormat, AskedReasoning, Prompt, Turn } from '../prompt.ts'
 import { PromptDraft } from '../prompt-draft.ts'
 import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 import { ENCRYPTED_REASONING } from './read-responses.ts'
 import { ownFormat, writeItems } from './write-items.ts'
+import { writeTools } from './write-tools.ts'
 
 /** Tokens of an answer of OpenAI's responses at least: a smaller maximum is refused. */
 export const MAKER_TOKENS_MIN = 16
@@ -46,33 +47,6 @@ function split(turns: readonly Turn[]): {
 
 function tokensSent(tokensMax: number | null, { isMaker }: WriteTerms): number | null {
   return tokensMax !== null && isMaker ? Math.max(tokensMax, MAKER_TOKENS_MIN) : tokensMax
-}
-
-/** Providers refuse a choice where there are no tools. */
-function writeTools(draft: PromptDraft): void {
-  const { tools, toolChoice, isParallel } = draft.prompt
-  if (tools.length === 0) return
-  draft.set(
-    'tools',
-    tools.map((tool) => toolMember(tool, draft.isSameForm)),
-  )
-  draft.set('tool_choice', toolChoice === null ? null : choiceMember(toolChoice))
-  draft.set('parallel_tool_calls', isParallel)
-}
-
-/** Responses are strict where nothing is said, and other forms are not. */
-function toolMember({ name, description, schema, isStrict }: PromptTool, isSameForm: boolean): Members {
-  return {
-    type: 'function',
-    name,
-    ...(description !== null && { description }),
-    parameters: schema,
-    strict: isStrict ?? (isSameForm ? null : false),
-  }
-}
-
-function choiceMember(choice: ToolChoice): unknown {
-  return choice.kind === 'tool' ? { type: 'function', name: choice.name } : choice.kind
 }
 
 function writeText(draft: PromptDraft): void {

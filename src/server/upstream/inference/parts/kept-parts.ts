@@ -1,7 +1,8 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { RESPONSE_ITEM_BYTES, RESPONSE_KEPT_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
-import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
-import type { PartRead, PartStream } from '../protocol.ts'
+import type { WrittenPart } from '../../../ports/inference/inference.ts'
+import type { PartRead } from '../protocol.ts'
+import { PassedParts } from './passed-parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: RESPONSE_KEPT_BYTES_MAX } }
 /** What begins no item. */
@@ -11,60 +12,30 @@ const WITHIN: readonly WrittenPart['kind'][] = ['arguments', 'finish']
  * A stream of parts for a caller whose last event repeats the whole answer, which stays in memory until then:
  * the stream fails at the first part beyond the maximum. D12, D21.
  */
-export class KeptParts implements PartStream {
-  readonly #stream: PartStream
+export class KeptParts extends PassedParts {
   #keptBytes = 0
   #lastKind: WrittenPart['kind'] | null = null
   /** Of text that was read, and is not passed on. */
   #cutBytes = 0
   #failure: Failure | null = null
 
-  constructor(stream: PartStream) {
-    this.#stream = stream
-  }
-
-  read(bytes: Uint8Array): PartRead {
+  override read(bytes: Uint8Array): PartRead {
     if (this.#failure !== null) return { parts: [], failure: this.#failure }
-    const { parts, failure } = this.#stream.read(bytes)
+    const { parts, failure } = super.read(bytes)
     const kept = this.#kept(parts)
     return { parts: kept, failure: this.#failure ?? failure }
   }
 
-  end(): Failure | null {
-    return this.#failure ?? this.#stream.end()
+  override end(): Failure | null {
+    return this.#failure ?? super.end()
   }
 
-  get heldBytes(): number {
-    return this.#stream.heldBytes
+  override get outputBytes(): number {
+    return super.outputBytes - this.#cutBytes
   }
 
-  get hasOutput(): boolean {
-    return this.#stream.hasOutput
-  }
-
-  get isDone(): boolean {
-    return this.#stream.isDone
-  }
-
-  get usage(): TokenUsage | null {
-    return this.#stream.usage
-  }
-
-  get outputBytes(): number {
-    return this.#stream.outputBytes - this.#cutBytes
-  }
-
-  get finishReason(): string | null {
-    return this.#failure === null ? this.#stream.finishReason : null
-  }
-
-  get upstreamId(): string | null {
-    return this.#stream.upstreamId
-  }
-
-  /** The word for the end, which keeps nothing. */
-  get finalParts(): readonly WrittenPart[] {
-    return this.#stream.finalParts ?? []
+  override get finishReason(): string | null {
+    return this.#failure === null ? super.finishReason : null
   }
 
   /** The parts before the one that is too much. */

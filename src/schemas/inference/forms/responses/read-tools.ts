@@ -1,0 +1,86 @@
+import { membersOf, type Members } from '../../../values/members.ts'
+import type { JsonPath } from '../../../values/json-path.ts'
+import type { ResponsesBody } from '../../responses.ts'
+import { readFreeform } from '../freeform-tools.ts'
+import type { FunctionNames } from '../function-names.ts'
+import { choiceOfWord, readFunction } from '../functions.ts'
+import { textOf, type Others } from '../others.ts'
+import type { PromptTool, ToolChoice } from '../prompt.ts'
+
+/** What the tools of a request are read with. */
+export interface ToolPlace {
+  readonly names: FunctionNames
+  readonly others: Others
+}
+
+export function readTools(
+  tools: NonNullable<ResponsesBody['tools']>,
+  { names, others }: ToolPlace,
+): readonly PromptTool[] {
+  return tools.flatMap((tool, nth) => {
+    const path = ['tools', nth]
+    if (tool.type === 'namespace') return readNamespace(tool, path, { names, others })
+    const read = readTool(tool, path, others)
+    if (read !== null) return [read]
+    if (isUsualOffer(tool)) others.drop('web_search', path)
+    else others.add('tools', path)
+    return []
+  })
+}
+
+/** Null: it is no tool that the caller runs, and that a function can stand for. */
+function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
+  if (tool['type'] === 'function') return readFunction(tool, { path, schema: 'parameters' }, others)
+  return tool['type'] === 'custom' ? readFreeform(tool, path, others) : null
+}
+
+const NAMESPACE: ReadonlySet<string> = new Set(['type', 'name', 'description', 'tools'])
+const BETWEEN_TEXTS = '\n\n'
+
+/** The description of a namespace stands before that of its first tool. */
+function readNamespace(told: Members, path: JsonPath, { names, others }: ToolPlace): readonly PromptTool[] {
+  others.addRest(told, NAMESPACE, { path })
+  const { tools } = told
+  const [namespace, about] = [namespaceOf(told['name']), textOf(told['description'])]
+  const within = Array.isArray(tools) ? (tools as readonly unknown[]) : []
+  return within.flatMap((one, nth) => {
+    const read = readTool(membersOf(one), [...path, 'tools', nth], others)
+    if (read === null) others.add('tools', [...path, 'tools', nth])
+    if (read === null) return []
+    const { name, description } = read
+    const own = { name, isFreeform: false, description, format: null, ...read.origin, namespace, about }
+    const texts = [nth === 0 ? about : null, description].filter((text) => (text ?? '') !== '')
+    const words = texts.length === 0 ? null : texts.join(BETWEEN_TEXTS)
+    return [{ ...read, name: names.of(namespace, name), description: words, origin: own }]
+  })
+}
+
+/** Null: a tool without a namespace. */
+export function namespaceOf(name: unknown): string | null {
+  return name === '' ? null : textOf(name)
+}
+
+/**
+ * Codex offers a search with each call, and says whether of kept pages or of the web. A model without it
+ * answers by itself. A search that another caller wants is refused. D6.
+ */
+function isUsualOffer(tool: Members): boolean {
+  return tool['type'] === 'web_search' && typeof tool['external_web_access'] === 'boolean'
+}
+
+/** Types of choices that name a tool which the caller runs. */
+const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
+
+/** A choice has the name of its tool alone, which may be one of a namespace. */
+export function readChoice(choice: unknown, tools: readonly PromptTool[], others: Others): ToolChoice | null {
+  if (choice === null || typeof choice === 'string') return choiceOfWord(choice)
+  const { type, name } = membersOf(choice)
+  if (NAMED.has(type) && typeof name === 'string') {
+    const within = tools.some((tool) => tool.name === name)
+      ? undefined
+      : tools.find(({ origin }) => origin?.name === name)
+    return { kind: 'tool', name: within?.name ?? name }
+  }
+  others.add('tool_choice', ['tool_choice'])
+  return null
+}

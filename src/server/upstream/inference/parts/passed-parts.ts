@@ -1,0 +1,52 @@
+import type { Failure } from '../../../../schemas/failures.ts'
+import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
+import type { PartRead, PartStream } from '../protocol.ts'
+
+/** A stream of parts that another one is read through. */
+export abstract class PassedParts implements PartStream {
+  readonly #stream: PartStream
+
+  constructor(stream: PartStream) {
+    this.#stream = stream
+  }
+
+  read(bytes: Uint8Array): PartRead {
+    return this.#stream.read(bytes)
+  }
+
+  end(): Failure | null {
+    return this.#stream.end()
+  }
+
+  get heldBytes(): number {
+    return this.#stream.heldBytes
+  }
+
+  get hasOutput(): boolean {
+    return this.#stream.hasOutput
+  }
+
+  get isDone(): boolean {
+    return this.#stream.isDone
+  }
+
+  get usage(): TokenUsage | null {
+    return this.#stream.usage
+  }
+
+  get outputBytes(): number {
+    return this.#stream.outputBytes
+  }
+
+  get finishReason(): string | null {
+    return this.#stream.finishReason
+  }
+
+  get upstreamId(): string | null {
+    return this.#stream.upstreamId
+  }
+
+  get finalParts(): readonly WrittenPart[] {
+    return this.#stream.finalParts ?? []
+  }
+}
