@@ -10,6 +10,8 @@ export type InlineForm = 'file' | 'image' | 'audio' | 'text'
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const satisfies readonly MimeType[]
 const SOUNDS = ['audio/mpeg', 'audio/wav'] as const satisfies readonly MimeType[]
+/** `format` of a sound in a chat, by its type. */
+export const SOUND_FORMATS: Readonly<Record<string, string>> = { 'audio/mpeg': 'mp3', 'audio/wav': 'wav' }
 const TEXTS = [
   'application/json',
   'application/x-ndjson',

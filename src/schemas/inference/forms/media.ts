@@ -35,9 +35,8 @@ export function isTextDocument(media: Media): boolean {
 
 /** The text of a document that is one; null: it is none, or its content is not here. */
 export function textOfMedia(media: Media): string | null {
-  return media.kind === 'base64' && isTextDocument(media)
-    ? Buffer.from(media.data, 'base64').toString()
-    : null
+  if (media.kind !== 'base64' || !isTextDocument(media)) return null
+  return media.text ?? Buffer.from(media.data, 'base64').toString()
 }
 
 export function mediaOfText(text: string): Media {

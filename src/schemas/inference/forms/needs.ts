@@ -1,4 +1,5 @@
 /** What of a prompt has no words in a protocol, and would make the answer another one. D6. */
+import { isFileId } from '../../files/files.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { NESTED_REFUSED, otherField } from './field-table.ts'
 import { GEMINI_STOPS_MAX } from './gemini-models.ts'
@@ -89,7 +90,8 @@ function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void
   if (part.kind === 'audio') return add('audio', need(part.path ?? '', ['responses', 'messages']))
   if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
   const { path = '', media } = part
-  if (media.kind === 'file_id')
+  // A file of the workspace comes as its content.
+  if (media.kind === 'file_id' && !isFileId(media.id))
     add('id', {
       ...need(path, TEXT_PROTOCOLS),
       message: 'names a file that the provider of the endpoint does not know',
@@ -100,11 +102,18 @@ function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void
     add('strict video', { ...need(path, ['chat']), isOfStrict: true })
   }
   if (part.kind === 'file') addFileNeeds(part, add)
+  if (media.kind === 'base64' && media.mimeType === GIF) add('gif', need(path, ['gemini']))
   if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
 }
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
   if (media.kind === 'url') add('strict file', { ...need(path, ['chat']), isOfStrict: true })
   if (media.kind !== 'base64' || media.mimeType === PDF || isTextDocument(media)) return
-  add('document', need(path, ['messages']))
+  // Google takes pictures, sounds and films as files, too.
+  const isDocument = media.mimeType.startsWith('application/')
+  if (isDocument) add('document', need(path, ['messages', 'gemini']))
+  else add('medium', need(path, ['messages']))
 }
+
+/** Google takes moving pictures as films alone. */
+const GIF = 'image/gif'

@@ -23,7 +23,13 @@ export interface Signature {
 
 /** Content of a medium. */
 export type Media =
-  | { readonly kind: 'base64'; readonly mimeType: string; readonly data: string }
+  | {
+      readonly kind: 'base64'
+      readonly mimeType: string
+      readonly data: string
+      /** Stands where the content is written as a text; absent: the text is what the data has. */
+      readonly text?: string
+    }
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'file_id'; readonly id: string }
 

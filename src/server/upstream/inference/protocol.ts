@@ -12,7 +12,7 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { RedactedTexts } from '../reason.ts'
-import type { FileHole } from './inline/file-edits.ts'
+import type { ContentHole } from './inline/file-edits.ts'
 import type { SeenStream } from './open-streams.ts'
 
 /** One try of one endpoint. */
@@ -171,8 +171,8 @@ export interface NativeHead {
   readonly createdS: number
 }
 
-/** Bytes of a request, or a file that is read while the request is written. */
-export type RequestPiece = Uint8Array | FileHole
+/** Bytes of a request, or a content that is read while the request is written. */
+export type RequestPiece = Uint8Array | ContentHole
 
 /** What goes to the provider. */
 export interface NativeRequest {

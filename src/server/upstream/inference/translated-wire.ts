@@ -12,6 +12,7 @@ import type { RedactedTexts } from '../reason.ts'
 import { mustSendMax } from './bounds.ts'
 import { geminiCount } from './gemini-count.ts'
 import { geminiPaths } from './gemini-paths.ts'
+import { contentsOf, withHoles } from './inline/named-contents.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
 import { KeptParts } from './parts/kept-parts.ts'
 import { OriginalParts } from './parts/original-parts.ts'
@@ -76,7 +77,9 @@ export class TranslatedWire implements Wire {
     more: Pick<TranslationJob, 'isCount'> = {},
   ): Promise<Outcome<NativeRequest>> {
     const { caller, call, deadlineAt: endsAt } = job
-    const input = { ...this.#jobOf(job), ...more }
+    const contents = contentsOf(job.files)
+    const named = contents === null ? null : { contents: contents.named }
+    const input = { ...this.#jobOf(job), ...more, ...named }
     const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
     const done = isShort
       ? ok(translateRequest(input))
@@ -87,9 +90,10 @@ export class TranslatedWire implements Wire {
     // Dropping counts as refusing. D6.
     if (job.request.provider?.require_parameters === true && value.dropped.length > 0)
       return unsupported(value.dropped.map(lost))
-    const { body, dropped, origins } = value
+    const { body, dropped, origins, places = [] } = value
+    const pieces = contents === null ? [body] : withHoles(body, places, contents)
     const headers = HEADERS[this.#protocol] ?? []
-    return ok({ body: [body], dropped, headers, ...(origins && { origins }) })
+    return ok({ body: pieces, dropped, headers, ...(origins && { origins }) })
   }
 
   #geminiCount(): CountWire {
@@ -129,7 +133,7 @@ export class TranslatedWire implements Wire {
 
 type TranslatedJob = Pick<
   InferenceJob,
-  'request' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'
+  'request' | 'files' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'
 >
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const

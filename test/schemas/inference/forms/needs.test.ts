@@ -29,8 +29,10 @@ t.test('media that a protocol lacks have the path of their part, each kind once'
     ...['/messages/0/content/0 responses messages', '/messages/0/content/2 responses messages'],
     '/messages/0/content/2 chat',
   ])
-  t.same(needs('chat', chatOf(word)), ['/messages/0/content/0 messages'])
+  t.same(needs('chat', chatOf(word)), ['/messages/0/content/0 messages gemini'])
   t.same(needs('chat', chatOf(byId)), ['/messages/0/content/0 chat responses messages gemini'])
+  const ours = { type: 'file', file: { file_id: `file_${'0'.repeat(32)}` } }
+  t.same(needs('chat', chatOf(ours)), [], 'it comes as its content')
   const odd = { type: 'image_url', image_url: { url: 'data:,x' } }
   t.same(needs('chat', chatOf(odd)), ['/messages/0/content/0 messages gemini'])
   t.end()

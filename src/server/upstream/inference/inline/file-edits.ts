@@ -1,14 +1,19 @@
 import { FILE_MEMBERS } from '../../../../schemas/inference/file-references.ts'
-import { inlineFormOf, type InlineForm } from '../../../../schemas/inference/inline-files.ts'
+import { inlineFormOf, SOUND_FORMATS, type InlineForm } from '../../../../schemas/inference/inline-files.ts'
 import type { BodyEdit, HoleEdit } from '../../../../schemas/inference/provider-body.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { QUOTE } from '../../../../schemas/values/json-bytes.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 
-/** The place of a file's content in a request. */
-export interface FileHole {
-  readonly file: InlineFile
+/** The place in a request of a content that is read while the request is sent. */
+export interface ContentHole {
+  readonly file: Pick<InlineFile, 'sizeBytes' | 'open'>
   readonly form: InlineForm
+}
+
+/** The place of a file's content. */
+export interface FileHole extends ContentHole {
+  readonly file: InlineFile
 }
 
 export type FileEdit = BodyEdit | HoleEdit<FileHole>
@@ -66,9 +71,6 @@ function chatEdits(next: () => Members, hole: FileHole): readonly FileEdit[] {
     ...part.cuts([type]),
   ]
 }
-
-/** `format` of a sound by its type. */
-const SOUND_FORMATS: Readonly<Record<string, string>> = { 'audio/mpeg': 'mp3', 'audio/wav': 'wav' }
 
 /** The caller's own name of the file wins over the stored one. */
 function documentEdits(object: Members, hole: FileHole, others: readonly string[]): readonly FileEdit[] {

@@ -7,7 +7,7 @@ import { endedBy } from '../../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import { FairSemaphore } from '../../../structures/fair-semaphore.ts'
 import type { RequestPiece } from '../protocol.ts'
-import type { FileHole } from './file-edits.ts'
+import type { ContentHole } from './file-edits.ts'
 import { jsonText, jsonTextBytes } from './json-text.ts'
 
 /** Bytes of a request that are given to the socket at once, beside those of a file. */
@@ -117,7 +117,7 @@ class FileReading {
    * What becomes of each part of a file. Throws when the file cannot be read, and sets `failure`.
    * @param made of a part, which is valid only then
    */
-  async *partsOf<T>(file: FileHole['file'], made: (part: Uint8Array) => T): AsyncGenerator<T> {
+  async *partsOf<T>(file: ContentHole['file'], made: (part: Uint8Array) => T): AsyncGenerator<T> {
     const content = this.#taken(await file.open(this.#sending.signal))
     try {
       const reader = this.#taken(await content.read(0, file.sizeBytes))
@@ -197,7 +197,7 @@ function* cut(piece: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)
 }
 
-async function* contentOf({ file, form }: FileHole, reading: FileReading): AsyncGenerator<Uint8Array> {
+async function* contentOf({ file, form }: ContentHole, reading: FileReading): AsyncGenerator<Uint8Array> {
   if (form === 'text') return yield* reading.partsOf(file, jsonText)
   const base64 = new Base64()
   yield* reading.partsOf(file, (part) => base64.next(part))

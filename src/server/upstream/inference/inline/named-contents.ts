@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import type { ContentPlace, NamedContents } from '../../../../schemas/inference/forms/inline-contents.ts'
+import type { InlineFile } from '../../../ports/inference/inference.ts'
+import type { RequestPiece } from '../protocol.ts'
+import type { ContentHole } from './file-edits.ts'
+
+/** Bytes of a mark, too many to be guessed. */
+const MARK_BYTES = 16
+
+/** The contents of a call, for a request that is written in another form. D31. */
+export interface CallContents {
+  readonly named: NamedContents
+  /** In the order of the list. */
+  readonly sources: readonly ContentHole['file'][]
+}
+
+/** @returns null: the call names no content */
+export function contentsOf(files: readonly InlineFile[] = []): CallContents | null {
+  if (files.length === 0) return null
+  const sources = [...new Map(files.map((file) => [file.id, file])).values()]
+  const list = sources.map(({ id: name, mimeType, filename }) => ({ name, mimeType, filename }))
+  return { named: { mark: randomBytes(MARK_BYTES).toString('hex'), list }, sources }
+}
+
+/** A written request with the contents in their places. */
+export function withHoles(
+  body: Uint8Array,
+  places: readonly ContentPlace[],
+  { sources }: Pick<CallContents, 'sources'>,
+): readonly RequestPiece[] {
+  const pieces: RequestPiece[] = []
+  let from = 0
+  for (const { start, end, nth, isText } of places) {
+    const file = sources[nth]
+    if (file === undefined) throw new Error('a place in the request names no content')
+    pieces.push(body.subarray(from, start), { file, form: isText ? 'text' : 'file' })
+    from = end
+  }
+  pieces.push(body.subarray(from))
+  return pieces
+}
