@@ -6,7 +6,7 @@ import { VIDEO_DOWNLOAD_BEGIN_MS } from '../../../schemas/videos/video-provider-
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
 import type { VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
-import { openOutside } from './outside.ts'
+import { openOutside } from '../outside.ts'
 import type { VideoLink } from './video-link.ts'
 
 /**

@@ -5,17 +5,16 @@ import {
   VIDEO_IMAGES_MS,
   VIDEO_UNSENT_RETRY_MS,
 } from '../../../schemas/videos/video-provider-limits.ts'
-import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
+import type { Egress } from '../../ports/egress/egress.ts'
 import type { Submitted, VideoCallTimes, VideoOrder } from '../../ports/videos/video-providers.ts'
-import { openOutside } from './outside.ts'
+import { imageTypeOf, type ImageType } from '../image-types.ts'
+import { openOutside, readOutside } from '../outside.ts'
 import { jobError } from './job-errors.ts'
 
 export interface Image {
   readonly bytes: Uint8Array
   readonly type: ImageType
 }
-
-export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
 /** An image of a request and its place there. */
 export interface ImageUrl {
@@ -39,15 +38,6 @@ export type Loaded =
 
 type Times = Pick<VideoCallTimes, 'endsAt' | 'signal'>
 
-const SIGNATURES: readonly { readonly type: ImageType; readonly isOf: (bytes: Buffer) => boolean }[] = [
-  { type: 'image/png', isOf: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
-  { type: 'image/jpeg', isOf: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
-  {
-    type: 'image/webp',
-    isOf: (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP',
-  },
-  { type: 'image/gif', isOf: (bytes) => /^GIF8[79]a/.test(bytes.toString('latin1', 0, 6)) },
-]
 const DATA_URL = /^data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,/i
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
@@ -105,8 +95,8 @@ export class Images {
   async #one(url: string, workspaceId: string, times: Times): Promise<Outcome<Image>> {
     const bytes = url.startsWith('data:') ? decoded(url) : await this.#fetched(url, workspaceId, times)
     if (!bytes.ok) return bytes
-    const type = SIGNATURES.find(({ isOf }) => isOf(bytes.value))?.type
-    return type === undefined ? invalid('It is no PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
+    const type = imageTypeOf(bytes.value)
+    return type === null ? invalid('It is no PNG, JPEG, WebP or GIF.') : ok({ bytes: bytes.value, type })
   }
 
   async #fetched(url: string, workspaceId: string, { endsAt, signal }: Times): Promise<Outcome<Buffer>> {
@@ -114,41 +104,12 @@ export class Images {
     if (!opened.ok) return opened
     const { status, body } = opened.value
     const read =
-      status === 200 ? await wholeOf(opened.value, endsAt) : invalid(`Its host answered ${status}.`)
+      status === 200
+        ? await readOutside(opened.value, { endsAt, bytesMax: VIDEO_IMAGE_BYTES_MAX })
+        : invalid(`Its host answered ${status}.`)
     body.close()
-    return read
-  }
-}
-
-async function wholeOf({ body, header }: EgressStream, endsAt: number): Promise<Outcome<Buffer>> {
-  if (Number(header('content-length') ?? 0) > VIDEO_IMAGE_BYTES_MAX) return tooLarge()
-  const pieces: Uint8Array[] = []
-  let sizeBytes = 0
-  let isLate = false
-  const timer = setTimeout(
-    () => {
-      // The callback notes that it ran; a comparison of times afterwards could be wrong, since a timer may
-      // fire a little early.
-      isLate = true
-      body.close()
-    },
-    Math.max(0, endsAt - performance.now()),
-  ).unref()
-  for (;;) {
-    const piece = await body.next()
-    isLate ||= performance.now() >= endsAt
-    if (isLate || !piece.ok || piece.value === null) {
-      clearTimeout(timer)
-      if (isLate) return fail('upstream_slow')
-      return piece.ok ? ok(Buffer.concat(pieces)) : piece
-    }
-    sizeBytes += piece.value.length
-    // Each piece is copied: its buffer is valid only until the next piece.
-    pieces.push(Buffer.from(piece.value))
-    if (sizeBytes > VIDEO_IMAGE_BYTES_MAX) {
-      clearTimeout(timer)
-      return tooLarge()
-    }
+    if (read.ok) return ok(Buffer.concat(read.value))
+    return read.failure.name === 'upstream_too_large' ? tooLarge() : read
   }
 }
 

@@ -1,9 +1,6 @@
-import { fail, type Outcome } from '../../../schemas/failures.ts'
-import {
-  VIDEO_DOWNLOAD_STALL_MS,
-  VIDEO_REDIRECTS_MAX,
-} from '../../../schemas/videos/video-provider-limits.ts'
-import type { Egress, EgressStream } from '../../ports/egress/egress.ts'
+import { fail, ok, type Outcome } from '../../schemas/failures.ts'
+import { VIDEO_DOWNLOAD_STALL_MS, VIDEO_REDIRECTS_MAX } from '../../schemas/videos/video-provider-limits.ts'
+import type { AnswerRoom, Egress, EgressStream } from '../ports/egress/egress.ts'
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'sluice']
@@ -14,6 +11,8 @@ export interface OutsideDeps {
   /** `performance.now()` until which the response has to begin. */
   readonly beginsBy: number
   readonly signal: AbortSignal
+  /** As in `EgressExchangeRequest`. */
+  readonly signalEnds?: 'head' | 'response'
   /**
    * The provider's own origin, which the operator configured and which may redirect anywhere; only this
    * origin gets the provider's key.
@@ -44,7 +43,7 @@ export async function openOutside(url: string, deps: OutsideDeps): Promise<Outco
 
 function openAt(
   url: URL,
-  { egress, workspaceId, beginsBy, signal, home }: OutsideDeps,
+  { egress, workspaceId, beginsBy, signal, signalEnds = 'head', home }: OutsideDeps,
 ): Promise<Outcome<EgressStream>> {
   if (home !== undefined && url.origin === home.origin) return home.open(url)
   if (url.protocol !== 'https:')
@@ -62,7 +61,60 @@ function openAt(
     beginsBy: () => beginsBy,
     stallMs: VIDEO_DOWNLOAD_STALL_MS,
     signal,
+    signalEnds,
   })
+}
+
+export interface OutsideRead {
+  /** `performance.now()` until which all of it has to be here. */
+  readonly endsAt: number
+  readonly bytesMax: number
+  /** Has to have room for what comes; absent: the room was taken before. */
+  readonly room?: Pick<AnswerRoom, 'more' | 'give'>
+}
+
+/**
+ * Reads a body whole, in pieces; the caller closes it. Failures: upstream_slow, upstream_too_large, busy (there was no
+ * room in that time) and those of the body.
+ */
+export async function readOutside(
+  { body, header }: Pick<EgressStream, 'body' | 'header'>,
+  { endsAt, bytesMax, room }: OutsideRead,
+): Promise<Outcome<readonly Buffer[]>> {
+  if (Number(header('content-length') ?? 0) > bytesMax) return tooLarge(bytesMax)
+  const pieces: Buffer[] = []
+  let sizeBytes = 0
+  let isLate = false
+  const timer = setTimeout(
+    () => {
+      // The callback notes that it ran; a comparison of times afterwards could be wrong, since a timer may
+      // fire a little early.
+      isLate = true
+      body.close()
+      room?.give()
+    },
+    Math.max(0, endsAt - performance.now()),
+  ).unref()
+  try {
+    for (;;) {
+      const piece = await body.next()
+      isLate ||= performance.now() >= endsAt
+      if (isLate) return fail('upstream_slow')
+      if (!piece.ok) return piece
+      if (piece.value === null) return ok(pieces)
+      sizeBytes += piece.value.length
+      if (sizeBytes > bytesMax) return tooLarge(bytesMax)
+      // Each piece is copied: its buffer is valid only until the next piece.
+      pieces.push(Buffer.from(piece.value))
+      if (room !== undefined && !(await room.more(piece.value.length))) return fail('busy')
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function tooLarge(limit: number): Outcome<never> {
+  return fail('upstream_too_large', { fields: { limit } })
 }
 
 /**
