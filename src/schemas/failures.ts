@@ -89,6 +89,7 @@ export const FAILURES = {
   input_unsupported: row([400], 'caller', 'after_change', 'No endpoint of this model takes such an input.'),
   field_unsupported: row([400], 'caller', 'after_change',
     'No endpoint of this model takes a field of the request, and without it the answer would be another one.'),
+  media_unavailable: row([400], 'caller', 'after_change', 'A medium of the request cannot be fetched from its address.'),
   endpoint_excluded: row([404],
     'caller', 'after_change', 'The provider preferences exclude every endpoint of this model.'),
   endpoint_unconfigured: row([404],

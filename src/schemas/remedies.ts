@@ -46,6 +46,8 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
     'Take a model of `GET /api/v1/models`, `GET /api/v1/embeddings/models` or `GET /api/v1/videos/models`.',
   field_unsupported:
     'Leave the field out that `metadata.issues` names, or take a model whose provider speaks a form that has it.',
+  media_unavailable:
+    'Look whether the address is public, speaks HTTPS and answers within 10 s; or send the content, or a file of the workspace.',
   input_unsupported: 'Send a form of input that the message names, or take another model.',
   endpoint_excluded: 'Loosen the preference of `provider` that the message names.',
   endpoint_unconfigured:

@@ -40,6 +40,14 @@ export const STOPS_MAX = 16
 export const INLINE_FILES_MAX = 32
 /** Bytes of a file that a call names by its id. D31. */
 export const INLINE_FILE_BYTES_MAX = 20 * MIB
+/** Media of one call that Sluice fetches from their addresses. Decision. */
+export const FETCHED_MEDIA_MAX = 32
+/** Media of one call that are fetched at once. Decision. */
+export const FETCHED_AT_ONCE_MAX = 4
+/** Bytes of a medium that Sluice fetches. D31. */
+export const FETCHED_MEDIUM_BYTES_MAX = 20 * MIB
+/** Milliseconds in which a medium has to be fetched. D31. */
+export const FETCHED_MEDIUM_MS = 10_000
 /** Milliseconds that a call may take until its answer is whole, or until the head of a streamed one. D17. */
 export const INFERENCE_DEADLINE_MS = 600_000
 /**

@@ -5,7 +5,7 @@ import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './p
 
 /** A content by what names it in the request. */
 export interface NamedContent {
-  /** The id of a file. */
+  /** The id of a file, or an address. */
   readonly name: string
   readonly mimeType: string
   /** Of the file, for protocols that take no document without a name; null: it has none. */
@@ -93,7 +93,8 @@ class Placing {
   }
 
   #contentOf(media: Media): { readonly media: Base64; readonly filename: string | null } | null {
-    const nth = media.kind === 'file_id' ? this.#nths.get(media.id) : undefined
+    const nth =
+      media.kind === 'base64' ? undefined : this.#nths.get(media.kind === 'url' ? media.url : media.id)
     const content = this.#contents.list[nth ?? -1]
     if (nth === undefined || content === undefined) return null
     const { mimeType, filename } = content

@@ -2,6 +2,7 @@
 import { isFileId } from '../../files/files.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { NESTED_REFUSED, otherField } from './field-table.ts'
+import { isWebAddress } from './fetched-urls.ts'
 import { GEMINI_STOPS_MAX } from './gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
@@ -107,7 +108,8 @@ function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void
 }
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
-  if (media.kind === 'url') add('strict file', { ...need(path, ['chat']), isOfStrict: true })
+  if (media.kind === 'url' && !isWebAddress(media.url))
+    add('strict file', { ...need(path, ['chat']), isOfStrict: true })
   if (media.kind !== 'base64' || media.mimeType === PDF || isTextDocument(media)) return
   // Google takes pictures, sounds and films as files, too.
   const isDocument = media.mimeType.startsWith('application/')

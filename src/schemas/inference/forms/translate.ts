@@ -3,6 +3,7 @@ import type { Issue } from '../../failure-metadata.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
+import { urlsToFetch, type MediumUrl } from './fetched-urls.ts'
 import { writeGeminiCount } from './gemini-request.ts'
 import { contentPlaces, withContents, type ContentPlace, type NamedContents } from './inline-contents.ts'
 import type { NamedOrigin, Prompt } from './prompt.ts'
@@ -32,6 +33,8 @@ export type Translation =
       readonly origins?: readonly NamedOrigin[]
       /** Where contents come; absent: the job has none. */
       readonly places?: readonly ContentPlace[]
+      /** Media that have to come as contents, and are addresses so far; absent: none. */
+      readonly urls?: readonly MediumUrl[]
     }
   /** The endpoint cannot answer the request as its caller means it. */
   | { readonly ok: false; readonly issues: readonly Issue[] }
@@ -48,12 +51,14 @@ export function translateRequest(job: TranslationJob): Translation {
   // Memory of its own, which a thread can move.
   const json = new TextEncoder().encode(JSON.stringify(written.body))
   const origins = originsIn(prompt)
+  const urls = urlsToFetch(prompt, protocol, terms)
   return {
     ok: true,
     body: json,
     dropped: written.dropped,
     ...(origins.length > 0 && { origins }),
     ...(contents !== undefined && { places: contentPlaces(json, contents) }),
+    ...(urls.length > 0 && { urls }),
   }
 }
 

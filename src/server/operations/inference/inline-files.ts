@@ -19,7 +19,7 @@ import type { InlineFile } from '../../ports/inference/inference.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { ownWorkspaceOf, type Call } from '../define.ts'
 
-/** Failures of the files that a call names, beside those of every call. */
+/** Failures of the files, and the addresses of media, that a call names, beside those of every call. */
 export const INLINE_FILE_FAILURES = [
   'regional_refused',
   'file_unknown',
@@ -29,6 +29,8 @@ export const INLINE_FILE_FAILURES = [
   'content_damaged',
   'data_key_unavailable',
   'storage_unavailable',
+  'input_unsupported',
+  'media_unavailable',
 ] as const satisfies readonly FailureName[]
 
 /** A request, with the files that it names. */

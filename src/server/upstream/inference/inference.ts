@@ -26,6 +26,7 @@ import { TargetTable, type Target } from '../routing/targets.ts'
 import { affordableOutputTokens, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
 import { isEcho } from './echo.ts'
+import { CallMedia, type MediaEgress } from './inline/call-media.ts'
 import { MeteredCall } from './metered-call.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
@@ -66,10 +67,12 @@ class RoutingInference implements Inference {
   readonly #meters: Pick<Meters, 'upstream' | 'streams'>
   readonly #now: () => number
   readonly #jobs: ShortJobs
+  readonly #egress: MediaEgress
 
   constructor(options: InferenceOptions) {
-    const { log, meters, now, random, streamHoldMs, jobs } = options
+    const { log, meters, now, random, streamHoldMs, jobs, egress } = options
     this.#jobs = jobs
+    this.#egress = egress
     this.streamHoldMs = streamHoldMs
     this.#targets = new TargetTable({ open: writerOpener(options), random })
     this.#attempts = new Attempts({ targets: this.#targets, log, meters, now })
@@ -91,9 +94,18 @@ class RoutingInference implements Inference {
     const [model] = job.models
     const chosen = model === undefined ? fail('model_unknown') : this.#choose(model, job)
     if (!chosen.ok) return chosen
+    const media = new CallMedia(this.#egress, job)
+    return this.#counted(job, chosen.value.slice(0, ATTEMPTS_MAX), media).finally(() => media.release())
+  }
+
+  async #counted(
+    job: CountJob,
+    targets: readonly WritingTarget[],
+    media: CallMedia,
+  ): Promise<Outcome<Uint8Array>> {
     let last: Outcome<never> = fail('count_unavailable')
-    for (const { protocol } of chosen.value.slice(0, ATTEMPTS_MAX)) {
-      const counted = await protocol.count(job)
+    for (const { protocol } of targets) {
+      const counted = await protocol.count(job, media)
       if (counted.ok) return counted
       last = counted
       if (isOfCall(counted.failure) || counted.failure.name === 'upstream_refused') return counted
@@ -172,6 +184,7 @@ class RoutingInference implements Inference {
   ): Promise<Outcome<InferenceEnd>> {
     const { request, deadlineAt } = job
     const metered = new MeteredCall(this.#meters.streams, job, this.#now)
+    const media = new CallMedia(this.#egress, job)
     let begunAt: number | null = null
     let close = (): void => undefined
     const attempted = this.#attempts.run(job, choices, {
@@ -183,9 +196,11 @@ class RoutingInference implements Inference {
           job,
           model: one.model,
           sink,
+          media,
           begin: (dropped, seen) => {
             // A stream may last an hour, and nothing more is sent.
             request.source.release()
+            media.release()
             const at = this.#now()
             begunAt = at
             const by = answeredBy(one, job, [...request.dropped, ...dropped])
@@ -211,6 +226,7 @@ class RoutingInference implements Inference {
       outcome = await attempted
       return outcome
     } finally {
+      media.release()
       close()
       metered.ended(outcome)
     }

@@ -71,9 +71,9 @@ function openOwn(
       const written = credential.under({ caller, requestId }, (protocol) => protocol.write(attempt))
       return isOwnKey ? written.then((outcome) => ofOwnKey(outcome, way.secretName)) : written
     },
-    count(job) {
+    count(job, media) {
       const { caller, requestId } = job
-      const counted = credential.under({ caller, requestId }, (protocol) => protocol.count(job))
+      const counted = credential.under({ caller, requestId }, (protocol) => protocol.count(job, media))
       return isOwnKey ? counted.then((outcome) => ofOwnKey(outcome, way.secretName)) : counted
     },
   }

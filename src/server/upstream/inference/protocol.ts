@@ -12,6 +12,7 @@ import type {
 } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { CallMedia } from './inline/call-media.ts'
 import type { ContentHole } from './inline/file-edits.ts'
 import type { SeenStream } from './open-streams.ts'
 
@@ -29,6 +30,7 @@ export interface WritingAttempt {
   begin(dropped: readonly string[], seen: SeenStream): void
   /** `performance.now()` of the attempt's start. */
   readonly startedAt: number
+  readonly media: CallMedia
 }
 
 /** What an attempt wrote. */
@@ -63,7 +65,7 @@ export interface WritingProtocol {
   /** A failure: nothing was passed on, and another endpoint may be tried. */
   write(attempt: WritingAttempt): Promise<Outcome<Written>>
   /** The tokens of a prompt, as JSON of the caller's dialect. Failure: also count_unavailable. D5. */
-  count(job: CountJob): Promise<Outcome<Uint8Array>>
+  count(job: CountJob, media: CallMedia): Promise<Outcome<Uint8Array>>
 }
 
 /** What the bytes of one read gave. */

@@ -1,6 +1,10 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Issue } from '../../../schemas/failure-metadata.ts'
-import { translateRequest, type TranslationJob } from '../../../schemas/inference/forms/translate.ts'
+import {
+  translateRequest,
+  type Translation,
+  type TranslationJob,
+} from '../../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
@@ -12,7 +16,8 @@ import type { RedactedTexts } from '../reason.ts'
 import { mustSendMax } from './bounds.ts'
 import { geminiCount } from './gemini-count.ts'
 import { geminiPaths } from './gemini-paths.ts'
-import { contentsOf, withHoles } from './inline/named-contents.ts'
+import type { CallMedia } from './inline/call-media.ts'
+import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
 import { KeptParts } from './parts/kept-parts.ts'
 import { OriginalParts } from './parts/original-parts.ts'
@@ -53,8 +58,8 @@ export class TranslatedWire implements Wire {
     return isStream ? streamed : whole
   }
 
-  request(job: InferenceJob): Promise<Outcome<NativeRequest>> {
-    return this.#translated(job)
+  request(job: InferenceJob, media: CallMedia): Promise<Outcome<NativeRequest>> {
+    return this.#translated(job, media)
   }
 
   stream(_head: NativeHead, redacted: RedactedTexts, origins: NativeRequest['origins']): PartStream {
@@ -72,12 +77,30 @@ export class TranslatedWire implements Wire {
     return done.ok ? partsOf(done.value) : done
   }
 
+  /** Written again with what is behind addresses, where the protocol takes none. D31. */
   async #translated(
     job: TranslatedJob,
+    media: CallMedia,
     more: Pick<TranslationJob, 'isCount'> = {},
   ): Promise<Outcome<NativeRequest>> {
-    const { caller, call, deadlineAt: endsAt } = job
     const contents = contentsOf(job.files)
+    const written = await this.#written(job, contents, more)
+    if (!written.ok) return written
+    const { urls = [] } = written.value
+    if (urls.length === 0) return ok(this.#requestOf(written.value, contents))
+    const fetched = await media.load(urls)
+    if (!fetched.ok) return fetched
+    const all = contentsOf(job.files, fetched.value)
+    const whole = await this.#written(job, all, more)
+    return whole.ok ? ok(this.#requestOf(whole.value, all)) : whole
+  }
+
+  async #written(
+    job: TranslatedJob,
+    contents: CallContents | null,
+    more: Pick<TranslationJob, 'isCount'>,
+  ): Promise<Outcome<WrittenRequest>> {
+    const { caller, call, deadlineAt: endsAt } = job
     const named = contents === null ? null : { contents: contents.named }
     const input = { ...this.#jobOf(job), ...more, ...named }
     const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
@@ -88,18 +111,21 @@ export class TranslatedWire implements Wire {
     const { value } = done
     if (!value.ok) return unsupported(value.issues)
     // Dropping counts as refusing. D6.
-    if (job.request.provider?.require_parameters === true && value.dropped.length > 0)
-      return unsupported(value.dropped.map(lost))
-    const { body, dropped, origins, places = [] } = value
+    const isLost = job.request.provider?.require_parameters === true && value.dropped.length > 0
+    return isLost ? unsupported(value.dropped.map(lost)) : ok(value)
+  }
+
+  #requestOf(written: WrittenRequest, contents: CallContents | null): NativeRequest {
+    const { body, dropped, origins, places = [] } = written
     const pieces = contents === null ? [body] : withHoles(body, places, contents)
     const headers = HEADERS[this.#protocol] ?? []
-    return ok({ body: pieces, dropped, headers, ...(origins && { origins }) })
+    return { body: pieces, dropped, headers, ...(origins && { origins }) }
   }
 
   #geminiCount(): CountWire {
     return {
       path: geminiPaths(this.#deps.endpoint.upstreamModel).count,
-      request: (job) => this.#translated({ ...job, limits: null }, { isCount: true }),
+      request: (job, media) => this.#translated({ ...job, limits: null }, media, { isCount: true }),
       answer: geminiCount,
     }
   }
@@ -131,6 +157,7 @@ export class TranslatedWire implements Wire {
   }
 }
 
+type WrittenRequest = Extract<Translation, { readonly ok: true }>
 type TranslatedJob = Pick<
   InferenceJob,
   'request' | 'files' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'

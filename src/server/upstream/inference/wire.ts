@@ -3,6 +3,7 @@ import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { RedactedTexts } from '../reason.ts'
+import type { CallMedia } from './inline/call-media.ts'
 import type {
   NativeAnswer,
   NativeHead,
@@ -25,8 +26,8 @@ export interface WholeInput extends Pick<NativeRequest, 'origins'> {
 export interface Wire {
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
-  /** Failures: field_unsupported, and those of the pool of short jobs. */
-  request(job: InferenceJob): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
+  /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */
+  request(job: InferenceJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
   /** @param origins of the request */
   stream(
     head: NativeHead,
@@ -45,7 +46,7 @@ export interface Wire {
 /** How the tokens of a prompt are counted. */
 export interface CountWire {
   readonly path: string
-  request(job: CountJob): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
+  request(job: CountJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
   /** JSON of the caller's dialect; null: the answer has no count. */
   answer(body: Uint8Array): Uint8Array | null
 }

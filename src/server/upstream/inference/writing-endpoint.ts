@@ -7,6 +7,7 @@ import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
+import type { CallMedia } from './inline/call-media.ts'
 import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body.ts'
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
@@ -57,17 +58,17 @@ export class WritingEndpoint implements WritingProtocol {
     const { dialect, isStream } = attempt.job.request
     const wire = this.#wireOf(dialect)
     if (wire === null) return fail('model_unfit')
-    const asked = wire.request(attempt.job)
+    const asked = wire.request(attempt.job, attempt.media)
     const request = asked instanceof Promise ? await asked : asked
     if (!request.ok) return request
     return isStream ? this.#stream(attempt, wire, request.value) : this.#whole(attempt, wire, request.value)
   }
 
-  async count(job: CountJob): Promise<Outcome<Uint8Array>> {
+  async count(job: CountJob, media: CallMedia): Promise<Outcome<Uint8Array>> {
     const { request, caller, call, hops, deadlineAt } = job
     const count = this.#wireOf(request.dialect)?.count ?? null
     if (count === null) return fail('count_unavailable')
-    const asked = await count.request(job)
+    const asked = await count.request(job, media)
     if (!asked.ok) return asked
     const outcome = await this.#post(asked.value, {
       path: count.path,

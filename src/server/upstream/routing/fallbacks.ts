@@ -17,6 +17,7 @@ const FALLBACKS = {
   credential_unavailable: { isStrike: true },
   input_unsupported: { isStrike: false },
   field_unsupported: { isStrike: false },
+  media_unavailable: { isStrike: false },
 } as const satisfies Partial<Record<FailureName, { readonly isStrike: boolean }>>
 
 type FallbackName = keyof typeof FALLBACKS

@@ -5,6 +5,7 @@ import type { InferenceJob, InferenceSink } from '../../../../src/server/ports/i
 import type { CallableModel, Endpoint, EndpointText } from '../../../../src/server/ports/models/models.ts'
 import type { ShortJobs } from '../../../../src/server/ports/short-jobs.ts'
 import type { LinkStreamAttempt, ProviderLink } from '../../../../src/server/upstream/link.ts'
+import { CallMedia, type MediaEgress } from '../../../../src/server/upstream/inference/inline/call-media.ts'
 import { wiresOf } from '../../../../src/server/upstream/inference/wires.ts'
 import { WritingEndpoint } from '../../../../src/server/upstream/inference/writing-endpoint.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
@@ -16,6 +17,7 @@ import { keptChat } from '../../../support/inference/kept-chat.ts'
 /** A stream needs none. */
 const NO_ROOM = (caller: Caller): AnswerRoom => new AnswerBudget(0).room(caller)
 const NO_JOBS = {} as ShortJobs
+const NO_EGRESS = {} as MediaEgress
 
 /** What the gate is asked for, of an endpoint with these times. */
 async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): Promise<LinkStreamAttempt> {
@@ -47,7 +49,8 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     roomOf: NO_ROOM,
   })
   const model = { id: 'acme/m' } as CallableModel
-  await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000 })
+  const media = new CallMedia(NO_EGRESS, job)
+  await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000, media })
   const [attempt] = asked
   if (attempt === undefined) throw new Error('nothing was asked')
   return attempt

@@ -1,14 +1,22 @@
+import type { Outcome } from '../../../../schemas/failures.ts'
 import { FILE_MEMBERS } from '../../../../schemas/inference/file-references.ts'
 import { inlineFormOf, SOUND_FORMATS, type InlineForm } from '../../../../schemas/inference/inline-files.ts'
 import type { BodyEdit, HoleEdit } from '../../../../schemas/inference/provider-body.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { QUOTE } from '../../../../schemas/values/json-bytes.ts'
+import type { Content } from '../../../ports/byte-streams.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 
 /** The place in a request of a content that is read while the request is sent. */
 export interface ContentHole {
-  readonly file: Pick<InlineFile, 'sizeBytes' | 'open'>
+  readonly file: ContentSource
   readonly form: InlineForm
+}
+
+export interface ContentSource {
+  readonly sizeBytes: number
+  /** As in `InlineFile`. */
+  open(signal: AbortSignal): Promise<Outcome<Pick<Content, 'read' | 'close'>>>
 }
 
 /** The place of a file's content. */

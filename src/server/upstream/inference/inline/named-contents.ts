@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { ContentPlace, NamedContents } from '../../../../schemas/inference/forms/inline-contents.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 import type { RequestPiece } from '../protocol.ts'
-import type { ContentHole } from './file-edits.ts'
+import type { FetchedMedium } from './call-media.ts'
+import type { ContentSource } from './file-edits.ts'
 
 /** Bytes of a mark, too many to be guessed. */
 const MARK_BYTES = 16
@@ -11,15 +12,25 @@ const MARK_BYTES = 16
 export interface CallContents {
   readonly named: NamedContents
   /** In the order of the list. */
-  readonly sources: readonly ContentHole['file'][]
+  readonly sources: readonly ContentSource[]
 }
 
 /** @returns null: the call names no content */
-export function contentsOf(files: readonly InlineFile[] = []): CallContents | null {
-  if (files.length === 0) return null
-  const sources = [...new Map(files.map((file) => [file.id, file])).values()]
-  const list = sources.map(({ id: name, mimeType, filename }) => ({ name, mimeType, filename }))
-  return { named: { mark: randomBytes(MARK_BYTES).toString('hex'), list }, sources }
+export function contentsOf(
+  files: readonly InlineFile[] = [],
+  media: readonly FetchedMedium[] = [],
+): CallContents | null {
+  if (files.length + media.length === 0) return null
+  const named = [
+    ...files.map((file) => [file.id, file] as const),
+    ...media.map((one) => [one.url, one] as const),
+  ]
+  const sources = new Map<string, InlineFile | FetchedMedium>(named)
+  const list = [...sources].map(([name, { mimeType, filename }]) => ({ name, mimeType, filename }))
+  return {
+    named: { mark: randomBytes(MARK_BYTES).toString('hex'), list },
+    sources: [...sources.values()],
+  }
 }
 
 /** A written request with the contents in their places. */

@@ -1,0 +1,43 @@
+/** Media that a request names by addresses, for protocols that take no addresses of them. D31. */
+import type { TextProtocol } from '../../models/text-models.ts'
+import { pointerOf } from '../../values/json-path.ts'
+import type { Prompt } from './prompt.ts'
+import type { WriteTerms } from './write-terms.ts'
+
+export interface MediumUrl {
+  readonly url: string
+  /** JSON pointer of its part in the caller's body. */
+  readonly path: string
+  /** It has to be a picture; false: a document, a picture or a sound. */
+  readonly isImage: boolean
+}
+
+/** Addresses that Google reads by itself: films, and what its own clients have stored there. */
+const OF_GOOGLE = /^https:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.|m\.)?youtube\.com|youtu\.be)\//i
+
+/** Whether something might be fetched from there. */
+export function isWebAddress(url: string): boolean {
+  return /^https?:/i.test(url)
+}
+
+/** Each address once. */
+export function urlsToFetch(
+  { turns }: Prompt,
+  protocol: TextProtocol,
+  { isStrict }: Pick<WriteTerms, 'isStrict'>,
+): readonly MediumUrl[] {
+  const found = new Map<string, MediumUrl>()
+  for (const turn of turns)
+    for (const part of turn.parts) {
+      if ((part.kind !== 'image' && part.kind !== 'file') || part.media.kind !== 'url') continue
+      const { kind, media, path = pointerOf([]) } = part
+      const isTaken =
+        protocol === 'gemini'
+          ? OF_GOOGLE.test(media.url)
+          : protocol !== 'chat' || !isStrict || kind === 'image'
+      if (isTaken || !isWebAddress(media.url)) continue
+      const isImage = kind === 'image' || found.get(media.url)?.isImage === true
+      found.set(media.url, { url: media.url, path, isImage })
+    }
+  return [...found.values()]
+}

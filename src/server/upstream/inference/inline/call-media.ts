@@ -1,0 +1,202 @@
+import { fail, ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
+import type { MediumUrl } from '../../../../schemas/inference/forms/fetched-urls.ts'
+import {
+  FETCHED_AT_ONCE_MAX,
+  FETCHED_MEDIA_MAX,
+  FETCHED_MEDIUM_BYTES_MAX,
+  FETCHED_MEDIUM_MS,
+  INFERENCE_BODY_BYTES_MAX,
+} from '../../../../schemas/inference/inference-limits.ts'
+import { base64Bytes, WITH_FILES } from '../../../../schemas/inference/inline-files.ts'
+import type { ByteReader } from '../../../ports/byte-streams.ts'
+import type { AnswerRoom, Egress } from '../../../ports/egress/egress.ts'
+import type { InferenceJob } from '../../../ports/inference/inference.ts'
+import { openOutside, readOutside } from '../../outside.ts'
+import type { ContentSource } from './file-edits.ts'
+import { MEDIUM_HEAD_BYTES, mediumTypeOf } from './medium-type.ts'
+
+/** A medium that was fetched from its address. */
+export interface FetchedMedium extends ContentSource {
+  readonly url: string
+  readonly mimeType: string
+  readonly filename: string
+}
+
+export type MediaEgress = Pick<Egress, 'vetted' | 'room'>
+type MediaJob = Pick<InferenceJob, 'caller' | 'call' | 'deadlineAt'>
+
+/**
+ * The media of one call that Sluice fetches, once for all of its attempts. They wait in memory, in the room
+ * that the front has for answers of destinations that callers choose: prompts are in no file of ours. D31, D37.
+ */
+export class CallMedia {
+  readonly #egress: MediaEgress
+  readonly #job: MediaJob
+  /** By address; null: nothing was fetched so far. */
+  #fetched: Map<string, Promise<Outcome<FetchedMedium>>> | null = null
+  readonly #rooms: AnswerRoom[] = []
+  #bytes = 0
+
+  constructor(egress: MediaEgress, job: MediaJob) {
+    this.#egress = egress
+    this.#job = job
+  }
+
+  /**
+   * Fetches all of them, or those that an earlier attempt has not.
+   * Failures: media_unavailable, input_unsupported (another content than is taken), body_invalid (too many),
+   * body_too_large, busy, client_gone, draining, deadline_exceeded.
+   */
+  async load(wanted: readonly MediumUrl[]): Promise<Outcome<readonly FetchedMedium[]>> {
+    const over = wanted[FETCHED_MEDIA_MAX]
+    if (over !== undefined) return refused('body_invalid', over, ONE_TOO_MANY)
+    const media: (Outcome<FetchedMedium> | undefined)[] = []
+    let hasFailed = false
+    let next = 0
+    const work = async (): Promise<void> => {
+      for (let nth = next++; !hasFailed; nth = next++) {
+        const one = wanted[nth]
+        if (one === undefined) return
+        const medium = await this.#medium(one)
+        hasFailed ||= !medium.ok
+        media[nth] = medium
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(FETCHED_AT_ONCE_MAX, wanted.length) }, work))
+    const fetched: FetchedMedium[] = []
+    for (const one of media) {
+      if (one === undefined) continue
+      if (!one.ok) return one
+      fetched.push(one.value)
+    }
+    return ok(fetched)
+  }
+
+  /** Gives their room back; to be called on every path. */
+  release(): void {
+    this.#fetched = null
+    for (const room of this.#rooms.splice(0)) room.give()
+  }
+
+  async #medium(wanted: MediumUrl): Promise<Outcome<FetchedMedium>> {
+    this.#fetched ??= new Map()
+    const known = this.#fetched.get(wanted.url) ?? this.#get(wanted)
+    this.#fetched.set(wanted.url, known)
+    const medium = await known
+    if (!medium.ok) return medium
+    const isOther = wanted.isImage && !medium.value.mimeType.startsWith('image/')
+    return isOther ? refused('input_unsupported', wanted, NO_IMAGE) : medium
+  }
+
+  async #get(wanted: MediumUrl): Promise<Outcome<FetchedMedium>> {
+    const { caller, call, deadlineAt } = this.#job
+    const endsAt = Math.min(deadlineAt, performance.now() + FETCHED_MEDIUM_MS)
+    const opened = await openOutside(wanted.url, {
+      egress: this.#egress,
+      workspaceId: caller.workspaceId,
+      beginsBy: endsAt,
+      signal: call.signal,
+      signalEnds: 'response',
+    })
+    if (!opened.ok) return failed(opened.failure, wanted)
+    const { status, body } = opened.value
+    const room = this.#egress.room(caller, true)
+    this.#rooms.push(room)
+    const read =
+      status === OK
+        ? await readOutside(opened.value, { endsAt, bytesMax: FETCHED_MEDIUM_BYTES_MAX, room })
+        : refused('media_unavailable', wanted, {
+            ...UNFETCHED,
+            message: `names a host that answered ${status}`,
+          })
+    body.close()
+    if (!read.ok) return failed(read.failure, wanted)
+    return this.#fetchedOf(read.value, wanted)
+  }
+
+  #fetchedOf(pieces: readonly Buffer[], wanted: MediumUrl): Outcome<FetchedMedium> {
+    const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
+    this.#bytes += sizeBytes
+    if (base64Bytes(this.#bytes) > INFERENCE_BODY_BYTES_MAX)
+      return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX }, detail: WITH_FILES })
+    const mimeType = mediumTypeOf(headOf(pieces))
+    if (mimeType === null) return refused('input_unsupported', wanted, NO_MEDIUM)
+    const open: FetchedMedium['open'] = () =>
+      Promise.resolve(ok({ read: () => Promise.resolve(ok(readerOf(pieces))), close: () => undefined }))
+    return ok({ url: wanted.url, mimeType, filename: nameIn(wanted.url), sizeBytes, open })
+  }
+}
+
+const OK = 200
+/** OpenAI takes no content without a name. */
+const FILENAME = 'file'
+
+const ONE_TOO_MANY = {
+  message: 'is one address too many',
+  expected: `at most ${FETCHED_MEDIA_MAX} addresses`,
+}
+const UNFETCHED = {
+  message: 'names an address that could not be fetched',
+  expected: 'a public address of HTTPS, or the content itself',
+}
+const TOO_LARGE = {
+  message: 'names a larger medium',
+  expected: `at most ${FETCHED_MEDIUM_BYTES_MAX} bytes`,
+}
+const NO_MEDIUM = {
+  message: 'names another content',
+  expected: 'a PNG, JPEG, GIF or WebP image, PDF, or MP3 or WAV audio',
+}
+const NO_IMAGE = { message: 'names no image', expected: 'a PNG, JPEG, GIF or WebP image' }
+
+/** The address itself is not told: it may have a secret. */
+function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never> {
+  switch (name) {
+    case 'media_unavailable':
+    case 'busy':
+    case 'client_gone':
+    case 'draining':
+    case 'deadline_exceeded':
+      return { ok: false, failure: { name, ...failure } }
+    case 'upstream_too_large':
+      return refused('input_unsupported', wanted, TOO_LARGE)
+    case 'upstream_slow':
+      return refused('media_unavailable', wanted, { ...UNFETCHED, message: 'names a host that was too slow' })
+    case 'destination_refused':
+      return refused('media_unavailable', wanted, {
+        ...UNFETCHED,
+        message: 'names an address that is not allowed',
+      })
+    default:
+      return refused('media_unavailable', wanted, UNFETCHED)
+  }
+}
+
+function refused(
+  name: 'media_unavailable' | 'input_unsupported' | 'body_invalid',
+  { path }: MediumUrl,
+  issue: { readonly message: string; readonly expected: string },
+): Outcome<never> {
+  return fail(name, { metadata: { issues: [{ path, ...issue }] } })
+}
+
+function headOf(pieces: readonly Buffer[]): Buffer {
+  const head: Buffer[] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    if (bytes >= MEDIUM_HEAD_BYTES) break
+    head.push(piece.subarray(0, MEDIUM_HEAD_BYTES - bytes))
+    bytes += piece.length
+  }
+  return Buffer.concat(head)
+}
+
+function readerOf(pieces: readonly Buffer[]): ByteReader {
+  let at = 0
+  return { next: () => Promise.resolve(ok(pieces[at++] ?? null)), close: () => undefined }
+}
+
+/** The end of the path, where it is a plain name. */
+function nameIn(url: string): string {
+  return /\/([\w.-]{1,128})(?:[?#]|$)/.exec(url)?.[1] ?? FILENAME
+}

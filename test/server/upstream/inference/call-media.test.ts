@@ -1,0 +1,104 @@
+/** Media that a call names by addresses: how many are fetched at once, for how long, and what they are. */
+import type { ServerResponse } from 'node:http'
+import t from 'tap'
+import { fail, ok } from '../../../../src/schemas/failures.ts'
+import { FETCHED_AT_ONCE_MAX, FETCHED_MEDIUM_MS } from '../../../../src/schemas/inference/inference-limits.ts'
+import type { EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
+import { CallMedia, type MediaEgress } from '../../../../src/server/upstream/inference/inline/call-media.ts'
+import { mediumTypeOf } from '../../../../src/server/upstream/inference/inline/medium-type.ts'
+import { pdf } from '../../../support/corpus/binaries.ts'
+import { frames, id3 } from '../../../support/corpus/audio.ts'
+import { gif, jpeg, png } from '../../../support/corpus/images.ts'
+import { rigged } from '../../../support/egress/vetted-stand.ts'
+import { must } from '../../../support/must.ts'
+import { until } from '../../../support/wait.ts'
+
+const wanted = (url: string): { url: string; path: string; isImage: boolean } => ({
+  ...{ url, path: '/messages/0/content/0' },
+  isImage: false,
+})
+
+const mediaOf = (egress: MediaEgress, deadlineAt: number): CallMedia =>
+  new CallMedia(egress, {
+    caller: { organizationId: 'o', workspaceId: 'w', key: 'k' },
+    deadlineAt,
+    call: { signal: new AbortController().signal },
+  })
+
+t.test('a few media of a call are fetched at once, and each address once', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  const open: ServerResponse[] = []
+  let most = 0
+  target.answer((_, res) => {
+    open.push(res)
+    most = Math.max(most, open.length)
+  })
+  const media = mediaOf(egress, Infinity)
+  const count = 2 * FETCHED_AT_ONCE_MAX
+  const urls = Array.from({ length: count }, (_, nth) => wanted(`https://good.example:${target.port}/${nth}`))
+  const loading = media.load(urls)
+  await until('as many as may be are asked for', () => open.length === FETCHED_AT_ONCE_MAX)
+  for (let nth = 0; nth < count; nth++) {
+    await until('one is open', () => open.length > 0)
+    open.shift()?.end(png())
+  }
+  t.same(
+    must(await loading).map(({ url, sizeBytes }) => [url, sizeBytes]),
+    urls.map(({ url }) => [url, png().length]),
+  )
+  t.equal(most, FETCHED_AT_ONCE_MAX)
+  t.equal(must(await media.load(urls)).length, count)
+  t.equal(open.length, 0, 'nothing is asked for again')
+  t.equal(egress.load.heldBytes, count * png().length)
+  media.release()
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('a host has its time, and no more than the call', async (t) => {
+  const asked: EgressExchangeRequest[] = []
+  const exchange = (request: EgressExchangeRequest): Promise<ReturnType<typeof fail>> => {
+    asked.push(request)
+    return Promise.resolve(fail('upstream_slow'))
+  }
+  const egress = { vetted: () => ok({ exchange }) } as unknown as MediaEgress
+  const before = performance.now()
+  t.match(await mediaOf(egress, Infinity).load([wanted('https://x.example/')]), {
+    failure: { name: 'media_unavailable', metadata: { issues: [{ path: '/messages/0/content/0' }] } },
+  })
+  const endsAt = asked[0]?.beginsBy() ?? 0
+  t.ok(endsAt >= before + FETCHED_MEDIUM_MS && endsAt <= performance.now() + FETCHED_MEDIUM_MS)
+  await mediaOf(egress, before + 1).load([wanted('https://x.example/')])
+  t.equal(asked[1]?.beginsBy(), before + 1)
+})
+
+t.test('a body that does not end in time is given up, and holds nothing', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  target.answer((_, res) => void res.write(png()))
+  const media = mediaOf(egress, performance.now() + 300)
+  t.match(await media.load([wanted(`https://good.example:${target.port}/`)]), {
+    failure: { name: 'media_unavailable' },
+  })
+  media.release()
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('the first bytes tell what a medium is', (t) => {
+  const cases: readonly (readonly [string, Buffer, string | null])[] = [
+    ['PNG', png(), 'image/png'],
+    ['JPEG', jpeg(), 'image/jpeg'],
+    ['GIF', gif(), 'image/gif'],
+    ['PDF', pdf(), 'application/pdf'],
+    ['PDF behind a mark', Buffer.concat([Buffer.from('\uFEFF \n'), pdf()]), 'application/pdf'],
+    ['WAV', Buffer.from('RIFF\0\0\0\0WAVEfmt '), 'audio/wav'],
+    ['AVI', Buffer.from('RIFF\0\0\0\0AVI LIST'), null],
+    ['MP3', frames(1), 'audio/mpeg'],
+    ['MP3 with a tag', id3(10), 'audio/mpeg'],
+    ['AAC', Buffer.from('fff15080', 'hex'), null],
+    ['a page', Buffer.from('<html>'), null],
+    ['nothing', Buffer.alloc(0), null],
+  ]
+  for (const [what, head, type] of cases) t.equal(mediumTypeOf(head), type, what)
+  t.end()
+})
