@@ -6,12 +6,24 @@ import { office, DOCX } from './office-writer.ts'
 
 const OBJECTS =
   '1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n'
-const STREAM = bytes('3 0 obj\n<< /Length 300 >>\nstream\n', noise(300), '\nendstream\nendobj\n')
+const STREAM = streamOf(noise(300))
 const TABLE_STREAM = bytes('9 0 obj\n<</Type/XRef/Root 1 0 R>>stream\n', noise(50), '\nendstream\nendobj\n')
 const END = 'xref\n0 3\ntrailer\n<< /Size 3 /Root 1 0 R >>\nstartxref\n120\n%%EOF\n'
 
-export function pdf(version = '1.7'): Buffer {
-  return bytes(`%PDF-${version}\n%\xe2\xe3\xcf\xd3\n`, OBJECTS, STREAM, END)
+export function pdf(version = '1.7', stream = STREAM): Buffer {
+  return bytes(`%PDF-${version}\n%\xe2\xe3\xcf\xd3\n`, OBJECTS, stream, END)
+}
+
+/** A document of exactly so many bytes, of which most are a stream. */
+export function pdfOf(sizeBytes: number): Buffer {
+  const around = pdf('1.7', streamOf(Buffer.alloc(0))).length
+  // The length of the stream has digits, too.
+  const digits = String(sizeBytes).length - 1
+  return pdf('1.7', streamOf(Buffer.alloc(sizeBytes - around - digits, 'The quick brown fox. ')))
+}
+
+function streamOf(content: Buffer): Buffer {
+  return bytes(`3 0 obj\n<< /Length ${content.length} >>\nstream\n`, content, '\nendstream\nendobj\n')
 }
 
 /** One that is no UTF-8, and has no NUL either. */

@@ -24,8 +24,14 @@ export interface Attack {
   readonly goodConnections: number
 }
 
-/** Tries every hostile destination, for both purposes, against a trap on every address of this machine. */
-export async function attack(): Promise<Attack> {
+/** Asks a destination; resolves with what it said, or with the name of the failure. */
+export type Reach = (egress: Egress, destination: Destination) => Promise<string>
+
+/**
+ * Tries every hostile destination, for both purposes, against a trap on every address of this machine.
+ * @param reach by an exchange unless given
+ */
+export async function attack(reach: Reach = exchanged): Promise<Attack> {
   // A port that nobody was ever given by the system: another test may still ask for a server of its own that
   // has ended.
   const trap = await startTarget(null, hasIpv6() ? '::' : '0.0.0.0', await freePort())
@@ -54,8 +60,8 @@ export async function attack(): Promise<Attack> {
       }
     }
     const opened = sockets.count()
-    const moving = await movingNames({ egress, target, trap, answers })
-    const good = await ways({ egress, target, trap, answers })
+    const moving = await movingNames({ egress, target, trap, answers, reach })
+    const good = await ways({ egress, target, trap, answers, reach })
     return {
       tries: tries + moving.tries,
       wrong: [...wrong, ...moving.wrong],
@@ -76,6 +82,7 @@ interface Stand {
   readonly target: Target
   readonly trap: Target
   readonly answers: Map<string, readonly (readonly string[])[]>
+  readonly reach: Reach
 }
 
 /** Names whose answer changes between the look and the connection, and between two connections. */
@@ -84,6 +91,7 @@ async function movingNames({
   trap,
   target,
   answers,
+  reach,
 }: Stand): Promise<{ tries: number; wrong: readonly string[] }> {
   const wrong: string[] = []
   const turns: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -104,7 +112,7 @@ async function movingNames({
 }
 
 /** Asks the good destination, once plainly and once for each place that it redirects to. */
-async function ways({ egress, target, trap, answers }: Stand): Promise<readonly string[]> {
+async function ways({ egress, target, trap, answers, reach }: Stand): Promise<readonly string[]> {
   answers.set('good.example', [[GOOD_ADDRESS]])
   const said = [await reach(egress, { host: 'good.example', port: target.port, purpose: 'caller' })]
   const places = [
@@ -125,8 +133,7 @@ async function ways({ egress, target, trap, answers }: Stand): Promise<readonly 
   return said
 }
 
-/** What the destination said, or the name of the failure. */
-async function reach(egress: Egress, destination: Destination): Promise<string> {
+async function exchanged(egress: Egress, destination: Destination): Promise<string> {
   const origin = egress.vetted(destination)
   return origin.ok ? textOf(await origin.value.exchange(exchangeRequest())) : origin.failure.name
 }
