@@ -1,25 +1,25 @@
 /** Files of the workspace that calls name by their ids: what providers get, and what is refused. */
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
-import { fail, ok, type Outcome } from '../../../../src/schemas/failures.ts'
+import { fail, ok, type Outcome } from '../../../../../src/schemas/failures.ts'
 import {
   INFERENCE_BODY_BYTES_MAX,
   INLINE_FILE_BYTES_MAX,
   INLINE_FILES_MAX,
-} from '../../../../src/schemas/inference/inference-limits.ts'
-import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { Content } from '../../../../src/server/ports/byte-streams.ts'
-import type { Transfers } from '../../../../src/server/ports/files/transfer.ts'
-import { png } from '../../../support/corpus/images.ts'
-import { storedFile } from '../../../support/files/files.ts'
-import { KEY } from '../../../support/front.ts'
-import { PROMPT_TOKENS, refusesChat } from '../../../support/inference/fake-chat.ts'
-import { openInlineFiles, type InlineFilesFront } from '../../../support/inference/inline-files.ts'
-import { memoryConfigs, MemoryVersion } from '../../../support/presets/presets.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
-import { present } from '../../../support/must.ts'
-import { until } from '../../../support/wait.ts'
-import { load } from '../../../support/wire/foreign-clients.ts'
+} from '../../../../../src/schemas/inference/inference-limits.ts'
+import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import type { Content } from '../../../../../src/server/ports/byte-streams.ts'
+import type { Transfers } from '../../../../../src/server/ports/files/transfer.ts'
+import { png } from '../../../../support/corpus/images.ts'
+import { storedFile } from '../../../../support/files/files.ts'
+import { KEY } from '../../../../support/front.ts'
+import { PROMPT_TOKENS, refusesChat } from '../../../../support/inference/fake-chat.ts'
+import { openInlineFiles, type InlineFilesFront } from '../../../../support/inference/inline-files.ts'
+import { memoryConfigs, MemoryVersion } from '../../../../support/presets/presets.ts'
+import { keptSpend } from '../../../../support/money/free-spend.ts'
+import { present } from '../../../../support/must.ts'
+import { until } from '../../../../support/wait.ts'
+import { load } from '../../../../support/wire/foreign-clients.ts'
 
 t.setTimeout(600_000)
 

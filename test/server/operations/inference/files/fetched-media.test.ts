@@ -4,19 +4,23 @@ import t from 'tap'
 import {
   FETCHED_MEDIA_MAX,
   FETCHED_MEDIUM_BYTES_MAX,
-} from '../../../../src/schemas/inference/inference-limits.ts'
-import { png } from '../../../support/corpus/images.ts'
-import { startTarget, type Target } from '../../../support/egress/vetted-stand.ts'
-import { AUTHORIZATION } from '../../../support/front.ts'
+} from '../../../../../src/schemas/inference/inference-limits.ts'
+import { png } from '../../../../support/corpus/images.ts'
+import { startTarget, type Target } from '../../../../support/egress/vetted-stand.ts'
+import { AUTHORIZATION } from '../../../../support/front.ts'
 import {
   openChatProvider,
   type ChatProviderFront,
   type ChatProviderOptions,
-} from '../../../support/inference/chat-provider-front.ts'
-import { PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
-import { answersGemini, refusesGemini, strictGemini } from '../../../support/inference/gemini/fake-gemini.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
-import { present } from '../../../support/must.ts'
+} from '../../../../support/inference/chat-provider-front.ts'
+import { PROMPT_TOKENS } from '../../../../support/inference/fake-chat.ts'
+import {
+  answersGemini,
+  refusesGemini,
+  strictGemini,
+} from '../../../../support/inference/gemini/fake-gemini.ts'
+import { keptSpend } from '../../../../support/money/free-spend.ts'
+import { present } from '../../../../support/must.ts'
 
 t.setTimeout(600_000)
 
