@@ -2,7 +2,7 @@
 import { isFileId } from '../../files/files.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { NESTED_REFUSED, otherField } from './field-table.ts'
-import { isWebAddress } from './fetched-urls.ts'
+import { isWebAddress } from './contents/fetched-urls.ts'
 import { GEMINI_STOPS_MAX } from './gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'

@@ -3,9 +3,14 @@ import type { Issue } from '../../failure-metadata.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
-import { urlsToFetch, type MediumUrl } from './fetched-urls.ts'
+import { urlsToFetch, type MediumUrl } from './contents/fetched-urls.ts'
 import { writeGeminiCount } from './gemini-request.ts'
-import { contentPlaces, withContents, type ContentPlace, type NamedContents } from './inline-contents.ts'
+import {
+  contentPlaces,
+  withContents,
+  type ContentPlace,
+  type NamedContents,
+} from './contents/inline-contents.ts'
 import type { NamedOrigin, Prompt } from './prompt.ts'
 import { PROMPT_READERS } from './prompt-readers.ts'
 import { PROMPT_WRITERS } from './prompt-writers.ts'

@@ -1,6 +1,9 @@
 /** Contents that a request names, in the request as each protocol has it. */
 import t from 'tap'
-import { contentPlaces, type NamedContents } from '../../../../src/schemas/inference/forms/inline-contents.ts'
+import {
+  contentPlaces,
+  type NamedContents,
+} from '../../../../src/schemas/inference/forms/contents/inline-contents.ts'
 import { translateRequest, type Translation } from '../../../../src/schemas/inference/forms/translate.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'

@@ -1,5 +1,5 @@
 import { fail, ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
-import type { MediumUrl } from '../../../../schemas/inference/forms/fetched-urls.ts'
+import type { MediumUrl } from '../../../../schemas/inference/forms/contents/fetched-urls.ts'
 import {
   FETCHED_AT_ONCE_MAX,
   FETCHED_MEDIA_MAX,

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { ContentPlace, NamedContents } from '../../../../schemas/inference/forms/inline-contents.ts'
+import type {
+  ContentPlace,
+  NamedContents,
+} from '../../../../schemas/inference/forms/contents/inline-contents.ts'
 import type { InlineFile } from '../../../ports/inference/inference.ts'
 import type { RequestPiece } from '../protocol.ts'
 import type { FetchedMedium } from './call-media.ts'

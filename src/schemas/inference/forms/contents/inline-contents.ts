@@ -1,7 +1,7 @@
 /** Contents that a request names, in the written request: each is put in its place while that is sent. D31. */
-import type { TextProtocol } from '../../models/text-models.ts'
-import { inlineFormOf, SOUND_FORMATS } from '../inline-files.ts'
-import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from './prompt.ts'
+import type { TextProtocol } from '../../../models/text-models.ts'
+import { inlineFormOf, SOUND_FORMATS } from '../../inline-files.ts'
+import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from '../prompt.ts'
 
 /** A content by what names it in the request. */
 export interface NamedContent {
