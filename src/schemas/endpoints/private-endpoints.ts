@@ -59,6 +59,11 @@ const Check = Type.Object({
   name: Type.Enum(CHECK_NAMES),
   passed: Type.Boolean(),
   reason: Type.Optional(Type.Enum(CHECK_REASONS)),
+  form: Type.Optional(
+    Type.Enum(ENDPOINT_FORMS, {
+      description: 'Our extension: of a failed check, the form that it is of, where several were probed.',
+    }),
+  ),
   actual_model: Type.Optional(Type.String({ description: 'What the upstream says that it answered with.' })),
   upstream_status: Type.Optional(Type.Integer(ERRORS)),
   upstream_message: Type.Optional(
@@ -76,11 +81,10 @@ export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
 export type EndpointPricing = Static<typeof EndpointPricing>
 
 const Form = Type.Enum(ENDPOINT_FORMS)
+const FORMS_RANGE = { minItems: 1, maxItems: ENDPOINT_FORMS.length, uniqueItems: true } as const
 const Forms = nullable(
   Type.Array(Form, {
-    minItems: 1,
-    maxItems: ENDPOINT_FORMS.length,
-    uniqueItems: true,
+    ...FORMS_RANGE,
     description:
       'Our extension: the forms of calls that it has to serve. Without them a validation looks for all that its protocol may have.',
   }),
@@ -146,7 +150,18 @@ export const UpdateEndpointBody = Type.Object({
 })
 export type UpdateEndpointBody = Static<typeof UpdateEndpointBody>
 
-export const ValidateEndpointBody = Type.Object({ workspace_id: WorkspaceId })
+export const ValidateEndpointBody = Type.Object({
+  workspace_id: WorkspaceId,
+  forms: Type.Optional(
+    nullable(
+      Type.Array(Form, {
+        ...FORMS_RANGE,
+        description:
+          'Our extension: those that are probed and have to pass this time, in place of those of the draft.',
+      }),
+    ),
+  ),
+})
 export type ValidateEndpointBody = Static<typeof ValidateEndpointBody>
 
 export const SetEndpointPricingBody = Type.Object({ pricing: EndpointPricing })
@@ -199,7 +214,16 @@ export const WholeEndpointAnswer = Type.Object({ data: WholeEndpoint })
 export const EndpointDeletedAnswer = Type.Object({
   data: Type.Object({ id: Type.String({ format: 'uuid' }) }),
 })
-const FormFinding = Type.Object({ form: Form, passed: Type.Boolean(), checks: Type.Array(Check) })
+const FormFinding = Type.Object({
+  form: Form,
+  passed: Type.Boolean(),
+  checks: Type.Array(Check, { description: 'None: the form was not probed.' }),
+  is_unprobed: Type.Optional(
+    Type.Literal(true, {
+      description: 'The node had no room for the probe, which says nothing of the form: validate again.',
+    }),
+  ),
+})
 export type FormFinding = Static<typeof FormFinding>
 export const EndpointValidationAnswer = Type.Object({
   data: Type.Object({

@@ -64,6 +64,10 @@ const GROUPS: readonly {
     verbs: ['models', 'catalog'],
     load: () => import('./models/models.ts').then((group) => group.addModelVerbs),
   },
+  {
+    verbs: ['endpoints'],
+    load: () => import('./endpoints/endpoints.ts').then((group) => group.addEndpointVerbs),
+  },
   { verbs: ['openapi'], load: () => import('./operator/openapi.ts').then((group) => group.addOpenApiVerb) },
   { verbs: ['init'], load: () => import('./operator/init.ts').then((group) => group.addInit) },
   { verbs: ['top'], load: () => import('./operator/top.ts').then((group) => group.addTop) },

@@ -104,6 +104,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
     base: ['parts'],
     above: [],
     rows: {
+      endpoints: ['models', 'vault'],
       files: ['vault'],
       operator: ['keys', 'models', 'vault'],
       scim: ['keys'],

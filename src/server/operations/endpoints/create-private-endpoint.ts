@@ -101,7 +101,7 @@ async function bringUp(
 ): Promise<Outcome<Success>> {
   const ref = { organizationId: endpoint.organizationId, id: endpoint.id }
   const by = actorOf(call, ID)
-  const validated = await validate({ ref, workspaceId, by, call }, ports)
+  const validated = await validate({ ref, workspaceId, forms: null, by, call }, ports)
   if (!validated.ok) return withDraft(validated.failure, { endpoint, validation: null }, ports)
   const validation = validated.value
   if (!validation.passed) return withDraft(failureOfChecks(validation), { endpoint, validation }, ports)

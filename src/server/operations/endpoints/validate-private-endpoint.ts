@@ -37,8 +37,9 @@ export const validatePrivateEndpoint = defineOperation<Inputs, ValidateEndpointB
   example: { params: EXAMPLE_PARAMS, body: { workspace_id: '019a5b0c-4e21-7b1c-92d3-e4f5a6b7c8da' } },
   async run(call, ports) {
     const by = actorOf(call, ID)
+    const { workspace_id: workspaceId, forms: wanted = null } = call.body
     const validated = await validate(
-      { ref: refOf(call), workspaceId: call.body.workspace_id.toLowerCase(), by, call },
+      { ref: refOf(call), workspaceId: workspaceId.toLowerCase(), forms: wanted, by, call },
       ports,
     )
     if (!validated.ok) return validated

@@ -4,6 +4,7 @@ import {
   type CheckName,
   type CheckReason,
   type EndpointCheck,
+  type EndpointForm,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import type {
   EndpointActor,
@@ -29,6 +30,8 @@ export const VALIDATION_FAILURES = [
 export interface ValidationInput {
   readonly ref: EndpointRef
   readonly workspaceId: string
+  /** Forms that have to pass; null: those of the draft. */
+  readonly forms: readonly EndpointForm[] | null
   readonly by: EndpointActor
   readonly call: { readonly signal: AbortSignal }
 }
@@ -36,11 +39,16 @@ export interface ValidationInput {
 /** What a validation says of an endpoint. */
 export type ExaminedEndpoint = Validation & ProbeResult
 
+type ProbingPorts = Pick<Ports, 'privateEndpoints' | 'endpointProber'>
+
 /**
  * Probes an endpoint in the same way as a workspace calls it, and stores the result. Failed checks are a
  * success. B2.6.
  */
-export async function validate(input: ValidationInput, ports: Ports): Promise<Outcome<ExaminedEndpoint>> {
+export async function validate(
+  input: ValidationInput,
+  ports: ProbingPorts,
+): Promise<Outcome<ExaminedEndpoint>> {
   const claimed = await ports.privateEndpoints.claimValidation(input.ref)
   if (!claimed.ok) return claimed
   return underClaim(claimed.value, ports, async (claim) => {
@@ -73,7 +81,7 @@ export async function underClaim<T>(
 async function examine(
   endpoint: PrivateEndpoint,
   input: ValidationInput,
-  ports: Ports,
+  ports: ProbingPorts,
 ): Promise<Outcome<ProbeResult>> {
   const { secretName, organizationId } = endpoint
   const { workspaceId, by, call } = input
@@ -97,7 +105,8 @@ async function examine(
     passes('limit_ok', 'endpoint_limit_reached', !facts.value.isFull) &&
     (facts.value.hasSecret || passes('credential_ok', 'no_byok_key', false))
   if (!mayProbe) return ok({ checks, forms: [], isSlow: false })
-  const probed = await ports.endpointProber.probe({ endpoint, workspaceId, forms: endpoint.forms, by, call })
+  const wanted = input.forms ?? endpoint.forms
+  const probed = await ports.endpointProber.probe({ endpoint, workspaceId, forms: wanted, by, call })
   if (!probed.ok) return probed
   const { checks: found, forms, isSlow } = probed.value
   // The probe's result of the same check is newer and replaces the earlier one.
@@ -109,7 +118,7 @@ async function examine(
 }
 
 /** The failure that stands for failed checks of an activation; the first failed check decides. B2.6, C28. */
-export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
+export function failureOfChecks({ checks, forms, isSlow }: ProbeResult): Failure {
   const failed = checks.find(({ passed }) => !passed)
   const reason = failed?.reason
   switch (reason) {
@@ -129,17 +138,23 @@ export function failureOfChecks({ checks, isSlow }: ProbeResult): Failure {
     case 'missing_usage':
     case 'model_mismatch':
     case undefined:
-      return isSlow ? { name: 'probe_slow' } : probeFailed(reason ?? 'upstream_error', failed)
+      return isSlow ? { name: 'probe_slow' } : probeFailed(reason ?? 'upstream_error', wordsOf(forms, failed))
     default:
       return reason satisfies never
   }
 }
 
-function probeFailed(reason: CheckReason, failed: EndpointCheck | undefined): Failure {
+function probeFailed(reason: CheckReason, detail: string | null): Failure {
+  return { name: 'probe_failed', fields: { reason }, ...(detail !== null && { detail }) }
+}
+
+/** What each form was refused with, where several were: the caller knows which one is meant. */
+function wordsOf(forms: ProbeResult['forms'], failed: EndpointCheck | undefined): string | null {
+  const refused = forms.flatMap(({ form, checks }) => {
+    const check = checks.find(({ passed }) => !passed)
+    return check === undefined ? [] : [`${form}: ${check.upstream_message ?? check.reason ?? 'failed'}`]
+  })
+  if (refused.length > 1) return `By form: ${refused.join('; ')}`
   const message = failed?.upstream_message
-  return {
-    name: 'probe_failed',
-    fields: { reason },
-    ...(message !== undefined && { detail: `It said: ${message}` }),
-  }
+  return message === undefined ? null : `It said: ${message}`
 }

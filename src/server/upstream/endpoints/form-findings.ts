@@ -1,4 +1,8 @@
-import type { EndpointForm, FormFinding } from '../../../schemas/endpoints/private-endpoints.ts'
+import type {
+  EndpointCheck,
+  EndpointForm,
+  FormFinding,
+} from '../../../schemas/endpoints/private-endpoints.ts'
 import type { ProbeResult } from '../../ports/endpoints/private-endpoints.ts'
 import type { FormVerdict } from './probe-verdict.ts'
 
@@ -9,24 +13,41 @@ export interface ProbedForm extends FormVerdict {
   readonly status: number | null
 }
 
+/** A form for whose probe there was no room. */
+export interface UnprobedForm {
+  readonly form: EndpointForm
+  readonly checks: null
+}
+
 /**
- * What the forms say of their endpoint. @param found at least one
+ * What the forms say of their endpoint. @param forms at least one that was probed
  * @param areAllWanted every form has to be served, otherwise any of them
  */
-export function conclude(found: readonly ProbedForm[], areAllWanted: boolean): ProbeResult {
+export function conclude(forms: readonly (ProbedForm | UnprobedForm)[], areAllWanted: boolean): ProbeResult {
+  const found = forms.filter(isProbed)
   const served = found.find(isServed)
   const failed = found.find((one) => !isServed(one))
   const telling = areAllWanted ? (failed ?? served) : (served ?? furthest(found))
   if (telling === undefined) throw new Error('a probe of no form')
-  const { checks, isSlow } = telling
-  return { checks, isSlow, forms: found.map(findingOf) }
+  const { checks, isSlow, form } = telling
+  const named = (check: EndpointCheck): EndpointCheck => (check.passed ? check : { ...check, form })
+  return {
+    checks: found.length > 1 ? checks.map(named) : checks,
+    isSlow,
+    forms: forms.map(findingOf),
+  }
+}
+
+function isProbed(one: ProbedForm | UnprobedForm): one is ProbedForm {
+  return one.checks !== null
 }
 
 function isServed({ checks }: FormVerdict): boolean {
   return checks.every(({ passed }) => passed)
 }
 
-function findingOf(one: ProbedForm): FormFinding {
+function findingOf(one: ProbedForm | UnprobedForm): FormFinding {
+  if (!isProbed(one)) return { form: one.form, passed: false, checks: [], is_unprobed: true }
   return { form: one.form, passed: isServed(one), checks: [...one.checks] }
 }
 

@@ -8,7 +8,7 @@ import type { Provider } from '../../ports/models/models.ts'
 import type { EndpointProber, ProbeResult, ProbeInput } from '../../ports/endpoints/private-endpoints.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { SecretReleases } from '../../ports/vault/vault.ts'
-import { conclude, type ProbedForm } from './form-findings.ts'
+import { conclude, type ProbedForm, type UnprobedForm } from './form-findings.ts'
 import { formsOf } from './own-forms.ts'
 import { destinationOf, OwnProviders } from './own-providers.ts'
 import { probeEmbeddings } from './probe-embeddings.ts'
@@ -84,7 +84,11 @@ interface Way {
   readonly secret: Secret
 }
 
-/** Probes each form, all at once: together they have the time of one. */
+/**
+ * Probes each form, all at once: together they have the time of one. A form that was not asked for may go
+ * without a probe where there is no room for it. Failures: busy (none was probed, or not each that is
+ * wanted), and those that say nothing about the upstream.
+ */
 async function probeForms(given: ProbeInput, way: Way, deps: ProberDeps): Promise<Outcome<ProbeResult>> {
   const { forms: wanted } = given
   const mayHave = formsOf(way.provider)
@@ -92,14 +96,23 @@ async function probeForms(given: ProbeInput, way: Way, deps: ProberDeps): Promis
     return failed({ name: 'provider_ok', passed: false, reason: 'provider_not_found' })
   const endsAt = deps.now() + PROBE_MS_MAX
   const probed = await Promise.all(
-    (wanted ?? mayHave).map((form) => probeForm(form, { given, way, endsAt }, deps)),
+    (wanted ?? mayHave).map(async (form) => ({
+      form,
+      probe: await probeForm(form, { given, way, endsAt }, deps),
+    })),
   )
-  const found: ProbedForm[] = []
-  for (const one of probed) {
-    if (!one.ok) return one
-    found.push(one.value)
+  const found: (ProbedForm | UnprobedForm)[] = []
+  let noRoom: Outcome<never> | null = null
+  for (const { form, probe } of probed) {
+    if (probe.ok) found.push(probe.value)
+    else if (wanted !== null || probe.failure.name !== 'busy') return probe
+    else {
+      noRoom = probe
+      found.push({ form, checks: null })
+    }
   }
-  return ok(conclude(found, wanted !== null))
+  const isProbed = found.some(({ checks }) => checks !== null)
+  return noRoom !== null && !isProbed ? noRoom : ok(conclude(found, wanted !== null))
 }
 
 interface Probing {

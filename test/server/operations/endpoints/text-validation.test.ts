@@ -8,6 +8,7 @@ import {
   SERVED_MODEL,
   serves,
   servesChat,
+  type TextStand,
 } from '../../../support/endpoints/text-endpoints.ts'
 import { answersChat, refusesChat, wholeChat } from '../../../support/inference/fake-chat.ts'
 import { answersMessages } from '../../../support/inference/fake-messages.ts'
@@ -167,3 +168,52 @@ t.test('an endpoint has to serve each form that it names', async (t) => {
     400,
   )
 })
+
+/** The fields of the stand's drafts. */
+async function draftOf(stand: TextStand): Promise<object> {
+  const { body } = await stand.call('get', `/private-endpoints/${await stand.draft()}`)
+  const { base_url, upstream_model_id, provider_slug, secret_name } = body.data ?? {}
+  return { model_permaslug: 'acme/own', base_url, upstream_model_id, provider_slug, secret_name }
+}
+
+t.test('where no form passed each is told with its own cause', async (t) => {
+  const refused = refusesChat(401, { message: 'no such key' })
+  const stand = await openTexts(
+    t,
+    serves({ [CHAT_PATH]: answersChat({ usage: 'missing' }), [MESSAGES_PATH]: refused }),
+  )
+  const told = await validate(stand, await stand.draft())
+  t.match(failedOf(told), [{ name: 'usage_ok', reason: 'missing_usage', form: 'chat' }])
+  t.match(told.body.data?.['forms'], [
+    { form: 'embeddings', checks: [{}, { name: 'response_ok', upstream_status: 404 }] },
+    { form: 'chat', checks: [{}, {}, {}, {}, {}, { reason: 'missing_usage' }] },
+    { form: 'responses', checks: [{}, { name: 'response_ok', upstream_status: 404 }] },
+    { form: 'messages', checks: [{}, { name: 'auth_ok', upstream_status: 401 }] },
+  ])
+  const body = { ...(await draftOf(stand)), activate: { workspace_id: stand.workspaceId } }
+  const created = await stand.call('post', '/private-endpoints', body)
+  t.same([created.status, errorTypeOf(created)], [502, 'probe_failed'])
+  t.match(
+    created.body.error?.message,
+    /By form: embeddings: Not Found; chat: missing_usage; .*messages: no such key/,
+  )
+})
+
+t.test(
+  'private_endpoints.validate 200: forms of the call are probed in place of those of the draft',
+  async (t) => {
+    const stand = await openTexts(t, servesChat())
+    const id = await stand.draft({ forms: ['chat', 'messages'] })
+    const as = (forms: unknown): Promise<Told> =>
+      stand.call('post', `/private-endpoints/${id}/validate`, { workspace_id: stand.workspaceId, forms })
+    t.match((await as(['chat'])).body.data, { passed: true, forms: [{ form: 'chat', passed: true }] })
+    const { body } = await stand.call('get', `/private-endpoints/${id}`)
+    t.match(body.data, { forms: ['chat', 'messages'], speaks: ['chat'] })
+    t.equal(
+      ((await as(null)).body.data?.['forms'] as readonly unknown[]).length,
+      2,
+      'null: those of the draft',
+    )
+    for (const forms of [[], ['video'], ['chat', 'chat'], 'chat']) t.equal((await as(forms)).status, 400)
+  },
+)

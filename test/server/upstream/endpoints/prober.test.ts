@@ -34,11 +34,14 @@ const WISH = {
   by: { actor: { kind: 'key', id: 'k' }, requestId: 'r', operation: 'private_endpoints.validate' } as const,
 }
 
-function proberOver(
-  call: VettedOrigin['call'],
+function proberOver(call: VettedOrigin['call'], release?: SecretReleases['release']) {
+  return proberAt({ call } as VettedOrigin, release)
+}
+
+function proberAt(
+  origin: VettedOrigin,
   release: SecretReleases['release'] = () => Promise.resolve(ok(new Secret('word-of-the-vault'))),
 ) {
-  const origin = { call } as VettedOrigin
   return createProber({
     egress: { vetted: () => ok(origin) },
     jobs: threads(),
@@ -98,6 +101,29 @@ t.test('what says nothing of the upstream is no check', async (t) => {
     () => Promise.resolve(fail('store_unavailable')),
   )
   t.match(await away.probe(WISH), { ok: false, failure: { name: 'store_unavailable' } })
+})
+
+t.test('a form without room for its probe is told as such, and the others by what they found', async (t) => {
+  const calls = (call: 'busy' | 'upstream_failed', exchange: 'busy' | 'upstream_failed'): VettedOrigin =>
+    ({
+      call: () => Promise.resolve(fail(call)),
+      exchange: () => Promise.resolve(fail(exchange)),
+    }) as unknown as VettedOrigin
+  const any = { ...WISH, forms: null }
+  const found = must(await proberAt(calls('busy', 'upstream_failed')).probe(any))
+  t.match(found.checks.at(-1), { name: 'response_ok', reason: 'upstream_error', form: 'chat' })
+  t.match(found.forms, [
+    { form: 'embeddings', passed: false, checks: [], is_unprobed: true },
+    { form: 'chat', passed: false, checks: [{}, { reason: 'upstream_error' }] },
+    { form: 'responses', passed: false },
+    { form: 'messages', passed: false },
+  ])
+  t.equal(found.forms.filter(({ is_unprobed: is }) => is === true).length, 1)
+  const none = await proberAt(calls('busy', 'busy')).probe(any)
+  t.match(none, { ok: false, failure: { name: 'busy' } }, 'none was probed')
+  const wanted = { ...WISH, forms: ['embeddings', 'chat'] as const }
+  const one = await proberAt(calls('busy', 'upstream_failed')).probe(wanted)
+  t.match(one, { ok: false, failure: { name: 'busy' } }, 'each of them is wanted')
 })
 
 t.test('an upstream that repeats the credential is told without it', async (t) => {

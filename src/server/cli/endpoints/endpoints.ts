@@ -1,0 +1,148 @@
+import { Option, type Command } from 'commander'
+import {
+  ENDPOINT_FORMS,
+  type EndpointCheck,
+  type EndpointForm,
+} from '../../../schemas/endpoints/private-endpoints.ts'
+import { validate, type ExaminedEndpoint } from '../../operations/endpoints/validation.ts'
+import type { PrivateEndpoint } from '../../ports/endpoints/private-endpoints.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
+import { openPrivateEndpoints } from '../../store/endpoints/private-endpoints.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { addVerb, print, table } from '../parts/verb.ts'
+import { withProber } from './own-prober.ts'
+
+interface Options {
+  readonly json?: boolean
+  readonly organization?: string
+}
+
+interface ValidateOptions extends Options {
+  readonly workspace?: string
+  readonly forms?: readonly EndpointForm[]
+}
+
+/** The workspace of an endpoint that never passed, as elsewhere. */
+const WORKSPACE_DEFAULT = 'default'
+const LIST = 'endpoints list'
+
+/** `endpoints list|validate`. */
+export function addEndpointVerbs(program: Command, outcome: { code: number | null }): void {
+  const group = program.command('endpoints').description('private endpoints of models')
+  inOrganization(addVerb(group, 'list', 'list the private endpoints, oldest first')).action(
+    (options: Options) =>
+      withDatabase(async (database) => {
+        const { store } = database
+        const organizationId = await organizationOf(database, options)
+        const rows = openPrivateEndpoints({ store, hints: database })
+        const endpoints = need(await rows.list(organizationId))
+        print(options, { data: endpoints.map(wireOf) }, listOf(endpoints))
+      }),
+  )
+  addValidate(group, outcome)
+}
+
+function inOrganization(verb: Command): Command {
+  return verb.option('--organization <ref>', 'id or name; may be left out when there is one')
+}
+
+async function organizationOf({ store }: DatabaseHandle, { organization }: Options): Promise<string> {
+  return need(await findOrganization(store.sql, organization ?? null)).id
+}
+
+function addValidate(group: Command, outcome: { code: number | null }): void {
+  inOrganization(
+    addVerb(
+      group,
+      'validate',
+      'send a real minimal request in each form, and keep what was found; exit code 1 where it did not pass',
+    ),
+  )
+    .argument('<id>', `id of the endpoint, as \`${LIST}\` shows it`)
+    .option(
+      '--workspace <ref>',
+      'id or slug of the workspace that it is for; left out: its own, else default',
+    )
+    .addOption(
+      new Option(
+        '--forms <form...>',
+        'forms that have to pass; left out: those of the draft, else any that its server has',
+      ).choices(ENDPOINT_FORMS),
+    )
+    .action((id: string, options: ValidateOptions) =>
+      withDatabase(async (database) => {
+        const found = await validated(database, id, options)
+        if (!found.passed) outcome.code = 1
+        const { passed, checks, forms } = found
+        print(options, { data: { passed, checks, forms } }, textOf(found))
+      }),
+    )
+}
+
+async function validated(
+  database: DatabaseHandle,
+  id: string,
+  options: ValidateOptions,
+): Promise<ExaminedEndpoint> {
+  const { store, by } = database
+  const privateEndpoints = openPrivateEndpoints({ store, hints: database })
+  const ref = { organizationId: await organizationOf(database, options), id }
+  const lookup = { name: id, list: LIST }
+  const endpoint = need(await privateEndpoints.get(ref), lookup)
+  const named = options.workspace ?? endpoint.workspaceId ?? WORKSPACE_DEFAULT
+  const workspace = need(await findWorkspace(store.sql, named, ref.organizationId))
+  return withProber(database, async (endpointProber) => {
+    const input = {
+      ref,
+      workspaceId: workspace.id,
+      forms: options.forms ?? null,
+      by: { ...by, operation: 'private_endpoints.validate' },
+      call: new AbortController(),
+    }
+    return need(await validate(input, { privateEndpoints, endpointProber }), lookup)
+  })
+}
+
+function wireOf(endpoint: PrivateEndpoint): object {
+  return {
+    id: endpoint.id,
+    status: endpoint.status,
+    model_permaslug: endpoint.modelPermaslug,
+    provider_slug: endpoint.providerSlug,
+    upstream_model_id: endpoint.upstreamModelId,
+    base_url: endpoint.baseUrl,
+    workspace_id: endpoint.workspaceId,
+    forms: endpoint.forms,
+    speaks: endpoint.speaks,
+  }
+}
+
+function listOf(endpoints: readonly PrivateEndpoint[]): string {
+  const rows = endpoints.map(({ id, status, modelPermaslug, speaks, baseUrl }) => [
+    id,
+    status,
+    modelPermaslug,
+    speaks.join(' ') || '-',
+    baseUrl,
+  ])
+  return table([['ID', 'STATUS', 'MODEL', 'SPEAKS', 'ADDRESS'], ...rows])
+}
+
+/** A line for each form that was probed; the checks where none was. */
+function textOf({ passed, checks, forms }: ExaminedEndpoint): string {
+  const verdict = passed ? 'passed' : 'not passed'
+  const rows = forms.map(({ form, checks: found, is_unprobed: isUnprobed }) => [
+    form,
+    isUnprobed === true ? 'not probed: the node had no room' : causeOf(found),
+  ])
+  return rows.length === 0 ? `${verdict}: ${causeOf(checks)}` : `${table(rows)}\n${verdict}`
+}
+
+function causeOf(checks: readonly EndpointCheck[]): string {
+  const failed = checks.find((check) => !check.passed)
+  if (failed === undefined) return 'passed'
+  const { name, reason = 'failed', upstream_status: status, upstream_message: message } = failed
+  const told = message === undefined ? '' : `: ${message}`
+  return `${name} ${reason}${status === undefined ? '' : ` (${status})`}${told}`
+}
