@@ -10,7 +10,7 @@ import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
 import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
 
 /** Prices of an endpoint without any in the catalogue; replies always contain the four that §2.10 names. */
-const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
+export const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
 
 /** A model with all resolved models of its ids: itself under the suffix '', and its variants under theirs. */
 export interface BuiltModel {
@@ -134,7 +134,7 @@ interface Renderers {
 }
 
 /** Renders a body once, at its first use, so that a large catalogue starts fast. */
-class RenderedBodies implements ModelBodies {
+export class RenderedBodies implements ModelBodies {
   readonly #wire: Model
   readonly #others: Renderers
   #answer: Uint8Array | null = null
@@ -169,6 +169,6 @@ class RenderedBodies implements ModelBodies {
   }
 }
 
-function render(value: object): Uint8Array {
+export function render(value: object): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }

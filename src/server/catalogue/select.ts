@@ -23,15 +23,25 @@ export interface Listed {
   readonly createdMs: number | null
 }
 
+/** What sorts compare. */
+type Ranked = Pick<Listed, 'model' | 'promptNano' | 'completionNano' | 'createdMs'>
+
 function listed({ entry, model }: BuiltModel): Listed {
   const { wire } = model
   return {
-    model,
+    ...ranked(model),
     author: wire.id.slice(0, wire.id.indexOf('/')).toLowerCase(),
     architecture: wire.architecture.tokenizer?.toLowerCase() ?? null,
     categories: entry.categories ?? [],
     regions: [...new Set((entry.endpoints ?? []).flatMap((endpoint) => endpoint.regions ?? []))],
     providers: model.endpoints.map((endpoint) => endpoint.provider.slug),
+  }
+}
+
+function ranked(model: ResolvedModel): Ranked {
+  const { wire } = model
+  return {
+    model,
     promptNano: nanoPerMillion(wire.pricing.prompt) ?? 0,
     completionNano: nanoPerMillion(wire.pricing.completion) ?? 0,
     createdMs: wire.created === 0 ? null : wire.created * 1000,
@@ -60,6 +70,45 @@ export function select(
   const rank = filter.sort === undefined ? null : RANKS[filter.sort]
   if (rank !== null) found.sort((a, b) => compare(rank(a), rank(b)))
   return found.map((one) => one.model)
+}
+
+/**
+ * Two selections by one sort as one; without a sort the first one comes first.
+ * @param few is looked for in the other by halves: a catalogue may have 100,000 models
+ */
+export function merged(
+  few: readonly ResolvedModel[],
+  many: readonly ResolvedModel[],
+  sort: ModelSort | undefined,
+): readonly ResolvedModel[] {
+  const rank = sort === undefined ? null : RANKS[sort]
+  if (rank === null) return [...few, ...many]
+  const all: ResolvedModel[] = []
+  let from = 0
+  for (const one of few) {
+    const place = placeOf(rank(ranked(one)), { many, from, rank })
+    all.push(...many.slice(from, place), one)
+    from = place
+  }
+  return [...all, ...many.slice(from)]
+}
+
+interface Sorted {
+  readonly many: readonly ResolvedModel[]
+  readonly from: number
+  readonly rank: Rank
+}
+
+/** The first place from `from` on whose model does not come before one of this rank. */
+function placeOf(wanted: readonly number[], { many, from, rank }: Sorted): number {
+  let [low, high] = [from, many.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const there = many[middle]
+    if (there !== undefined && compare(rank(ranked(there)), wanted) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export function selectable(built: readonly BuiltModel[]): Selectable {
@@ -105,7 +154,7 @@ function testsOf(filter: ModelFilter, nowMs: number): readonly Test[] {
 }
 
 /** The score of a model; NaN when the catalogue has none, so that every comparison is false. */
-function scoreOf(one: Listed, name: keyof NonNullable<Model['benchmarks']>): number {
+function scoreOf(one: Pick<Listed, 'model'>, name: keyof NonNullable<Model['benchmarks']>): number {
   return one.model.wire.benchmarks?.[name] ?? Number.NaN
 }
 
@@ -117,7 +166,7 @@ function hasAll(wanted: readonly string[], has: readonly string[]): boolean {
   return wanted.every((name) => has.includes(name))
 }
 
-type Rank = (one: Listed) => readonly number[]
+type Rank = (one: Ranked) => readonly number[]
 
 /**
  * Values to sort by, lowest first; null where Sluice has no measurement, so that the order of the catalogue

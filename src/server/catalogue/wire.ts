@@ -13,6 +13,8 @@ export interface Offer {
   readonly pricing: Pricing
   readonly isFree: boolean
   readonly isUnpriced: boolean
+  /** Absent: that of the entry. */
+  readonly tag?: string
 }
 
 /** A model under one of its ids, with everything that its replies need. */
@@ -100,13 +102,14 @@ export function wireEndpoints(shown: Shown): object {
   }
 }
 
-function wireEndpoint({ id, entry: model }: Shown, { entry, provider, pricing }: Offer): ModelEndpoint {
+function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint {
+  const { entry, provider, pricing, tag = tagOf(entry) } = offer
   return {
     name: `${provider.name} | ${id}`,
     model_id: id,
     model_name: model.name,
     provider_name: provider.name,
-    tag: tagOf(entry),
+    tag,
     context_length: entry.context_length ?? model.context_length ?? 0,
     quantization: entry.quantization ?? null,
     max_completion_tokens: entry.max_completion_tokens ?? model.top_provider?.max_completion_tokens ?? null,

@@ -1,3 +1,4 @@
+import { listOwn } from '../catalogue/own-models.ts'
 import type { Config } from '../config.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { EpochFeed, Hints } from '../ports/keys/keys.ts'
@@ -42,6 +43,7 @@ export function openPrivateEndpointPorts(
       bindings: openSecretBindings(deps.store),
       releases,
       catalogue,
+      listOwn: (models) => listOwn(models, Date.now),
       feed,
       graceMs,
       now: Date.now,

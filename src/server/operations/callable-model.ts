@@ -64,7 +64,8 @@ function callableBy({ scopes }: Pick<KeyRecord, 'scopes'>, model: CallableModel)
     : fail('scope_missing', { fields: { scope: scopesText(VAULT_USE) } })
 }
 
-const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
+/** What a key needs that calls private endpoints. */
+export const VAULT_USE = ['vault:use'] as const satisfies readonly KeyScope[]
 
 /**
  * True for a private endpoint. A provider of the catalogue under the workspace's own key has no destination

@@ -11,6 +11,7 @@ import { PRESET_LOADS_MAX, PRESET_LOADS_WORKSPACE_MAX } from '../../../src/schem
 import { createAccess } from '../../../src/server/access/access.ts'
 import { LiveCache } from '../../../src/server/caches/live-cache.ts'
 import { EVERYTHING } from '../../../src/server/caches/recent-changes.ts'
+import { listOwn } from '../../../src/server/catalogue/own-models.ts'
 import type { Change } from '../../../src/server/ports/keys/keys.ts'
 import type { PrivateEndpoint } from '../../../src/server/ports/endpoints/private-endpoints.ts'
 import { createPresetConfigs } from '../../../src/server/store/presets/preset-configs.ts'
@@ -191,6 +192,7 @@ function openModels({ feed, now, read }: CacheStand): TestedCache {
     bindings: { among: async () => ok([]) },
     releases: { release: async () => fail('secret_not_released') },
     catalogue: { resolve: () => null, providers: [] },
+    listOwn: (own) => listOwn(own, now),
     feed,
     graceMs: GRACE_MS,
     now,

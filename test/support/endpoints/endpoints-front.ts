@@ -4,6 +4,7 @@
  */
 import type { Test } from 'tap'
 import { hashOfKey } from '../../../src/schemas/keys/api-keys.ts'
+import { listOwn } from '../../../src/server/catalogue/own-models.ts'
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
@@ -200,6 +201,7 @@ async function openOne(
       bindings: openSecretBindings(store),
       releases: vault,
       catalogue: models,
+      listOwn: (own) => listOwn(own, Date.now),
       feed,
       graceMs: 60_000,
       now: Date.now,

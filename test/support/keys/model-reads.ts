@@ -26,9 +26,9 @@ export async function read(
   } = {},
 ): Promise<ModelAnswer> {
   const { allowedModels = null, ...inputs } = input
-  // A read sees its inputs, its key's list of models and nothing else of the call.
+  // A read sees its inputs, its key's workspace and list of models, and nothing else of the call.
   const outcome = await operation.run(
-    { query: {}, ...inputs, key: { allowedModels } } as never,
+    { query: {}, ...inputs, key: { allowedModels, workspaceId: null } } as never,
     portsOf(models),
   )
   if (!outcome.ok) {

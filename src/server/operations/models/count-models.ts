@@ -3,6 +3,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { CountModelsQuery, ModelCountAnswer } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf } from './model-query.ts'
+import { selectModels } from './shown-models.ts'
 
 /** Counts the models of the given output modalities. Source: B2.3. */
 export const countModels = defineOperation({
@@ -22,6 +23,8 @@ export const countModels = defineOperation({
   run(call, ports) {
     const filter = filterOf(call.query)
     if (!filter.ok) return filter
-    return ok({ kind: 'json', value: { data: { count: ports.models.select(filter.value).length } } })
+    return selectModels({ key: call.key, filter: filter.value }, ports, ({ length: count }) =>
+      ok({ kind: 'json' as const, value: { data: { count } } }),
+    )
   },
 })

@@ -16,7 +16,7 @@ export const getModel = defineOperation({
   input: { params: ModelParams },
   success: { status: 200, body: ModelAnswer },
   statuses: [403, 404, 500],
-  failures: ['model_unknown'],
+  failures: ['model_unknown', 'store_unavailable', 'busy'],
   example: { params: { author: 'openai', slug: 'text-embedding-3-small' } },
   run: readModel('answer'),
 })

@@ -2,6 +2,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelListAnswer, PageQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { pageOf } from './model-query.ts'
+import { selectModels } from './shown-models.ts'
 
 /** Lists the models that create embeddings. Source: B2.3. */
 export const listEmbeddingModels = defineOperation({
@@ -19,7 +20,9 @@ export const listEmbeddingModels = defineOperation({
   failures: [],
   example: { query: { limit: 10, offset: 0 } },
   run(call, ports) {
-    const found = ports.models.select({ outputModalities: ['embeddings'] })
-    return pageOf(found, { path: '/embeddings/models', query: call.query })
+    const filter = { outputModalities: ['embeddings'] }
+    return selectModels({ key: call.key, filter }, ports, (found) =>
+      pageOf(found, { path: '/embeddings/models', query: call.query }),
+    )
   },
 })

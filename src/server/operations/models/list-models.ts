@@ -2,8 +2,9 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ListModelsQuery, ModelListAnswer } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
+import { selectModels } from './shown-models.ts'
 
-/** Lists models, filtered and sorted. Source: B2.3, decision C21. */
+/** Lists models, filtered and sorted; those that only the key's workspace has too. Source: B2.3, C21. */
 export const listModels = defineOperation({
   id: 'models.list',
   method: 'get',
@@ -21,6 +22,8 @@ export const listModels = defineOperation({
   run(call, ports) {
     const filter = filterOf(call.query)
     if (!filter.ok) return filter
-    return pageOf(ports.models.select(filter.value), { path: '/models', query: call.query })
+    return selectModels({ key: call.key, filter: filter.value }, ports, (found) =>
+      pageOf(found, { path: '/models', query: call.query }),
+    )
   },
 })

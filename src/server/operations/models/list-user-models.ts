@@ -3,10 +3,11 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ModelListAnswer, UserModelsQuery } from '../../../schemas/models/models.ts'
 import { defineOperation } from '../define.ts'
 import { filterOf, pageOf } from './model-query.ts'
+import { selectModels } from './shown-models.ts'
 
 /**
- * Lists the models that the caller's key may use: those of the catalogue that the key's list of models
- * allows. Source: B2.3.
+ * Lists the models that the caller's key may use: those of the catalogue and of the workspace that the key's
+ * list of models allows. Source: B2.3.
  */
 export const listUserModels = defineOperation({
   id: 'models.list_for_user',
@@ -26,9 +27,10 @@ export const listUserModels = defineOperation({
     const filter = filterOf(call.query)
     if (!filter.ok) return filter
     const { allowedModels } = call.key
-    const models = ports.models.select(filter.value)
-    const found =
-      allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
-    return pageOf(found, { path: '/models/user', query: call.query })
+    return selectModels({ key: call.key, filter: filter.value }, ports, (models) => {
+      const found =
+        allowedModels === null ? models : models.filter(({ id }) => isModelAllowed(allowedModels, id))
+      return pageOf(found, { path: '/models/user', query: call.query })
+    })
   },
 })

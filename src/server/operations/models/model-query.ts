@@ -5,9 +5,10 @@ import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX } from '../../../schemas/models/model-limits.ts'
 import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../schemas/models/models.ts'
 import type { ModelFilter, ResolvedModel } from '../../ports/models/models.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
-import { modelUnknown } from '../name-hints.ts'
+import { findModel } from './shown-models.ts'
 
 /** Output modalities of lists by default: models that write text. B2.3. */
 const OUTPUT_MODALITIES_DEFAULT = ['text']
@@ -137,13 +138,15 @@ function separated(models: readonly ResolvedModel[]): readonly Uint8Array[] {
  * The `run` of operations that read one model by the id in their path, also under its variants and aliases.
  */
 export function readModel(body: 'answer' | 'endpoints' | 'bare') {
+  const answer = (found: Outcome<ResolvedModel>): Outcome<Success> =>
+    found.ok ? ok(json([found.value.bodies[body]])) : found
   return (
-    { params }: { readonly params: ModelParams | BareModelParams },
-    { models }: Ports,
-  ): Outcome<Success> => {
+    { params, key }: { readonly params: ModelParams | BareModelParams; readonly key: KeyRecord },
+    ports: Ports,
+  ): Outcome<Success> | Promise<Outcome<Success>> => {
     const id = 'model' in params ? params.model : `${params.author}/${params.slug}`
-    const model = models.resolve(id)
-    return model === null ? modelUnknown(id, models) : ok(json([model.bodies[body]]))
+    const found = findModel(key, id, ports)
+    return found instanceof Promise ? found.then(answer) : answer(found)
   }
 }
 

@@ -19,7 +19,7 @@ export const retrieveModel = defineOperation({
   input: { params: BareModelParams },
   success: { status: 200, body: BareModel },
   statuses: [403, 404, 500],
-  failures: ['model_unknown'],
+  failures: ['model_unknown', 'store_unavailable', 'busy'],
   example: { params: { model: 'openai/text-embedding-3-small' } },
   run: readModel('bare'),
 })

@@ -8,6 +8,7 @@ import type {
   FormFinding,
 } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel } from '../models/models.ts'
+import type { OwnListing } from '../models/own-models.ts'
 import type { KeyRecord } from '../keys/keys.ts'
 import type { ChangedBy } from '../vault/vault.ts'
 
@@ -184,6 +185,8 @@ export interface WorkspaceModels {
    * workspace has
    */
   resolve(id: string): CallableModel | null
+  /** Its models as lists and reads show them. */
+  readonly listing: OwnListing
 }
 
 /** The models that each workspace may call; every front learns a change within 250 ms. */

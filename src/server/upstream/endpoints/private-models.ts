@@ -4,6 +4,7 @@ import { LiveCache } from '../../caches/live-cache.ts'
 import { EVERYTHING } from '../../caches/recent-changes.ts'
 import type { Change, EpochFeed, KeyRecord } from '../../ports/keys/keys.ts'
 import type { ModelCatalogue } from '../../ports/models/models.ts'
+import type { OwnListing, OwnModel } from '../../ports/models/own-models.ts'
 import type {
   PrivateEndpoint,
   PrivateEndpoints,
@@ -22,6 +23,7 @@ export interface PrivateModelsDeps {
   readonly bindings: SecretBindings
   readonly releases: SecretReleases
   readonly catalogue: Pick<ModelCatalogue, 'resolve' | 'providers'>
+  readonly listOwn: (models: readonly OwnModel[]) => OwnListing
   readonly feed: EpochFeed
   /** Milliseconds after the last good poll during which cached entries are served. Design §3. */
   readonly graceMs: number
@@ -118,13 +120,16 @@ class LiveModels implements PrivateModels {
   }
 
   #build({ endpoints, secrets }: Found, of: Owner): Known | typeof NONE {
-    const { catalogue, releases, now } = this.#deps
+    const { catalogue, listOwn, releases, now } = this.#deps
     const credentials = new ReleasedCredentials({ scope: { ...of, internId: null }, releases, now })
     const keys = this.#keyed.keysOf(secrets, credentials)
     if (endpoints.length === 0 && keys.size === 0) return NONE
     return {
       credentials,
-      models: workspaceModels(endpoints, { catalogue, providers: this.#providers, credentials, keys }),
+      models: workspaceModels(endpoints, {
+        ...{ catalogue, listOwn, credentials, keys },
+        providers: this.#providers,
+      }),
     }
   }
 }

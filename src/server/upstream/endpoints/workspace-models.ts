@@ -1,4 +1,5 @@
 import type { CallableModel, Endpoint, ModelCatalogue } from '../../ports/models/models.ts'
+import type { OwnListing, OwnModel } from '../../ports/models/own-models.ts'
 import type { PrivateEndpoint, WorkspaceModels } from '../../ports/endpoints/private-endpoints.ts'
 import { endpointAt } from './own-endpoint.ts'
 import type { OwnKeys } from './keyed-providers.ts'
@@ -10,6 +11,7 @@ export interface WorkspaceModelsDeps {
   readonly providers: OwnProviders
   readonly credentials: ReleasedCredentials
   readonly keys: OwnKeys
+  readonly listOwn: (models: readonly OwnModel[]) => OwnListing
 }
 
 /** Modalities that the protocols support; each protocol accepts the forms of input that it knows. */
@@ -29,9 +31,14 @@ export function workspaceModels(
     bySlug.set(slug, [...(bySlug.get(slug) ?? []), one])
   }
   const own = new Map([...bySlug].map(([slug, list]) => [slug, modelOf(list)]))
+  let listing: OwnListing | null = null
   const joined = new Map<CallableModel, CallableModel>()
   const keyed = new Map<Endpoint, Endpoint>()
   return {
+    // Most workspaces call, and read no lists.
+    get listing() {
+      return (listing ??= deps.listOwn([...bySlug.values()].map((list) => ownModel(list, catalogue))))
+    },
     resolve(id) {
       const known = catalogue.resolve(id)
       if (known === null) return own.get(id.toLowerCase()) ?? null
@@ -47,6 +54,7 @@ export function workspaceModels(
 }
 
 interface Routed {
+  readonly own: PrivateEndpoint
   readonly slug: string
   /**
    * Nano-USD per million tokens; infinite for an endpoint without a price, which is not known to be cheaper.
@@ -63,16 +71,16 @@ function routed(own: PrivateEndpoint, { providers, credentials }: WorkspaceModel
   // A validated endpoint has a credential.
   if (provider === null || destination === null || own.secretName === null) return null
   return {
+    own,
     slug: own.modelPermaslug,
     costs: own.pricing === null ? Infinity : endpointAt(own, provider).promptNanoPerMillion,
     endpoint: { ...endpointAt(own, provider), ownWay: credentials.wayTo(destination, own.secretName) },
   }
 }
 
-/** The model over a list of endpoints: the cheapest first, then the oldest. */
+/** The model over a list of endpoints. */
 function modelOf(list: readonly Routed[]): CallableModel {
-  const sorted = [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
-  const endpoints = sorted.map(({ endpoint }) => endpoint)
+  const endpoints = inOrder(list).map(({ endpoint }) => endpoint)
   return {
     id: list[0]?.slug ?? '',
     isEmbedding: endpoints.some(({ embeds }) => embeds === true),
@@ -81,6 +89,26 @@ function modelOf(list: readonly Routed[]): CallableModel {
     inputModalities: EVERY_MODALITY,
     video: null,
     endpoints,
+  }
+}
+
+/** The cheapest first, then the oldest. */
+function inOrder(list: readonly Routed[]): readonly Routed[] {
+  return [...list].sort((one, other) => (one.costs === other.costs ? 0 : one.costs - other.costs))
+}
+
+function ownModel(list: readonly Routed[], catalogue: WorkspaceModelsDeps['catalogue']): OwnModel {
+  const slug = list[0]?.slug ?? ''
+  return {
+    slug,
+    createdAt: list[0]?.own.createdAt ?? new Date(0),
+    callable: modelOf(list),
+    endpoints: inOrder(list).map(({ endpoint, own: { pricing, declaredRegion: region } }) => ({
+      endpoint,
+      pricing,
+      region,
+    })),
+    known: catalogue.resolve(slug),
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   WorkspaceModels,
 } from '../../../../src/server/ports/endpoints/private-endpoints.ts'
 import type { SecretBinding } from '../../../../src/server/ports/vault/secret-rows.ts'
+import { listOwn } from '../../../../src/server/catalogue/own-models.ts'
 import { createPrivateModels } from '../../../../src/server/upstream/endpoints/private-models.ts'
 import { gate } from '../../../support/gate.ts'
 import { testFeed, testKey } from '../../../support/keys/key-store.ts'
@@ -96,6 +97,7 @@ function stand(
       },
     },
     catalogue: { resolve: (id) => (id === CALLED.id ? CALLED : null), providers: [PROVIDER] },
+    listOwn: (own) => listOwn(own, () => clock.ms),
     feed,
     graceMs: GRACE_MS,
     now: () => clock.ms,

@@ -1,0 +1,102 @@
+/** Models of a workspace's own as lists and reads show them, beside those of the catalogue. */
+import type { Pricing } from '../../schemas/models/models.ts'
+import type { OwnListing, OwnModel } from '../ports/models/own-models.ts'
+import type { ResolvedModel } from '../ports/models/models.ts'
+import { FREE, RenderedBodies, render, type BuiltModel } from './build.ts'
+import type { ModelEntry } from './format.ts'
+import { merged, select, selectable } from './select.ts'
+import { wireEndpoints, wireModel, type Offer, type Shown } from './wire.ts'
+
+/** @param now milliseconds, as `Date.now` */
+export function listOwn(models: readonly OwnModel[], now: () => number): OwnListing {
+  const alone = models.filter(({ known }) => known === null).map(built)
+  const own = selectable(alone)
+  const byId = new Map([
+    ...alone.map(({ model }) => [model.id.toLowerCase(), model] as const),
+    ...models.flatMap((one) =>
+      one.known === null ? [] : [[one.known.id.toLowerCase(), joined(one, one.known)] as const],
+    ),
+  ])
+  // Whole lists of thousands are kept by the selection that they are of.
+  const lists = new WeakMap<readonly ResolvedModel[], readonly ResolvedModel[]>()
+  return {
+    resolve: (id) => byId.get(id.toLowerCase()) ?? null,
+    among(found, filter) {
+      const known = lists.get(found)
+      if (known !== undefined) return known
+      const ours = select(own, filter, now())
+      const list = ours.length === 0 ? found : merged(ours, found, filter.sort)
+      lists.set(found, list)
+      return list
+    },
+  }
+}
+
+/** What the draft of an endpoint does not say is as in a catalogue that does not say it. */
+function built(own: OwnModel): BuiltModel {
+  const { slug, callable } = own
+  const entry = entryOf(own)
+  const shown = shownOf(own, entry)
+  const wire = wireModel(shown)
+  const model: ResolvedModel = {
+    ...callable,
+    id: slug,
+    canonicalSlug: slug,
+    contextLength: null,
+    inputModalities: wire.architecture.input_modalities,
+    wire,
+    bodies: new RenderedBodies(wire, { endpoints: () => render(wireEndpoints(shown)), video: () => null }),
+  }
+  return { entry, model, bySuffix: new Map([['', model]]) }
+}
+
+/** The catalogue's model, with the workspace's endpoints before those of the catalogue. */
+function joined(own: OwnModel, known: ResolvedModel): ResolvedModel {
+  const endpoints = (): Uint8Array => {
+    const theirs = parsed(known.bodies.endpoints)
+    const entry = { ...entryOf(own), id: known.id, name: known.wire.name }
+    const ours = parsed(render(wireEndpoints(shownOf(own, entry))))
+    return render({
+      data: { ...theirs.data, endpoints: [...ours.data.endpoints, ...theirs.data.endpoints] },
+    })
+  }
+  return { ...known, bodies: new RenderedBodies(known.wire, { endpoints, video: () => known.bodies.video }) }
+}
+
+interface EndpointsBody {
+  readonly data: { readonly endpoints: readonly unknown[] }
+}
+
+function parsed(body: Uint8Array): EndpointsBody {
+  return JSON.parse(Buffer.from(body).toString()) as EndpointsBody
+}
+
+const MS_IN_S = 1_000
+
+function entryOf({ slug, createdAt, callable, endpoints }: OwnModel): ModelEntry {
+  const { isWriter, isEmbedding } = callable
+  return {
+    id: slug,
+    name: slug,
+    created: Math.floor(createdAt.getTime() / MS_IN_S),
+    architecture: {
+      input_modalities: ['text'],
+      output_modalities: [...(isWriter ? ['text'] : []), ...(isEmbedding ? ['embeddings'] : [])],
+    },
+    endpoints: endpoints.map(({ endpoint, region }) => ({
+      provider: endpoint.provider.slug,
+      upstream_model: endpoint.upstreamModel,
+      ...(region !== null && { regions: [region] }),
+    })),
+  }
+}
+
+function shownOf(own: OwnModel, entry: ModelEntry): Shown {
+  const offers = own.endpoints.map(({ endpoint, pricing }, nth): Offer => {
+    const { tag, provider } = endpoint
+    const told: Pricing = { ...FREE, ...pricing }
+    const one = entry.endpoints?.[nth] ?? { provider: provider.slug, upstream_model: endpoint.upstreamModel }
+    return { entry: one, provider, pricing: told, isFree: pricing === null, isUnpriced: false, tag }
+  })
+  return { id: entry.id, entry, pricing: offers[0]?.pricing ?? FREE, offers }
+}

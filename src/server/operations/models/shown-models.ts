@@ -1,0 +1,52 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { hasScope } from '../../../schemas/keys/scopes.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { ModelFilter, ResolvedModel } from '../../ports/models/models.ts'
+import type { OwnListing } from '../../ports/models/own-models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { VAULT_USE } from '../callable-model.ts'
+import { modelUnknown } from '../name-hints.ts'
+
+type MaybeLater<T> = T | Promise<T>
+type ModelPorts = Pick<Ports, 'models' | 'privateModels'>
+type Own = Outcome<OwnListing | null>
+
+/**
+ * The models of a filter that a key may see: those of the catalogue, and those of its workspace alone that it
+ * may call. While the store is away a list has those of the catalogue. B2.3.
+ */
+export function selectModels<T>(
+  { key, filter }: { readonly key: KeyRecord; readonly filter: ModelFilter },
+  ports: ModelPorts,
+  use: (found: readonly ResolvedModel[]) => MaybeLater<T>,
+): MaybeLater<T> {
+  const found = ports.models.select(filter)
+  const among = (own: Own): MaybeLater<T> =>
+    use(own.ok && own.value !== null ? own.value.among(found, filter) : found)
+  const own = ownModels(key, ports)
+  return own instanceof Promise ? own.then(among) : among(own)
+}
+
+/** A model that a key may see. Failures: model_unknown, and those of `PrivateModels.of`. */
+export function findModel(key: KeyRecord, id: string, ports: ModelPorts): MaybeLater<Outcome<ResolvedModel>> {
+  const known = ports.models.resolve(id)
+  const find = (own: Own): Outcome<ResolvedModel> => {
+    const ours = own.ok ? (own.value?.resolve(known?.id ?? id) ?? null) : null
+    if (ours !== null && (known === null || ours.id === known.id)) return ok(ours)
+    if (known !== null) return ok(known)
+    return own.ok ? modelUnknown(id, ports.models) : own
+  }
+  const own = ownModels(key, ports)
+  return own instanceof Promise ? own.then(find) : find(own)
+}
+
+/** Null: the key may call no private endpoint. Returns a promise only for a workspace's first call. C34. */
+function ownModels(key: KeyRecord, { privateModels }: ModelPorts): MaybeLater<Own> {
+  if (key.workspaceId === null || !hasScope(key.scopes, VAULT_USE)) return NONE
+  const own = privateModels.of(key)
+  if (own === null) return NONE
+  if (!(own instanceof Promise)) return ok(own.listing)
+  return own.then((loaded) => (loaded.ok ? ok(loaded.value?.listing ?? null) : loaded))
+}
+
+const NONE: Own = ok(null)
