@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox'
 import { SESSION_ID_CHARS_MAX } from '../limits/limits.ts'
 import { ProviderPreferences } from '../models/preferences.ts'
-import { MODEL_OR_PRESET, PresetName } from '../presets/preset-references.ts'
+import { MODEL_OR_PRESET, TextPresetName } from '../presets/preset-references.ts'
 import { FALLBACK_MODELS_MAX, FUNCTION_NAME_CHARS_MAX } from './inference-limits.ts'
 
 /** Members that are not named are passed on: providers have more than any list. D4. */
@@ -64,7 +64,7 @@ export const OURS = {
       description: 'Models that are tried in this order after `model`.',
     }),
   ),
-  preset: maybe(PresetName),
+  preset: maybe(TextPresetName),
   plugins: maybe(Type.Array(Type.Unknown(), { description: 'Only an empty list is accepted.' })),
   transforms: maybe(Type.Array(Type.String(), { description: 'Accepted, without an effect.' })),
   stop_server_tools_when: Type.Optional(Type.Unknown({ description: 'Only null is accepted.' })),

@@ -19,13 +19,20 @@ const SHAPE = new RegExp(
   `^(?!\\.{1,2}(?:@|$))([A-Za-z0-9._~-]{1,${PRESET_SLUG_CHARS_MAX}})(?:@([1-9][0-9]{0,${PRESET_VERSION_DIGITS_MAX - 1}}))?$`,
 )
 
+const named = (description: string) =>
+  Type.String({ pattern: SHAPE.source, title: 'slug of a preset, or <slug>@<version>', description })
+
+const STANDS_IN =
+  'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.'
+
 /** The preset beside `model` or instead of it. C19. */
-export const PresetName = Type.String({
-  pattern: SHAPE.source,
-  title: 'slug of a preset, or <slug>@<version>',
-  description:
-    'Slug of a preset, whose fields stand in for those that are missing; `<slug>@<version>` pins a version.',
-})
+export const PresetName = named(STANDS_IN)
+
+/** The same for models that write, which take presets of each other's forms. D10. */
+export const TextPresetName = named(
+  `${STANDS_IN} Another form may have saved it: its fields are translated, ` +
+    'and the header `x-sluice-dropped` names those that have no words here.',
+)
 
 export const MODEL_OR_PRESET =
   'Needed, unless `preset` is given. Also `@preset/<slug>`, for the model of a preset, and `<model>@preset/<slug>`; ' +
