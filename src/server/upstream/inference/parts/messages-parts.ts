@@ -21,6 +21,8 @@ const STOP_SEQUENCE = 'stop_sequence'
 export class MessagesParts extends PartEvents {
   readonly #usage = new MessagesUsage()
   #open: OpenBlock | null = null
+  /** An event of the message has come. */
+  #hasBegun = false
   #hasCalls = false
   #stopSequence: string | null = null
 
@@ -52,14 +54,14 @@ export class MessagesParts extends PartEvents {
         this.#tell(event.delta ?? {}, (event as Members)['usage'])
         return null
       case 'message_stop':
-        this.#stop()
-        return null
+        return this.#stop()
       default:
         return null
     }
   }
 
   #started({ id, usage }: Members): void {
+    this.#hasBegun = true
     if (typeof id === 'string' && id !== '') this.upstreamId ??= id
     this.#usage.beganWith(objectOf(usage))
   }
@@ -67,6 +69,7 @@ export class MessagesParts extends PartEvents {
   /** Some servers leave out that a block ended. */
   #begin({ content_block: block, index }: MessageEvent): Failure | null {
     this.#close()
+    this.#hasBegun = true
     if (block === null || block === undefined) return INVALID
     const isCall = block.type === 'tool_use'
     if (isCall && ((block.id ?? '') === '' || (block.name ?? '') === '')) return INVALID
@@ -90,18 +93,22 @@ export class MessagesParts extends PartEvents {
   }
 
   #tell({ stop_reason: reason, stop_sequence: sequence }: MessageDelta, usage: unknown): void {
+    this.#hasBegun = true
     this.finishReason = reason ?? this.finishReason
     this.#stopSequence = sequence ?? this.#stopSequence
     this.#usage.toldWith(objectOf(usage))
   }
 
-  #stop(): void {
+  /** The end of a message that has not begun is that of another stream. */
+  #stop(): Failure | null {
+    if (!this.#hasBegun) return INVALID
     this.#close()
     this.isDone = true
     const native = this.finishReason ?? (this.#hasCalls ? 'tool_use' : 'end_turn')
     const reason = REASONS.get(native) ?? 'stop'
     const stopSequence = native === STOP_SEQUENCE ? this.#stopSequence : null
     this.write({ kind: 'finish', choice: 0, reason, native, stopSequence })
+    return null
   }
 
   #write(parts: readonly WrittenPart[]): void {

@@ -1,6 +1,7 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { signatureOf } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { INVALID } from '../native-events.ts'
+import { GivenText } from './given-text.ts'
 import type { OpenCall } from './open-call.ts'
 import type { PartQueue } from './part-queue.ts'
 import type { ItemPart, OutputItem } from './response-event.ts'
@@ -8,6 +9,10 @@ import type { ItemPart, OutputItem } from './response-event.ts'
 /** Items of one answer, and parts of all items. Decision. */
 export const ITEMS_MAX = 4_096
 
+/** The type of items that have the answer. */
+const MESSAGE = 'message'
+/** The part of a call. */
+const ARGUMENTS = 'arguments'
 /** Between two parts of a summary, or of reasoning. */
 const PARAGRAPH = '\n\n'
 
@@ -17,14 +22,15 @@ export type SaidKind = 'text' | 'refusal' | 'summary' | 'reasoning'
 interface SeenItem {
   readonly type: string
   readonly call: OpenCall | null
-  /** UTF-16 units that were given, by part. */
-  readonly units: Map<string, number>
+  /** What was given, by part. */
+  readonly given: Map<string, GivenText>
   isDone: boolean
 }
 
 /**
  * The items of a response as they come: the same text stands in fragments, in an event of its own, in its item
- * and in the last event. Each is given once; small servers leave some of them out.
+ * and in the last event. Each is given once; small servers leave some of them out. Fragments that do not begin
+ * the whole text, or come behind it, are those of a stream that was damaged.
  */
 export class ResponseItems {
   readonly #queue: PartQueue
@@ -52,25 +58,27 @@ export class ResponseItems {
   argue(index: number | null | undefined, text: string): Failure | null {
     const seen = this.#items.get(index ?? this.#lastIndex)
     if (seen === undefined || seen.call === null) return null
-    return this.#add(seen, 'arguments', text)
+    return this.#add(seen, ARGUMENTS, text)
   }
 
+  /** @param text the next fragment of a part */
   say(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
-    const at = index ?? this.#lastIndex
-    const seen = this.#items.get(at) ?? this.#seen(at, { type: TYPE_OF[kind] })
-    if (seen === null || seen.call !== null) return INVALID
-    return seen.type === TYPE_OF[kind] ? this.#add(seen, `${kind} ${part}`, text) : null
+    const key = `${kind} ${part}`
+    return this.#within(index, kind, (seen) => {
+      const isBehind = text !== '' && (seen.isDone || seen.given.get(key)?.isWhole === true)
+      return isBehind ? INVALID : this.#add(seen, key, text)
+    })
   }
 
   /** The text of a part is whole. */
   said(index: number | null | undefined, kind: SaidKind, part: number, text: string): Failure | null {
-    const units = this.#items.get(index ?? this.#lastIndex)?.units.get(`${kind} ${part}`) ?? 0
-    return text.length > units ? this.say(index, kind, part, text.slice(units)) : null
+    if (text === '') return null
+    return this.#within(index, kind, (seen) => this.#told(seen, `${kind} ${part}`, text))
   }
 
   argued(index: number | null | undefined, text: string): Failure | null {
-    const units = this.#items.get(index ?? this.#lastIndex)?.units.get('arguments') ?? 0
-    return text.length > units ? this.argue(index, text.slice(units)) : null
+    const rest = restOf(this.#items.get(index ?? this.#lastIndex), ARGUMENTS, text)
+    return rest === null ? INVALID : this.argue(index, rest)
   }
 
   /** An item is whole. */
@@ -101,25 +109,24 @@ export class ResponseItems {
     if (this.#items.size >= ITEMS_MAX) return null
     const call = type === 'function_call' ? this.#queue.begin() : null
     if ((id ?? '') !== '') this.#indexes.set(id ?? '', index)
-    const made = { type, call, units: new Map<string, number>(), isDone: false }
+    const made = { type, call, given: new Map<string, GivenText>(), isDone: false }
     this.#items.set(index, made)
     return made
   }
 
-  #named(
-    { call, units }: SeenItem,
-    { id, call_id: callId, name, arguments: json }: OutputItem,
-  ): Failure | null {
+  #named(seen: SeenItem, { id, call_id: callId, name, arguments: json }: OutputItem): Failure | null {
+    const { call } = seen
     if (call === null) return null
     call.id ??= callId ?? id ?? null
     if ((name ?? '') !== '') call.name ??= name ?? null
-    const more = (json ?? '').slice(units.get('arguments') ?? 0)
-    units.set('arguments', (units.get('arguments') ?? 0) + more.length)
-    return this.#queue.add(call, more)
+    const rest = restOf(seen, ARGUMENTS, json ?? '')
+    if (rest === null) return INVALID
+    givenOf(seen, ARGUMENTS).add(rest)
+    return this.#queue.add(call, rest)
   }
 
   #rest(index: number, { type, summary, content }: OutputItem): Failure | null {
-    const isMessage = type === 'message'
+    const isMessage = type === MESSAGE
     for (const [nth, { text }] of (isMessage ? [] : (summary ?? [])).entries()) {
       const failure = this.said(index, 'summary', nth, text ?? '')
       if (failure !== null) return failure
@@ -146,12 +153,34 @@ export class ResponseItems {
     return this.#queue.advance()
   }
 
+  /** Passes the item of a text on, which begins with it where no event has said so. */
+  #within(
+    index: number | null | undefined,
+    kind: SaidKind,
+    each: (seen: SeenItem) => Failure | null,
+  ): Failure | null {
+    const at = index ?? this.#lastIndex
+    const seen = this.#items.get(at) ?? this.#seen(at, { type: TYPE_OF[kind] })
+    if (seen === null || seen.call !== null) return INVALID
+    if (seen.type === TYPE_OF[kind]) return each(seen)
+    // Items that are not read may have reasoning of their own, but the answer stands in messages alone.
+    return TYPE_OF[kind] === MESSAGE ? INVALID : null
+  }
+
+  #told(seen: SeenItem, key: string, text: string): Failure | null {
+    const rest = restOf(seen, key, text)
+    const failure = rest === null ? INVALID : this.#add(seen, key, rest)
+    const given = seen.given.get(key)
+    if (given !== undefined) given.isWhole = true
+    return failure
+  }
+
   #add(seen: SeenItem, key: string, text: string): Failure | null {
     if (text === '') return null
-    const before = seen.units.get(key)
-    if (before === undefined && this.#parts++ >= ITEMS_MAX) return INVALID
-    const isNext = before === undefined && seen.type === 'reasoning' && seen.units.size > 0
-    seen.units.set(key, (before ?? 0) + text.length)
+    const isFirst = !seen.given.has(key)
+    if (isFirst && this.#parts++ >= ITEMS_MAX) return INVALID
+    const isNext = isFirst && seen.type === 'reasoning' && seen.given.size > 0
+    givenOf(seen, key).add(text)
     if (seen.call !== null) return this.#queue.add(seen.call, text)
     const [kind] = key.split(' ')
     return this.#write(kind as SaidKind, isNext ? PARAGRAPH + text : text)
@@ -166,10 +195,29 @@ export class ResponseItems {
   }
 }
 
+function givenOf({ given }: SeenItem, key: string): GivenText {
+  const known = given.get(key)
+  if (known !== undefined) return known
+  const made = new GivenText()
+  given.set(key, made)
+  return made
+}
+
+/**
+ * What is left to give of a part. Nothing belongs to a call whose arguments have ended, as some servers write
+ * them anew.
+ * @returns null: what was given is not its begin
+ */
+function restOf(seen: SeenItem | undefined, key: string, whole: string): string | null {
+  if (seen?.call?.isOver === true) return ''
+  const given = seen?.given.get(key)
+  return given === undefined ? whole : given.restOf(whole)
+}
+
 /** Of the items in which the parts stand. */
 const TYPE_OF: Readonly<Record<SaidKind, string>> = {
-  text: 'message',
-  refusal: 'message',
+  text: MESSAGE,
+  refusal: MESSAGE,
   summary: 'reasoning',
   reasoning: 'reasoning',
 }

@@ -97,6 +97,14 @@ t.test('only `message_stop` makes a stream whole, and nothing behind it counts',
   t.same(parts, [said('text', 'x'), finish('stop', 'end_turn')])
 })
 
+t.test('the end of a message that has not begun is the end of no answer', async (t) => {
+  for (const before of [[], [{ type: 'ping' }], [{ type: 'answer.new' }]]) {
+    const { failure, parts } = read(...before, STOP)
+    t.match(failure, { name: 'upstream_invalid' })
+    t.same(parts, [])
+  }
+})
+
 t.test('thinking in several blocks, each with its signature; some have nothing else', async (t) => {
   const thinking = (said: string, signature = ''): object => ({ type: 'thinking', thinking: said, signature })
   const events = [

@@ -153,15 +153,38 @@ t.test(
     for (let from = 0; from <= events.length; from++)
       for (let to = from; to <= events.length; to++) {
         const some = [...events.slice(0, from), ...events.slice(to)]
-        // The second fragment alone would be a text that begins in its middle.
-        if (from <= 2 && to === 3) continue
-        t.same(joinedParts(read(created, ...some, completed([message])).parts), [
-          said('text', 'Hi there'),
-          finish(),
-        ])
+        const { parts, failure } = read(created, ...some, completed([message]))
+        // The second fragment alone is a text that begins in its middle.
+        if (from <= 2 && to === 3) t.match(failure, { name: 'upstream_invalid' })
+        else t.same(joinedParts(parts), [said('text', 'Hi there'), finish()])
       }
   },
 )
+
+t.test('fragments that are not the begin of their whole are those of a damaged stream', async (t) => {
+  const of = { type: 'response.output_text.done', output_index: 0, text: 'Hi there' }
+  for (const lost of [[' there'], ['i there'], ['Hi', 'there'], ['Hx']]) {
+    const { failure, parts } = read(created, ...lost.map((text) => delta('output_text', text)), of)
+    t.match(failure, { name: 'upstream_invalid' }, lost.join())
+    t.same(joinedParts(parts), [said('text', lost.join(''))])
+  }
+  const message = { type: 'message', content: [{ type: 'output_text', text: 'Hi there' }] }
+  for (const whole of [of, done(message)]) {
+    const { failure, parts } = read(created, whole, delta('output_text', ' you'))
+    t.match(failure, { name: 'upstream_invalid' }, 'a fragment behind the whole text')
+    t.same(parts, [said('text', 'Hi there')])
+  }
+  const begun = [added(call('c1')), fragment('{"a":'), fragment('2')]
+  for (const whole of [
+    done(call('c1', '{"a":1,"b":2}')),
+    { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1,"b":2}' },
+  ])
+    t.match(read(created, ...begun, whole).failure, { name: 'upstream_invalid' })
+  const written = [...begun.slice(0, 2), fragment('1}'), done(call('c1', '{ "a" : 1 }'))]
+  t.same(joinedParts(read(created, ...written, completed()).parts), [
+    ...[tool('c1'), said('arguments', '{"a":1}'), finish('tool_calls')],
+  ])
+})
 
 t.test('calls: interleaved, whole, without arguments, named late', async (t) => {
   const interleaved = [
@@ -231,6 +254,8 @@ t.test('refusals, and items and events of other types', async (t) => {
     { type: 'response.refusal.done', output_index: 1, refusal: 'No.' },
   ]
   t.same(read(created, ...events, completed()).parts, [said('refusal', 'N'), said('refusal', 'o.'), finish()])
+  for (const type of ['reasoning', 'web_search_call', 'new_item'])
+    t.match(read(added({ type }), delta('output_text', 'x')).failure, { name: 'upstream_invalid' }, type)
 })
 
 t.test('why an answer ended', async (t) => {
