@@ -2,11 +2,13 @@
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machine } from '../../bench/machine.ts'
-import { Proof, type Program } from './proof.ts'
+import { Proof, runOf, type Program } from './proof.ts'
 
-const { path, short, seed } = commandLine()
+const { path, short, translated, seed } = commandLine()
 const name = basename(path)
 const { program } = (await import(`./${path}.js`)) as { program: Program }
+const run = runOf(program, translated ? 'translated' : 'usual')
+if (run === null) endWith(`${name} has no form for translated pairs`)
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`)
@@ -14,27 +16,37 @@ const say = (text: string): void => {
 const facts = machine()
 say(`${name}: seed ${seed}, ${facts.cores} × ${facts.cpu}, Node ${facts.node}, load ${facts.loadBefore}`)
 const proof = new Proof({ seed, isShort: short, say })
-await proof.run(program)
+await proof.run(run)
 
 if (proof.skipped !== null) process.stdout.write(`skipped: ${proof.skipped}\n`)
 for (const { text, found, isMet } of proof.findings)
   process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${text}: ${found}\n`)
-process.stdout.write(`${JSON.stringify({ name, seed, isShort: short, findings: proof.findings })}\n`)
+process.stdout.write(
+  `${JSON.stringify({ name, seed, isShort: short, translated, findings: proof.findings })}\n`,
+)
 process.exit(proof.findings.every((finding) => finding.isMet) ? 0 : 1)
 
 /** Ends the process with one line when there is nothing to run. */
-function commandLine(): { path: string; short: boolean; seed: number } {
+function commandLine(): { path: string; short: boolean; translated: boolean; seed: number } {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { seed: { type: 'string' }, short: { type: 'boolean', default: false } },
+      options: {
+        seed: { type: 'string' },
+        short: { type: 'boolean', default: false },
+        translated: { type: 'boolean', default: false },
+      },
     })
     const [named = ''] = positionals
     const number = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
     if (!Number.isSafeInteger(number)) throw new Error(`--seed takes a whole number, not '${values.seed}'`)
-    return { path: named, short: values.short, seed: number }
+    return { path: named, short: values.short, translated: values.translated, seed: number }
   } catch (problem) {
-    process.stderr.write(`${problem instanceof Error ? problem.message.split('\n')[0] : String(problem)}\n`)
-    process.exit(2)
+    return endWith(problem instanceof Error ? (problem.message.split('\n')[0] ?? '') : String(problem))
   }
+}
+
+function endWith(line: string): never {
+  process.stderr.write(`${line}\n`)
+  process.exit(2)
 }

@@ -7,10 +7,21 @@ export interface Finding {
   readonly isTimed: boolean
 }
 
+type Run = (proof: Proof) => Promise<void>
+
 export interface Program {
   /** One line for the list of programs. */
   readonly text: string
-  run(proof: Proof): Promise<void>
+  readonly run: Run
+  /** The same with a translation between caller and provider; absent: the program has no such form. */
+  readonly translated?: Run
+}
+
+export type ProgramForm = 'usual' | 'translated'
+
+/** What the form of a program runs; null: it has no such form. */
+export function runOf({ run, translated }: Program, form: ProgramForm): Run | null {
+  return form === 'usual' ? run : (translated ?? null)
 }
 
 export interface ProofInput {
@@ -58,9 +69,9 @@ export class Proof {
     this.#closers.push(async () => done())
   }
 
-  async run(program: Program): Promise<void> {
+  async run(run: Run): Promise<void> {
     try {
-      await program.run(this)
+      await run(this)
     } finally {
       for (const close of this.#closers.reverse()) await close()
     }

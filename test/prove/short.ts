@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Proof, type Program } from './proof.ts'
+import { Proof, runOf, type Program, type ProgramForm } from './proof.ts'
 
 /** For a machine that does ten other things; a front that is replaced stays 12 s by design. */
 const TIMEOUT_MS = 300_000
@@ -10,12 +10,14 @@ const LINGERING_MS = 20_000
  * Runs a program in its short form as tests: what is true at any speed is asserted, what is timed is only
  * shown.
  */
-export async function short(name: string, program: Program): Promise<void> {
+export async function short(name: string, program: Program, form: ProgramForm = 'usual'): Promise<void> {
   t.setTimeout(TIMEOUT_MS)
   const seed = Math.floor(Math.random() * 2 ** 31)
   const proof = new Proof({ seed, isShort: true, say: (text) => t.comment(text) })
-  t.comment(`npm run prove -- ${name} --short --seed ${seed}`)
-  await proof.run(program)
+  const run = runOf(program, form)
+  if (run === null) throw new Error(`${name} has no form that is ${form}`)
+  t.comment(`npm run prove -- ${name}${form === 'usual' ? '' : ` --${form}`} --short --seed ${seed}`)
+  await proof.run(run)
   const { skipped } = proof
   if (skipped !== null) t.pass(name, { skip: skipped })
   for (const { text, found, isMet, isTimed } of proof.findings) {

@@ -1,11 +1,13 @@
 /** A provider that dies anywhere in its answer: another one answers, or the caller is told the truth. */
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
+import { BYTES_PER_TOKEN } from '../../../src/schemas/inference/token-limits.ts'
 import { KEY } from '../../support/front.ts'
-import { streams } from '../../support/inference/fake-stream.ts'
+import { bodyOf, streams } from '../../support/inference/fake-stream.ts'
 import type { Program, Proof } from '../proof.ts'
 import type { ChatClient, Seen } from './clients/client.ts'
 import { deathsOf, ENDINGS, type Death } from './streams/deaths.ts'
 import { DIALECTS } from './dialects/dialects.ts'
+import { pairsOf } from './dialects/pairs.ts'
 import type { ProvedDialect } from './dialects/proved-dialect.ts'
 import { together } from './streams/faults.ts'
 import { CALLERS, openStand, type ReadStream, type StreamStand } from './streams/stream-stand.ts'
@@ -31,21 +33,56 @@ export const program: Program = {
     for (const dialect of dialects) {
       // Installs them, where they are not there yet.
       await dialect.clientsOf('http://127.0.0.1', KEY)
-      for (let round = 0; round < rounds; round++) await table(proof, dialect)
+      for (let round = 0; round < rounds; round++) {
+        const deaths = deathsOf(dialect, { words: randomWords(proof), isEachEvent: false })
+        await table({ proof, dialect, deaths, hasClients: true })
+        hasNoEmptyCells(proof, dialect, deaths)
+      }
     }
   },
+  async translated(proof) {
+    for (const dialect of pairsOf(proof, 1)) {
+      const deaths = deathsOf(dialect, { words: randomWords(proof), isEachEvent: true })
+      if (proof.isShort) {
+        await table({ proof, dialect, deaths: someOf(proof, deaths), hasClients: false })
+        continue
+      }
+      await dialect.clientsOf('http://127.0.0.1', KEY)
+      await table({ proof, dialect, deaths, hasClients: true })
+      hasNoEmptyCells(proof, dialect, deaths)
+    }
+  },
+}
+
+/** Deaths of the short form for pairs, which waits for no stalls: one at each place. */
+function someOf(proof: Proof, deaths: readonly Death[]): readonly Death[] {
+  const quick = deaths.filter(({ ending, isHeadEarly }) => ending !== 'stall' && !isHeadEarly)
+  const points = [...new Set(quick.map(({ point }) => point))]
+  return points.flatMap((named) => {
+    const there = quick.filter(({ point }) => point === named)
+    return there.slice(proof.random(there.length)).slice(0, 1)
+  })
+}
+
+interface Table {
+  readonly proof: Proof
+  readonly dialect: ProvedDialect
+  readonly deaths: readonly Death[]
+  /** Clients of other vendors read the streams, too. */
+  readonly hasClients: boolean
 }
 
 /** What became of each death; a fault begins with its mark. */
 type Cells = Map<string, string>
 const WRONG = 'WRONG'
+/** Told tokens below one part of so many of the estimate are older than what was delivered. D26. */
+const STALE_SHARES = 4
 
-async function table(proof: Proof, dialect: ProvedDialect): Promise<void> {
-  const deaths = deathsOf(dialect, randomWords(proof))
+async function table({ proof, dialect, deaths, hasClients }: Table): Promise<void> {
   const cells: Cells = new Map()
   await together(deaths, AT_ONCE, async (death) => {
     const faults: string[] = []
-    const told = await die(dialect, death, faults)
+    const told = await die({ dialect, hasClients }, death, faults)
     cells.set(nameOf(death), faults.length === 0 ? told : `${WRONG} ${faults.join('; ')}`)
   })
   const points = [...new Set(deaths.map(({ point }) => point))]
@@ -54,6 +91,11 @@ async function table(proof: Proof, dialect: ProvedDialect): Promise<void> {
     const told = row.flatMap(([ending, cell]) => (cell === undefined ? [] : [`${ending}: ${cell}`]))
     proof.check(`${dialect.name}, dies at: ${point}`, !told.join().includes(WRONG), told.join(' | '))
   }
+}
+
+function hasNoEmptyCells(proof: Proof, dialect: ProvedDialect, deaths: readonly Death[]): void {
+  const cells = new Set(deaths.map(nameOf))
+  const points = [...new Set(deaths.map(({ point }) => point))]
   const hard = points.flatMap((point) => ENDINGS.slice(0, 3).map((ending) => nameOf({ point, ending })))
   const empty = hard.filter((name) => !cells.has(name))
   proof.check(`${dialect.name}: a table without empty cells`, empty.length === 0, `${hard.length} cells`)
@@ -71,17 +113,22 @@ function randomWords(proof: Proof): readonly string[] {
 }
 
 /** @param faults gets what is wrong @returns what the cell of the table says */
-async function die(dialect: ProvedDialect, death: Death, faults: string[]): Promise<string> {
+async function die(
+  { dialect, hasClients }: Pick<Table, 'dialect' | 'hasClients'>,
+  death: Death,
+  faults: string[],
+): Promise<string> {
   // The other clock must not run out on a machine that is busy.
   const clock = death.fate === 'another answers' ? { first_output_ms: CLOCK_MS } : { stall_ms: CLOCK_MS }
   const stand = await openStand({
+    providers: dialect.facts,
     ...(death.isHeadEarly ? { streamHoldMs: 0 } : null),
     ...(death.ending === 'stall' ? { firstProvider: clock } : null),
   })
   try {
     stand.second.usually(streams(dialect.streamOf(OTHER_WORDS)))
     death.meets(stand.first)
-    const clients = await dialect.clientsOf(`${stand.url}${API_PREFIX}`, KEY)
+    const clients = hasClients ? await dialect.clientsOf(`${stand.url}${API_PREFIX}`, KEY) : []
     // All have begun before the breaker learns.
     const [reads] = await Promise.all([
       Promise.all(CALLERS.map((caller) => stand.call(dialect, { caller }))),
@@ -186,10 +233,31 @@ async function isLeftOut({ log, call }: StreamStand, dialect: ProvedDialect): Pr
 }
 
 /** Every call is charged to the endpoint whose words the caller got. @param made before the breaker opened */
-function chargesOf({ spend }: StreamStand, { fate }: Death, made: number): readonly string[] {
-  const by = fate === 'another answers' ? 'second' : 'first'
+function chargesOf({ spend }: StreamStand, death: Death, made: number): readonly string[] {
+  const isFirst = death.fate !== 'another answers'
+  const by = isFirst ? 'first' : 'second'
+  const tokens = isFirst ? tokensOf(death) : WHOLE_TOKENS
   return spend.holds.flatMap(({ end }, nth) => {
     if (end === 'open' || end === 'released') return [`call ${nth} is ${end}`]
-    return end.provider === by || nth >= made ? [] : [`call ${nth} is charged to ${end.provider}`]
+    if (nth >= made) return []
+    const output = end.text?.outputTokens
+    if (end.provider === by && output === tokens) return []
+    return [`call ${nth} is charged to ${end.provider} for ${output} tokens of ${tokens}`]
   })
+}
+
+/** Tokens that every provider tells of a whole answer. */
+const WHOLE_TOKENS = 4
+/** The event of messages whose figure of the output says nothing of it. */
+const PLACEHOLDER = 'message_start'
+const TOLD = /"(?:completion_tokens|output_tokens|candidatesTokenCount)":(\d+)/g
+
+/** Tokens of what the caller got: as the provider told them last, unless it has written far more since. D26. */
+function tokensOf({ text, sent, fate }: Death): number {
+  const estimated = Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+  const telling = sent.filter(({ event }) => event !== PLACEHOLDER)
+  const [, last = '0'] = [...bodyOf(telling).toString().matchAll(TOLD)].at(-1) ?? []
+  const told = Number(last)
+  const isOld = fate === 'told' && told < estimated / STALE_SHARES
+  return told === 0 || isOld ? estimated : told
 }

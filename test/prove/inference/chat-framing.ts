@@ -1,15 +1,39 @@
 /** A stream in any framing gives the caller the same, and a damaged one never looks whole. */
-import { inProcess } from './streams/framing-reader.ts'
-import { overSockets } from './streams/framing-sockets.ts'
+import type { Program, Proof } from '../proof.ts'
 import { DIALECTS } from './dialects/dialects.ts'
-import type { Program } from '../proof.ts'
+import { pairsOf } from './dialects/pairs.ts'
+import type { ProvedDialect } from './dialects/proved-dialect.ts'
+import { inProcess, type ReaderSize } from './streams/framing-reader.ts'
+import { overSockets, type SocketSize } from './streams/framing-sockets.ts'
+
+interface Size {
+  readonly reader: ReaderSize
+  readonly sockets: SocketSize
+}
+
+const FULL: Size = { reader: { mutated: 1_000_000 }, sockets: { step: 1, mutated: 20_000 } }
+const SHORT: Size = {
+  reader: { streams: 1, cuts: 400, mutated: 1_500 },
+  sockets: { step: 613, mutated: 100 },
+}
+const TRANSLATED: Size = { reader: { mutated: 100_000 }, sockets: { step: 31, mutated: 2_000 } }
+const TRANSLATED_SHORT: Size = {
+  reader: { streams: 1, cuts: 20, mutated: 200 },
+  sockets: { step: 4_001, mutated: 20 },
+}
+/** Pairs of the short form. */
+const SHORT_PAIRS = 2
 
 export const program: Program = {
   text: 'streams cut at every byte, in every framing, and mutated: the same events, never a false end',
-  async run(proof) {
-    for (const dialect of DIALECTS) {
-      inProcess(proof, dialect)
-      await overSockets(proof, dialect)
-    }
-  },
+  run: (proof) => tryAll(proof, DIALECTS, proof.isShort ? SHORT : FULL),
+  translated: (proof) =>
+    tryAll(proof, pairsOf(proof, SHORT_PAIRS), proof.isShort ? TRANSLATED_SHORT : TRANSLATED),
+}
+
+async function tryAll(proof: Proof, dialects: readonly ProvedDialect[], size: Size): Promise<void> {
+  for (const dialect of dialects) {
+    inProcess(proof, dialect, size.reader)
+    await overSockets(proof, dialect, size.sockets)
+  }
 }

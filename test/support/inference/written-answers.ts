@@ -73,16 +73,18 @@ const FORMS: Readonly<Record<Dialect, Form>> = {
 const SIGNED: Asked = { isEncryptedAsked: true }
 const shown = (usage: object): ShownUsage => ({ whole: JSON.stringify(usage), added: null })
 
-/** The events of a stream, each part written by itself. */
-export function streamOfParts(
-  dialect: Dialect,
-  parts: readonly WrittenPart[],
-  asked: Asked = SIGNED,
-): Buffer {
-  const { usage, events } = FORMS[dialect]
-  const stream = events(asked)
+/** The writer of a stream for a caller whom an endpoint has answered. */
+export function writerOf(dialect: Dialect, asked: Asked = SIGNED): TextEvents {
+  const stream = FORMS[dialect].events(asked)
   stream.begin(BY)
-  return Buffer.concat([...parts.map((part) => stream.eventsOf([part])), stream.lastOf(shown(usage))])
+  return stream
+}
+
+/** The events of a stream, each part written by itself. */
+export function streamOfParts(dialect: Dialect, parts: readonly WrittenPart[], asked?: Asked): Buffer {
+  const stream = writerOf(dialect, asked)
+  const events = parts.map((part) => stream.eventsOf([part]))
+  return Buffer.concat([...events, stream.lastOf(shown(FORMS[dialect].usage))])
 }
 
 export function wholeOfParts(

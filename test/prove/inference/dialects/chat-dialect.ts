@@ -6,7 +6,7 @@ import { PROVIDER_STREAMS } from '../../../support/inference/provider-streams.ts
 import { openAi } from '../clients/openai.ts'
 import { openRouter } from '../clients/openrouter.ts'
 import { vercel } from '../clients/vercel.ts'
-import { AROUND, objectOf, SILENCE, type ProvedDialect } from './proved-dialect.ts'
+import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
 
 const CHUNK = { id: 'chatcmpl-9', object: 'chat.completion.chunk', created: 1_795_312_800, model: 'm' }
 const TOLD = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
@@ -25,8 +25,12 @@ interface ChatChunk {
 
 export const chat: ProvedDialect = {
   name: 'chat',
+  dialect: 'chat',
+  protocol: 'chat',
+  facts: { speaks: ['chat'] },
+  skipsUnknown: false,
   path: '/chat/completions',
-  request: (model) => ({ model, stream: true, messages: [{ role: 'user', content: 'Hello there' }] }),
+  request: (model, content = PROMPT) => ({ model, stream: true, messages: [{ role: 'user', content }] }),
   streamOf(words) {
     const chunk = (delta: object, finish: string | null = null): object => ({
       ...CHUNK,

@@ -1,4 +1,5 @@
 /** Anthropic's messages, as a row of the proofs. */
+import { membersOf } from '../../../../src/schemas/values/members.ts'
 import { NativeMessagesStream } from '../../../../src/server/upstream/inference/messages/native-messages-stream.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import {
@@ -11,9 +12,10 @@ import {
   text as said,
 } from '../../../support/inference/message-events.ts'
 import { HEAD, REDACTED } from '../../../support/inference/provider-chunks.ts'
+import type { ReferenceEvent } from '../../../support/inference/sse-reference.ts'
 import { anthropic } from '../clients/anthropic.ts'
 import { vercelAnthropic } from '../clients/vercel.ts'
-import { AROUND, objectOf, type ProvedDialect } from './proved-dialect.ts'
+import { AROUND, objectOf, PROMPT, type Judged, type ProvedDialect } from './proved-dialect.ts'
 
 interface Event {
   readonly type?: unknown
@@ -68,11 +70,15 @@ const RECORDED: Readonly<Record<string, readonly object[]>> = {
 
 export const messages: ProvedDialect = {
   name: 'messages',
+  dialect: 'messages',
+  protocol: 'messages',
+  facts: { protocol: 'anthropic', speaks: ['messages'] },
+  skipsUnknown: false,
   path: '/messages',
   endsInOrder: false,
-  request: (model) => ({
+  request: (model, content = PROMPT) => ({
     ...{ model, stream: true, max_tokens: 4_096 },
-    messages: [{ role: 'user', content: 'Hello there' }],
+    messages: [{ role: 'user', content }],
   }),
   streamOf: (words) =>
     eventsOf([
@@ -105,28 +111,38 @@ export const messages: ProvedDialect = {
     }
   },
   masked: (text) => text.replaceAll(SILENCES, '').replace(/"id":"msg_\w+"/g, '"id":"msg_"'),
-  judge(events) {
-    let text = ''
-    let hasBegun = false
-    for (const { name, data } of events) {
-      const trimmed = data.replaceAll(AROUND, '')
-      if (name === 'error') return { text, isFinished: false }
-      if (name === 'ping' || trimmed === '' || trimmed === '[DONE]') continue
-      const event: Event | null = objectOf(trimmed)
-      if (event === null) return { text, isFinished: false }
-      const type = typeof event.type === 'string' ? event.type : name
-      if (type === 'error' || (event.error ?? false) !== false) return { text, isFinished: false }
-      if (type === 'ping') continue
-      if (type === 'message_stop') return { text, isFinished: hasBegun }
-      hasBegun = true
-      text += textOf({ ...event, type })
-    }
-    return { text, isFinished: false }
-  },
+  judge: (events) => judged(events, false),
+  judgeRead: (events) => judged(events, true),
 }
 
 function eventsOf(events: readonly object[]): readonly FakeEvent[] {
   return events.map((event) => ({ event: (event as { type: string }).type, data: JSON.stringify(event) }))
+}
+
+/** @param isRead texts count in blocks of text alone, from their begin on */
+function judged(events: readonly ReferenceEvent[], isRead: boolean): Judged {
+  let text = ''
+  let hasBegun = false
+  let isOfText = !isRead
+  for (const { name, data } of events) {
+    const trimmed = data.replaceAll(AROUND, '')
+    if (name === 'error') return { text, isFinished: false }
+    if (name === 'ping' || trimmed === '' || trimmed === '[DONE]') continue
+    const event: Event | null = objectOf(trimmed)
+    if (event === null) return { text, isFinished: false }
+    const type = typeof event.type === 'string' ? event.type : name
+    if (type === 'error' || (event.error ?? false) !== false) return { text, isFinished: false }
+    if (type === 'ping') continue
+    if (type === 'message_stop') return { text, isFinished: hasBegun }
+    hasBegun = true
+    if (isRead && type === 'content_block_start') {
+      const { type: kind, text: begin } = membersOf(event.content_block)
+      isOfText = kind === 'text'
+      if (isOfText && typeof begin === 'string') text += begin
+    }
+    if (isOfText) text += textOf({ ...event, type })
+  }
+  return { text, isFinished: false }
 }
 
 function textOf({ type, delta: part }: Event): string {

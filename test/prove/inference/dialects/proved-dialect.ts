@@ -1,4 +1,6 @@
-/** A form in which callers and providers stream natively, as data for the proofs. */
+/** The forms in which callers and providers stream, as data for the proofs. */
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
 import type { FakeEvent } from '../../../support/inference/fake-stream.ts'
 import type { ReferenceEvent } from '../../../support/inference/sse-reference.ts'
@@ -23,41 +25,67 @@ export interface EventPlaces {
   readonly firstOutput: number
   readonly finish: number
   readonly usage: number
-  readonly terminator: number
+  /** Null: the end of the body is the end of the stream. */
+  readonly terminator: number | null
   /** The first event that the caller gets with the end; absent: the one behind `finish`. */
   readonly held?: number
 }
 
-export interface ProvedDialect {
-  readonly name: string
+/** A form in which callers call, and read. */
+export interface CallerSide {
+  readonly dialect: Dialect
   /** Below `/api/v1`. */
   readonly path: string
   /** Body of a streamed request. */
-  request(model: string): object
+  request(model: string, prompt?: string): object
+  /** Clients of other vendors. @param base address of the API, with its prefix */
+  clientsOf(base: string, key: string): Promise<readonly ChatClient[]>
+  hear(text: string): Heard
+  /** The caller's stream without what differs from call to call, and without comments. */
+  masked(text: string): string
+}
+
+/** A form in which providers answer. */
+export interface ProviderSide {
+  readonly protocol: TextProtocol
+  /** Members that providers of the form have in the catalogue. */
+  readonly facts: Readonly<Record<string, unknown>>
   /** A provider's stream that says these words, each in an event of its own. */
   streamOf(words: readonly string[]): readonly FakeEvent[]
   /** @param words of `streamOf` */
   placesOf(words: readonly string[]): EventPlaces
   /** Streams of real providers. */
   readonly recorded: Readonly<Record<string, readonly FakeEvent[]>>
-  /** Clients of other vendors. @param base address of the API, with its prefix */
-  clientsOf(base: string, key: string): Promise<readonly ChatClient[]>
   /** A body that ends as HTTP says, behind the finish, is the end of the answer. D22. */
   readonly endsInOrder: boolean
-  /** Reads a provider's stream as the front does. */
-  open(): NativeStream
-  hear(text: string): Heard
-  /** The caller's stream without what differs from call to call, and without comments. */
-  masked(text: string): string
-  /** What the provider said in these events, and whether it finished, by the words of the dialect alone. */
+  /** What the provider said in these events, and whether it finished, by the words of the form alone. */
   judge(events: readonly ReferenceEvent[]): Judged
+  /** The same, of what a translation reads; absent: it reads all of it. */
+  readonly judgeRead?: (events: readonly ReferenceEvent[]) => Judged
+}
+
+/** A caller's form, and the form of the provider that answers. */
+export interface ProvedDialect extends CallerSide, ProviderSide {
+  readonly name: string
+  /** Events of unknown kinds are not passed on. */
+  readonly skipsUnknown: boolean
+  /** Reads a provider's stream, and gives the caller's, as the front does. */
+  open(): NativeStream
 }
 
 export interface Judged {
   readonly text: string
+  /** Where the provider tells each text twice: all of it that it told; absent: it does not. */
+  readonly whole?: string
   readonly isFinished: boolean
 }
 
+export function isSaid({ text, whole }: Judged, heard: string): boolean {
+  return heard === text || heard === whole
+}
+
+/** What the user says where a proof needs no other words. */
+export const PROMPT = 'Hello there'
 /** What comes while a model is silent. D16. */
 export const SILENCE = ': SLUICE PROCESSING\n\n'
 /** What JSON calls white space. */

@@ -5,7 +5,8 @@ import { messageStream, RESPONSES_STREAMS } from '../../../support/inference/res
 import { openAiResponses } from '../clients/openai-responses.ts'
 import { openRouterResponses } from '../clients/openrouter-responses.ts'
 import { vercelResponses } from '../clients/vercel.ts'
-import { AROUND, objectOf, SILENCE, type ProvedDialect } from './proved-dialect.ts'
+import { AROUND, objectOf, PROMPT, SILENCE, type ProvedDialect } from './proved-dialect.ts'
+import { ToldTexts } from './told-texts.ts'
 
 const FINAL = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const DELTA = 'response.output_text.delta'
@@ -22,8 +23,12 @@ interface Event {
 
 export const responses: ProvedDialect = {
   name: 'responses',
+  dialect: 'responses',
+  protocol: 'responses',
+  facts: { speaks: ['responses'] },
+  skipsUnknown: false,
   path: '/responses',
-  request: (model) => ({ model, stream: true, input: 'Hello there' }),
+  request: (model, input = PROMPT) => ({ model, stream: true, input }),
   streamOf: (words) => messageStream(words),
   placesOf: ({ length }) => ({
     begin: PREFACE - 1,
@@ -57,16 +62,21 @@ export const responses: ProvedDialect = {
   masked: (text) => text.replaceAll(SILENCE, ''),
   judge(events) {
     let text = ''
+    const told = new ToldTexts()
     for (const { name, data } of events) {
       const trimmed = data.replaceAll(AROUND, '')
       if (trimmed === '' || trimmed === '[DONE]') continue
       const event = name === 'error' ? null : objectOf(trimmed)
       if (event === null) return { text, isFinished: false }
-      const told = event['type']
-      const type = typeof told === 'string' && told !== '' ? told : name
+      const { type: own } = event
+      const type = typeof own === 'string' && own !== '' ? own : name
       if (type === 'error') return { text, isFinished: false }
       if (!NAME.test(type)) continue
-      if (FINAL.has(type)) return { text, isFinished: isObject(event['response']) }
+      if (FINAL.has(type)) {
+        told.final(event['response'])
+        return { text, whole: told.whole, isFinished: isObject(event['response']) }
+      }
+      told.event(type, event)
       text += textOf({ ...event, type })
     }
     return { text, isFinished: false }

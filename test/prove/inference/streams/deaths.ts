@@ -1,7 +1,7 @@
 /** The ways in which a provider dies in its stream, as data: where, how, and what the caller has to get. */
 import type { FakeAnswer, FakeProvider } from '../../../support/inference/fake-provider.ts'
-import { bodyOf, streams, type FakeEnding } from '../../../support/inference/fake-stream.ts'
-import type { ProvedDialect } from '../dialects/proved-dialect.ts'
+import { bodyOf, streams, type FakeEnding, type FakeEvent } from '../../../support/inference/fake-stream.ts'
+import type { EventPlaces, ProviderSide } from '../dialects/proved-dialect.ts'
 
 /** How a provider dies. `in order`: as HTTP ends a response, which proves nothing. */
 export const ENDINGS = ['FIN', 'RST', 'stall', 'in order'] as const
@@ -21,6 +21,8 @@ export interface Death {
   readonly isHeadEarly: boolean
   /** What the caller has in hand of the provider's words. */
   readonly text: string
+  /** Whole events that the provider has sent. */
+  readonly sent: readonly FakeEvent[]
   /** Makes the provider die so in each call. */
   meets(provider: FakeProvider): void
 }
@@ -34,34 +36,44 @@ const FAKE_ENDINGS: Readonly<Record<Ending, FakeEnding>> = {
   'in order': 'whole',
 }
 
-/** @param words four at least; the third has a character of several bytes. D18, D21, D22. */
-export function deathsOf(dialect: ProvedDialect, words: readonly string[]): readonly Death[] {
-  const events = dialect.streamOf(words)
-  const { begin, firstOutput, finish, usage, terminator } = dialect.placesOf(words)
-  const endOf = (nth: number): number => bodyOf(events.slice(0, nth + 1)).length
-  const third = endOf(firstOutput + 1)
-  const cuts: Readonly<Record<string, readonly [at: number, words: number, fate: Fate]>> = {
-    'begin of the answer': [endOf(begin), 0, 'another answers'],
-    'first output': [endOf(firstOutput), 1, 'told'],
-    'between events': [third, 2, 'told'],
-    'inside an event': [Math.floor((third + endOf(firstOutput + 2)) / 2), 2, 'told'],
-    'inside a character': [third + wideAt(bodyOf(events).subarray(third)), 2, 'told'],
-    'after finish_reason': [endOf(finish), words.length, 'told'],
-    'after usage': [endOf(usage), words.length, 'told'],
-    'after the terminator': [endOf(terminator), words.length, 'whole'],
+type Dying = Pick<ProviderSide, 'streamOf' | 'placesOf' | 'endsInOrder'>
+
+export interface DeathsInput {
+  /** At least four; the third has a character of several bytes. */
+  readonly words: readonly string[]
+  /** Behind each event, too. */
+  readonly isEachEvent: boolean
+}
+
+/** A place in the body, and the last event that is whole before it. */
+interface Cut {
+  readonly at: number
+  readonly last: number
+}
+
+/** D18, D21, D22. */
+export function deathsOf(provider: Dying, { words, isEachEvent }: DeathsInput): readonly Death[] {
+  const events = provider.streamOf(words)
+  const places = provider.placesOf(words)
+  const cuts = cutsOf(events, places)
+  const named = Object.values(cuts).map(({ last }) => last)
+  const others = [...events.keys()].filter((last) => isEachEvent && !named.includes(last))
+  const all = {
+    ...cuts,
+    ...Object.fromEntries(others.map((last) => [`event ${last + 1}`, behind(events, last)])),
   }
   const deaths = [
-    ...before('connect', (ending) => (provider) => provider.meets(WELCOMES[ending])),
-    ...before('head', (ending) => (provider) => provider.usually(dyingInHead(ending))),
-    ...Object.entries(cuts).flatMap(([point, [cutAt, heard, fate]]) =>
+    ...before('connect', (ending) => (met) => met.meets(WELCOMES[ending])),
+    ...before('head', (ending) => (met) => met.usually(dyingInHead(ending))),
+    ...Object.entries(all).flatMap(([point, { at: cutAt, last }]) =>
       ENDINGS.map((ending): Death => ({
         point,
         ending,
         isHeadEarly: false,
-        // Behind the last word an end in order is the end of the answer. D22.
-        fate: ending === 'in order' && heard === words.length && dialect.endsInOrder ? 'whole' : fate,
-        text: words.slice(0, heard).join(''),
-        meets: (provider) => provider.usually(streams(events, { cutAt, ending: FAKE_ENDINGS[ending] })),
+        fate: fateOf({ last, isEnd: ending === 'in order' && provider.endsInOrder }, places),
+        text: words.slice(0, Math.max(0, last - places.firstOutput + 1)).join(''),
+        sent: events.slice(0, last + 1),
+        meets: (met) => met.usually(streams(events, { cutAt, ending: FAKE_ENDINGS[ending] })),
       })),
     ),
   ]
@@ -69,6 +81,39 @@ export function deathsOf(dialect: ProvedDialect, words: readonly string[]): read
     .filter(({ fate }) => fate === 'another answers')
     .map((death) => ({ ...death, point: `${death.point}, behind an early head`, isHeadEarly: true }))
   return [...deaths, ...early]
+}
+
+function behind(events: readonly FakeEvent[], last: number): Cut {
+  return { at: bodyOf(events.slice(0, last + 1)).length, last }
+}
+
+/** Places with a name. */
+function cutsOf(
+  events: readonly FakeEvent[],
+  { begin, firstOutput, finish, usage, terminator }: EventPlaces,
+): Readonly<Record<string, Cut>> {
+  const second = behind(events, firstOutput + 1)
+  const third = behind(events, firstOutput + 2)
+  return {
+    'begin of the answer': behind(events, begin),
+    'first output': behind(events, firstOutput),
+    'between events': second,
+    'inside an event': { ...second, at: Math.floor((second.at + third.at) / 2) },
+    'inside a character': { ...second, at: second.at + wideAt(bodyOf(events).subarray(second.at)) },
+    'after finish_reason': behind(events, finish),
+    'after usage': behind(events, usage),
+    ...(terminator === null ? null : { 'after the terminator': behind(events, terminator) }),
+  }
+}
+
+/** @param isEnd the body ends in a way that may be the end of the answer */
+function fateOf(
+  { last, isEnd }: { readonly last: number; readonly isEnd: boolean },
+  { firstOutput, finish, terminator }: EventPlaces,
+): Fate {
+  if (last < firstOutput) return 'another answers'
+  const isWhole = (terminator !== null && last >= terminator) || (isEnd && last >= finish)
+  return isWhole ? 'whole' : 'told'
 }
 
 type HardEnding = Exclude<Ending, 'in order'>
@@ -82,6 +127,7 @@ function before(point: string, meets: (ending: HardEnding) => Death['meets']): r
     isHeadEarly: false,
     fate: 'another answers',
     text: '',
+    sent: [],
     meets: meets(ending),
   }))
 }

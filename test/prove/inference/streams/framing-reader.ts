@@ -4,35 +4,40 @@ import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../../support/inference/sse-reference.ts'
 import type { NativeStream } from '../../../../src/server/upstream/inference/protocol.ts'
 import type { Proof } from '../../proof.ts'
-import type { ProvedDialect } from '../dialects/proved-dialect.ts'
+import { isSaid, type ProvedDialect } from '../dialects/proved-dialect.ts'
 import { Faults } from './faults.ts'
-import { bodyIn, FRAMINGS } from './framings.ts'
+import { bodyIn, framingsOf } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
 
-const MUTATED = { full: 1_000_000, short: 1_500 }
-/** Recorded streams that are cut at every byte in the short form. */
-const SHORT_STREAMS = 1
-/** Cuts of such a stream. */
-const SHORT_CUTS = 400
+/** How much of each form is tried in process. */
+export interface ReaderSize {
+  /** Recorded streams that are cut; absent: all. */
+  readonly streams?: number
+  /** Cuts of such a stream in each framing; absent: one at every byte. */
+  readonly cuts?: number
+  readonly mutated: number
+}
+
 /** Milliseconds of one stream of a few KiB, a pause of the machine included. */
 const STREAM_MS_MAX = 2_000
 const SAID_EACH = 100_000
 
-export function inProcess(proof: Proof, dialect: ProvedDialect): void {
-  everyByte(proof, dialect)
-  mutations(proof, dialect)
+export function inProcess(proof: Proof, dialect: ProvedDialect, size: ReaderSize): void {
+  everyByte(proof, dialect, size)
+  unended(proof, dialect)
+  mutations(proof, dialect, size.mutated)
 }
 
-function everyByte(proof: Proof, dialect: ProvedDialect): void {
+function everyByte(proof: Proof, dialect: ProvedDialect, { streams: count, cuts }: ReaderSize): void {
   const faults = new Faults()
   let tried = 0
   const recorded = Object.entries(dialect.recorded)
   const from = proof.random(recorded.length)
-  const streams = proof.isShort ? [...recorded, ...recorded].slice(from, from + SHORT_STREAMS) : recorded
+  const streams = count === undefined ? recorded : [...recorded, ...recorded].slice(from, from + count)
   for (const [name, events] of streams) {
     const expected = outcomeOf(dialect, [bodyOf(events)])
     if (!expected.endsWith('whole')) faults.add(`${name}: ${expected.slice(-200)}`)
-    for (const framing of FRAMINGS) {
+    for (const framing of framingsOf(dialect)) {
       const body = bodyIn(events, framing)
       const look = (where: string, pieces: readonly Buffer[]): void => {
         tried++
@@ -42,7 +47,7 @@ function everyByte(proof: Proof, dialect: ProvedDialect): void {
         'single bytes',
         Array.from(body, (_, at) => body.subarray(at, at + 1)),
       )
-      const step = proof.isShort ? Math.ceil(body.length / SHORT_CUTS) : 1
+      const step = cuts === undefined ? 1 : Math.ceil(body.length / cuts)
       for (let at = proof.random(step); at <= body.length; at += step)
         look(`cut at ${at}`, [body.subarray(0, at), body.subarray(at)])
     }
@@ -51,6 +56,26 @@ function everyByte(proof: Proof, dialect: ProvedDialect): void {
     `${dialect.name}, reader: the same bytes in every framing, cut at every byte`,
     faults.isNone,
     faults.told(tried),
+  )
+}
+
+/** An event without the empty line behind it is none, by the words of the standard. */
+function unended(proof: Proof, dialect: ProvedDialect): void {
+  const faults = new Faults()
+  const recorded = Object.entries(dialect.recorded)
+  for (const [name, events] of recorded) {
+    const expected = outcomeOf(dialect, [bodyOf(events.slice(0, -1))])
+    for (const lineEnd of ['\n', '\r', '\r\n'] as const) {
+      const body = bodyOf(events, { lineEnd, isTerminated: false })
+      for (const last of ['', lineEnd])
+        if (outcomeOf(dialect, [body, Buffer.from(last)]) !== expected)
+          faults.add(`${name}, ${JSON.stringify(lineEnd)}, ${JSON.stringify(last)}`)
+    }
+  }
+  proof.check(
+    `${dialect.name}, reader: a last event without its empty line does not count`,
+    faults.isNone,
+    faults.told(recorded.length),
   )
 }
 
@@ -77,10 +102,9 @@ function lastOf({ finalEvents }: NativeStream): readonly Uint8Array[] {
   return finalEvents?.withUsage({ whole: '{}', added: '"cost":0' }) ?? []
 }
 
-function mutations(proof: Proof, dialect: ProvedDialect): void {
-  const count = proof.isShort ? MUTATED.short : MUTATED.full
+function mutations(proof: Proof, dialect: ProvedDialect, count: number): void {
   const bodies = Object.values(dialect.recorded).flatMap((events) =>
-    FRAMINGS.map((framing) => bodyIn(events, framing)),
+    framingsOf(dialect).map((framing) => bodyIn(events, framing)),
   )
   const [lies, shapes, slow] = [new Faults(), new Faults(), new Faults()]
   let whole = 0
@@ -133,7 +157,7 @@ function readMutated(dialect: ProvedDialect, body: Buffer, pieces: readonly Buff
   const shape = shapeOf(text)
   const judged = dialect.judge(eventsOf(body))
   const heard = shape === null ? dialect.hear(text).text : judged.text
-  const isLie = isWhole && (!judged.isFinished || judged.text !== heard)
+  const isLie = isWhole && !(judged.isFinished && isSaid(judged, heard))
   return {
     isWhole,
     lie: isLie ? `${judged.isFinished} ${body.toString('base64')}` : null,

@@ -1,39 +1,49 @@
 /** Framing over real sockets: a provider that cuts its stream anywhere, and one whose stream is damaged. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
-import { bodyOf } from '../../../support/inference/fake-chat.ts'
 import type { FakeAnswer, FakeCall } from '../../../support/inference/fake-provider.ts'
 import { streams, type FakeEnding } from '../../../support/inference/fake-stream.ts'
 import { eventsOf } from '../../../support/inference/sse-reference.ts'
 import type { Proof } from '../../proof.ts'
-import type { ProvedDialect } from '../dialects/proved-dialect.ts'
+import { isSaid, type ProvedDialect } from '../dialects/proved-dialect.ts'
 import { Faults, together } from './faults.ts'
-import { bodyIn, framed, FRAMINGS, type Framing } from './framings.ts'
+import { bodyIn, framed, framingsOf, type Framing } from './framings.ts'
 import { mutated, piecesOf } from './mutations.ts'
 import { HUNG, openStand, type ReadStream, type StreamStand } from './stream-stand.ts'
 
 const AT_ONCE = 16
 const WORDS = ['Hello', ' é€😀', '\n"quoted"\\', ' there']
-/** Bytes between two cuts in the short form. */
-const SHORT_STEP = 613
-const MUTATED = { full: 20_000, short: 100 }
+/** How much of each form is tried over sockets. */
+export interface SocketSize {
+  /** Bytes between two cuts. */
+  readonly step: number
+  readonly mutated: number
+}
+
 /**
  * Milliseconds of the clocks of an answer: a stream in single bytes takes minutes on a machine that does ten
  * other things.
  */
 const CLOCKS_MS = 600_000
-/** Members of the request that tell the provider which case it plays. */
-const CASE = 'metadata'
+/** What the user says tells the provider which case it plays. */
+const CASE = /case (-?\d+)\./
 
-export async function overSockets(proof: Proof, dialect: ProvedDialect): Promise<void> {
-  const stand = await openStand({ firstProvider: { first_output_ms: CLOCKS_MS, stall_ms: CLOCKS_MS } })
+export async function overSockets(proof: Proof, dialect: ProvedDialect, size: SocketSize): Promise<void> {
+  const firstProvider = { first_output_ms: CLOCKS_MS, stall_ms: CLOCKS_MS }
+  const stand = await openStand({ providers: dialect.facts, firstProvider })
   proof.after(() => stand.close())
-  await cuts(proof, dialect, stand)
-  await damages(proof, dialect, stand)
+  await cuts({ proof, dialect, stand }, size.step)
+  await damages({ proof, dialect, stand }, size.mutated)
   const heldBytes = await stand.rest()
   proof.check(`${dialect.name}, sockets: nothing is held at the end`, heldBytes === 0, `${heldBytes} bytes`)
   const open = stand.spend.holds.filter(({ end }) => end === 'open').length
   proof.check(`${dialect.name}, sockets: every call is settled`, open === 0, `${open} are not`)
+}
+
+interface Trying {
+  readonly proof: Proof
+  readonly dialect: ProvedDialect
+  readonly stand: StreamStand
 }
 
 interface Cut {
@@ -41,11 +51,10 @@ interface Cut {
   readonly splitAt: readonly number[] | 'every byte'
 }
 
-async function cuts(proof: Proof, dialect: ProvedDialect, stand: StreamStand): Promise<void> {
+async function cuts({ proof, dialect, stand }: Trying, step: number): Promise<void> {
   const events = dialect.streamOf(WORDS)
-  const cases = FRAMINGS.flatMap((framing): Cut[] => {
+  const cases = framingsOf(dialect).flatMap((framing): Cut[] => {
     const { length } = bodyIn(events, framing)
-    const step = proof.isShort ? SHORT_STEP : 1
     const places = Array.from(
       { length: Math.ceil(length / step) },
       (_, nth) => nth * step + proof.random(step),
@@ -58,7 +67,7 @@ async function cuts(proof: Proof, dialect: ProvedDialect, stand: StreamStand): P
   )
   stand.first.usually((call, reply) => (answers[nthOf(call)] ?? plain)(call, reply))
   const call = (nth: number): Promise<ReadStream> =>
-    stand.call(dialect, { model: 'acme/one', members: { [CASE]: { nth: String(nth) } } })
+    stand.call(dialect, { model: 'acme/one', prompt: promptOf(nth) })
   const usual = await call(-1)
   const expected = dialect.masked(usual.text)
   const heard = dialect.hear(usual.text)
@@ -84,10 +93,9 @@ interface Damage {
   readonly framing: 'chunked' | 'close'
 }
 
-async function damages(proof: Proof, dialect: ProvedDialect, stand: StreamStand): Promise<void> {
-  const count = proof.isShort ? MUTATED.short : MUTATED.full
+async function damages({ proof, dialect, stand }: Trying, count: number): Promise<void> {
   const bodies = Object.values(dialect.recorded).flatMap((events) =>
-    FRAMINGS.map((framing) => bodyIn(events, framing)),
+    framingsOf(dialect).map((framing) => bodyIn(events, framing)),
   )
   const damageOf = (nth: number): Damage => {
     const random = randomFrom(proof.seed + nth)
@@ -101,14 +109,14 @@ async function damages(proof: Proof, dialect: ProvedDialect, stand: StreamStand)
   const [lies, hung, wrong] = [new Faults(), new Faults(), new Faults()]
   let whole = 0
   await together([...Array(count).keys()], AT_ONCE, async (nth) => {
-    const read = await stand.call(dialect, { model: 'acme/one', members: { [CASE]: { nth: String(nth) } } })
+    const read = await stand.call(dialect, { model: 'acme/one', prompt: promptOf(nth) })
     if (read === HUNG) return hung.add(`stream ${nth}`)
     const fault = faultOf(dialect, read)
     if (fault !== null) wrong.add(`stream ${nth}: ${fault}`)
     if (read.status !== 200 || !dialect.hear(read.text).isTerminated) return
     whole++
     const judged = dialect.judge(eventsOf(damageOf(nth).body))
-    if (!judged.isFinished || judged.text !== dialect.hear(read.text).text) lies.add(`stream ${nth}`)
+    if (!judged.isFinished || !isSaid(judged, dialect.hear(read.text).text)) lies.add(`stream ${nth}`)
   })
   const about = `${dialect.name}, sockets, mutated streams`
   proof.check(`${about}: none hangs`, hung.isNone, hung.told(count))
@@ -147,6 +155,10 @@ function sends({ pieces, ending, framing }: Damage): FakeAnswer {
   }
 }
 
-function nthOf(call: FakeCall): number {
-  return Number((bodyOf(call)[CASE] as { readonly nth?: string } | undefined)?.nth ?? -1)
+function promptOf(nth: number): string {
+  return `Play case ${nth}.`
+}
+
+function nthOf({ body }: FakeCall): number {
+  return Number(CASE.exec(body.toString())?.[1] ?? -1)
 }

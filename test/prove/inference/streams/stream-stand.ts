@@ -24,8 +24,8 @@ export interface StreamStand extends ChatProviderFront {
 export interface StreamCall {
   readonly model?: string
   readonly caller?: string
-  /** Of the request, beside its usual members. */
-  readonly members?: object
+  /** What the user says. */
+  readonly prompt?: string
   /** Called with the bytes of each read. */
   readonly onBytes?: (text: string) => void
 }
@@ -62,14 +62,14 @@ export async function openStand(options: ChatProviderOptions = {}): Promise<Stre
 }
 
 async function callOf(url: string, dialect: ProvedDialect, more: StreamCall): Promise<ReadStream> {
-  const { model = 'acme/chat', caller = AUTHORIZATION, members = {}, onBytes = () => undefined } = more
+  const { model = 'acme/chat', caller = AUTHORIZATION, prompt, onBytes = () => undefined } = more
   const hanging = new AbortController()
   const timer = setTimeout(() => hanging.abort(), HANGING_MS)
   try {
     const response = await fetch(`${url}/api/v1${dialect.path}`, {
       method: 'POST',
       headers: { authorization: caller, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...dialect.request(model), ...members }),
+      body: JSON.stringify(dialect.request(model, prompt)),
       signal: hanging.signal,
     })
     const { status, headers } = response

@@ -1,0 +1,78 @@
+/** A provider's stream in the caller's form, with the shape of a stream that is passed on natively. */
+import type { Failure } from '../../../../src/schemas/failures.ts'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import type { TextEvents } from '../../../../src/server/operations/inference/text-replies.ts'
+import type { FinalEvents, ShownUsage, TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
+import { KeptParts } from '../../../../src/server/upstream/inference/parts/kept-parts.ts'
+import { PART_PROTOCOLS } from '../../../../src/server/upstream/inference/parts/part-protocols.ts'
+import type {
+  NativeRead,
+  NativeStream,
+  PartStream,
+} from '../../../../src/server/upstream/inference/protocol.ts'
+import { REDACTED } from '../../../support/inference/provider-chunks.ts'
+import { writerOf } from '../../../support/inference/written-answers.ts'
+
+/** The mark that the front writes behind every whole stream of chat: a native one leaves it to the front, too. */
+const DONE = 'data: [DONE]\n\n'
+/** The one figure of an answer that is the clock's. */
+const COMPLETED_AT = /"completed_at":\d+/
+
+export class TranslatedStream implements NativeStream {
+  readonly #parts: PartStream
+  readonly #events: TextEvents
+
+  constructor(dialect: Dialect, protocol: TextProtocol) {
+    const parts = PART_PROTOCOLS[protocol].stream(REDACTED)
+    this.#parts = dialect === 'responses' ? new KeptParts(parts) : parts
+    this.#events = writerOf(dialect)
+  }
+
+  read(bytes: Uint8Array): NativeRead {
+    const { parts, failure } = this.#parts.read(bytes)
+    return { events: parts.length === 0 ? null : this.#events.eventsOf(parts), failure }
+  }
+
+  end(): Failure | null {
+    return this.#parts.end()
+  }
+
+  get heldBytes(): number {
+    return this.#parts.heldBytes
+  }
+
+  get hasOutput(): boolean {
+    return this.#parts.hasOutput
+  }
+
+  get isDone(): boolean {
+    return this.#parts.isDone
+  }
+
+  get usage(): TokenUsage | null {
+    return this.#parts.usage
+  }
+
+  get outputBytes(): number {
+    return this.#parts.outputBytes
+  }
+
+  get finishReason(): string | null {
+    return this.#parts.finishReason
+  }
+
+  get upstreamId(): string | null {
+    return this.#parts.upstreamId
+  }
+
+  get finalEvents(): FinalEvents | null {
+    return this.end() === null ? { withUsage: (usage) => this.#lastOf(usage) } : null
+  }
+
+  #lastOf(usage: ShownUsage): readonly Uint8Array[] {
+    const parts = this.#events.eventsOf(this.#parts.finalParts ?? [])
+    const last = Buffer.from(this.#events.lastOf(usage)).toString().replace(COMPLETED_AT, '"completed_at":0')
+    return [parts, Buffer.from(last.endsWith(DONE) ? last.slice(0, -DONE.length) : last)]
+  }
+}

@@ -1,0 +1,4 @@
+import { program } from '../chat-framing.ts'
+import { short } from '../../short.ts'
+
+await short('chat-framing', program, 'translated')
