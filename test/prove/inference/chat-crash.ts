@@ -5,17 +5,28 @@ import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { clientPortsOf } from '../../support/wire/sockets.ts'
 import { checkLedger } from '../check-ledger.ts'
-import type { Program, Proof } from '../proof.ts'
+import type { Program, ProgramForm, Proof } from '../proof.ts'
 import { bookedOf, paidOf, type Booked } from './paced/booked.ts'
 import { bodyOf, startCall, type PacedCall } from './paced/callers.ts'
-import { PACED_DIALECTS, type PacedDialect } from './paced/dialects.ts'
-import { boundOf, PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
+import { PACED_PAIRS, pairAt, type PacedPair } from './paced/pairs.ts'
+import { boundOf, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FRONTS = 2
-const FULL = { kills: 20, streams: 1_000 }
-const SHORT = { kills: 1, streams: 60 }
-/** Milliseconds between two words of an answer. */
-const WORD_MS = 200
+interface Size {
+  readonly kills: number
+  readonly streams: number
+  /** Milliseconds between two words of an answer. */
+  readonly wordMs: number
+}
+
+const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short: Size }>> = {
+  usual: { full: { kills: 20, streams: 1_000, wordMs: 200 }, short: { kills: 1, streams: 60, wordMs: 200 } },
+  // Each pair once, and then one again.
+  translated: {
+    full: { kills: 10, streams: 600, wordMs: 200 },
+    short: { kills: 1, streams: 24, wordMs: 100 },
+  },
+}
 /** Tokens that a call asks for: nearly all of its bound. */
 const TOKENS_MAX = 5_000
 /** Words behind which every stream has told of itself. */
@@ -30,16 +41,17 @@ const TRY_MS = 50
 
 export const program: Program = {
   text: 'kill -9 of a front with 500 streams: each is charged what it had come to, its bound is free, others go on',
-  async run(proof) {
-    const { kills, streams } = proof.isShort ? SHORT : FULL
-    const stand = await startPacedStand(proof, { fronts: FRONTS, wordMs: WORD_MS })
-    const first = proof.random(PACED_DIALECTS.length)
-    for (let nth = 0; nth < kills; nth++) {
-      const dialect = PACED_DIALECTS[(first + nth) % PACED_DIALECTS.length] ?? PACED_DIALECTS[0]
-      await killOnce({ proof, stand, streams, nth, dialect })
-    }
-    await checkLedger(proof, stand.stand)
-  },
+  run: (proof) => killAll(proof, 'usual'),
+  translated: (proof) => killAll(proof, 'translated'),
+}
+
+async function killAll(proof: Proof, form: ProgramForm): Promise<void> {
+  const { kills, streams, wordMs } = SIZES[form][proof.isShort ? 'short' : 'full']
+  const stand = await startPacedStand(proof, { fronts: FRONTS, wordMs })
+  const first = proof.random(PACED_PAIRS[form].length)
+  for (let nth = 0; nth < kills; nth++)
+    await killOnce({ proof, stand, streams, nth, pair: pairAt(form, first + nth) })
+  await checkLedger(proof, stand.stand)
 }
 
 interface Round {
@@ -48,12 +60,12 @@ interface Round {
   readonly streams: number
   readonly nth: number
   /** Of all calls of the round, whose bounds are to be the same. */
-  readonly dialect: PacedDialect
+  readonly pair: PacedPair
 }
 
 async function killOnce(round: Round): Promise<void> {
-  const { proof, stand, streams, nth, dialect } = round
-  const name = `kill ${nth + 1}, ${dialect.name}`
+  const { proof, stand, streams, nth, pair } = round
+  const name = `kill ${nth + 1}, ${pair.name}`
   const nextCall = callsOf(round)
   await setBudget(round)
   const running = await openAll(nextCall, streams)
@@ -107,23 +119,24 @@ function idOf({ proof, nth }: Round, count: number): string {
 
 /** @returns begins a call */
 function callsOf(round: Round): () => PacedCall {
-  const { dialect } = round
+  const { dialect, paced: model } = round.pair
   const { port, keys } = round.stand.stand
   let count = 0
   return () => {
     const asking = { dialect, asked: { id: idOf(round, count++) }, tokensMax: TOKENS_MAX }
-    return startCall({ port, model: PACED_MODEL }, { key: keys.inference_key, ...asking })
+    return startCall({ port, model }, { key: keys.inference_key, ...asking })
   }
 }
 
 /** The budget holds the calls of the round, and half of another one. */
 async function setBudget(round: Round): Promise<void> {
-  const { stand, streams, dialect } = round
+  const { stand, streams, pair } = round
   await stand.untilReturned(RETURNED_MS_MAX)
   const { workspace_id: workspaceId } = stand.stand.keys
   const { spentNano } = await stand.account(workspaceAccount(workspaceId))
-  const body = bodyOf(PACED_MODEL, { dialect, asked: { id: idOf(round, 0) }, tokensMax: TOKENS_MAX })
-  const bound = boundOf(Buffer.byteLength(body), TOKENS_MAX)
+  const asking = { dialect: pair.dialect, asked: { id: idOf(round, 0) }, tokensMax: TOKENS_MAX }
+  const bodyBytes = Buffer.byteLength(bodyOf(pair.paced, asking))
+  const bound = boundOf({ bodyBytes, tokensMax: TOKENS_MAX, isTranslated: pair.isTranslated })
   const limitUsd = (Number(spentNano) + (streams + 0.5) * bound) / 1e9
   await stand.manage('PUT', `/workspaces/${workspaceId}/budgets/lifetime`, { limit_usd: limitUsd })
 }

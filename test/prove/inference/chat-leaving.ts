@@ -3,26 +3,47 @@ import { DRAINS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
 import { checkLedger } from '../check-ledger.ts'
-import type { Program, Proof } from '../proof.ts'
+import type { Program, ProgramForm, Proof } from '../proof.ts'
 import { recordsOf, rowsOf, type BookedRow } from './paced/booked.ts'
 import { startCall, type PacedCall } from './paced/callers.ts'
-import { drawDialect, PACED_DIALECTS, PROMPT_TOKENS } from './paced/dialects.ts'
+import { PROMPT_TOKENS } from './paced/dialects.ts'
+import { PACED_PAIRS, pairAt, type PacedPair } from './paced/pairs.ts'
 import type { Asked, PacedAnswer } from './paced/provider.ts'
-import { boundOf, DRAINED_MODEL, PACED_MODEL, startPacedStand, type PacedStand } from './paced/stand.ts'
+import { boundOf, startPacedStand, type PacedStand } from './paced/stand.ts'
 
 const FRONTS = 2
-const FULL = { callers: 1_000, drained: 800 }
-const SHORT = { callers: 60, drained: 40 }
-const WORD_MS = 200
-const LEAVING_MS_MAX = 6_000
+/** Calls, and the milliseconds of their time. */
+interface Size {
+  readonly callers: number
+  readonly drained: number
+  /** Between two words of an answer. */
+  readonly wordMs: number
+  /** Of a drained answer: it goes on when all callers have left. */
+  readonly drainedWords: number
+  /** From its beginning in which a caller leaves who is not awaited. */
+  readonly leavingMsMax: number
+  /** Of each of some rounds. */
+  readonly warmingCalls: number
+}
+
+const PACE = { wordMs: 200, drainedWords: 50, leavingMsMax: 6_000, warmingCalls: 50 }
+const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short: Size }>> = {
+  usual: {
+    full: { callers: 1_000, drained: 800, ...PACE },
+    short: { callers: 60, drained: 40, ...PACE },
+  },
+  translated: {
+    full: { callers: 540, drained: 270, ...PACE },
+    short: { callers: 27, drained: 18, wordMs: 100, drainedWords: 18, leavingMsMax: 1_000, warmingCalls: 9 },
+  },
+}
 /** Milliseconds from the end of the caller's connection to that of the provider's. */
 const CUT_MS_MAX = 50
 const TOKENS_MAX = 100
 /** Of every second caller the provider is silent behind so many words. */
 const SILENT_AT = 3
-/** Words of a drained answer: it goes on when all callers have left. */
-const DRAINED_WORDS = 50
-const DRAINED_LEAVING_MS_MAX = 1_500
+/** Words behind which at most a caller leaves whose answer is drained. */
+const DRAINED_LEAVING_WORDS = 7.5
 /** Milliseconds in which a front has seen that its callers have left. */
 const SEEN_MS = 500
 /** An estimate is at most so far from what was generated. */
@@ -32,35 +53,45 @@ const APART_WORDS = 2
 /** Milliseconds between the beginnings of two calls. */
 const REST_MS = 4
 const WARMING_ROUNDS = 4
-const WARMING_CALLS = 50
 
 export const program: Program = {
   text: '1,000 callers leave at random instants: providers are cut within 50 ms or read to their end, each call is charged',
-  async run(proof) {
-    const size = proof.isShort ? SHORT : FULL
-    const stand = await startPacedStand(proof, { fronts: FRONTS, wordMs: WORD_MS })
-    await warm(stand)
-    await cancels(proof, stand, size.callers)
-    await drains(proof, stand, size.drained)
-    await checkLedger(proof, stand.stand)
-  },
+  run: (proof) => leaveAll(proof, 'usual'),
+  translated: (proof) => leaveAll(proof, 'translated'),
+}
+
+interface Round {
+  readonly proof: Proof
+  readonly form: ProgramForm
+  readonly size: Size
+  readonly stand: PacedStand
+}
+
+async function leaveAll(proof: Proof, form: ProgramForm): Promise<void> {
+  const size = SIZES[form][proof.isShort ? 'short' : 'full']
+  const stand = await startPacedStand(proof, { fronts: FRONTS, wordMs: size.wordMs })
+  const round: Round = { proof, form, size, stand }
+  await warm(round)
+  await cancels(round)
+  await drains(round)
+  await checkLedger(proof, stand.stand)
 }
 
 /** The first calls of a front take longer. */
-async function warm({ stand }: PacedStand): Promise<void> {
+async function warm({ form, size, stand: { stand } }: Round): Promise<void> {
   for (let nth = 0; nth < WARMING_ROUNDS; nth++) {
-    const calls = Array.from({ length: WARMING_CALLS }, (_, at) => {
+    const calls = Array.from({ length: size.warmingCalls }, (_, at) => {
       const asked = { id: `warm-${nth}-${at}`, words: 1 }
-      const dialect = PACED_DIALECTS[at % PACED_DIALECTS.length] ?? PACED_DIALECTS[0]
+      const { dialect, paced } = pairAt(form, at)
       const asking = { key: stand.keys.inference_key, dialect, asked }
-      return startCall({ port: stand.port, model: PACED_MODEL }, asking)
+      return startCall({ port: stand.port, model: paced }, asking)
     })
     await Promise.all(calls.map(({ over }) => over))
   }
 }
 
 interface Leaving {
-  readonly model: string
+  modelOf(pair: PacedPair): string
   readonly callers: number
   /** Milliseconds from its beginning in which a caller leaves. */
   readonly msMax: number
@@ -68,13 +99,17 @@ interface Leaving {
 }
 
 /** @returns all calls, each of which was left */
-async function leave(proof: Proof, { stand }: PacedStand, input: Leaving): Promise<readonly PacedCall[]> {
-  const { model, callers, msMax } = input
+async function leave(
+  { proof, form, stand: { stand } }: Round,
+  input: Leaving,
+): Promise<readonly PacedCall[]> {
+  const { callers, msMax } = input
   const all: PacedCall[] = []
   for (let nth = 0; nth < callers; nth++) {
     const [asked, key] = [input.asked(nth), stand.keys.inference_key]
-    const dialect = drawDialect((below) => proof.random(below))
-    const call = startCall({ port: stand.port, model }, { key, dialect, asked, tokensMax: TOKENS_MAX })
+    const pair = pairAt(form, proof.random(PACED_PAIRS[form].length))
+    const asking = { key, dialect: pair.dialect, asked, tokensMax: TOKENS_MAX }
+    const call = startCall({ port: stand.port, model: input.modelOf(pair) }, asking)
     setTimeout(call.leave, proof.random(msMax))
     all.push(call)
     // A front that admits a thousand calls at once does little else.
@@ -84,12 +119,14 @@ async function leave(proof: Proof, { stand }: PacedStand, input: Leaving): Promi
   return all
 }
 
-async function cancels(proof: Proof, stand: PacedStand, callers: number): Promise<void> {
+async function cancels(round: Round): Promise<void> {
+  const { proof, stand, size } = round
+  const { callers, leavingMsMax: msMax } = size
   const asked = (nth: number): Asked => ({
     id: `cancel-${proof.seed}-${nth}`,
     ...(nth % 2 === 0 ? null : { silentAt: SILENT_AT }),
   })
-  const calls = await leave(proof, stand, { model: PACED_MODEL, callers, msMax: LEAVING_MS_MAX, asked })
+  const calls = await leave(round, { modelOf: ({ paced }) => paced, callers, msMax, asked })
   await until('all providers are cut', () => stand.provider.open === 0)
   const made = madeOf(stand, calls)
   const others = calls.filter(({ end }) => end !== 'left').length
@@ -116,7 +153,7 @@ async function cancels(proof: Proof, stand: PacedStand, callers: number): Promis
     if (row === undefined) continue
     estimated += row.output
     generated += one.answer.generated
-    if (isApart(row, one)) wrong.push(`${JSON.stringify(row)}, ${one.answer.generated} generated`)
+    if (isApart(row, one, round.form)) wrong.push(`${JSON.stringify(row)}, ${one.answer.generated} generated`)
   }
   proof.check(
     'cancel: each call has one row and one record, estimated as what was generated until then',
@@ -125,10 +162,12 @@ async function cancels(proof: Proof, stand: PacedStand, callers: number): Promis
   )
 }
 
-async function drains(proof: Proof, stand: PacedStand, callers: number): Promise<void> {
-  const asked = (nth: number): Asked => ({ id: `drain-${proof.seed}-${nth}`, words: DRAINED_WORDS })
-  const msMax = DRAINED_LEAVING_MS_MAX
-  const calls = await leave(proof, stand, { model: DRAINED_MODEL, callers, msMax, asked })
+async function drains(round: Round): Promise<void> {
+  const { proof, stand, size } = round
+  const { drained: callers, drainedWords, wordMs } = size
+  const asked = (nth: number): Asked => ({ id: `drain-${proof.seed}-${nth}`, words: drainedWords })
+  const msMax = DRAINED_LEAVING_WORDS * wordMs
+  const calls = await leave(round, { modelOf: ({ drained }) => drained, callers, msMax, asked })
   await pause(SEEN_MS)
   const atOnce = stand.provider.open
   proof.check(
@@ -143,8 +182,8 @@ async function drains(proof: Proof, stand: PacedStand, callers: number): Promise
   for (const one of made) {
     const row = rows.get(one.call.id)
     if (row === undefined) continue
-    const isTold = row.kind === 'usage' && row.output === DRAINED_WORDS && row.tokens === PROMPT_TOKENS
-    if (one.answer.isWhole ? !isTold : isApart(row, one))
+    const isTold = row.kind === 'usage' && row.output === drainedWords && row.tokens === PROMPT_TOKENS
+    if (one.answer.isWhole ? !isTold : isApart(row, one, round.form))
       wrong.push(`${JSON.stringify(row)}, ${one.answer.generated} generated`)
   }
   proof.check(
@@ -168,8 +207,9 @@ function madeOf({ provider }: PacedStand, calls: readonly PacedCall[]): readonly
 }
 
 /** Whether the row of a call that was cut is no estimate of what was generated until then, or above its bound. */
-function isApart({ kind, nano, output }: BookedRow, { call, answer }: Made): boolean {
-  const bound = boundOf(call.bodyBytes, TOKENS_MAX)
+function isApart({ kind, nano, output }: BookedRow, { call, answer }: Made, form: ProgramForm): boolean {
+  const { bodyBytes } = call
+  const bound = boundOf({ bodyBytes, tokensMax: TOKENS_MAX, isTranslated: form === 'translated' })
   const most = Math.max(APART_WORDS, answer.generated * APART_SHARE)
   return kind !== 'estimated' || nano > bound || Math.abs(output - answer.generated) > most
 }

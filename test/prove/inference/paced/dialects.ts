@@ -1,4 +1,6 @@
-/** The dialects of the paced provider and of its callers: a row for each. */
+/** The forms of the paced provider and of its callers: a row for each. */
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { bodyOf } from '../../../support/inference/fake-stream.ts'
 import {
   block,
@@ -17,12 +19,24 @@ export const WORD = ' abc'
 /** Tokens of every prompt, as the provider tells them. */
 export const PROMPT_TOKENS = 20
 
-export interface PacedDialect {
-  readonly name: string
-  /** Behind `/v1` of the provider, and behind `/api/v1` of the node. */
+/** A form in which callers call, and read. */
+export interface PacedCaller {
+  readonly name: Dialect
+  /** Behind `/api/v1` of the node. */
   readonly path: string
   /** Members of a request. @param tokensMax absent: the least that the dialect takes */
   request(prompt: string, tokensMax?: number): object
+  /** Stands in the caller's line of a word, and in no other. */
+  readonly heard: string
+  /** The caller's line that only a whole stream has. */
+  readonly terminator: string
+}
+
+/** A form in which the provider answers. */
+export interface PacedProtocol {
+  readonly name: TextProtocol
+  /** Ends the path of the provider. */
+  readonly path: string
   /** The prompt of a request's body. */
   promptOf(body: Readonly<Record<string, unknown>>): string
   /** What the provider sends before the first word. @param hasUsage it tells tokens */
@@ -31,13 +45,11 @@ export interface PacedDialect {
   word(nth: number): string
   /** What the provider sends behind the last word. @param told tokens of the answer; null: it tells none */
   end(words: number, told: number | null): string
-  /** Stands in the caller's line of a word, and in no other. */
-  readonly heard: string
-  /** The caller's line that only a whole stream has. */
-  readonly terminator: string
-  /** The dialect's word for the end of such an answer. */
+  /** The word for the end of such an answer. */
   readonly finish: string
 }
+
+export type PacedDialect = PacedCaller & PacedProtocol & { readonly name: Dialect }
 
 const CHAT_HEAD =
   '{"id":"chatcmpl-paced","object":"chat.completion.chunk","created":1700000000,"model":"paced"'
@@ -90,7 +102,7 @@ const responses: PacedDialect = {
     input,
     ...(tokensMax === undefined ? null : { max_output_tokens: tokensMax }),
   }),
-  promptOf: ({ input }) => String(input),
+  promptOf: ({ input }) => (typeof input === 'string' ? input : lastContent({ messages: input })),
   begin: () => RESPONSE_BEGIN,
   word: (nth) => RESPONSE_WORD.replace(numberOf(1), numberOf(nth)),
   end(words, told) {
@@ -126,6 +138,27 @@ const messages: PacedDialect = {
   finish: 'end_turn',
 }
 
+/** A chunk of Gemini. @param tokens of the answer so far */
+function geminiChunk(parts: readonly object[], tokens: number | null, finish?: string): string {
+  const counts = { promptTokenCount: PROMPT_TOKENS, candidatesTokenCount: tokens }
+  const usage = tokens === null ? null : { usageMetadata: counts }
+  const content = { parts, role: 'model' }
+  const candidate = { content, ...(finish === undefined ? null : { finishReason: finish }), index: 0 }
+  return `data: ${JSON.stringify({ candidates: [candidate], ...usage, responseId: 'gemini-paced' })}\r\n\r\n`
+}
+
+const gemini: PacedProtocol = {
+  name: 'gemini',
+  path: ':streamGenerateContent?alt=sse',
+  promptOf: ({ contents }) =>
+    String((contents as readonly { parts: readonly { text: unknown }[] }[]).at(-1)?.parts[0]?.text),
+  begin: () => geminiChunk([{ text: '' }], null),
+  word: (nth) => geminiChunk([{ text: WORD }], nth),
+  end: (_, told) => geminiChunk([{ text: '' }], told, 'STOP'),
+  finish: 'STOP',
+}
+
+/** Those of callers. */
 export const PACED_DIALECTS = [chat, responses, messages] as const
 
 /** A dialect by the seed of a proof. */
@@ -133,8 +166,13 @@ export function drawDialect(random: Proof['random']): PacedDialect {
   return PACED_DIALECTS[random(PACED_DIALECTS.length)] ?? chat
 }
 
+/** Those of the provider. */
+export const PACED_PROTOCOLS: readonly PacedProtocol[] = [...PACED_DIALECTS, gemini]
+
+/** A translation may write a text as the one part that it is. */
 function lastContent({ messages: all }: Readonly<Record<string, unknown>>): string {
-  return String((all as readonly { content: unknown }[]).at(-1)?.content)
+  const content = (all as readonly { content: unknown }[]).at(-1)?.content
+  return Array.isArray(content) ? String((content[0] as { text: unknown }).text) : String(content)
 }
 
 function eventsOf(...events: readonly object[]): string {

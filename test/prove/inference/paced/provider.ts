@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { PACED_DIALECTS, type PacedDialect } from './dialects.ts'
+import { PACED_PROTOCOLS, type PacedProtocol } from './dialects.ts'
 
 /** What the provider does for a call, as JSON in the call's prompt. */
 export interface Asked {
@@ -39,7 +39,7 @@ export interface PacedProvider {
 
 interface Open extends PacedAnswer {
   readonly asked: Asked
-  readonly dialect: PacedDialect
+  readonly protocol: PacedProtocol
   readonly res: ServerResponse
 }
 
@@ -56,19 +56,19 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
     const { words = Infinity, silentAt = Infinity } = one.asked
     if (one.generated >= words) return end(one)
     if (one.generated >= silentAt) return
-    one.res.write(one.dialect.word(++one.generated))
+    one.res.write(one.protocol.word(++one.generated))
   }
   const end = (one: Open): void => {
     one.isWhole = true
     forget(one)
     one.endedAt = performance.now()
-    one.res.end(one.dialect.end(one.generated, toldBy(one)))
+    one.res.end(one.protocol.end(one.generated, toldBy(one)))
   }
   const server = createServer((req, res) => {
-    void requestOf(req).then(({ asked, dialect }) => {
+    void requestOf(req).then(({ asked, protocol }) => {
       const one: Open = {
         asked,
-        dialect,
+        protocol,
         res,
         generated: 0,
         beganAt: performance.now(),
@@ -82,7 +82,7 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
         one.endedAt ??= performance.now()
       })
       res.writeHead(200, { 'content-type': 'text/event-stream' })
-      res.write(dialect.begin(asked.usage !== 'missing'))
+      res.write(protocol.begin(asked.usage !== 'missing'))
     })
   }).listen(0, '127.0.0.1')
   let turn = 0
@@ -110,16 +110,16 @@ export async function startPacedProvider(wordMs: number): Promise<PacedProvider>
 
 interface Request {
   readonly asked: Asked
-  readonly dialect: PacedDialect
+  readonly protocol: PacedProtocol
 }
 
 async function requestOf(req: IncomingMessage): Promise<Request> {
   const pieces: Buffer[] = []
   for await (const piece of req) pieces.push(piece as Buffer)
-  const dialect = PACED_DIALECTS.find(({ path }) => req.url?.endsWith(path) === true)
-  if (dialect === undefined) throw new Error(`no dialect has the path ${req.url}`)
+  const protocol = PACED_PROTOCOLS.find(({ path }) => req.url?.endsWith(path) === true)
+  if (protocol === undefined) throw new Error(`no protocol has the path ${req.url}`)
   const body = JSON.parse(Buffer.concat(pieces).toString()) as Readonly<Record<string, unknown>>
-  return { dialect, asked: JSON.parse(dialect.promptOf(body)) as Asked }
+  return { protocol, asked: JSON.parse(protocol.promptOf(body)) as Asked }
 }
 
 const LIES = { zero: 0, negative: -5, huge: 100_000 } as const

@@ -1,12 +1,20 @@
 /** A node whose one model writes at a steady pace, and whose money can be looked at. */
+import { TOKENS_ADDED_FORMS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { startSpendStand, type SpendStand } from '../../money/spend/spend-stand.ts'
 import type { Proof } from '../../proof.ts'
-import { PACED_DIALECTS } from './dialects.ts'
+import { PACED_DIALECTS, PACED_PROTOCOLS } from './dialects.ts'
 import { startPacedProvider, type PacedProvider } from './provider.ts'
 
 export const PACED_MODEL = 'acme/paced'
 /** The same, by a provider that is read to its end when its caller leaves. */
 export const DRAINED_MODEL = 'acme/drained'
+
+/** The same two, by a provider that speaks one protocol alone. */
+export function modelsAt(protocol: TextProtocol): { readonly paced: string; readonly drained: string } {
+  return { paced: `${PACED_MODEL}-${protocol}`, drained: `${DRAINED_MODEL}-${protocol}` }
+}
+
 /** Nano-USD of a token of the prompt, and of the answer. */
 export const PROMPT_NANO = 1_000
 export const COMPLETION_NANO = 2_000
@@ -45,29 +53,54 @@ export async function startPacedStand(
 function catalogue(origin: string): object {
   const pricing = { prompt: usdOf(PROMPT_NANO), completion: usdOf(COMPLETION_NANO) }
   const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
-  const speaks = PACED_DIALECTS.map(({ name }) => name)
-  const provider = { protocol: 'openai', base_url: `${origin}/v1`, speaks }
-  const models = [
-    [PACED_MODEL, 'paced'],
-    [DRAINED_MODEL, 'drained'],
-  ] as const
+  const native = { protocol: 'openai', speaks: PACED_DIALECTS.map(({ name }) => name) }
+  const entries = [
+    { id: PACED_MODEL, facts: native },
+    { id: DRAINED_MODEL, facts: { ...native, on_leave: 'drain' } },
+    ...PACED_PROTOCOLS.flatMap(({ name }) => entriesOf(name)),
+  ].map((entry) => ({ ...entry, slug: entry.id.replace('acme/', '') }))
   return {
-    providers: [
-      { slug: 'paced', name: 'Paced', ...provider },
-      { slug: 'drained', name: 'Drained', ...provider, on_leave: 'drain' },
-    ],
-    models: models.map(([id, slug]) => {
+    providers: entries.map(({ slug, facts }) => ({ slug, name: slug, base_url: `${origin}/v1`, ...facts })),
+    models: entries.map(({ id, slug }) => {
       const endpoints = [{ provider: slug, upstream_model: slug, pricing }]
       return { id, name: slug, architecture, context_length: 1_000_000, endpoints }
     }),
   }
 }
 
+const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
+
+/** Google's provider is read to its end unless its entry says otherwise, the others are cut. D27. */
+function entriesOf(name: TextProtocol): readonly { readonly id: string; readonly facts: object }[] {
+  const { paced, drained } = modelsAt(name)
+  const facts = { protocol: MAKERS[name] ?? 'openai', speaks: [name] }
+  const [cuts, reads] = [
+    { ...facts, on_leave: 'cancel' },
+    { ...facts, on_leave: 'drain' },
+  ]
+  return name === 'gemini'
+    ? [
+        { id: paced, facts: cuts },
+        { id: drained, facts },
+      ]
+    : [
+        { id: paced, facts },
+        { id: drained, facts: reads },
+      ]
+}
+
 function usdOf(nano: number): string {
   return (nano / 1e9).toFixed(9)
 }
 
-/** The most that a call may cost, in nano-USD. */
-export function boundOf(bodyBytes: number, tokensMax: number): number {
-  return (bodyBytes + MESSAGE_TOKENS) * PROMPT_NANO + tokensMax * COMPLETION_NANO
+export interface Bounded {
+  readonly bodyBytes: number
+  readonly tokensMax: number
+  readonly isTranslated: boolean
+}
+
+/** The most that a call may cost, in nano-USD. D25. */
+export function boundOf({ bodyBytes, tokensMax, isTranslated }: Bounded): number {
+  const added = MESSAGE_TOKENS + (isTranslated ? TOKENS_ADDED_FORMS_MAX : 0)
+  return (bodyBytes + added) * PROMPT_NANO + tokensMax * COMPLETION_NANO
 }
