@@ -10,7 +10,7 @@ type ModelTurn = Extract<Turn, { readonly role: 'assistant' }>
 type SystemTurn = Extract<Turn, { readonly role: 'system' }>
 type UserTurn = Exclude<Turn, ModelTurn>
 
-/** Google refuses calls of the model that nothing comes before. */
+/** Google refuses calls of the model that nothing comes before, and a request without contents. */
 const OPENING: Content = { role: 'user', parts: [{ text: '.' }] }
 
 export interface Content {
@@ -35,8 +35,12 @@ export function geminiContents(turns: readonly Turn[], terms: WriteTerms): Writt
   for (const run of runsOf(turns.slice(head.length))) writer.take(run)
   const { contents, isReasoningDropped } = writer
   // Google answers no prompt that has a text of the system alone.
-  if (contents.length === 0 && system.length > 0)
-    return { system: [], contents: [{ role: 'user', parts: system }], isReasoningDropped }
+  if (contents.length === 0)
+    return {
+      system: [],
+      contents: [system.length === 0 ? OPENING : { role: 'user', parts: system }],
+      isReasoningDropped,
+    }
   return { system, contents: opened(contents), isReasoningDropped }
 }
 

@@ -36,6 +36,10 @@ t.test('system turns at the begin are the instruction, later ones are marked tex
   })
 })
 
+t.test('a prompt without any text has a turn', async (t) => {
+  for (const turns of [[], [userTurn('')]]) t.same(contentsOf(turns), [{ role: 'user', parts: [text('.')] }])
+})
+
 t.test('a prompt of system text alone is sent as the user', async (t) => {
   t.same(written([systemTurn('Only')]).body, { contents: [{ role: 'user', parts: [text('Only')] }] })
 })

@@ -271,3 +271,30 @@ t.test('ids of calls have letters alone', (t) => {
   t.ok(one !== undefined && one === other)
   t.end()
 })
+
+t.test('texts of white space alone are left out, and a conversation without a text has a turn', (t) => {
+  const blank = { type: 'text', text: ' \n', cache_control: { type: 'ephemeral' } }
+  const messages = [
+    { role: 'system', content: ' ' },
+    { role: 'user', content: [blank, { type: 'text', text: ' a' }] },
+    { role: 'assistant', content: '\t' },
+    { role: 'user', content: 'b' },
+  ]
+  const { body, dropped } = translated(ofChat, { messages })
+  t.equal(body['system'], undefined)
+  t.same(body['messages'], [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: ' a' },
+        { type: 'text', text: 'b' },
+      ],
+    },
+  ])
+  t.same(dropped, ['cache_control'])
+  for (const input of ['', ' ', []])
+    t.same(translated(ofResponses, { input }).body['messages'], [
+      { role: 'user', content: [{ type: 'text', text: '.' }] },
+    ])
+  t.end()
+})

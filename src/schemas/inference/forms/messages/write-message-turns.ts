@@ -9,7 +9,7 @@ import type { PromptDraft } from '../prompt-draft.ts'
 import { writeGiven, type GivenPart } from './message-parts.ts'
 
 const OWN = SIGNATURE_FORMATS.messages
-/** Anthropic refuses a conversation that its model begins. */
+/** Anthropic refuses a conversation that its model begins, and one without a turn. */
 const OPENING: WrittenMessage = { role: 'user', content: [{ type: 'text', text: '.' }] }
 
 export interface WrittenMessage {
@@ -27,7 +27,7 @@ export function writeMessageTurns(draft: PromptDraft): WrittenTurns {
   const { turns } = draft.prompt
   const first = turns.findIndex(({ role }) => role !== 'system')
   const head = first === -1 ? turns : turns.slice(0, first)
-  const system = head.flatMap(({ parts }) => parts.filter(isText).map(writeGiven))
+  const system = head.flatMap(({ parts }) => saying(draft, parts.filter(isText)).map(writeGiven))
   const runs: Run[] = []
   for (const turn of turns.slice(head.length)) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
@@ -57,7 +57,8 @@ interface Run {
 function opened(system: readonly Members[], messages: readonly WrittenMessage[]): WrittenTurns {
   const [first] = messages
   // Anthropic answers no prompt that has a text of the system alone.
-  if (first === undefined) return { system: [], messages: [{ role: 'user', content: system }] }
+  if (first === undefined)
+    return { system: [], messages: [system.length === 0 ? OPENING : { role: 'user', content: system }] }
   return { system, messages: first.role === 'assistant' ? [OPENING, ...messages] : messages }
 }
 
@@ -68,14 +69,16 @@ function isText(part: { readonly kind: string }): part is PromptText {
 function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
   switch (turn.role) {
     case 'system':
-      return turn.parts.map((part) => writeGiven({ ...part, text: laterSystemText(part.text) }))
+      return saying(draft, turn.parts).map((part) =>
+        writeGiven({ ...part, text: laterSystemText(part.text) }),
+      )
     case 'user':
-      return turn.parts.filter(isGiven).map((part) => {
+      return saying(draft, turn.parts.filter(isGiven)).map((part) => {
         if (part.kind === 'image' && part.detail !== null) draft.drop('detail')
         return writeGiven(part)
       })
     case 'tool': {
-      const content = turn.parts.map(writeGiven)
+      const content = saying(draft, turn.parts).map(writeGiven)
       return [
         {
           ...{ type: 'tool_result', tool_use_id: idOf(draft, turn.callId) },
@@ -86,8 +89,18 @@ function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
       ]
     }
     case 'assistant':
-      return turn.parts.flatMap((part) => modelBlocks(draft, part))
+      return saying(draft, turn.parts).flatMap((part) => modelBlocks(draft, part))
   }
+}
+
+/** Anthropic refuses texts of white space alone, which other forms take. */
+function saying<P extends Turn['parts'][number]>(draft: PromptDraft, parts: readonly P[]): readonly P[] {
+  if (draft.isSameForm) return parts
+  return parts.filter((part) => {
+    const isSilent = (part.kind === 'text' || part.kind === 'refusal') && part.text.trim() === ''
+    if (isSilent && part.cache !== null) draft.drop('cache_control')
+    return !isSilent
+  })
 }
 
 /** Sounds and films are refused before. */
