@@ -142,7 +142,7 @@ export const FREE_METERS: Meters & Pick<MetersOfCalls, 'call' | 'unpriced'> = {
   keyLookup() {},
   rateDecision() {},
   upstream() {},
-  streams: { committed() {}, wrote() {}, ended() {}, called() {} },
+  streams: { committed() {}, wrote() {}, ended() {}, answered() {}, called() {} },
 }
 
 interface MetersOfCalls {

@@ -116,6 +116,10 @@ t.test('shows what models write: tokens a second, and the time to the first of t
   }
   t.match(await tile('Tokens written'), /\$\d\.\d\d a minute/, 'what calls of the last seconds cost')
   await page.getByRole('img', { name: /^Time to the first output of a stream\. Last: p50 \d/ }).waitFor()
+  await page
+    .getByRole('table', { name: 'Input of models' })
+    .getByRole('row', { name: /^sluice\/echo-1/ })
+    .waitFor()
 })
 
 t.test(

@@ -82,3 +82,20 @@ t.test('a limit that is overdrawn and of which nobody holds anything is not call
   t.equal(forceOf({ effective: 'pending', spent_usd: 0.2, lent_usd: 0, limit_usd: 0.5 }), 'pending')
   t.equal(forceOf({ effective: 'now', spent_usd: 0.5, lent_usd: 0, limit_usd: 0.5 }), 'now')
 })
+
+interface Models {
+  droppedText(of: Readonly<{ dropped: readonly Readonly<{ field: string; calls: number }>[] }>): string
+  cutText(cut: readonly Readonly<{ cause: string; streams: number }>[]): string
+}
+
+t.test('what models did not get and what ended their streams is said with its counts', async (t) => {
+  const { droppedText, cutText } = await moduleOf<Models>('pages/now-models.js')
+  const dropped = [
+    { field: 'seed', calls: 1_200 },
+    { field: 'top_k', calls: 1 },
+  ]
+  t.equal(droppedText({ dropped }), 'seed 1,200, top_k 1')
+  t.equal(droppedText({ dropped: [] }), '')
+  t.equal(cutText([{ cause: 'client_gone', streams: 3 }]), 'Streams cut: 3 client_gone.')
+  t.equal(cutText([]), 'No stream was cut.')
+})

@@ -246,6 +246,7 @@ t.test('the values that labels are compared with exist', async (t) => {
     state: ['dead'],
     quantile: ['0.99'],
     failure: [''],
+    cache: ['read'],
     outcome: ['ok', ...Object.keys(FAILURES)],
   }
   const values = queries.flatMap(({ expr }) =>

@@ -58,6 +58,11 @@ export const PROGRESS_BEAT_STREAMS_MAX = 512
 export const PROGRESS_RATE_MS_MIN = 200
 /** Models that have figures of their own in the metrics of a process; others share `other`. Decision. */
 export const METRIC_MODELS_MAX = 200
+/**
+ * Pairs of a dropped member and a model that have figures of their own in the metrics of a process; the
+ * members of others share `other`. Decision.
+ */
+export const METRIC_DROPPED_MAX = 1_000
 /** Streams of one front that are read to their end although their callers have left. D27. */
 export const DRAINS_MAX = 256
 /** Milliseconds for which such a stream is read. D27. */

@@ -110,12 +110,39 @@ const FindingView = Type.Object({
 })
 export type FindingView = Static<typeof FindingView>
 
+const CutView = Type.Object({
+  cause: Type.String({ description: 'Name of the failure; `client_gone`: the caller left.' }),
+  streams: Type.Integer(),
+})
+
+const ModelView = Type.Object({
+  model: Type.String({
+    description: 'Canonical id; `private`: models of workspaces; `other`: those behind the first 200.',
+  }),
+  input_tokens: Type.Integer({ description: 'Of answered calls.' }),
+  cached_share: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Share of these that the provider had in its cache, 0 to 1; null without any.',
+  }),
+  dropped: Type.Array(Type.Object({ field: Type.String(), calls: Type.Integer() }), {
+    description: 'Members of requests that the provider did not get, those of most calls first.',
+  }),
+})
+export type ModelView = Static<typeof ModelView>
+
 const StreamsView = Type.Object({
   open: Type.Integer({ description: 'Streamed answers under way, from their first output on.' }),
   ttft_p50_ms: measuredMs('Median time from a request to the first output, over `quantile_seconds`.'),
   ttft_p99_ms: measuredMs('Likewise; beyond the last bucket its bound.'),
   tokens_per_second: Type.Number({
     description: 'Output of models that write, over `quantile_seconds`, that of open streams too.',
+  }),
+  cut: Type.Array(CutView, {
+    description:
+      'Streams that ended before the answer did, since the processes started, the most frequent cause first.',
+  }),
+  models: Type.Array(ModelView, {
+    description:
+      'Models that answered since the processes started, those with the most input first; 20 at most.',
   }),
 })
 

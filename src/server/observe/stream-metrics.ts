@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { FailureName } from '../../schemas/failures.ts'
 import { METRIC_MODELS_MAX, PROGRESS_RATE_MS_MIN } from '../../schemas/inference/stream-limits.ts'
 import type { AnswerLabels, StreamMeters } from '../ports/observe.ts'
+import { AnsweredModels, type ModelReading } from './answered-models.ts'
 import { Durations } from './durations.ts'
 import { Tally } from './tally.ts'
 
@@ -23,6 +24,9 @@ export interface StreamsReading {
   readonly firstCounts: readonly number[]
   /** Tokens of outputs, those of open streams among them. */
   readonly tokens: number
+  /** Streams that ended before the answer did, by what ended them. */
+  readonly cuts: Readonly<Record<string, number>>
+  readonly models: readonly ModelReading[]
 }
 
 /** Metrics of the answers of models that write. D36. */
@@ -35,6 +39,7 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
   const { first, own, rate } = durationsOf(registry)
   const valuesOf = boundedValues()
   const open = watchOpen(registry)
+  const models = new AnsweredModels(registry, LABELS)
   let tokensSum = 0
   return {
     committed(by, { ms, ownMs, failed }) {
@@ -58,12 +63,19 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
       const writingMs = ms - pausedMs
       if (writingMs >= PROGRESS_RATE_MS_MIN) rate.observe(values.join('|'), (tokens / writingMs) * 1_000)
     },
+    answered: (by, input) => models.add(valuesOf(by), input),
     called(by, failure: FailureName | null, isEstimated: boolean) {
       const values = valuesOf(by)
       counts.calls.add(1, ...values, failure ?? '')
       if (isEstimated) counts.estimated.add(1, ...values)
     },
-    read: () => ({ open: open.all, firstCounts: sums(first.series), tokens: tokensSum }),
+    read: () => ({
+      open: open.all,
+      firstCounts: sums(first.series),
+      tokens: tokensSum,
+      cuts: byCause(counts.cuts),
+      models: models.read(),
+    }),
   }
 }
 
@@ -160,6 +172,16 @@ function watchOpen(registry: Registry): Open {
       open.set(key, (open.get(key) ?? 0) + count)
     },
   }
+}
+
+function byCause(cuts: Tally): Readonly<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const {
+    labels: { cause = '' },
+    count,
+  } of cuts.counts)
+    found[cause] = (found[cause] ?? 0) + count
+  return found
 }
 
 /** The counts of all series together, by bucket. */

@@ -137,6 +137,16 @@ export interface StreamEnd {
   readonly isDrained: boolean
 }
 
+/** What an endpoint was asked. */
+export interface AnsweredInput {
+  /** Tokens of the input that no cache of the provider had or took. */
+  readonly fresh: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  /** Members of the request that the provider did not get, as `x-sluice-dropped` names them. D6. */
+  readonly dropped: readonly string[]
+}
+
 /** Figures of the answers of models that write. D36. */
 export interface StreamMeters {
   /** The first output leaves. */
@@ -145,6 +155,8 @@ export interface StreamMeters {
   wrote(by: AnswerLabels, tokens: number): void
   /** Once for each committed stream. */
   ended(by: AnswerLabels, end: StreamEnd): void
+  /** Once for each call that an endpoint has answered, whole or in part. */
+  answered(by: AnswerLabels, input: AnsweredInput): void
   /**
    * Once for each call, streamed or whole.
    * @param failure null: the answer is whole

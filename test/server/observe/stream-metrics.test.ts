@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { METRIC_MODELS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
+import { METRIC_DROPPED_MAX, METRIC_MODELS_MAX } from '../../../src/schemas/inference/stream-limits.ts'
 import type { AnswerLabels, StreamEnd } from '../../../src/server/ports/observe.ts'
 import { createStreamMeters } from '../../../src/server/observe/stream-metrics.ts'
 
@@ -28,6 +28,7 @@ t.test('answers are counted by operation, provider and model, and open streams',
   meters.called({ ...acme, provider: '' }, 'busy', false)
   t.same(meters.read().open, 2)
   t.same(meters.read().tokens, 100)
+  t.same(meters.read().cuts, { upstream_failed: 1 })
   t.same(meters.read().firstCounts.slice(0, 7), [1, 0, 1, 0, 0, 0, 1])
   await registry.metrics()
   const text = await registry.metrics()
@@ -68,4 +69,49 @@ t.test('models have a bounded set of names', async (t) => {
   t.match(text, 'model="m0",failure=""} 2')
   t.match(text, 'model="other",failure=""} 5')
   t.equal(text.match(/^sluice_model_calls_total\{/gm)?.length, METRIC_MODELS_MAX + 1)
+})
+
+t.test('input is told by what caches had of it, and dropped members by their fields', async (t) => {
+  const registry = new Registry()
+  const meters = createStreamMeters(registry)
+  const dropped = ['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y']
+  meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped })
+  meters.answered(
+    { ...acme, provider: 'second' },
+    { fresh: 0, cacheRead: 0, cacheWrite: 50, dropped: ['seed'] },
+  )
+  const text = await registry.metrics()
+  for (const line of [
+    `sluice_input_tokens_total{${ACME},cache="none"} 100`,
+    `sluice_input_tokens_total{${ACME},cache="read"} 300`,
+    'provider="second",model="acme/one",cache="write"} 50',
+    `sluice_dropped_fields_total{${ACME},field="seed"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="reasoning"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="messages"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="other"} 1`,
+  ])
+    t.ok(text.includes(line), line)
+  t.notMatch(text, /cache="none"\} 0|x_mine|max_tokens/)
+  t.same(meters.read().models, [
+    {
+      model: 'acme/one',
+      inputTokens: 450,
+      cachedTokens: 300,
+      dropped: { seed: 2, reasoning: 1, other: 1, messages: 1 },
+    },
+  ])
+})
+
+t.test('dropped members of any names and models have a bounded set of figures', async (t) => {
+  const registry = new Registry()
+  const meters = createStreamMeters(registry)
+  const none = { fresh: 0, cacheRead: 0, cacheWrite: 0 }
+  const fields = ['seed', 'top_k', 'min_p', 'top_a', 'user', 'metadata']
+  for (let nth = 0; nth < METRIC_MODELS_MAX + 5; nth++) {
+    const dropped = [...fields, ...Array.from({ length: 9 }, (_, at) => `own_${nth}_${at}`)]
+    meters.answered({ ...acme, model: `m${nth}` }, { ...none, dropped })
+  }
+  const series = (await registry.metrics()).match(/^sluice_dropped_fields_total\{/gm)?.length ?? 0
+  t.ok(series <= METRIC_DROPPED_MAX + METRIC_MODELS_MAX + 1, `${series} series`)
+  t.ok(series > METRIC_DROPPED_MAX / 2, `${series} series`)
 })

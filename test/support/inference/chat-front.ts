@@ -133,7 +133,13 @@ export interface InferenceParts {
 
 const none = (): void => undefined
 /** Meters that count nothing. */
-export const NO_STREAM_METERS: StreamMeters = { committed: none, wrote: none, ended: none, called: none }
+export const NO_STREAM_METERS: StreamMeters = {
+  committed: none,
+  wrote: none,
+  ended: none,
+  answered: none,
+  called: none,
+}
 
 /** Models as a front has them. */
 export function inferenceWith({

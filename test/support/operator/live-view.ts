@@ -19,7 +19,21 @@ export function liveView(more: Partial<LiveView>): LiveView {
     providers: [{ provider: 'openai', per_second: 12, failed_per_second: 0, state: 'ok', breaker: null }],
     videos: { held: { accepted: 0, running: 3 } },
     webhooks: { waiting: 2, dead: 0 },
-    streams: { open: 12, ttft_p50_ms: 320, ttft_p99_ms: 1_250, tokens_per_second: 480 },
+    streams: {
+      open: 12,
+      ttft_p50_ms: 320,
+      ttft_p99_ms: 1_250,
+      tokens_per_second: 480,
+      cut: [{ cause: 'client_gone', streams: 3 }],
+      models: [
+        {
+          model: 'acme/one',
+          input_tokens: 9_000,
+          cached_share: 0.4,
+          dropped: [{ field: 'seed', calls: 2 }],
+        },
+      ],
+    },
     money: {
       calls_open: 1,
       calls_waiting: 0,

@@ -199,10 +199,10 @@ export function frontLoads(processes: readonly ProcessSpans[]): readonly FrontLo
   })
 }
 
-const NO_STREAMS: StreamsReading = { open: 0, firstCounts: [], tokens: 0 }
+const NO_STREAMS: StreamsReading = { open: 0, firstCounts: [], tokens: 0, cuts: {}, models: [] }
 
 /** Streamed answers of all fronts. */
-export function streamsView(processes: readonly ProcessSpans[]): LiveView['streams'] {
+export function streamsView(processes: readonly ProcessSpans[]): Omit<LiveView['streams'], 'cut' | 'models'> {
   const firstCounts = new Array<number>(FIRST_OUTPUT_BUCKETS.length + 1).fill(0)
   let tokensPerS = 0
   for (const { window } of processes) {

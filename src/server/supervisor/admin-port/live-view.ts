@@ -18,6 +18,7 @@ import {
   sumOf,
   webhooksView,
 } from './live-figures.ts'
+import { answeredSince } from './live-models.ts'
 import type { ProcessSpans } from './live-spans.ts'
 import type { OwnUsed } from './own-use.ts'
 
@@ -69,7 +70,7 @@ export function liveView({
     ),
     memory_bytes: own.memoryBytes + sumOf(processes, ({ to }) => to.memoryBytes),
     inflight: sumOf(processes, ({ to }) => to.inFlight),
-    streams: streamsView(processes),
+    streams: { ...streamsView(processes), ...answeredSince(processes) },
     providers: providerViews(processes, now),
     videos: { held: heldVideos(processes) },
     webhooks: webhooksView(processes),

@@ -62,12 +62,18 @@ export class MeteredCall {
 
   ended(outcome: Outcome<InferenceEnd>): void {
     const cause = (outcome.ok ? outcome.value.failure : outcome.failure)?.name ?? null
-    if (outcome.ok) this.wrote(outcome.value.usage)
+    if (outcome.ok) this.#tellEnd(outcome.value)
     this.#meters.called(this.#by, cause, outcome.ok && outcome.value.isEstimated)
     if (this.#committedAt === null) return
     const ms = this.#now() - this.#committedAt
     const [pausedMs, isDrained] = [this.#pausedMs, this.#isDrained]
     this.#meters.ended(this.#by, { cause, tokens: this.#tokens, ms, pausedMs, isDrained })
+  }
+
+  #tellEnd({ usage, dropped }: InferenceEnd): void {
+    this.wrote(usage)
+    const { input: fresh, cacheRead, cacheWrite } = usage
+    this.#meters.answered(this.#by, { fresh, cacheRead, cacheWrite, dropped })
   }
 
   #labelsOf({ model, target }: WritingTry): AnswerLabels {

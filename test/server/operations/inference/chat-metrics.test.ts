@@ -1,6 +1,7 @@
 /** What the metrics of models that write say of calls. D36. */
 import t from 'tap'
 import type {
+  AnsweredInput,
   AnswerLabels,
   FirstOutput,
   StreamEnd,
@@ -25,6 +26,7 @@ const by = (provider: string, model = 'acme/chat'): AnswerLabels => ({
 class KeptMeters implements StreamMeters {
   readonly committedBy: (readonly [AnswerLabels, FirstOutput])[] = []
   readonly endedBy: (readonly [AnswerLabels, StreamEnd])[] = []
+  readonly answeredBy: (readonly [AnswerLabels, AnsweredInput])[] = []
   readonly calledBy: (readonly [AnswerLabels, string | null, boolean])[] = []
   tokens = 0
 
@@ -38,6 +40,10 @@ class KeptMeters implements StreamMeters {
 
   ended(...facts: readonly [AnswerLabels, StreamEnd]): void {
     this.endedBy.push(facts)
+  }
+
+  answered(...facts: readonly [AnswerLabels, AnsweredInput]): void {
+    this.answeredBy.push(facts)
   }
 
   called(...facts: readonly [AnswerLabels, string | null, boolean]): void {
@@ -149,6 +155,22 @@ t.test('a whole answer and a call that fails are counted, and are no streams', a
   })
   await (await post({ ...hello, model: 'sluice/echo-1' })).text()
   await until(() => streams.endedBy.length === 1)
+})
+
+t.test('what a provider had in its cache and what it did not get is told of each answer', async (t) => {
+  const streams = new KeptMeters()
+  const { post, first, second } = await openChatProvider(t, { streams })
+  const asked = { ...hello, transforms: ['middle-out'] }
+  for (const stream of [true, false]) {
+    await (await post({ ...asked, stream })).text()
+    await until(() => streams.calledBy.length === 1)
+    const dropped = ['transforms']
+    t.match(streams.answeredBy.splice(0), [[by('first'), { fresh: Number, cacheRead: Number, dropped }]])
+    streams.take()
+  }
+  for (const provider of [first, second]) provider.usually(refusesChat(500))
+  t.equal((await post({ ...hello, stream: false })).status, 502)
+  t.same(streams.answeredBy, [], 'no endpoint has answered')
 })
 
 /** Models whose answers cannot be taken, since the code that takes them has a bug. */

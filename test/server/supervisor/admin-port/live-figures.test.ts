@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LIVE_LOOKS_KEPT } from '../../../../src/schemas/operator/admin-port-limits.ts'
+import { LIVE_LOOKS_KEPT, LIVE_MODELS_MAX } from '../../../../src/schemas/operator/admin-port-limits.ts'
 import { LiveView } from '../../../../src/schemas/operator/live-view.ts'
 import { Compile } from 'typebox/compile'
 import { CALL_BUCKETS } from '../../../../src/server/observe/metrics.ts'
@@ -14,6 +14,7 @@ import type { LiveReading } from '../../../../src/server/observe/live-reader.ts'
 
 const OWN = { seconds: 1, cpuShare: 0.01, memoryBytes: 100 }
 const CORES = { all: 2, idle: 1 }
+const NO_ANSWERS = { open: 0, firstCounts: [], tokens: 0, cuts: {}, models: [] }
 const look = (pid: number, reading: LiveReading | null, role: ChildLook['role'] = 'front'): ChildLook => ({
   id: `c${pid}`,
   role,
@@ -288,14 +289,56 @@ t.test('streams are told over all fronts, and what calls cost at the rate of the
   const at = (atMs: number, streams: LiveReading['streams'], spentNano: number) =>
     readingAt(atMs, { streams, money: { ...MONEY, spentNano } })
   const firstCounts = (count: number) => [0, 0, 0, 0, count]
-  const before = { open: 9, firstCounts: firstCounts(1), tokens: 50 }
-  const now = { open: 2, firstCounts: firstCounts(5), tokens: 250 }
+  const before = { ...NO_ANSWERS, open: 9, firstCounts: firstCounts(1), tokens: 50 }
+  const now = { ...NO_ANSWERS, open: 2, firstCounts: firstCounts(5), tokens: 250 }
   const looks = (pid: number) => [look(pid, at(0, before, 1e9)), look(pid, at(2_000, now, 1.5e9))] as const
   const [[one, oneLater], [other, otherLater]] = [looks(1), looks(2)]
   const idle = (atMs: number) => look(3, readingAt(atMs), 'runner')
   const view = seen([one, other, idle(0)], [oneLater, otherLater, idle(2_000)])
-  t.same(view.streams, { open: 4, ttft_p50_ms: 175, ttft_p99_ms: 248.5, tokens_per_second: 200 })
+  t.match(view.streams, { open: 4, ttft_p50_ms: 175, ttft_p99_ms: 248.5, tokens_per_second: 200 })
   t.equal(view.money.spent_usd_per_minute, 30)
-  t.same(seen([], []).streams, { open: 0, ttft_p50_ms: null, ttft_p99_ms: null, tokens_per_second: 0 })
+  t.same(seen([], []).streams, {
+    ...{ open: 0, ttft_p50_ms: null, ttft_p99_ms: null, tokens_per_second: 0 },
+    ...{ cut: [], models: [] },
+  })
   t.end()
 })
+
+t.test(
+  'answered models are told over all fronts since they started, those with the most input first',
+  (t) => {
+    const model = (name: string, inputTokens: number, dropped: Readonly<Record<string, number>> = {}) => ({
+      ...{ model: name, inputTokens, cachedTokens: inputTokens / 4, dropped },
+    })
+    const one = {
+      ...NO_ANSWERS,
+      cuts: { client_gone: 1, upstream_slow: 2 },
+      models: [model('a', 4, { seed: 1, top_k: 2 }), model('b', 100), model('c', 0, { seed: 1 })],
+    }
+    const other = { ...NO_ANSWERS, cuts: { client_gone: 4 }, models: [model('a', 400, { seed: 4 })] }
+    const looks = (atMs: number) => [
+      look(1, readingAt(atMs, { streams: one })),
+      look(2, readingAt(atMs, { streams: other })),
+      look(3, readingAt(atMs), 'runner'),
+    ]
+    const { cut, models } = seen(looks(0), looks(1_000)).streams
+    t.same(cut, [
+      { cause: 'client_gone', streams: 5 },
+      { cause: 'upstream_slow', streams: 2 },
+    ])
+    const dropped = [
+      { field: 'seed', calls: 5 },
+      { field: 'top_k', calls: 2 },
+    ]
+    t.same(models, [
+      { model: 'a', input_tokens: 404, cached_share: 0.25, dropped },
+      { model: 'b', input_tokens: 100, cached_share: 0.25, dropped: [] },
+      { model: 'c', input_tokens: 0, cached_share: null, dropped: [{ field: 'seed', calls: 1 }] },
+    ])
+    const many = Array.from({ length: LIVE_MODELS_MAX + 5 }, (_, nth) => model(`m${nth}`, nth))
+    const busy = [look(1, readingAt(0, { streams: { ...NO_ANSWERS, models: many } }))]
+    const shown = seen(busy, busy).streams.models
+    t.same([shown.length, shown[0]?.model], [LIVE_MODELS_MAX, many.at(-1)?.model])
+    t.end()
+  },
+)

@@ -32,6 +32,7 @@ function told(models: readonly CallableModel[], tell: (call: MeteredCall) => voi
     committed: tells('committed'),
     wrote: tells('wrote'),
     ended: tells('ended'),
+    answered: tells('answered'),
     called: tells('called'),
   }
   let now = 10
@@ -86,3 +87,27 @@ t.test('tokens are told as they grow, with reasoning, and never taken back', asy
   ])
   t.equal(seen.length, 3)
 })
+
+t.test(
+  'input and what was dropped are told of calls that were answered, under the name that answered',
+  async (t) => {
+    const end = {
+      ...{ model: 'acme/m', provider: 'acme', isByok: false, isUnpriced: false, attempts: 1 },
+      ...{ dropped: ['seed'], failure: { name: 'upstream_slow' } as const, isEstimated: true, costNano: 0 },
+      ...{ upstreamMs: 1, answer: null, finalEvents: null, upstreamId: null, finishReason: null },
+      usage: { ...usage(2), cacheRead: 7, cacheWrite: 5 },
+    }
+    const seen = told([model(shared)], (call) => {
+      call.answered({ pausedMs: 0, isDrained: false }, tryOf(own))
+      call.ended({ ok: true, value: end })
+    })
+    t.match(seen.slice(1), [
+      [
+        'answered',
+        { provider: 'acme', model: 'acme/m' },
+        { fresh: 1, cacheRead: 7, cacheWrite: 5, dropped: ['seed'] },
+      ],
+      ['called', Object, 'upstream_slow', true],
+    ])
+  },
+)

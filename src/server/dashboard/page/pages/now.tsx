@@ -8,6 +8,7 @@ import { DataTable, type Column } from '../parts/data-table.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
 import { Tile } from '../parts/tile.tsx'
+import { Models } from './now-models.tsx'
 import { named, Plots, type Busiest } from './now-plots.tsx'
 
 export const nowPage: Page = {
@@ -48,6 +49,10 @@ function Now({ live }: PageContext): ComponentChild {
       <section class="panel" aria-label="Operations">
         <h2>Operations</h2>
         <Operations latest={latest} />
+      </section>
+      <section class="panel" aria-label="Models that write">
+        <h2>Models that write</h2>
+        <Models {...latest.streams} />
       </section>
       <div class="grid">
         <section class="panel" aria-label="Processes">

@@ -1,0 +1,79 @@
+import type { Registry } from 'prom-client'
+import { fieldName, OTHER_FIELD } from '../../schemas/inference/forms/field-names.ts'
+import { METRIC_DROPPED_MAX } from '../../schemas/inference/stream-limits.ts'
+import type { AnsweredInput } from '../ports/observe.ts'
+import { Tally } from './tally.ts'
+
+/** The answered calls of one model since the start of the process. */
+export interface ModelReading {
+  readonly model: string
+  readonly inputTokens: number
+  /** Of these, those that a provider had in its cache. */
+  readonly cachedTokens: number
+  /** Calls by the member of the request that the provider did not get. */
+  readonly dropped: Readonly<Record<string, number>>
+}
+
+/** Counts the input of answered calls, and what their providers did not get. D36. */
+export class AnsweredModels {
+  readonly #input: Tally
+  readonly #dropped: Tally
+  readonly #pairs = new Set<string>()
+
+  /** @param labels names of the labels; the last one is `model` */
+  constructor(registry: Registry, labels: readonly string[]) {
+    this.#input = new Tally(
+      registry,
+      'sluice_input_tokens_total',
+      'Tokens of inputs of answered calls, by whether a cache of the provider had them or took them.',
+      [...labels, 'cache'],
+    )
+    this.#dropped = new Tally(
+      registry,
+      'sluice_dropped_fields_total',
+      'Answered calls by the member of their request that the provider did not get.',
+      [...labels, 'field'],
+    )
+  }
+
+  /** @param values of the labels */
+  add(values: readonly string[], { fresh, cacheRead, cacheWrite, dropped }: AnsweredInput): void {
+    if (fresh > 0) this.#input.add(fresh, ...values, 'none')
+    if (cacheRead > 0) this.#input.add(cacheRead, ...values, 'read')
+    if (cacheWrite > 0) this.#input.add(cacheWrite, ...values, 'write')
+    // Several members of one field are one.
+    for (const field of new Set(dropped.map(fieldName)))
+      this.#dropped.add(1, ...values, this.#bounded(values, field))
+  }
+
+  read(): readonly ModelReading[] {
+    const found = new Map<string, { inputTokens: number; cachedTokens: number; dropped: Counts }>()
+    const of = (model = '') => {
+      const known = found.get(model) ?? { inputTokens: 0, cachedTokens: 0, dropped: {} }
+      found.set(model, known)
+      return known
+    }
+    for (const { labels, count } of this.#input.counts) {
+      const sums = of(labels['model'])
+      sums.inputTokens += count
+      if (labels['cache'] === 'read') sums.cachedTokens += count
+    }
+    for (const {
+      labels: { model, field = '' },
+      count,
+    } of this.#dropped.counts) {
+      const { dropped } = of(model)
+      dropped[field] = (dropped[field] ?? 0) + count
+    }
+    return Array.from(found, ([model, sums]) => ({ model, ...sums }))
+  }
+
+  /** Callers choose members and models: the pairs of both are bounded, too. */
+  #bounded(values: readonly string[], field: string): string {
+    const pair = [...values, field].join('|')
+    if (this.#pairs.size < METRIC_DROPPED_MAX) this.#pairs.add(pair)
+    return this.#pairs.has(pair) ? field : OTHER_FIELD
+  }
+}
+
+type Counts = Record<string, number>
