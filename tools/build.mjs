@@ -16,7 +16,12 @@ const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE
 export async function build(tell = () => undefined) {
   tell('compiling the server')
   await compile('tsconfig.json')
-  tell('compiling the dashboard')
+  tell('compiling the dashboard and joining modules')
+  await Promise.all([buildPages(), bundle()])
+}
+
+/** The pages that a node serves: its dashboard, its reference and its guides. */
+async function buildPages() {
   await compile('tsconfig.dashboard.json')
   assemblePage()
   const page = 'dist/src/server/http/docs'
@@ -24,8 +29,6 @@ export async function build(tell = () => undefined) {
   for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
   copyFileSync('src/server/http/docs/guides.css', `${page}/guides.css`)
   writeGuides(`${page}/guides`)
-  tell('joining modules')
-  await bundle()
 }
 
 /** Ends the process when the compiler finds an error. */
