@@ -13,8 +13,6 @@ import { SAMPLES, type Sample } from './validators/samples.ts'
 import { VALIDATED, type Found, type ValidatedBody } from './validators/settings.ts'
 import { startValidator, type Subject } from './validators/subjects.ts'
 
-const WARM_UP_MS = 300
-
 /** One sample of one body with the cost of each subject in each repeat. */
 interface Case {
   readonly body: ValidatedBody
@@ -40,7 +38,7 @@ try {
       found: new Map(subjects.map((subject) => [subject, []])),
     })),
   )
-  for (const one of cases) for (const subject of subjects) await take(one, subject, WARM_UP_MS)
+  for (const one of cases) for (const subject of subjects) await take(one, subject, options.warmUpMs)
   for (let repeat = 1; repeat <= options.repeats; repeat++) {
     progress(`repeat ${repeat} of ${options.repeats}`)
     for (const one of cases)

@@ -6,12 +6,14 @@ export interface ValidatorsOptions {
   /** Seconds of one validator on all samples of one body. */
   readonly seconds: number
   readonly repeats: number
+  /** Milliseconds of each validator on each sample before the first repeat. */
+  readonly warmUpMs: number
   readonly only: readonly ValidatorName[]
   /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
 
-const NUMBERS = { duration: [1, 60, 1], repeats: [1, 100, 5] } as const
+const NUMBERS = { duration: [1, 60, 1], repeats: [1, 100, 5], 'warm-up-ms': [1, 10_000, 300] } as const
 
 export const VALIDATORS_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${VALIDATORS.filter((name) => name !== 'sluice').join(',')} --record FILE`
 
@@ -22,6 +24,7 @@ export const readValidatorsOptions = optionReader(
     return {
       seconds: given.number('duration'),
       repeats: given.number('repeats'),
+      warmUpMs: given.number('warm-up-ms'),
       only: VALIDATORS.filter((name) => name === 'sluice' || against.includes(name)),
       json: given.json,
     }

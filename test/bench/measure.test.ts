@@ -167,7 +167,7 @@ t.test(
     t.teardown(() => stopServer(child))
     await untilListening(port, { child, output: () => '' })
     // CPU is told in hundredths of a second: on a crowded machine a short load has had a few of them.
-    const input = { connections: 2, durationMs: 2_000, warmUpMs: 400, repeats: 2 }
+    const input = { connections: 2, durationMs: 1_000, warmUpMs: 200, repeats: 2 }
     const found = await interleave([{ ...plain, pid: child.pid ?? 0, port }], input, () => undefined)
     const each =
       found.get('x')?.flatMap(({ loaded: at, alone }) => [at.cpu_us_per_request, alone.cpu_us_per_request]) ??

@@ -20,12 +20,18 @@ export function sharedStatuses(operation: AnyOperation): readonly number[] {
 
 const TITLE = /^['"`](?<id>[a-z_-]+\.[a-z_-]+) (?<statuses>\d{3}(?:, \d{3})*): ./
 
-export function coveredStatuses(tests: readonly SourceFile[], operationId: string): ReadonlySet<number> {
-  const covered = new Set<number>()
-  for (const token of tests.flatMap((file) => file.tokens)) {
-    const groups = token.kind === 'string' ? TITLE.exec(token.text)?.groups : undefined
-    if (groups?.['id'] !== operationId) continue
-    for (const status of (groups['statuses'] ?? '').split(', ')) covered.add(Number(status))
+/** The statuses that tests show, by the id of their operation. */
+export function coveredStatuses(tests: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<number>> {
+  const covered = new Map<string, Set<number>>()
+  for (const { tokens } of tests) {
+    for (const { kind, text } of tokens) {
+      const groups = kind === 'string' ? TITLE.exec(text)?.groups : undefined
+      if (groups === undefined) continue
+      const { id = '', statuses = '' } = groups
+      const found = covered.get(id) ?? new Set<number>()
+      for (const status of statuses.split(', ')) found.add(Number(status))
+      covered.set(id, found)
+    }
   }
   return covered
 }

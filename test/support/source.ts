@@ -72,6 +72,21 @@ function tokenize(text: string): readonly Token[] {
     pattern.lastIndex = at
     return pattern.exec(text)?.[0] ?? null
   }
+  /** Kinds begin with characters of their own, but for a slash: the most frequent kind is tried first. */
+  const next = (): readonly [Token['kind'], string] => {
+    const word = take(WORD)
+    if (word !== null) return ['word', word]
+    const char = text[at] ?? ''
+    if (char === '`') return ['string', text.slice(at, templateEnd(text, at))]
+    const string = char === "'" || char === '"' ? take(STRING) : null
+    if (string !== null) return ['string', string]
+    const slashed = char === '/' ? take(COMMENT) : null
+    if (slashed !== null) return ['comment', slashed]
+    const regex = char === '/' && BEFORE_REGEX.test(last) ? take(REGEX) : null
+    if (regex !== null) return ['regex', regex]
+    const number = take(NUMBER)
+    return number === null ? ['mark', take(MARK) ?? char] : ['number', number]
+  }
   const push = (kind: Token['kind'], found: string): void => {
     tokens.push({ kind, text: found, line, isApart })
     if (kind !== 'comment') last = found
@@ -87,18 +102,8 @@ function tokenize(text: string): readonly Token[] {
       isApart = true
       continue
     }
-    const comment = take(COMMENT)
-    const string = take(STRING)
-    const word = take(WORD)
-    const number = take(NUMBER)
-    const regex = BEFORE_REGEX.test(last) ? take(REGEX) : null
-    if (comment !== null) push('comment', comment)
-    else if (string !== null) push('string', string)
-    else if (text[at] === '`') push('string', text.slice(at, templateEnd(text, at)))
-    else if (word !== null) push('word', word)
-    else if (number !== null) push('number', number)
-    else if (regex !== null) push('regex', regex)
-    else push('mark', take(MARK) ?? text[at] ?? '')
+    const [kind, found] = next()
+    push(kind, found)
   }
   return tokens
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { plainEnvironment } from '../load/load.ts'
 import type { LoadRequest } from '../load/load-plan.ts'
 import { startMock, type Mock } from '../embeddings/mock.ts'
+import { openTestDatabase } from '../stores/postgres.ts'
 import { removeCluster } from './node.ts'
 import { tree } from '../load/process-cpu.ts'
 import { ROOT } from '../source.ts'
@@ -19,6 +20,8 @@ export const STAND_MODEL = 'bench/embed'
 /** Name of the environment variable that holds the provider's key. */
 export const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
 const READY_TIMEOUT_MS = 180_000
+/** A program of `test/prove` or `bench` runs a node as an operator does. */
+const IS_TEST = process.argv[1]?.endsWith('.test.js') === true
 /** Above the node's own drain. */
 const STOP_MS = 45_000
 
@@ -72,6 +75,7 @@ export interface StandInput {
 
 /** Starts provider and node; `stop` ends both and removes the data. */
 export async function startStand(request: StandInput = {}): Promise<Stand> {
+  const database = await databaseFor(request)
   const mock = await startMock({ dimensions: request.dimensions ?? 8, latencyMs: request.latencyMs ?? 0 })
   const folder = await mkdtemp(join(tmpdir(), 'sluice-stand-'))
   const [port, adminPort] = [await freePort(), await freePort()]
@@ -83,6 +87,7 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
     SLUICE_FRONTS: '1',
     SLUICE_WORKERS: '1',
     [PROVIDER_KEY]: 'stand',
+    ...database.settings,
     ...request.settings,
   }
   const mockOrigin = `http://127.0.0.1:${mock.port}`
@@ -101,6 +106,7 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
     await mock.stop()
     removeCluster(join(folder, 'data'))
     await rm(folder, REMOVAL)
+    database.close()
   }
   try {
     await untilPrinted(server, /"event":"ready"/, READY_TIMEOUT_MS)
@@ -110,6 +116,20 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
     await stop()
     throw failure
   }
+}
+
+/**
+ * In a test, and in the short form of a proof, a database of the test cluster: to make a cluster takes a
+ * quarter of the CPU of a start.
+ */
+async function databaseFor({ settings }: StandInput): Promise<{
+  readonly settings: Readonly<Record<string, string>>
+  close(): void
+}> {
+  const closers: (() => unknown)[] = []
+  if (!IS_TEST || settings?.['DATABASE_URL'] !== undefined) return { settings: {}, close: () => undefined }
+  const { url } = await openTestDatabase({ teardown: (close) => closers.push(close) })
+  return { settings: { DATABASE_URL: url }, close: () => closers.forEach((close) => close()) }
 }
 
 interface Parts {
