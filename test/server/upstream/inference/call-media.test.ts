@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { fail, ok } from '../../../../src/schemas/failures.ts'
+import { VETTED_ANSWERS_BYTES_MAX } from '../../../../src/schemas/egress/egress-limits.ts'
 import { FETCHED_AT_ONCE_MAX, FETCHED_MEDIUM_MS } from '../../../../src/schemas/inference/inference-limits.ts'
 import type { EgressExchangeRequest } from '../../../../src/server/ports/egress/egress.ts'
 import { CallMedia, type MediaEgress } from '../../../../src/server/upstream/inference/inline/call-media.ts'
@@ -80,6 +81,23 @@ t.test('a body that does not end in time is given up, and holds nothing', async 
     failure: { name: 'media_unavailable' },
   })
   media.release()
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('a front without room for it is busy', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  target.answer((_, res) => void res.end(png()))
+  const others = egress.room({ organizationId: 'p', workspaceId: 'x', key: 'l' }, true)
+  t.ok(others.grow(VETTED_ANSWERS_BYTES_MAX))
+  const media = mediaOf(egress, performance.now() + 300)
+  const address = `https://good.example:${target.port}/`
+  t.match(await media.load([wanted(address)]), { failure: { name: 'busy' } })
+  media.release()
+  others.give()
+  const next = mediaOf(egress, Infinity)
+  t.equal(must(await next.load([wanted(address)])).length, 1)
+  next.release()
   await rest()
   t.equal(egress.load.heldBytes, 0)
 })
