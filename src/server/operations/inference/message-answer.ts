@@ -57,10 +57,10 @@ export class MessageEvents implements TextEvents {
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {
-    const begin = this.#hasBegun ? '' : this.#begun()
+    let text = this.#hasBegun ? '' : this.#begun()
     this.#hasBegun = true
-    const events = parts.flatMap((part) => this.#blocks.add(part))
-    return Buffer.from(begin + events.map((one) => event(one.type, one)).join(''))
+    for (const part of parts) text += this.#blocks.goingOn(part) ?? this.#eventsOf(part)
+    return Buffer.from(text)
   }
 
   passed(): void {
@@ -84,6 +84,13 @@ export class MessageEvents implements TextEvents {
     const status = statusOf(failure.name, statuses)
     const error = messageError({ status, message: textOf(failure), metadata, requestId })
     return Buffer.from(event('error', error))
+  }
+
+  #eventsOf(part: WrittenPart): string {
+    return this.#blocks
+      .add(part)
+      .map((one) => event(one.type, one))
+      .join('')
   }
 
   #begun(): string {

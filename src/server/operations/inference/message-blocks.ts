@@ -20,6 +20,23 @@ export interface MessageEnd {
   readonly stop_sequence: string | null
 }
 
+const BEFORE_INDEX = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
+
+interface GoingOn {
+  /** Kind of the block. */
+  readonly of: Block['kind']
+  /** What stands between the index and the text. */
+  readonly before: string
+}
+
+/** A refusal also ends the message otherwise. */
+const GOING_ON: Readonly<Record<'text' | 'refusal' | 'reasoning' | 'arguments', GoingOn | null>> = {
+  text: { of: 'text', before: ',"delta":{"type":"text_delta","text":' },
+  refusal: null,
+  reasoning: { of: 'reasoning', before: ',"delta":{"type":"thinking_delta","thinking":' },
+  arguments: { of: 'tool', before: ',"delta":{"type":"input_json_delta","partial_json":' },
+}
+
 const THINKING = { format: SIGNATURE_FORMATS.messages }
 const REDACTED = { ...THINKING, of: 'redacted' } as const
 
@@ -53,6 +70,18 @@ export class MessageBlocks {
   /** The blocks of a whole answer. */
   get content(): readonly object[] {
     return this.#blocks.map(wholeOf)
+  }
+
+  /**
+   * The event of a part that only goes on with the open block, as most do; null: the part does more. It equals
+   * that of `add`, without the objects in between.
+   */
+  goingOn(part: WrittenPart): string | null {
+    const open = this.#open
+    if (open === null || this.#isWhole || !('text' in part)) return null
+    const delta = GOING_ON[part.kind]
+    if (delta === null || delta.of !== open.kind) return null
+    return `${BEFORE_INDEX}${this.#count - 1}${delta.before}${JSON.stringify(part.text)}}}\n\n`
   }
 
   add(part: WrittenPart): readonly MessageEvent[] {

@@ -17,6 +17,8 @@ interface OpenItem {
   readonly index: number
   /** Its events but for the item's own begin with this. */
   readonly at: Readonly<Record<string, unknown>>
+  /** The same as JSON, without braces. */
+  readonly atJson: string
   /** Null: it is no call. */
   readonly tool: CalledTool | null
   /** Its part has begun. */
@@ -24,6 +26,13 @@ interface OpenItem {
   text: string
   /** What the provider needs back, of reasoning; null: the provider gave none, or the caller asked for none. */
   encrypted: string | null
+}
+
+/** An event of text, whose number is not known here. */
+export interface GoingOn {
+  readonly type: string
+  /** JSON behind the type and the number, without braces. */
+  readonly members: string
 }
 
 export interface ResponseItemsOptions {
@@ -55,6 +64,23 @@ export class ResponseItems {
     this.#tail = tail
     this.#isEncryptedAsked = isEncryptedAsked
     this.#textOf = textOf
+  }
+
+  /**
+   * The event of a part that only goes on with the open item, as most do; null: the part does more. It equals
+   * that of `add`, without the objects in between.
+   */
+  goingOn(part: WrittenPart): GoingOn | null {
+    const open = this.#open
+    if (open?.hasPart !== true || !('text' in part)) return null
+    const isOfOpen = part.kind === 'arguments' ? open.tool !== null : part.kind === open.kind
+    if (!isOfOpen) return null
+    open.text += part.text
+    const after = open.kind === 'text' ? ',"logprobs":[]' : ''
+    return {
+      type: `response.${WORDS[open.kind]}.delta`,
+      members: `${open.atJson},"delta":${JSON.stringify(part.text)}${after}`,
+    }
   }
 
   /** A response has one choice. */
@@ -98,11 +124,13 @@ export class ResponseItems {
     const id = `${PREFIXES[kind]}_${this.#tail}${index === 0 ? '' : `_${index}`}`
     const part = kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 }
     const inner = tool === null ? part : {}
+    const at = { item_id: id, output_index: index, ...inner }
     const open: OpenItem = {
       kind,
       id,
       index,
-      at: { item_id: id, output_index: index, ...inner },
+      at,
+      atJson: JSON.stringify(at).slice(1, -1),
       tool,
       hasPart: false,
       text: '',

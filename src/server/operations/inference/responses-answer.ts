@@ -6,7 +6,7 @@ import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import { JsonWriter, PreparedJson } from './prepared-json.ts'
-import { ResponseItems, type ResponseEvent } from './response-items.ts'
+import { ResponseItems, type GoingOn, type ResponseEvent } from './response-items.ts'
 import { SILENCE, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 type Usage = Static<typeof ResponsesUsage>
@@ -68,7 +68,15 @@ export class ResponsesEvents implements TextEvents {
   }
 
   eventsOf(parts: readonly WrittenPart[]): Uint8Array {
+    const [part] = parts
+    const going = part === undefined || parts.length > 1 ? null : this.#items.goingOn(part)
+    if (going !== null) return this.#goneOn(going)
     return this.#bytesOf([...this.#begun(), ...parts.flatMap((part) => this.#items.add(part))])
+  }
+
+  #goneOn({ type, members }: GoingOn): Uint8Array {
+    const begin = `{"type":"${type}","sequence_number":${this.#events++},`
+    return Buffer.from(`event: ${type}\ndata: ${begin}${members}}${AFTER_DATA}`)
   }
 
   passed(events: Uint8Array): void {

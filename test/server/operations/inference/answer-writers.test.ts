@@ -242,3 +242,22 @@ t.test('responses: a refusal has events of its own; an answer that was cut says 
   })
   t.end()
 })
+
+t.test('each further text of a block or an item has the event of the first one, byte by byte', (t) => {
+  const deltas = (bytes: Uint8Array): readonly string[] =>
+    Buffer.from(bytes)
+      .toString()
+      .split('\n\n')
+      .filter((event) => /^event: \S*delta\n/.test(event))
+      .map((event) => event.replace(/"sequence_number":\d+/, '"sequence_number":N'))
+  for (const dialect of ['messages', 'responses'] as const)
+    for (const kind of ['text', 'refusal', 'reasoning', 'arguments'] as const) {
+      const parts = [part(kind, '"é'), part(kind, 'b\n')]
+      const [first = '', second] = deltas(
+        streamOfParts(dialect, kind === 'arguments' ? [tool('x'), ...parts, finish()] : [...parts, finish()]),
+      )
+      t.equal(second, first.replace('"\\"é"', '"b\\n"'), `${dialect}: ${kind}`)
+      t.not(second, first)
+    }
+  t.end()
+})
