@@ -1,48 +1,44 @@
 /**
  * `npm run bench -- chat`: what a governed stream costs an event and adds to its first output, and what a
- * whole answer costs, against other servers before the same paced provider.
+ * whole answer costs, against other servers before the same paced provider; with `--translated` where the
+ * provider has another form than the caller.
  */
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { freePort, stopServer } from '../test/support/nodes/spawned.ts'
-import { startStand, type Stand } from '../test/support/nodes/stand.ts'
+import { startStand } from '../test/support/nodes/stand.ts'
 import { treeCpuS } from '../test/support/load/process-cpu.ts'
+import { checks, type Cases } from './chat/checks.ts'
 import { startChild } from './chat/child.ts'
+import { FORMS, NATIVE, pairText, TRANSLATED, type Pair } from './chat/forms.ts'
 import type { GeneratorSettings, StreamFigures } from './chat/generator.ts'
-import { CHAT_OPTIONS_TEXT, readChatOptions, type ChatTarget } from './chat/options.ts'
+import { CHAT_OPTIONS_TEXT, readChatOptions } from './chat/options.ts'
 import type { PacerSettings } from './chat/pacer.ts'
-import type { RelaySettings } from './chat/relay.ts'
+import { bodyOf, catalogue, starters, type Subject } from './chat/subjects.ts'
 import { keepRecord, progress } from './keep-record.ts'
 import { interleave, rotated, rowsOf, type Settings } from './measure.ts'
 import { optionsOrExit } from './options.ts'
-import { startNginx, startPortkey, type Upstream } from './peers.ts'
-import { eachRatio, ratiosOver } from './ratios.ts'
-import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from './record.ts'
+import { ratiosOver } from './ratios.ts'
+import { resultRow, type ResultRow, type SampleRecord } from './record.ts'
 import type { Absent, Target } from './target.ts'
-import { ROOT } from './text.ts'
 
 const options = optionsOrExit(process.argv.slice(2), readChatOptions, CHAT_OPTIONS_TEXT)
 
-const MODEL = 'bench/chat'
-const MESSAGES = [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog.' }]
-const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 /** Connections of the row of whole answers. */
 const WHOLE_CONNECTIONS = 48
-const STREAMS = `${options.connections} streams, an event`
-const ONE_STREAM = 'one stream at a time'
+const CASES: Cases = {
+  streams: `${options.connections} streams, an event`,
+  oneStream: 'one stream at a time',
+  whole: `whole answers, ${WHOLE_CONNECTIONS} connections`,
+}
 /** Events of such a stream: of whole ones a sample would have two. */
 const SHORT_EVENTS = 5
+const PAIRS = options.isTranslated ? TRANSLATED : NATIVE
 
 const pacerPort = await freePort()
 const pacing: PacerSettings = { port: pacerPort, events: options.events, intervalMs: options.intervalMs }
 const pacer = await startChild('pacer', pacing)
-const stand = await startStand({ catalogue: catalogue() })
-const upstream: Upstream = {
-  port: pacerPort,
-  embeddings: '',
-  chat: bodyOf('bench-model', false),
-  isStream: true,
-}
+const stand = await startStand({ catalogue: catalogue(pacerPort) })
 const settings: Settings = {
   connections: WHOLE_CONNECTIONS,
   durationMs: options.seconds * 1_000,
@@ -50,155 +46,93 @@ const settings: Settings = {
   repeats: options.repeats,
 }
 
-const targets: Target[] = []
+const subjects: Subject[] = []
 const absent: Absent[] = []
 try {
-  for (const start of starters()) {
-    const one = await start()
+  const start = starters({ pacer, pacerPort, stand })
+  for (const name of options.only) {
+    const one = await start[name]()
     if ('absent' in one) absent.push(one)
-    else targets.push(one)
+    else subjects.push(one)
   }
-  const streams = await streamRows()
-  const whole = rowsOf('chat', await interleave(targets, settings, progress), settings).map((row) => ({
-    ...row,
-    case: `whole answers, ${row.case}`,
-  }))
-  const rows = [...streams, ...whole]
+  const rows: ResultRow[] = []
+  for (const pair of PAIRS) rows.push(...(await streamRows(pair)), ...(await wholeRows(pair)))
   await keepRecord(
     {
       scenario: 'chat',
-      question: `what governing a chat costs: events of 330 bytes, one each ${options.intervalMs} ms, ${options.events} in a stream; whole answers of 2 KB`,
+      question: question(),
       settings: { ...settings, streams: options.connections, events: options.events },
-      subjects: targets.map(({ name, note }) => ({ name, note })),
+      subjects: subjects.map(({ name, note }) => ({ name, note })),
       absent: absent.map(({ name, absent: reason }) => ({ name, reason })),
       rows,
       ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request']),
       curves: [],
-      checks: checks(rows),
-      notes: [
-        `rows of streams count events; their latency is the gap between two reads, that of "${ONE_STREAM}" the time to the first text`,
-        `generator, provider and servers share ${availableParallelism()} cores`,
-      ],
+      checks: PAIRS.flatMap((pair) => checks(rows, pair, CASES)),
+      notes: notes(),
     },
     options.json,
   )
 } finally {
-  for (const target of targets) await target.stop()
+  for (const subject of subjects) await subject.stop()
   await stand.stop()
   await stopServer(pacer)
 }
 
-function catalogue(): object {
-  const endpoint = {
-    provider: 'paced',
-    upstream_model: 'bench-model',
-    pricing: { prompt: '0.000001', completion: '0.000002' },
-  }
-  const provider = {
-    slug: 'paced',
-    name: 'Paced',
-    protocol: 'openai',
-    base_url: `http://127.0.0.1:${pacerPort}/v1`,
-  }
-  const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
-  return {
-    providers: [provider],
-    models: [{ id: MODEL, name: 'Paced', architecture, context_length: 128_000, endpoints: [endpoint] }],
-  }
+function question(): string {
+  const what = `what governing a chat costs${options.isTranslated ? ' that is translated' : ''}`
+  const stream = `${options.events} events in a stream, one each ${options.intervalMs} ms, with 86 characters of text`
+  return `${what}: ${stream}; whole answers of 2 KB`
 }
 
-/** @param events null: as many as the pacer's streams have */
-function bodyOf(model: string, stream: boolean, events: number | null = null): string {
-  const max = events === null ? null : { max_tokens: events }
-  return JSON.stringify({ model, messages: MESSAGES, ...(stream ? { stream } : null), ...max })
+function notes(): readonly string[] {
+  const translated =
+    'direct, nginx and relay pass the answer of the provider on in its own form; sluice and portkey write it anew in that of the caller'
+  return [
+    `rows of streams count events; their latency is the gap between two reads, that of "${CASES.oneStream}" the time to the first text`,
+    `generator, provider and servers share ${availableParallelism()} cores`,
+    ...(options.isTranslated ? [translated] : []),
+  ]
 }
 
-function starters(): readonly (() => Promise<Target | Absent>)[] {
-  const all: Readonly<Record<ChatTarget, () => Promise<Target | Absent>>> = {
-    direct: () => Promise.resolve(direct()),
-    nginx: async () => asChat(await startNginx(upstream)),
-    relay: startRelay,
-    sluice: () => Promise.resolve(gateway(stand)),
-    portkey: async () => asChat(await startPortkey(ROOT, upstream)),
-  }
-  return options.only.map((name) => all[name])
+/** The subjects that have the pair. */
+function having(pair: Pair): readonly Subject[] {
+  return subjects.filter((one) => one.formOf(pair) !== null)
 }
 
-/** A peer of the provider's own path. */
-function asChat(target: Target | Absent): Target | Absent {
-  if ('absent' in target) return target
-  const { headers } = target.request
-  return {
-    ...target,
-    request: { method: 'POST', path: '/v1/chat/completions', headers, body: bodyOf('bench-model', false) },
-  }
+async function wholeRows(pair: Pair): Promise<readonly ResultRow[]> {
+  const targets = having(pair).map((subject): Target => ({
+    ...subject,
+    request: { ...subject.callOf(pair), body: bodyFor(subject, pair, { isStream: false, events: null }) },
+  }))
+  const found = await interleave(targets, settings, progress)
+  return rowsOf('chat', found, settings).map((row) => ({
+    ...row,
+    case: `${pairText(pair)}whole answers, ${row.case}`,
+  }))
 }
 
-function direct(): Target {
-  return {
-    name: 'direct',
-    pid: pacer.pid ?? 0,
-    port: pacerPort,
-    request: {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      headers: JSON_HEADERS,
-      body: bodyOf('bench-model', false),
-    },
-    note: 'the provider without anything in between',
-    stop: () => Promise.resolve(),
-  }
-}
-
-async function startRelay(): Promise<Target> {
-  const port = await freePort()
-  const asked: RelaySettings = { port, providerPort: pacerPort }
-  const child = await startChild('relay', asked)
-  return {
-    name: 'relay',
-    pid: child.pid ?? 0,
-    port,
-    request: direct().request,
-    note: 'uWebSockets.js and undici, each read one write: no checks, no back-pressure, no errors, no metering',
-    stop: () => stopServer(child),
-  }
-}
-
-function gateway({ pid, port, keys }: Stand): Target {
-  return {
-    name: 'sluice',
-    pid,
-    port,
-    request: {
-      method: 'POST',
-      path: '/api/v1/chat/completions',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${keys.inference_key}` },
-      body: bodyOf(MODEL, false),
-    },
-    note: 'the whole node with one front: supervisor, front, runner, embedded Postgres and Redis; every event read, usage and cost metered',
-    stop: () => Promise.resolve(),
-  }
-}
-
-async function streamRows(): Promise<readonly ResultRow[]> {
-  const found = new Map(targets.map(({ name }) => [name, { many: [] as Sample[], one: [] as Sample[] }]))
+async function streamRows(pair: Pair): Promise<readonly ResultRow[]> {
+  const targets = having(pair)
+  const found = new Map(
+    targets.map(({ name }) => [name, { many: [] as SampleRecord[], one: [] as SampleRecord[] }]),
+  )
   // As the rows of whole answers: a node that has just started compiles its code, and loads a spare process.
   for (const target of targets) {
-    progress(`streams, warming ${target.name}`)
-    await streamed(target, options.connections, 'gaps')
+    progress(`${pairText(pair)}streams, warming ${target.name}`)
+    await streamed(target, pair, options.connections)
   }
   for (let repeat = 0; repeat < options.repeats; repeat++) {
     for (const target of rotated(targets, repeat)) {
-      progress(`streams, repeat ${repeat + 1} of ${options.repeats}: ${target.name}`)
-      found.get(target.name)?.many.push(await streamed(target, options.connections, 'gaps'))
-      found.get(target.name)?.one.push(await streamed(target, 1, 'first'))
+      progress(`${pairText(pair)}streams, repeat ${repeat + 1} of ${options.repeats}: ${target.name}`)
+      found.get(target.name)?.many.push(await streamed(target, pair, options.connections))
+      found.get(target.name)?.one.push(await streamed(target, pair, 1))
     }
   }
-  const row = (subject: string, name: string, samples: readonly Sample[], connections: number) =>
+  const row = (subject: string, name: string, samples: readonly SampleRecord[], connections: number) =>
     resultRow(
       {
         scenario: 'chat',
-        case: name,
+        case: pairText(pair) + name,
         subject,
         pace: 'closed',
         connections,
@@ -208,26 +142,26 @@ async function streamRows(): Promise<readonly ResultRow[]> {
       samples,
     )
   return [
-    ...[...found].map(([subject, { many }]) => row(subject, STREAMS, many, options.connections)),
-    ...[...found].map(([subject, { one }]) => row(subject, ONE_STREAM, one, 1)),
+    ...[...found].map(([subject, { many }]) => row(subject, CASES.streams, many, options.connections)),
+    ...[...found].map(([subject, { one }]) => row(subject, CASES.oneStream, one, 1)),
   ]
 }
 
-type Sample = SampleRecord
-
-async function streamed(target: Target, connections: number, of: 'gaps' | 'first'): Promise<Sample> {
-  const { port, request } = target
-  const model = target.name === 'sluice' ? MODEL : 'bench-model'
+/** @param connections 1: short streams, whose latency is the time to the first text */
+async function streamed(target: Subject, pair: Pair, connections: number): Promise<SampleRecord> {
+  const isOne = connections === 1
+  const { path, headers } = target.callOf(pair)
   const asked: GeneratorSettings = {
-    port,
+    port: target.port,
     connections,
     warmUpMs: settings.warmUpMs,
     durationMs: settings.durationMs,
     request: requestText(
-      request.path,
-      request.headers ?? {},
-      bodyOf(model, true, connections === 1 ? SHORT_EVENTS : null),
+      path,
+      headers,
+      bodyFor(target, pair, { isStream: true, events: isOne ? SHORT_EVENTS : null }),
     ),
+    marks: FORMS[formOf(target, pair)],
   }
   const child = await startChild('generator', asked)
   await once(child, 'message')
@@ -241,12 +175,24 @@ async function streamed(target: Target, connections: number, of: 'gaps' | 'first
     cpu_s_per_gb: null,
     requests_per_second: (events / settings.durationMs) * 1_000,
     mb_per_second: null,
-    latency_us: percentilesUs(of === 'gaps' ? gapsMs : firstMs),
+    latency_us: percentilesUs(isOne ? firstMs : gapsMs),
     rss_mb: null,
     generator_cores: cores,
     failed: failures.length + (events === 0 ? 1 : 0),
     failures: events === 0 ? ['no event came', ...failures] : failures,
   }
+}
+
+function formOf(subject: Subject, pair: Pair): Pair['caller'] {
+  return subject.formOf(pair) ?? pair.caller
+}
+
+function bodyFor(
+  subject: Subject,
+  pair: Pair,
+  asked: { readonly isStream: boolean; readonly events: number | null },
+): string {
+  return bodyOf(formOf(subject, pair), { model: subject.modelOf(pair), ...asked })
 }
 
 function requestText(path: string, headers: Readonly<Record<string, string>>, body: string): string {
@@ -260,41 +206,4 @@ function percentilesUs(values: readonly number[]): SampleRecord['latency_us'] {
   const at = (share: number): number =>
     (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 1_000
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), max: at(1) }
-}
-
-/** The required figures of the gateway. */
-function checks(rows: readonly ResultRow[]): readonly CheckRecord[] {
-  const rowOf = (subject: string, name: string): ResultRow | undefined =>
-    rows.find((row) => row.subject === subject && row.case === name)
-  const cpu = (text: string, name: string, peer: string, atMost: number): readonly CheckRecord[] => {
-    const [ours, theirs] = [rowOf('sluice', name), rowOf(peer, name)]
-    if (ours === undefined || theirs === undefined) return []
-    const found = eachRatio(ours.samples, theirs.samples, ({ cpu_us_per_request }) => cpu_us_per_request)
-    return [checkRecord(text, found, { bound: { atMost }, rows: [ours, theirs] })]
-  }
-  const [ours, nginx, bare] = ['sluice', 'nginx', 'direct'].map((name) => rowOf(name, ONE_STREAM))
-  const added = (row: ResultRow | undefined): readonly number[] =>
-    (row?.samples ?? []).map(
-      (one, at) => (one.latency_us?.p50 ?? NaN) - (bare?.samples[at]?.latency_us?.p50 ?? NaN),
-    )
-  const addedRatio = eachRatio(added(ours), added(nginx), (one) => one)
-  return [
-    ...cpu('CPU of an event, sluice over nginx', STREAMS, 'nginx', 2.2),
-    ...cpu('CPU of an event, sluice over a bare relay on its libraries', STREAMS, 'relay', 1.3),
-    ...cpu('CPU of an event, sluice over portkey', STREAMS, 'portkey', 1 / 4),
-    ...cpu(
-      'CPU of a whole answer, sluice over nginx',
-      `whole answers, ${WHOLE_CONNECTIONS} connections`,
-      'nginx',
-      2.5,
-    ),
-    ...(ours !== undefined && nginx !== undefined && Number.isFinite(addedRatio.median)
-      ? [
-          checkRecord('added time to the first output, p50, sluice over nginx', addedRatio, {
-            bound: { atMost: 3 },
-            rows: [ours, nginx],
-          }),
-        ]
-      : []),
-  ]
 }

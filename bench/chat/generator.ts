@@ -3,6 +3,7 @@
  * It tells its parent when counting begins and ends.
  */
 import { connect, type Socket } from 'node:net'
+import type { FormFacts } from './forms.ts'
 
 export interface GeneratorSettings {
   readonly port: number
@@ -11,6 +12,8 @@ export interface GeneratorSettings {
   readonly durationMs: number
   /** The whole request, head and body. */
   readonly request: string
+  /** Bytes of the first event with text, and of the last event. */
+  readonly marks: Pick<FormFacts, 'text' | 'done'>
 }
 
 export interface StreamFigures {
@@ -27,8 +30,6 @@ export interface StreamFigures {
 const FEED = 0x0a
 /** The last chunk of HTTP. */
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
-const TEXT = Buffer.from('"content":"x')
-const DONE = Buffer.from('data: [DONE]')
 /** Gaps that are kept; of more every nth would do, and a run has fewer. */
 const GAPS_MAX = 2_000_000
 
@@ -47,6 +48,8 @@ class Counter {
 class StreamReader {
   readonly #socket: Socket
   readonly #request: string
+  readonly #text: Buffer
+  readonly #done: Buffer
   readonly #counter: Counter
   #askedAt = 0
   #readAt = 0
@@ -55,8 +58,10 @@ class StreamReader {
   #wasFeed = false
   #tail = Buffer.alloc(0)
 
-  constructor(port: number, request: string, counter: Counter) {
+  constructor({ port, request, marks }: GeneratorSettings, counter: Counter) {
     this.#request = request
+    this.#text = Buffer.from(marks.text)
+    this.#done = Buffer.from(marks.done)
     this.#counter = counter
     this.#socket = connect(port, '127.0.0.1', () => this.#ask()).setNoDelay(true)
     this.#socket.on('data', (bytes) => this.#read(bytes))
@@ -84,13 +89,13 @@ class StreamReader {
     if (this.#readAt > 0) counter.gap(now - this.#readAt)
     this.#readAt = now
     if (counter.isCounting) counter.events += this.#eventsIn(bytes)
-    if (!this.#hasText && bytes.includes(TEXT)) {
+    if (!this.#hasText && bytes.includes(this.#text)) {
       this.#hasText = true
       if (counter.isCounting) counter.firstMs.push(now - this.#askedAt)
     }
     // Both marks may lie across two reads.
     const joined = Buffer.concat([this.#tail, bytes.subarray(-64)])
-    this.#isDone ||= joined.includes(DONE) || bytes.includes(DONE)
+    this.#isDone ||= joined.includes(this.#done) || bytes.includes(this.#done)
     this.#tail = joined.subarray(-32)
     if (this.#isDone && joined.includes(LAST_CHUNK)) {
       this.#tail = Buffer.alloc(0)
@@ -117,7 +122,7 @@ async function run(settings: GeneratorSettings): Promise<void> {
   const readers: StreamReader[] = []
   // Streams that begin together would be read together, all of them in one turn.
   for (let nth = 0; nth < settings.connections; nth++) {
-    readers.push(new StreamReader(settings.port, settings.request, counter))
+    readers.push(new StreamReader(settings, counter))
     await pause(settings.warmUpMs / 2 / settings.connections)
   }
   await pause(settings.warmUpMs / 2)

@@ -13,6 +13,8 @@ export interface ChatOptions {
   readonly events: number
   readonly intervalMs: number
   readonly only: readonly ChatTarget[]
+  /** The provider has another form than the caller. */
+  readonly isTranslated: boolean
   /** File for the record; null: the record is only printed. */
   readonly json: string | null
 }
@@ -25,19 +27,20 @@ const NUMBERS = {
   'interval-ms': [1, 1_000, 20],
 } as const
 
-const OTHERS = CHAT_TARGETS.filter((name) => name !== 'sluice').join(',')
+const OTHERS = CHAT_TARGETS.filter((name) => name !== 'sluice')
 
-export const CHAT_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${OTHERS} --only direct,nginx --record FILE`
+export const CHAT_OPTIONS_TEXT = `options: ${numbersText(NUMBERS)} --against ${OTHERS.join(',')} --only direct,nginx --translated --record FILE`
 
 export const readChatOptions = optionReader(
-  { numbers: NUMBERS, lists: { only: CHAT_TARGETS, against: CHAT_TARGETS }, flags: [] },
+  { numbers: NUMBERS, lists: { only: CHAT_TARGETS, against: CHAT_TARGETS }, flags: ['translated'] },
   (given): ChatOptions => ({
     seconds: given.number('duration'),
     repeats: given.number('repeats'),
     connections: given.number('connections'),
     events: given.number('events'),
     intervalMs: given.number('interval-ms'),
-    only: given.some('only', [...given.some('against', CHAT_TARGETS), 'sluice']),
+    only: given.some('only', [...given.some('against', OTHERS), 'sluice']),
+    isTranslated: given.has('translated'),
     json: given.json,
   }),
 )

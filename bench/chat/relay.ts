@@ -11,8 +11,6 @@ export interface RelaySettings {
   readonly providerPort: number
 }
 
-const PATH = '/v1/chat/completions'
-
 function listen({ port, providerPort }: RelaySettings): void {
   const pool = new Pool(`http://127.0.0.1:${providerPort}`, {
     connections: 2_048,
@@ -22,7 +20,9 @@ function listen({ port, providerPort }: RelaySettings): void {
   })
   uWS
     .App()
-    .post('/*', (res) => {
+    .post('/*', (res, req) => {
+      // The request is gone behind the first turn.
+      const path = req.getUrl()
       let isGone = false
       res.onAborted(() => (isGone = true))
       const chunks: Buffer[] = []
@@ -32,7 +32,7 @@ function listen({ port, providerPort }: RelaySettings): void {
         pool.dispatch(
           {
             method: 'POST',
-            path: PATH,
+            path,
             headers: ['content-type', 'application/json'],
             body: Buffer.concat(chunks),
           },

@@ -3,6 +3,12 @@ import { readChatOptions } from '../../bench/chat/options.ts'
 
 t.test('every option has a default, and the subject itself is always there', async (t) => {
   t.match(readChatOptions([]), { seconds: 6, connections: 100, events: 152, intervalMs: 20, json: null })
+  t.match(readChatOptions([]), {
+    isTranslated: false,
+    // Once: samples of a second one would be taken for those of the first.
+    only: ['direct', 'nginx', 'relay', 'portkey', 'sluice'],
+  })
+  t.match(readChatOptions(['--translated']), { isTranslated: true })
   t.match(readChatOptions(['--against', 'nginx', '--events=10']), { events: 10, only: ['nginx', 'sluice'] })
 })
 
