@@ -1,6 +1,9 @@
 import t from 'tap'
 import { Compile } from 'typebox/compile'
 import { BODIES } from '../../src/schemas/bodies.ts'
+import { fieldRows } from '../../src/schemas/inference/forms/table/field-rows.ts'
+import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
@@ -134,3 +137,25 @@ function resolve(reference: string): unknown {
     .split('/')
     .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
 }
+
+t.test('the document has the table of fields for each form of calls, and for nothing else', async (t) => {
+  const tables = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ operationId, ...one }) => {
+      const table = (one as Readonly<Record<string, unknown>>)['x-sluice-translation']
+      return table === undefined ? [] : [[operationId, table as Translations] as const]
+    }),
+  )
+  t.same(tables.map(([id]) => id).sort(), ['chat.create', 'messages.create', 'responses.create'])
+  for (const [id, table] of tables) {
+    const dialect = DIALECTS.find((one) => id === `${one}.create`) ?? 'chat'
+    for (const protocol of TEXT_PROTOCOLS.filter((one) => one !== dialect))
+      for (const { field, class: of, to } of fieldRows(dialect, { protocol, isStrict: false }))
+        t.same(
+          table[field]?.[protocol],
+          of === 'ours' ? undefined : (to ?? of),
+          `${dialect} ${field} ${protocol}`,
+        )
+  }
+})
+
+type Translations = Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -37,7 +37,7 @@ t.test('the pages for users name no setting that does not exist', async (t) => {
 })
 
 t.test(
-  'the pages of decisions and limits are as the source has them (node tools/decisions.mjs)',
+  'the pages of decisions, limits and fields are as the source has them (node tools/decisions.mjs)',
   async (t) => {
     for (const [path, text] of Object.entries(generatedPages(readSources('src'))))
       t.ok(readFileSync(`${ROOT}${path}`, 'utf8') === text, path)

@@ -1,5 +1,6 @@
 /** Makes docs/inside/decisions.md and docs/inside/limits.md of the comments of named constants. */
 import { posix } from 'node:path'
+import { fieldPage } from './field-page.ts'
 import type { SourceFile } from './source.ts'
 
 export interface Constant {
@@ -34,11 +35,12 @@ export function contractLimits(files: readonly SourceFile[]): readonly Constant[
   return files.filter(({ path }) => LIMITS_FILE.test(path)).flatMap((file) => constantsOf(file, false))
 }
 
-/** The texts of the pages, by their places. */
+/** The texts of the generated pages, by their places. */
 export function generatedPages(files: readonly SourceFile[]): Readonly<Record<string, string>> {
   return {
     'docs/inside/decisions.md': pageOf('Decisions', DECISIONS_INTRO, decisions(files)),
     'docs/inside/limits.md': pageOf('Limits of the contract', LIMITS_INTRO, contractLimits(files)),
+    ...fieldPage(),
   }
 }
 

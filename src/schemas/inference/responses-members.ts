@@ -2,16 +2,8 @@ import type { KeptForm } from '../kept-body.ts'
 import { RESPONSES_KEPT } from '../presets/preset-responses.ts'
 import { FILE_OBJECTS } from './file-references.ts'
 import { ResponsesBody } from './responses.ts'
-import { STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
+import { RESPONSES_STRICT_CUT, STRICT_CUT_INSIDE, type ForeignMember } from './strict-members.ts'
 import { OURS_NAMES } from './text-members.ts'
-
-/** Members that OpenAI's responses lack, with the values that change nothing. D4. */
-export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
-  ...STRICT_CUT,
-  presence_penalty: { defaults: ['0'] },
-  frequency_penalty: { defaults: ['0'] },
-  modalities: { defaults: ['["text"]'] },
-}
 
 /** Members of `reasoning` that OpenAI's lacks, likewise. */
 export const RESPONSES_REASONING_CUT: Readonly<Record<string, ForeignMember>> = {

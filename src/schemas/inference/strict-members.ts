@@ -23,6 +23,14 @@ export const STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
   prompt_cache_breakpoint: { defaults: [] },
 }
 
+/** Members that OpenAI's responses lack, with the values that change nothing. D4. */
+export const RESPONSES_STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
+  ...STRICT_CUT,
+  presence_penalty: { defaults: ['0'] },
+  frequency_penalty: { defaults: ['0'] },
+  modalities: { defaults: ['["text"]'] },
+}
+
 /** Members of `reasoning` that are named one by one when they are dropped; its `effort` is passed on. */
 export const REASONING_MEMBERS: readonly string[] = ['max_tokens', 'summary', 'enabled', 'exclude']
 /** Values of members of `reasoning` that change nothing, as JSON. */

@@ -1,8 +1,9 @@
 /** What becomes of each member of a request in each protocol: one table for readers, writers and words. D6. */
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
-import { STRICT_CUT } from '../strict-members.ts'
+import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../strict-members.ts'
 import { OURS_NAMES } from '../text-members.ts'
 import type { Dialect } from '../text-request.ts'
+import { GEMINI_STOPS_MAX } from './gemini-models.ts'
 import type { Tuning } from './prompt.ts'
 
 /**
@@ -11,9 +12,14 @@ import type { Tuning } from './prompt.ts'
  */
 export type FieldClass = 'mapped' | 'dropped' | 'refused' | 'ours'
 
-/** What the form carries, with the top-level members that each form of calls has for it. */
+/** What the form carries, with the members that each form of calls has for it. */
 export interface CarriedField {
+  /** Paths from the top of the request, with dots. */
   readonly names: Readonly<Partial<Record<TextProtocol, readonly string[]>>>
+  /** Other paths that readers of dialects take, and no writer writes. */
+  readonly aliases?: Readonly<Partial<Record<Dialect, readonly string[]>>>
+  /** Values that a protocol does not take although it has the member, for people. */
+  readonly limits?: Readonly<Partial<Record<TextProtocol, string>>>
   /** What it is where a protocol has no member. */
   readonly lost: 'dropped' | 'refused'
 }
@@ -28,7 +34,17 @@ function everywhere(
   return { names: { chat, responses, messages, gemini }, lost: 'refused' }
 }
 
-const CONFIG = ['generationConfig'] as const
+/** Gemini's name of a member in OpenAI's spelling. */
+function inConfig(name: string): string {
+  return `generationConfig.${name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}`
+}
+
+/** Members that shape the answer of Sluice, whatever form its provider speaks: none gets them by a translation. */
+const SHAPING: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: ['stream_options'],
+  responses: ['include'],
+  messages: [],
+}
 
 /** Members that no other part of the form tunes. */
 export interface TuningField extends CarriedField {
@@ -46,7 +62,7 @@ function tuned(
   ...defaults: readonly unknown[]
 ): TuningField {
   const names = Object.fromEntries(
-    protocols.map((protocol) => [protocol, protocol === 'gemini' ? CONFIG : [name]]),
+    protocols.map((protocol) => [protocol, [protocol === 'gemini' ? inConfig(name) : name]]),
   )
   return { member: name, kind, names, lost: 'dropped', defaults }
 }
@@ -65,13 +81,16 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   logitBias: tuned('object', 'logit_bias', ['chat'], {}),
   verbosity: {
     ...tuned('text', 'verbosity', ['chat'], 'medium'),
-    names: { chat: ['verbosity'], responses: ['text'] },
+    names: { chat: ['verbosity'], responses: ['text.verbosity'] },
   },
-  serviceTier: tuned('text', 'service_tier', ['chat', 'responses', 'messages'], 'auto', 'default'),
+  serviceTier: {
+    ...tuned('text', 'service_tier', ['chat', 'responses', 'messages'], 'auto', 'default'),
+    limits: { messages: '`default` alone, others are dropped' },
+  },
   cacheKey: tuned('text', 'prompt_cache_key', ['chat', 'responses']),
   user: {
     ...tuned('text', 'user', ['chat', 'responses']),
-    names: { chat: ['user'], responses: ['user'], messages: ['metadata'] },
+    names: { chat: ['user'], responses: ['user'], messages: ['metadata.user_id'] },
   },
   metadata: tuned('object', 'metadata', ['chat', 'responses'], {}),
 }
@@ -86,23 +105,48 @@ export const CARRIED: readonly CarriedField[] = [
     ['contents', 'systemInstruction'],
   ),
   everywhere(['stream', 'stream_options'], ['stream'], ['stream'], ['alt']),
-  everywhere(['max_tokens', 'max_completion_tokens'], ['max_output_tokens'], ['max_tokens'], CONFIG),
+  everywhere(
+    ['max_tokens', 'max_completion_tokens'],
+    ['max_output_tokens'],
+    ['max_tokens'],
+    ['generationConfig.maxOutputTokens'],
+  ),
   everywhere(['tools'], ['tools'], ['tools'], ['tools']),
   everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
-  everywhere(['response_format'], ['text'], ['output_config', 'output_format'], CONFIG),
-  everywhere(
-    ['reasoning', 'reasoning_effort', 'include_reasoning'],
-    ['reasoning', 'include'],
-    ['thinking', 'output_config'],
-    CONFIG,
-  ),
   {
-    names: { chat: ['parallel_tool_calls'], responses: ['parallel_tool_calls'], messages: ['tool_choice'] },
+    ...everywhere(
+      ['response_format'],
+      ['text.format'],
+      ['output_config.format'],
+      ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
+    ),
+    aliases: { messages: ['output_format'] },
+    limits: { messages: '`json_object` is refused' },
+  },
+  {
+    ...everywhere(
+      ['reasoning', 'reasoning_effort'],
+      ['reasoning', 'include'],
+      ['thinking', 'output_config.effort'],
+      ['generationConfig.thinkingConfig'],
+    ),
+    aliases: { chat: ['include_reasoning'] },
+  },
+  {
+    names: {
+      chat: ['parallel_tool_calls'],
+      responses: ['parallel_tool_calls'],
+      messages: ['tool_choice.disable_parallel_tool_use'],
+    },
     lost: 'dropped',
   },
   {
-    names: { chat: ['stop'], messages: ['stop_sequences'], gemini: CONFIG },
+    names: { chat: ['stop'], messages: ['stop_sequences'], gemini: ['generationConfig.stopSequences'] },
     lost: 'refused',
+    limits: {
+      messages: 'a text of white space alone is refused',
+      gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
+    },
   },
   {
     names: { chat: ['cache_control'], responses: ['cache_control'], messages: ['cache_control'] },
@@ -216,26 +260,52 @@ export function fieldClass(
   name: string,
   { protocol, isStrict }: { readonly protocol: TextProtocol; readonly isStrict: boolean },
 ): FieldClass {
-  if (OURS_NAMES.includes(name)) return 'ours'
-  const rows = CARRIED.filter(({ names }) => names[dialect]?.includes(name))
+  if (oursIn(dialect).includes(name)) return 'ours'
+  const rows = CARRIED.filter((field) => pathsIn(field, dialect).some((path) => topOf(path) === name))
   if (rows.length === 0) return otherField(dialect, name)?.class ?? 'dropped'
   if (rows.some((row) => hasField(row, protocol, isStrict))) return 'mapped'
   return rows.some(({ lost }) => lost === 'refused') ? 'refused' : 'dropped'
 }
 
+/** Members of a dialect that are for Sluice alone. */
+export function oursIn(dialect: Dialect): readonly string[] {
+  return [...OURS_NAMES, ...SHAPING[dialect]]
+}
+
+/** Where a dialect has what the form carries. */
+export function pathsIn({ names, aliases }: CarriedField, dialect: Dialect): readonly string[] {
+  const paths = (names[dialect] ?? []).filter((path) => !SHAPING[dialect].includes(path))
+  return [...paths, ...(aliases?.[dialect] ?? [])]
+}
+
+/** The top-level member of a path. */
+export function topOf(path: string): string {
+  return path.split('.', 1)[0] ?? path
+}
+
 /** Whether a protocol has words for what the form carries. */
 export function hasField({ names }: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
-  const [name] = names[protocol] ?? []
-  return name !== undefined && !(isStrict && isForeign(name, protocol))
+  return names[protocol]?.some((name) => !(isStrict && isForeign(name, protocol))) ?? false
+}
+
+/** Where a protocol has what the form carries; nothing where it lacks that. */
+export function writtenAs(
+  { names }: CarriedField,
+  protocol: TextProtocol,
+  isStrict: boolean,
+): readonly string[] {
+  return (names[protocol] ?? []).filter((name) => !(isStrict && isForeign(name, protocol)))
 }
 
 /** Members of OpenRouter, which a strict provider of OpenAI's forms refuses. D4. */
 const FOREIGN: Readonly<Partial<Record<TextProtocol, ReadonlySet<string>>>> = {
-  chat: new Set(Object.keys(STRICT_CUT)),
-  responses: new Set([...Object.keys(STRICT_CUT), 'presence_penalty', 'frequency_penalty']),
+  // Its effort has a member of its own.
+  chat: new Set([...Object.keys(STRICT_CUT), 'reasoning']),
+  responses: new Set(Object.keys(RESPONSES_STRICT_CUT)),
 }
 
-function isForeign(name: string, protocol: TextProtocol): boolean {
+/** Whether a strict provider of the form refuses the member. */
+export function isForeign(name: string, protocol: TextProtocol): boolean {
   return FOREIGN[protocol]?.has(name) ?? false
 }
 
@@ -248,7 +318,7 @@ export function otherField(dialect: Dialect, name: string): OtherField | null {
 const CARRIED_NAMES = new Map(
   (['chat', 'responses', 'messages'] as const).map((dialect) => [
     dialect,
-    new Set(CARRIED.flatMap(({ names }) => names[dialect] ?? [])),
+    new Set([...CARRIED.flatMap((field) => pathsIn(field, dialect).map(topOf)), ...SHAPING[dialect]]),
   ]),
 )
 

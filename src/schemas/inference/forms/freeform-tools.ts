@@ -4,6 +4,7 @@ import type { JsonPath } from '../../values/json-path.ts'
 import { parsedArguments } from './call-arguments.ts'
 import { textOf, type Others } from './others.ts'
 import type { DeclaredOrigin, PromptCall, PromptTool } from './prompt.ts'
+import { usedMembers } from './table/nested-table.ts'
 
 /** The one argument of the function. */
 export const FREEFORM_INPUT = 'input'
@@ -15,7 +16,7 @@ const SCHEMA = {
   additionalProperties: false,
 } as const
 
-const USED: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format'])
+const USED = usedMembers('responses', 'tools', { type: 'custom' })
 const BETWEEN_TEXTS = '\n\n'
 
 /**

@@ -4,10 +4,10 @@ import type { JsonPath } from '../../values/json-path.ts'
 import { cachePointOf, flagOf, textOf, type Others } from './others.ts'
 import type { PromptTool, ToolChoice } from './prompt.ts'
 
-const USED: ReadonlySet<string> = new Set(['type', 'name', 'description', 'strict', 'cache_control'])
-
 interface Declared {
   readonly path: JsonPath
+  /** Members of the table. */
+  readonly used: ReadonlySet<string>
   /** Name of the member that has the schema of the arguments. */
   readonly schema: string
   /** Where the tool has its `cache_control`, if not in the function itself. */
@@ -15,8 +15,8 @@ interface Declared {
 }
 
 export function readFunction(told: Members, declared: Declared, others: Others): PromptTool {
-  const { path, schema, outer = told } = declared
-  others.addRest(told, new Set([...USED, schema]), { path })
+  const { path, used, schema, outer = told } = declared
+  others.addRest(told, used, { path })
   const parameters = told[schema]
   return {
     name: textOf(told['name']) ?? '',

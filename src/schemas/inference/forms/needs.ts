@@ -6,6 +6,7 @@ import { isWebAddress } from './contents/fetched-urls.ts'
 import { GEMINI_STOPS_MAX } from './gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
+import { LACKING } from './table/nested-table.ts'
 import type { RefusedMember, WriteTerms } from './write-terms.ts'
 
 /** A member that some protocols would refuse. Routing leaves their endpoints out. */
@@ -27,13 +28,13 @@ export function needsOf(prompt: Prompt): readonly Need[] {
   ]
 }
 
-/** What an endpoint of a protocol refuses of a prompt. */
+/** What an endpoint of a protocol refuses of a prompt. @param needs of the prompt */
 export function refusedBy(
-  prompt: Prompt,
+  needs: readonly Need[],
   protocol: TextProtocol,
   { isStrict }: Pick<WriteTerms, 'isStrict'>,
 ): readonly RefusedMember[] {
-  return needsOf(prompt)
+  return needs
     .filter(({ protocols, isOfStrict }) => protocols.includes(protocol) && (isStrict || isOfStrict !== true))
     .map(({ path, message, expected }) => ({ path, message, expected }))
 }
@@ -88,7 +89,7 @@ function partNeeds({ turns }: Prompt): readonly Need[] {
 type Part = Turn['parts'][number]
 
 function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void {
-  if (part.kind === 'audio') return add('audio', need(part.path ?? '', ['responses', 'messages']))
+  if (part.kind === 'audio') return add('audio', need(part.path ?? '', LACKING.audio))
   if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
   const { path = '', media } = part
   // A file of the workspace comes as its content.
@@ -99,13 +100,15 @@ function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void
       expected: 'the content of the file, or its URL',
     })
   if (part.kind === 'video') {
-    add('video', need(path, ['responses', 'messages']))
-    add('strict video', { ...need(path, ['chat']), isOfStrict: true })
+    add('video', need(path, LACKING.video))
+    add('strict video', { ...need(path, ['chat']), expected: VIDEO_TAKERS, isOfStrict: true })
   }
   if (part.kind === 'file') addFileNeeds(part, add)
   if (media.kind === 'base64' && media.mimeType === GIF) add('gif', need(path, ['gemini']))
   if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
 }
+
+const VIDEO_TAKERS = "an endpoint that speaks gemini, or chat with more than OpenAI's members"
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
   if (media.kind === 'url' && !isWebAddress(media.url))

@@ -1,5 +1,5 @@
 import type { TextProtocol } from '../../models/text-models.ts'
-import { isRefused, refusedBy } from './needs.ts'
+import { isRefused, needsOf, refusedBy } from './needs.ts'
 import type { Prompt } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
 
@@ -58,7 +58,7 @@ export class PromptDraft {
     return {
       body: this.#body,
       dropped: [...this.#dropped],
-      refused: refusedBy(this.prompt, this.protocol, this.terms),
+      refused: refusedBy(needsOf(this.prompt), this.protocol, this.terms),
     }
   }
 }

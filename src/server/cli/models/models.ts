@@ -1,14 +1,16 @@
 import type { Command } from 'commander'
 import { loadCatalogue } from '../../catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../catalogue/shipped.ts'
-import { lineOf, type CatalogueProblem } from '../../catalogue/sources.ts'
+import { lineOf } from '../../catalogue/sources.ts'
 import { unpricedEndpoints } from '../../main/safekeeping.ts'
 import { variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
 import { usdText } from '../../../schemas/money/usd.ts'
 import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
-import { addVerb, CliFailure, loadGeneration, print, table } from '../parts/verb.ts'
+import { addVerb, loadGeneration, print, table } from '../parts/verb.ts'
+import { addExplain } from './explain.ts'
+import { linesOf, loadModels } from './load-models.ts'
 
-/** `models list`, `catalog check`. */
+/** `models list`, `models explain`, `catalog check`. */
 export function addModelVerbs(program: Command, outcome: { code: number | null }): void {
   const models = program.command('models').description('the models of this installation')
   addVerb(models, 'list', 'list every model of the catalogue').action((options: { json?: boolean }) => {
@@ -30,6 +32,8 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
     )
   })
 
+  addExplain(models)
+
   const catalog = program.command('catalog').description('catalogue files')
   addVerb(catalog, 'check <file>', 'check a file for SLUICE_CATALOG, and tell every mistake').action(
     (file: string, options: { json?: boolean }) => {
@@ -50,17 +54,6 @@ export function addModelVerbs(program: Command, outcome: { code: number | null }
       print(options, { ok: true, ...counts, warnings, unpriced }, [...warned, text].join('\n'))
     },
   )
-}
-
-/** The catalogue of an installation. Throws `CliFailure` with every mistake. */
-export function loadModels(extraFile: string | null): ModelCatalogue {
-  const loaded = loadCatalogue({ shippedFile: SHIPPED_CATALOGUE, extraFile })
-  if (loaded.ok) return loaded.catalogue
-  throw new CliFailure(`the catalogue has mistakes:\n${linesOf(loaded.problems)}`)
-}
-
-function linesOf(problems: readonly CatalogueProblem[]): string {
-  return problems.map(lineOf).join('\n')
 }
 
 /** Names of the variables of provider keys that the catalogue uses and that are not set. */

@@ -21,6 +21,7 @@ import {
 } from './openapi-headers.ts'
 import { exampleOf, reference, type Json } from './openapi-json.ts'
 import { isRepeatable, parametersOf } from './openapi-parameters.ts'
+import { translationOf } from './openapi-translation.ts'
 import { UPLOADS } from './openapi-uploads.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './openapi-webhooks.ts'
 
@@ -134,6 +135,7 @@ function operationOf(operation: AnyOperation, schemas: Record<string, unknown>):
         .map(({ text }) => ` ${text}`)
         .join(''),
     ...(operation.access.keyScopes !== undefined && { 'x-sluice-scopes': operation.access.keyScopes }),
+    ...translationOf(input.body),
     ...(parameters.length > 0 && { parameters }),
     ...(input.body !== undefined && {
       requestBody: {

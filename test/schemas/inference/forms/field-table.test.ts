@@ -1,5 +1,12 @@
 import t from 'tap'
-import { CARRIED, fieldClass, OTHERS, TUNING } from '../../../../src/schemas/inference/forms/field-table.ts'
+import {
+  CARRIED,
+  fieldClass,
+  OTHERS,
+  pathsIn,
+  topOf,
+  TUNING,
+} from '../../../../src/schemas/inference/forms/field-table.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { read, translated } from '../../../support/inference/bodies/translated.ts'
@@ -8,7 +15,7 @@ const LAX = { isStrict: false } as const
 
 t.test('what the form carries is mapped in its own dialect, and stands nowhere else in the table', (t) => {
   for (const dialect of DIALECTS)
-    for (const name of CARRIED.flatMap(({ names }) => names[dialect] ?? [])) {
+    for (const name of CARRIED.flatMap((field) => pathsIn(field, dialect).map(topOf))) {
       t.equal(fieldClass(dialect, name, { protocol: dialect, ...LAX }), 'mapped', `${dialect} ${name}`)
       t.notOk(Object.hasOwn(OTHERS[dialect], name), `${dialect} ${name}`)
     }

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { catalogueFile } from '../../../support/models/catalogue.ts'
 import { runToEnd } from '../../../support/nodes/node.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
@@ -188,4 +188,85 @@ t.test('doctor names the keys of providers that are not set', async (t) => {
 
 t.test('catalog check without a file is bad usage', async (t) => {
   t.match(await sluice(['catalog', 'check']), { status: 2, stderr: /missing required argument/ })
+})
+
+/** A model with an endpoint of each kind, and one that writes nothing. */
+function writers(t: Test): Readonly<Record<string, string>> {
+  const writes = (id: string, endpoints: readonly object[]) => ({
+    id,
+    name: id,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    endpoints: endpoints.map((one, nth) => ({
+      provider: 'here',
+      upstream_model: `m${nth}`,
+      free: true,
+      ...one,
+    })),
+  })
+  const provider = { slug: 'here', protocol: 'openai', base_url: 'http://127.0.0.1:9/v1' }
+  const models = [
+    writes('mine/writer', [
+      { speaks: ['chat'] },
+      { provider: 'strict', speaks: ['chat'] },
+      { speaks: ['messages', 'gemini'] },
+      { speaks: ['gemini'] },
+    ]),
+    { id: 'mine/embed', name: 'E', architecture: { output_modalities: ['embeddings'] } },
+  ]
+  const providers = [provider, { ...provider, slug: 'strict', strict: true }]
+  return { SLUICE_CATALOG: catalogueFile(t, { replace: true, providers, models }) }
+}
+
+t.test('models explain tells what becomes of each field at each endpoint of a model', async (t) => {
+  const env = writers(t)
+  const { status, stdout, stderr } = await sluice(['models', 'explain', 'mine/writer', '--from', 'chat'], env)
+  t.equal(status, 0, stderr)
+  t.match(stdout, /^here\/m0 +chat +your own bytes$/m)
+  t.match(stdout, /^here\/m2 +messages +a translation$/m)
+  t.match(stdout, /^field +chat +chat, strict +messages +gemini$/m)
+  t.match(stdout, /^seed +as it came +as it came +dropped +generationConfig\.seed$/m)
+  t.match(stdout, /^top_k +as it came +dropped +top_k +generationConfig\.topK$/m)
+  t.match(
+    stdout,
+    /^reasoning +as it came +reasoning_effort +thinking, output_config\.effort +generationConfig\.thinkingConfig$/m,
+  )
+  t.match(stdout, /^n +as it came +as it came +refused, but 1 +refused, but 1$/m)
+  t.notMatch(stdout, /^models/m, 'no endpoint gets what is for Sluice')
+})
+
+t.test('models explain tells the same as JSON', async (t) => {
+  const args = ['models', 'explain', 'mine/writer', '--from', 'messages', '--json']
+  const { data } = JSON.parse((await sluice(args, writers(t))).stdout) as { data: { endpoints: object[] } }
+  t.match(data, { model: 'mine/writer', from: 'messages' })
+  t.match(data.endpoints[1], {
+    tag: 'strict/m1',
+    provider: 'strict',
+    protocol: 'chat',
+    is_native: false,
+    is_strict: true,
+  })
+  t.match(data.endpoints[2], { protocol: 'messages', is_native: true })
+  const { fields } = data.endpoints[3] as { fields: readonly { field: string }[] }
+  const rowOf = (name: string) => fields.find(({ field }) => field === name)
+  t.same(rowOf('stop_sequences'), {
+    ...{ field: 'stop_sequences', class: 'mapped', to: ['generationConfig.stopSequences'] },
+    limit: 'more than 5 are refused',
+  })
+  t.same(rowOf('container'), { field: 'container', class: 'refused' })
+  t.same(rowOf('provider'), { field: 'provider', class: 'ours' })
+})
+
+t.test('models explain refuses what is no model that writes, and what is no form', async (t) => {
+  const env = writers(t)
+  const explain = (...args: string[]) => sluice(['models', 'explain', ...args], env)
+  t.match(await explain('mine/writr', '--from', 'chat'), {
+    status: 1,
+    stderr: /there is no model `mine\/writr`\. Nearest: `mine\/writer`/,
+  })
+  t.match(await explain('mine/embed', '--from', 'chat'), { status: 1, stderr: /writes no text/ })
+  t.match(await explain('mine/writer', '--from', 'gemini'), {
+    status: 2,
+    stderr: /chat, responses, messages/,
+  })
+  t.match(await explain('mine/writer'), { status: 2, stderr: /--from/ })
 })

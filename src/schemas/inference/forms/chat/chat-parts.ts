@@ -3,10 +3,10 @@ import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
 import { mediaOfUrl, PDF, urlOfMedia } from '../media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
 import type { CachePoint, Media, PromptRefusal, PromptText, UserPart } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 
 export type ChatPart = UserPart | PromptRefusal
 
-const PART: readonly string[] = ['type', 'cache_control', 'prompt_cache_breakpoint']
 /** The member of each type of part that has its content. */
 const CONTENTS: Readonly<Record<string, string>> = {
   text: 'text',
@@ -19,14 +19,14 @@ const CONTENTS: Readonly<Record<string, string>> = {
 }
 const NONE: ReadonlySet<string> = new Set()
 const USED: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Object.values(CONTENTS).map((name) => [name, new Set([...PART, name])]),
+  Object.entries(CONTENTS).map(([type, name]) => [name, usedMembers('chat', 'parts', { type })]),
 )
-const INNER: Readonly<Record<string, ReadonlySet<string>>> = {
-  image_url: new Set(['url', 'detail']),
-  input_audio: new Set(['data', 'format']),
-  file: new Set(['file_id', 'file_data', 'filename']),
-  video_url: new Set(['url']),
-}
+const INNER: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  ['image_url', 'input_audio', 'file', 'video_url'].map((type) => [
+    type,
+    usedMembers('chat', 'parts', { type, inner: type }),
+  ]),
+)
 
 /** Parts of a message. Empty texts say nothing, and some providers refuse them. */
 export function readChatContent(content: unknown, path: JsonPath, others: Others): readonly ChatPart[] {
@@ -46,7 +46,7 @@ function readPart(part: Members, path: JsonPath, others: Others): ChatPart | nul
   if (name === undefined) return null
   others.addRest(part, USED.get(name) ?? NONE, { path })
   const inner = membersOf(part[name])
-  const used = INNER[name]
+  const used = INNER.get(name)
   if (used !== undefined) others.addRest(inner, used, { path: [...path, name] })
   const cache = cachePointOf(part['cache_control'] ?? part['prompt_cache_breakpoint'])
   const located = { cache, path: pointerOf(path) }

@@ -4,19 +4,16 @@ import type { ChatMessage } from '../../chat.ts'
 import { freeformArguments } from '../freeform-tools.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { AssistantPart, PromptCall, PromptText, Turn } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 import { readChatContent, type ChatPart } from './chat-parts.ts'
 import { readDetails } from './reasoning-details.ts'
 
 /** Members that each role's reader uses. */
 const USED = {
-  system: new Set(['role', 'content', 'cache_control']),
-  user: new Set(['role', 'content', 'cache_control']),
-  assistant: new Set([
-    ...['role', 'content', 'cache_control', 'refusal', 'tool_calls', 'reasoning_details'],
-    ...['reasoning', 'reasoning_content', 'audio', 'function_call'],
-  ]),
-  // The name of a result's tool stands in its call, too.
-  tool: new Set(['role', 'content', 'cache_control', 'tool_call_id', 'name']),
+  system: usedMembers('chat', 'turns', { type: 'system' }),
+  user: usedMembers('chat', 'turns', { type: 'user' }),
+  assistant: usedMembers('chat', 'turns', { type: 'assistant' }),
+  tool: usedMembers('chat', 'turns', { type: 'tool' }),
 }
 
 export function readChatTurns(messages: readonly ChatMessage[], others: Others): readonly Turn[] {

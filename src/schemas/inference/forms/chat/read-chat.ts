@@ -7,6 +7,7 @@ import { choiceOfWord, readFunction } from '../functions.ts'
 import { readReasoning } from '../openai-reasoning.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
 import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 import { readTuning } from '../tuning.ts'
 import { readChatTurns } from './read-chat-turns.ts'
 
@@ -41,9 +42,9 @@ export function readChat(body: Members): Prompt {
 }
 
 const STREAM: ReadonlySet<string> = new Set(['include_usage'])
-const TOOL: ReadonlySet<string> = new Set([
-  ...['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'],
-])
+const TOOL = usedMembers('chat', 'tools', { type: 'function' })
+const FUNCTION = usedMembers('chat', 'tools', { type: 'function', inner: 'function' })
+const FREEFORM = usedMembers('chat', 'tools', { type: 'custom' })
 
 function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): readonly PromptTool[] {
   return tools.flatMap((tool, nth) => {
@@ -58,13 +59,13 @@ function readTools(tools: NonNullable<ChatBody['tools']>, others: Others): reado
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
   if (tool['type'] === 'function') {
     others.addRest(tool, TOOL, { path })
-    const place = { path: [...path, 'function'], schema: 'parameters', outer: tool }
+    const place = { path: [...path, 'function'], used: FUNCTION, schema: 'parameters', outer: tool }
     return readFunction(membersOf(tool['function']), place, others)
   }
   if (tool['type'] !== 'custom') return null
   const read = readFreeform(membersOf(tool['custom']), [...path, 'custom'], others)
   if (read === null) return null
-  others.addRest(tool, TOOL, { path })
+  others.addRest(tool, FREEFORM, { path })
   return { ...read, cache: cachePointOf(tool['cache_control']) }
 }
 

@@ -3,14 +3,15 @@ import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
 import { isTextDocument, mediaOfText, textOfMedia } from '../media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
 import type { Media, PromptFile, PromptImage, PromptText } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 
 /** What stands in turns of the user and in results of tools. */
 export type GivenPart = PromptText | PromptImage | PromptFile
 
-const TEXT: ReadonlySet<string> = new Set(['type', 'text', 'cache_control'])
-const IMAGE: ReadonlySet<string> = new Set(['type', 'source', 'cache_control'])
-const DOCUMENT: ReadonlySet<string> = new Set([...IMAGE, 'title', 'citations'])
-const SOURCE: ReadonlySet<string> = new Set(['type', 'media_type', 'data', 'url', 'file_id'])
+const TEXT = usedMembers('messages', 'parts', { type: 'text' })
+const IMAGE = usedMembers('messages', 'parts', { type: 'image' })
+const DOCUMENT = usedMembers('messages', 'parts', { type: 'document' })
+const SOURCE = usedMembers('messages', 'parts', { type: 'document', inner: 'source' })
 
 /** A content as a list of blocks. */
 export function blocksOf(content: unknown): readonly Members[] {

@@ -4,6 +4,7 @@ import type { Message } from '../../messages.ts'
 import { SIGNATURE_FORMATS, signatureOf, type SignatureUse } from '../carried-signatures.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { Turn } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 import { TurnRuns } from '../turn-runs.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
 import { argumentsText, blocksOf, readGiven, readText, type GivenPart } from './message-parts.ts'
@@ -20,7 +21,7 @@ export function readMessageTurns(messages: readonly Message[], others: Others): 
   return runs.turns
 }
 
-const MESSAGE: ReadonlySet<string> = new Set(['role', 'content'])
+const MESSAGE = usedMembers('messages', 'turns', { type: 'user' })
 
 interface Place {
   readonly path: JsonPath
@@ -57,7 +58,7 @@ export function readSystem(
   })
 }
 
-const RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control'])
+const RESULT = usedMembers('messages', 'parts', { type: 'tool_result' })
 
 /** A block of the user: the result of a tool is a turn of its own. */
 function readUserBlock(block: Members, path: JsonPath, others: Others): Turn {
@@ -74,9 +75,9 @@ function readUserBlock(block: Members, path: JsonPath, others: Others): Turn {
   }
 }
 
-const CALL: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller'])
-const THINKING: ReadonlySet<string> = new Set(['type', 'thinking', 'signature'])
-const REDACTED: ReadonlySet<string> = new Set(['type', 'data'])
+const CALL = usedMembers('messages', 'parts', { type: 'tool_use' })
+const THINKING = usedMembers('messages', 'parts', { type: 'thinking' })
+const REDACTED = usedMembers('messages', 'parts', { type: 'redacted_thinking' })
 
 function readModelBlock(block: Members, path: JsonPath, others: Others): readonly ReadPart[] {
   const { type } = block

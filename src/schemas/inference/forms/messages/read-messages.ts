@@ -5,6 +5,7 @@ import { schemaFormat } from '../chat/read-chat.ts'
 import { readFunction } from '../functions.ts'
 import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
 import type { AnswerFormat, AskedReasoning, Prompt, PromptTool, ToolChoice, Turn } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 import { readTuning } from '../tuning.ts'
 import { blocksOf } from './message-parts.ts'
 import { readMessageTurns, readSystem } from './read-message-turns.ts'
@@ -36,12 +37,13 @@ export function readMessages(body: Members): Prompt {
 }
 
 const METADATA: ReadonlySet<string> = new Set(['user_id'])
+const TOOL = usedMembers('messages', 'tools', { type: 'custom' })
 
 function readTools(tools: NonNullable<MessagesBody['tools']>, others: Others): readonly PromptTool[] {
   return tools.flatMap((tool, nth) => {
     const path = ['tools', nth]
     if ((tool.type ?? 'custom') === 'custom')
-      return [readFunction(membersOf(tool), { path, schema: 'input_schema' }, others)]
+      return [readFunction(membersOf(tool), { path, used: TOOL, schema: 'input_schema' }, others)]
     others.add('tools', path)
     return []
   })

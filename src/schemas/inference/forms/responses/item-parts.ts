@@ -4,18 +4,17 @@ import { detailOf, fileMedia } from '../chat/chat-parts.ts'
 import { mediaOfUrl, urlOfMedia } from '../media.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
 import type { PromptFile, PromptImage, PromptRefusal, PromptText } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 
 export type ItemPart = PromptText | PromptImage | PromptFile | PromptRefusal
 
-const PART: readonly string[] = ['type', 'cache_control', 'prompt_cache_breakpoint']
-/** The members of each type of part. Annotations and logprobs of a text are its provider's. */
-const USED: Readonly<Record<string, ReadonlySet<string>>> = {
-  input_text: new Set([...PART, 'text']),
-  output_text: new Set([...PART, 'text', 'logprobs']),
-  refusal: new Set([...PART, 'refusal']),
-  input_image: new Set([...PART, 'image_url', 'file_id', 'detail']),
-  input_file: new Set([...PART, 'file_data', 'file_url', 'file_id', 'filename']),
-}
+/** The members of each type of part. */
+const USED: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
+  ['input_text', 'output_text', 'refusal', 'input_image', 'input_file'].map((type) => [
+    type,
+    usedMembers('responses', 'parts', { type }),
+  ]),
+)
 
 /** Parts of a message, or of what a tool gave. Empty texts say nothing. */
 export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
@@ -24,8 +23,7 @@ export function readItemContent(content: unknown, path: JsonPath, others: Others
   return (content as readonly unknown[]).flatMap((one, nth) => {
     const place = [...path, nth]
     const part = membersOf(one)
-    const type = String(part['type'])
-    const used = Object.hasOwn(USED, type) ? USED[type] : undefined
+    const used = USED.get(part['type'])
     const read = used === undefined ? null : readPart(part, place)
     if (used === undefined || read === null) {
       others.add('input.content', place)

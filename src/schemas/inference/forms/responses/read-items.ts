@@ -7,6 +7,7 @@ import type { FunctionNames } from '../function-names.ts'
 import { textOf, type Others } from '../others.ts'
 import type { AssistantPart, PromptText, Turn } from '../prompt.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
+import { usedMembers } from '../table/nested-table.ts'
 import { readItemContent, type ItemPart } from './item-parts.ts'
 import { namespaceOf, type ToolPlace } from './read-tools.ts'
 
@@ -43,12 +44,10 @@ interface Place {
 
 interface ItemPlace extends Place, ToolPlace {}
 
-/** Ids and states are labels of the provider's. */
-const MESSAGE: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status'])
-const CALLED = ['type', 'call_id', 'name', 'namespace', 'id', 'status']
-const CALL: ReadonlySet<string> = new Set([...CALLED, 'arguments'])
-const FREEFORM_CALL: ReadonlySet<string> = new Set([...CALLED, 'input'])
-const OUTPUT: ReadonlySet<string> = new Set([...CALLED, 'output'])
+const MESSAGE = usedMembers('responses', 'turns', { type: 'message' })
+const CALL = usedMembers('responses', 'turns', { type: 'function_call' })
+const FREEFORM_CALL = usedMembers('responses', 'turns', { type: 'custom_tool_call' })
+const OUTPUT = usedMembers('responses', 'turns', { type: 'function_call_output' })
 
 /** Nothing where the form has no such item, or it says nothing. */
 function readItem(item: Members, { path, others, names }: ItemPlace): readonly ReadTurn[] {
@@ -145,9 +144,7 @@ function isOfModel(part: ItemPart): part is Extract<AssistantPart, { readonly ki
   return part.kind === 'text' || part.kind === 'refusal'
 }
 
-const REASONING: ReadonlySet<string> = new Set([
-  ...['type', 'id', 'status', 'summary', 'content', 'encrypted_content', 'format', 'signature'],
-])
+const REASONING = usedMembers('responses', 'turns', { type: 'reasoning' })
 const BETWEEN_TEXTS = '\n\n'
 
 /** Nothing where the item says nothing. The summary stands for the text where there is none. */

@@ -6,6 +6,7 @@ import type { FunctionNames } from '../function-names.ts'
 import { choiceOfWord, readFunction } from '../functions.ts'
 import { textOf, type Others } from '../others.ts'
 import type { PromptTool, ToolChoice } from '../prompt.ts'
+import { usedMembers } from '../table/nested-table.ts'
 
 /** What the tools of a request are read with. */
 export interface ToolPlace {
@@ -30,11 +31,12 @@ export function readTools(
 
 /** Null: it is no tool that the caller runs, and that a function can stand for. */
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
-  if (tool['type'] === 'function') return readFunction(tool, { path, schema: 'parameters' }, others)
+  if (tool['type'] === 'function') return readFunction(tool, { path, used: FUNCTION, schema: 'parameters' }, others)
   return tool['type'] === 'custom' ? readFreeform(tool, path, others) : null
 }
 
-const NAMESPACE: ReadonlySet<string> = new Set(['type', 'name', 'description', 'tools'])
+const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
+const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
 const BETWEEN_TEXTS = '\n\n'
 
 /** The description of a namespace stands before that of its first tool. */

@@ -3,10 +3,9 @@ import { REASONING_ID } from '../../../../schemas/inference/responses-input.ts'
 import {
   REFERENCE_MEMBERS,
   RESPONSES_REASONING_CUT,
-  RESPONSES_STRICT_CUT,
   RESPONSES_STRICT_CUT_BY_TYPE,
 } from '../../../../schemas/inference/responses-members.ts'
-import { STRICT_CUT_INSIDE } from '../../../../schemas/inference/strict-members.ts'
+import { RESPONSES_STRICT_CUT, STRICT_CUT_INSIDE } from '../../../../schemas/inference/strict-members.ts'
 import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'

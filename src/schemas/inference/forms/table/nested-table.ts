@@ -1,0 +1,187 @@
+/** What becomes of what stands within requests: turns, their parts, and tools. It goes on from the table of fields. D6. */
+import type { TextProtocol } from '../../../models/text-models.ts'
+import type { Dialect } from '../../text-request.ts'
+
+/** Where objects with a type stand: `turns` are messages and items. */
+export const NESTED_PLACES = ['turns', 'parts', 'tools'] as const
+export type NestedPlace = (typeof NESTED_PLACES)[number]
+
+/** An object of one type. Other members are dropped and named. */
+export interface NestedObject {
+  readonly carried: readonly string[]
+  /** Members that name something for the provider that gave it, and say nothing to another one. */
+  readonly labels?: readonly string[]
+  /** Members of clients that no protocol has a word for. */
+  readonly dropped?: readonly string[]
+  /** Members without which the model would read something else. */
+  readonly refused?: readonly string[]
+  /** Protocols without a word for such an object, which refuse it. */
+  readonly lacking?: readonly TextProtocol[]
+  /** The same of the object that a member has, by the member. */
+  readonly inner?: Readonly<Record<string, NestedObject>>
+}
+
+/** By the `role` or `type` of the objects. */
+type NestedObjects = Readonly<Record<string, NestedObject | 'dropped' | 'refused'>>
+
+const CACHE = ['cache_control', 'prompt_cache_breakpoint']
+
+/** Protocols without words for a medium. */
+export const LACKING = {
+  audio: ['responses', 'messages'],
+  video: ['responses', 'messages'],
+} as const satisfies Readonly<Record<string, readonly TextProtocol[]>>
+
+function part(content: string, inner?: NestedObject): NestedObject {
+  return { carried: ['type', ...CACHE, content], ...(inner !== undefined && { inner: { [content]: inner } }) }
+}
+
+const VIDEO: NestedObject = { carried: ['url'], dropped: ['processing'] }
+const MESSAGE = ['role', 'content', 'cache_control']
+const FUNCTION = ['type', 'name', 'description', 'strict', 'cache_control']
+const ITEM = ['id', 'status']
+const SOURCE: NestedObject = { carried: ['type', 'media_type', 'data', 'url', 'file_id'] }
+
+export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, NestedObjects>>>> = {
+  chat: {
+    turns: {
+      system: { carried: MESSAGE, dropped: ['name', 'configuration_update'] },
+      developer: { carried: MESSAGE, dropped: ['name'] },
+      user: { carried: MESSAGE, dropped: ['name'] },
+      assistant: {
+        carried: [
+          ...MESSAGE,
+          ...['refusal', 'tool_calls', 'reasoning', 'reasoning_content', 'reasoning_details'],
+        ],
+        dropped: ['name', 'images', 'model'],
+        refused: ['audio', 'function_call'],
+      },
+      // The name of a result's tool stands in its call, too.
+      tool: { carried: [...MESSAGE, 'tool_call_id'], labels: ['name'] },
+      function: 'refused',
+    },
+    parts: {
+      text: part('text'),
+      refusal: part('refusal'),
+      image_url: part('image_url', { carried: ['url', 'detail'] }),
+      input_audio: { ...part('input_audio', { carried: ['data', 'format'] }), lacking: LACKING.audio },
+      file: part('file', { carried: ['file_id', 'file_data', 'filename'] }),
+      video_url: { ...part('video_url', VIDEO), lacking: LACKING.video },
+      input_video: { ...part('video_url', VIDEO), lacking: LACKING.video },
+    },
+    tools: {
+      function: {
+        carried: ['type', 'function', ...CACHE],
+        inner: { function: { carried: ['name', 'description', 'strict', 'parameters'] } },
+      },
+      custom: {
+        carried: ['type', 'custom', ...CACHE],
+        inner: { custom: { carried: ['name', 'description', 'format'] } },
+      },
+    },
+  },
+  responses: {
+    turns: {
+      message: { carried: ['type', 'role', 'content'], labels: ITEM, dropped: ['phase'] },
+      function_call: {
+        carried: ['type', 'call_id', 'name', 'namespace', 'arguments'],
+        labels: ITEM,
+        dropped: ['async', 'caller'],
+      },
+      custom_tool_call: {
+        carried: ['type', 'call_id', 'name', 'namespace', 'input'],
+        labels: ITEM,
+        dropped: ['async', 'caller'],
+      },
+      function_call_output: {
+        carried: ['type', 'call_id', 'output'],
+        labels: [...ITEM, 'name', 'namespace'],
+        dropped: ['caller'],
+      },
+      custom_tool_call_output: {
+        carried: ['type', 'call_id', 'output'],
+        labels: [...ITEM, 'name', 'namespace'],
+        dropped: ['caller'],
+      },
+      reasoning: {
+        carried: ['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature'],
+        labels: ['status'],
+      },
+      // Of reasoning; others are refused. D8.
+      item_reference: 'dropped',
+    },
+    parts: {
+      input_text: part('text'),
+      // Annotations and logprobs of a text are its provider's.
+      output_text: { ...part('text'), labels: ['logprobs'], dropped: ['annotations'] },
+      refusal: part('refusal'),
+      input_image: { carried: ['type', ...CACHE, 'image_url', 'file_id', 'detail'] },
+      input_file: {
+        carried: ['type', ...CACHE, 'file_data', 'file_url', 'file_id', 'filename'],
+        dropped: ['detail'],
+      },
+    },
+    tools: {
+      function: { carried: [...FUNCTION, 'parameters'] },
+      custom: { carried: ['type', 'name', 'description', 'format'] },
+      namespace: { carried: ['type', 'name', 'description', 'tools'] },
+    },
+  },
+  messages: {
+    turns: {
+      user: { carried: ['role', 'content'] },
+      assistant: { carried: ['role', 'content'] },
+      system: { carried: ['role', 'content'] },
+    },
+    parts: {
+      text: { carried: ['type', 'text', 'cache_control'], dropped: ['citations'] },
+      image: {
+        carried: ['type', 'source', 'cache_control'],
+        dropped: ['transformations'],
+        inner: { source: SOURCE },
+      },
+      document: {
+        carried: ['type', 'source', 'title', 'cache_control'],
+        dropped: ['context'],
+        refused: ['citations'],
+        inner: { source: SOURCE },
+      },
+      tool_result: {
+        carried: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
+        dropped: ['toolset_name'],
+      },
+      tool_use: {
+        carried: ['type', 'id', 'name', 'input', 'cache_control'],
+        labels: ['caller'],
+        dropped: ['toolset_name'],
+      },
+      thinking: { carried: ['type', 'thinking', 'signature'] },
+      redacted_thinking: { carried: ['type', 'data'] },
+    },
+    tools: {
+      custom: {
+        carried: [...FUNCTION, 'input_schema'],
+        dropped: ['allowed_callers', 'defer_loading', 'eager_input_streaming', 'input_examples'],
+      },
+    },
+  },
+}
+
+/** The members that a reader makes something of, or that say nothing. @param inner member that has the object */
+export function usedMembers(
+  dialect: Dialect,
+  place: NestedPlace,
+  { type, inner }: { readonly type: string; readonly inner?: string },
+): ReadonlySet<string> {
+  const outer = nestedObject(dialect, place, type)
+  const object = inner === undefined ? outer : outer?.inner?.[inner]
+  if (object === undefined) throw new Error(`the table has no ${place} ${type} of ${dialect}`)
+  const { carried, labels = [], refused = [] } = object
+  return new Set([...carried, ...labels, ...refused])
+}
+
+/** Undefined: the form has no such object. */
+export function nestedObject(dialect: Dialect, place: NestedPlace, type: string): NestedObject | undefined {
+  const object = Object.hasOwn(NESTED[dialect][place], type) ? NESTED[dialect][place][type] : undefined
+  return typeof object === 'object' ? object : undefined
+}
