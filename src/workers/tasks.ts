@@ -6,6 +6,7 @@ import type {
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
 import { withoutForeign } from '../schemas/inference/forms/foreign-signatures.ts'
+import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
@@ -57,6 +58,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   echo: { run: echo, moves: () => [] },
   native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
   translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
+  refused_fields: { run: refusalsOf, moves: () => [] },
   without_foreign: {
     run: ({ dialect, body }) => withoutForeign(dialect, body),
     moves: (body) => (body === null ? [] : [body]),

@@ -1,9 +1,11 @@
 import type { BodyName, TextBodyName } from '../../schemas/bodies.ts'
 import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
+import type { Issue } from '../../schemas/failure-metadata.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
 import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts'
 import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
+import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
 import type { Translation, TranslationJob } from '../../schemas/inference/forms/translate.ts'
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
@@ -176,6 +178,8 @@ export interface ShortJobTypes {
   }
   /** Writes a request of one dialect in the protocol of an endpoint. D5, D6. */
   translate: { in: TranslationJob; out: Translation }
+  /** What endpoints would refuse of a request, before any of them is tried. D6. */
+  refused_fields: { in: RefusalsJob; out: readonly (readonly Issue[])[] }
   /** Takes out of a request what other providers have signed; null: it has nothing of them. */
   without_foreign: {
     in: { readonly dialect: Dialect; readonly body: Uint8Array }

@@ -11,21 +11,32 @@ import {
   type ContentPlace,
   type NamedContents,
 } from './contents/inline-contents.ts'
-import type { NamedOrigin, Prompt } from './prompt.ts'
+import { lostIssues } from './table/lost-members.ts'
 import { PROMPT_READERS } from './prompt-readers.ts'
 import { PROMPT_WRITERS } from './prompt-writers.ts'
+import type { NamedOrigin, Prompt } from './prompt.ts'
 import type { WriteTerms } from './write-terms.ts'
 
-export interface TranslationJob {
+/** A request as its caller sent it. */
+export interface SentRequest {
   readonly dialect: Dialect
-  readonly protocol: TextProtocol
   /** JSON that has passed the schema of the dialect. */
   readonly body: Uint8Array
-  readonly terms: WriteTerms
-  /** The tokens of the prompt are counted: Gemini has a body of its own for it. */
-  readonly isCount?: true
+  /** Present: the caller wants no member left out (`require_parameters`). */
+  readonly isDropRefused?: true
   /** What the request names and is not in its body; absent: nothing. */
   readonly contents?: NamedContents
+}
+
+/** What is written for an endpoint. */
+export interface WriteTarget {
+  readonly protocol: TextProtocol
+  readonly terms: WriteTerms
+}
+
+export interface TranslationJob extends SentRequest, WriteTarget {
+  /** The tokens of the prompt are counted: Gemini has a body of its own for it. */
+  readonly isCount?: true
 }
 
 export type Translation =
@@ -44,15 +55,13 @@ export type Translation =
   /** The endpoint cannot answer the request as its caller means it. */
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
-export function translateRequest(job: TranslationJob): Translation {
-  const { dialect, protocol, body, terms, isCount, contents } = job
-  const { buffer, byteOffset, byteLength } = body
-  const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString())
-  const read = PROMPT_READERS[dialect](membersOf(parsed))
-  const prompt = contents === undefined ? read : withContents(read, contents, protocol)
+export function translateRequest({ protocol, terms, isCount, ...sent }: TranslationJob): Translation {
+  const prompt = promptFor(readSent(sent), sent, protocol)
+  const { contents } = sent
   const write = isCount === true && protocol === 'gemini' ? writeGeminiCount : PROMPT_WRITERS[protocol]
   const written = write(prompt, terms)
-  if (written.refused.length > 0) return { ok: false, issues: written.refused }
+  const issues = sent.isDropRefused === true ? lostIssues(prompt, written) : written.refused
+  if (issues.length > 0) return { ok: false, issues }
   // Memory of its own, which a thread can move.
   const json = new TextEncoder().encode(JSON.stringify(written.body))
   const origins = originsIn(prompt)
@@ -73,4 +82,15 @@ function originsIn({ tools }: Prompt): readonly NamedOrigin[] {
     const { name, namespace, isFreeform } = origin
     return { called, origin: { name, namespace, isFreeform } }
   })
+}
+
+export function readSent({ dialect, body }: SentRequest): Prompt {
+  const { buffer, byteOffset, byteLength } = body
+  const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString())
+  return PROMPT_READERS[dialect](membersOf(parsed))
+}
+
+/** The prompt as an endpoint of the protocol gets it. */
+export function promptFor(read: Prompt, { contents }: SentRequest, protocol: TextProtocol): Prompt {
+  return contents === undefined ? read : withContents(read, contents, protocol)
 }

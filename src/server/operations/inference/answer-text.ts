@@ -98,7 +98,11 @@ interface CompleteParts extends AnswerParts, TextWithFiles {}
 function answerWith(call: TextCall, known: Outcome<KnownModels>, parts: CompleteParts): Answered {
   if (!known.ok) return known
   const planned = planOf(call, known.value, parts)
-  return planned.ok ? paidAnswer(call, planned.value, parts) : planned
+  return planned instanceof Promise
+    ? planned.then((late) => (late.ok ? paidAnswer(call, late.value, parts) : late))
+    : planned.ok
+      ? paidAnswer(call, planned.value, parts)
+      : planned
 }
 
 interface Planned {
@@ -113,7 +117,7 @@ function planOf(
   call: TextCall,
   known: KnownModels,
   { body, files, form, ports }: CompleteParts,
-): Outcome<Planned> {
+): Outcome<Planned> | Promise<Outcome<Planned>> {
   const found = callableModels({ key: call.key, body }, known, ports)
   if (!found.ok) return found
   const [model] = found.value
@@ -140,7 +144,9 @@ function planOf(
     deadlineAt: call.deadlineAt,
     call,
   })
-  return planned.ok ? ok({ head, plan: planned.value, defaultTokensMax }) : planned
+  const withHead = (plan: Outcome<InferencePlan>): Outcome<Planned> =>
+    plan.ok ? ok({ head, plan: plan.value, defaultTokensMax }) : plan
+  return planned instanceof Promise ? planned.then(withHead) : withHead(planned)
 }
 
 /** The conversation as a coding agent names it. */

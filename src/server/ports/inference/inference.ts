@@ -268,8 +268,9 @@ export interface Inference {
    */
   count(job: CountJob): Promise<Outcome<Uint8Array>>
   /**
-   * Failures: model_unfit, endpoint_excluded, endpoint_unconfigured, hops_exceeded, and those of a request
-   * that the model cannot answer.
+   * No promise for a request that all endpoints get as it came, nor for a short one. Failures: model_unfit,
+   * endpoint_excluded, endpoint_unconfigured, hops_exceeded, field_unsupported, those of a request that the
+   * model cannot answer, and those of the pool of short jobs.
    */
-  plan(job: InferenceJob): Outcome<InferencePlan>
+  plan(job: InferenceJob): Outcome<InferencePlan> | Promise<Outcome<InferencePlan>>
 }

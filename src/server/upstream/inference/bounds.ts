@@ -12,7 +12,7 @@ import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { CostBound } from '../../ports/money/money.ts'
 import { dearestBound } from '../cost-bound.ts'
-import { isMaker, protocolFor } from './spoken.ts'
+import { isMaker, protocolFor, translatedTo } from './spoken.ts'
 
 /** What bounds the tokens of a call before anything of it is sent. D25. */
 export interface TextBoundInput {
@@ -270,8 +270,7 @@ function leastAnswerTokens(endpoint: Endpoint, { dialect }: SpokenBy): number {
 
 /** The request is written anew, and may get tools that earlier turns call and it no longer declares. */
 function isTranslated({ text }: Endpoint, { dialect }: SpokenBy): boolean {
-  const protocol = text === null ? null : protocolFor(text, dialect)
-  return protocol !== null && protocol !== dialect
+  return translatedTo(text, dialect) !== null
 }
 
 /** Some lists write 0 for "not known"; as a context it would bound every input to nothing. */

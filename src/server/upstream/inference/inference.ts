@@ -21,7 +21,7 @@ import type { BreakerReading, Log, Meters } from '../../ports/observe.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { Attempts, type Choice, type Try } from '../routing/attempts.ts'
 import { choosePriced, pricedChoices } from '../routing/priced.ts'
-import { route } from '../routing/route.ts'
+import { route, type RoutedCall } from '../routing/route.ts'
 import { TargetTable, type Target } from '../routing/targets.ts'
 import { affordableOutputTokens, isPriced, lacksToolPrice, textBoundOf } from './bounds.ts'
 import { mergePreset, type Merging } from './merge-preset.ts'
@@ -33,6 +33,7 @@ import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 import { boundInputOf, RoutedText } from './routed-text.ts'
 import { protocolFor } from './spoken.ts'
+import { takersOf, type Takers } from './translated/takers.ts'
 import { textPriceOf } from './text-price.ts'
 import { judgeTextUsage, LearnedRates } from './text-usage.ts'
 
@@ -92,7 +93,9 @@ class RoutingInference implements Inference {
   /** Health stays as it is: a provider that counts no tokens may write well. D5. */
   async count(job: CountJob): Promise<Outcome<Uint8Array>> {
     const [model] = job.models
-    const chosen = model === undefined ? fail('model_unknown') : this.#choose(model, job)
+    if (model === undefined) return fail('model_unknown')
+    const takers = await takersOf({ ...job, models: [model], isCount: true }, this.#jobs)
+    const chosen = takers.ok ? this.#choose(model, job, takers.value) : takers
     if (!chosen.ok) return chosen
     const media = new CallMedia(this.#egress, job)
     return this.#counted(job, chosen.value.slice(0, ATTEMPTS_MAX), media).finally(() => media.release())
@@ -113,8 +116,15 @@ class RoutingInference implements Inference {
     return last
   }
 
-  plan(job: InferenceJob): Outcome<InferencePlan> {
-    const chosen = this.#choices(job)
+  plan(job: InferenceJob): Outcome<InferencePlan> | Promise<Outcome<InferencePlan>> {
+    const takers = takersOf(job, this.#jobs)
+    return takers instanceof Promise
+      ? takers.then((known) => this.#planned(job, known))
+      : this.#planned(job, takers)
+  }
+
+  #planned(job: InferenceJob, takers: Outcome<Takers | null>): Outcome<InferencePlan> {
+    const chosen = takers.ok ? this.#choices(job, takers.value) : takers
     if (!chosen.ok) return chosen
     const choices = chosen.value
     const targets = choices.map(({ target }) => target)
@@ -145,11 +155,11 @@ class RoutingInference implements Inference {
    * The endpoints of all models, each once. A model without an endpoint for this call is left out; the
    * failure of the first model is told where every model is. D11.
    */
-  #choices(job: InferenceJob): Outcome<readonly WritingChoice[]> {
+  #choices(job: InferenceJob, takers: Takers | null): Outcome<readonly WritingChoice[]> {
     const choices = new Map<WritingTarget, WritingChoice>()
     let failed: Outcome<never> | null = null
     for (const model of job.models) {
-      const chosen = choosePriced(model, job.limits, (some) => this.#choose(some, job))
+      const chosen = choosePriced(model, job.limits, (some) => this.#choose(some, job, takers))
       if (!chosen.ok) failed ??= chosen
       else for (const target of chosen.value) if (!choices.has(target)) choices.set(target, { model, target })
     }
@@ -158,15 +168,16 @@ class RoutingInference implements Inference {
     return ok(pricedChoices([...choices.values()], job.limits, (endpoint) => isPriced(endpoint, input)))
   }
 
-  /** Endpoints that the preferences leave, that speak the caller's form and are configured. */
-  #choose(model: CallableModel, job: CountJob): Outcome<readonly WritingTarget[]> {
+  /** Endpoints that the preferences leave, that take the call and are configured. */
+  #choose(model: CallableModel, job: CountJob, takers: Takers | null): Outcome<readonly WritingTarget[]> {
     const { request, hops } = job
     const speaking = model.endpoints.filter((endpoint) => isReached(endpoint, request.dialect))
     if (speaking.length === 0) return fail('model_unfit', { detail: spokenBy(model, request.dialect) })
     const { dialect, statePath } = request
     const keeping = statePath === undefined ? speaking : speaking.filter((one) => keepsState(one, dialect))
     if (statePath !== undefined && keeping.length === 0) return stateless(statePath)
-    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job), (endpoint) =>
+    const taking = takers === null ? undefined : this.#taking(takers)
+    const routed = route({ ...model, endpoints: keeping }, new RoutedText(request, job, taking), (endpoint) =>
       this.#targets.healthOf(endpoint),
     )
     if (!routed.ok) return routed
@@ -175,6 +186,10 @@ class RoutingInference implements Inference {
     // In a cycle of providers each call would cause the next.
     const near = hops > HOPS_MAX ? targets.filter(({ endpoint }) => isLocal(endpoint)) : targets
     return near.length === 0 ? fail('hops_exceeded', { fields: { hops } }) : ok(near)
+  }
+
+  #taking(takers: Takers): RoutedCall['taking'] {
+    return (endpoints) => takers.among(endpoints, (endpoint) => this.#targets.of(endpoint) !== null)
   }
 
   async #run(

@@ -43,10 +43,12 @@ interface ConversedBy {
 
 /** A call as preferences see it. */
 export class RoutedText implements RoutedCall {
+  readonly taking: RoutedCall['taking']
   readonly #request: TextRequest
   readonly #by: ConversedBy
 
-  constructor(request: TextRequest, by: ConversedBy) {
+  constructor(request: TextRequest, by: ConversedBy, taking?: RoutedCall['taking']) {
+    this.taking = taking
     this.#request = request
     this.#by = by
   }

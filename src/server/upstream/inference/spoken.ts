@@ -15,6 +15,15 @@ export function protocolFor({ speaks }: Pick<EndpointText, 'speaks'>, dialect: D
   return TRANSLATED.find((protocol) => speaks.includes(protocol)) ?? null
 }
 
+/** The protocol that a call is written in for an endpoint; null: it goes out as it came, or not at all. */
+export function translatedTo(
+  text: Pick<EndpointText, 'speaks'> | null,
+  dialect: Dialect,
+): TextProtocol | null {
+  const protocol = text === null ? null : protocolFor(text, dialect)
+  return protocol === dialect ? null : protocol
+}
+
 /** The maker of chat and responses, whose models have names that servers which copy it lack. */
 const OPENAI = 'openai'
 

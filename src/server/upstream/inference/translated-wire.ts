@@ -1,5 +1,4 @@
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
-import type { Issue } from '../../../schemas/failure-metadata.ts'
 import {
   translateRequest,
   type Translation,
@@ -13,7 +12,6 @@ import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
 import { movable } from '../movable.ts'
 import type { RedactedTexts } from '../reason.ts'
-import { mustSendMax } from './bounds.ts'
 import { geminiCount } from './gemini-count.ts'
 import { geminiPaths } from './gemini-paths.ts'
 import type { CallMedia } from './inline/call-media.ts'
@@ -24,7 +22,9 @@ import { OriginalParts } from './parts/original-parts.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
-import { isMaker, signatureFormatOf } from './spoken.ts'
+import { signatureFormatOf } from './spoken.ts'
+import { translationJob, type WrittenCall } from './translated/translation-job.ts'
+import { unsupported } from './translated/unsupported.ts'
 import type { CountWire, WholeInput, Wire } from './wire.ts'
 
 interface TranslatedWireDeps {
@@ -33,8 +33,6 @@ interface TranslatedWireDeps {
   readonly jobs: ShortJobs
 }
 
-/** Tokens of an answer where the protocol needs a maximum, and neither caller nor catalogue says one. */
-const TOKENS_MAX_DEFAULT = 8_192
 /** Headers that a protocol needs. */
 const HEADERS: Readonly<Partial<Record<TextProtocol, readonly string[]>>> = { messages: VERSION_HEADER }
 
@@ -101,8 +99,9 @@ export class TranslatedWire implements Wire {
     more: Pick<TranslationJob, 'isCount'>,
   ): Promise<Outcome<WrittenRequest>> {
     const { caller, call, deadlineAt: endsAt } = job
+    const { endpoint, text } = this.#deps
     const named = contents === null ? null : { contents: contents.named }
-    const input = { ...this.#jobOf(job), ...more, ...named }
+    const input = { ...translationJob(job, { endpoint, text, protocol: this.#protocol }), ...more, ...named }
     const isShort = input.body.length <= INLINE_JSON_BYTES_MAX
     const done = isShort
       ? ok(translateRequest(input))
@@ -110,9 +109,7 @@ export class TranslatedWire implements Wire {
     if (!done.ok) return done
     const { value } = done
     if (!value.ok) return unsupported(value.issues)
-    // Dropping counts as refusing. D6.
-    const isLost = job.request.provider?.require_parameters === true && value.dropped.length > 0
-    return isLost ? unsupported(value.dropped.map(lost)) : ok(value)
+    return ok(value)
   }
 
   #requestOf(written: WrittenRequest, contents: CallContents | null): NativeRequest {
@@ -125,7 +122,7 @@ export class TranslatedWire implements Wire {
   #geminiCount(): CountWire {
     return {
       path: geminiPaths(this.#deps.endpoint.upstreamModel).count,
-      request: (job, media) => this.#translated({ ...job, limits: null }, media, { isCount: true }),
+      request: (job, media) => this.#translated(job, media, { isCount: true }),
       answer: geminiCount,
     }
   }
@@ -133,50 +130,12 @@ export class TranslatedWire implements Wire {
   get #signatureFormat(): string {
     return signatureFormatOf(this.#deps.endpoint.provider.slug, this.#protocol)
   }
-
-  #jobOf({
-    request,
-    limits,
-    defaultTokensMax = null,
-  }: Pick<TranslatedJob, 'request' | 'limits' | 'defaultTokensMax'>): TranslationJob {
-    const { endpoint, text } = this.#deps
-    const sent = mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits })
-    const needed = this.#protocol === 'messages' ? (text.maxCompletionTokens ?? TOKENS_MAX_DEFAULT) : null
-    return {
-      dialect: this.#dialect,
-      protocol: this.#protocol,
-      body: request.source.bytes,
-      terms: {
-        upstreamModel: endpoint.upstreamModel,
-        tokensMax: sent ?? needed,
-        isStrict: text.isStrict,
-        isMaker: isMaker(endpoint),
-        signatureFormats: [this.#signatureFormat],
-      },
-    }
-  }
 }
 
 type WrittenRequest = Extract<Translation, { readonly ok: true }>
-type TranslatedJob = Pick<
-  InferenceJob,
-  'request' | 'files' | 'limits' | 'defaultTokensMax' | 'caller' | 'call' | 'deadlineAt'
->
+type TranslatedJob = WrittenCall & Pick<InferenceJob, 'files' | 'caller' | 'call' | 'deadlineAt'>
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const
-
-function unsupported(issues: readonly Issue[]): Outcome<never> {
-  return fail('field_unsupported', { metadata: { issues } })
-}
-
-function lost(name: string): Issue {
-  const path = `/${name.replaceAll('.', '/')}`
-  return {
-    path,
-    message: 'would be left out',
-    expected: 'nothing here, or `require_parameters` that is not true',
-  }
-}
 
 function partsOf(read: WholeParts | null): Outcome<WholeParts> {
   return read === null ? fail('upstream_invalid') : ok(read)

@@ -12,6 +12,7 @@ import { arePlain, openBody, PlainBody, type SentBody } from './inline/sent-body
 import type { NativeHead, NativeRequest, WritingAttempt, WritingProtocol, Written } from './protocol.ts'
 import { Relay, type Drains } from './relay.ts'
 import { readRefusal } from './response-end.ts'
+import { lostOf, unsupported } from './translated/unsupported.ts'
 import { unquoted } from './unquoted.ts'
 import type { Wire, WireOf } from './wire.ts'
 
@@ -61,6 +62,8 @@ export class WritingEndpoint implements WritingProtocol {
     const asked = wire.request(attempt.job, attempt.media)
     const request = asked instanceof Promise ? await asked : asked
     if (!request.ok) return request
+    const lost = lostOf(attempt.job.request, request.value.dropped)
+    if (lost.length > 0) return unsupported(lost)
     return isStream ? this.#stream(attempt, wire, request.value) : this.#whole(attempt, wire, request.value)
   }
 

@@ -24,12 +24,18 @@ export interface RoutedCall {
   conversationAt?(model: CallableModel): string
   /** The input has media of this kind. */
   hasMedia(kind: 'image' | 'audio'): boolean
+  /**
+   * Those of one or more endpoints that would not refuse the call; a failure where all would. Left out: none
+   * would. D6.
+   */
+  readonly taking?: ((endpoints: readonly Endpoint[]) => Outcome<readonly Endpoint[]>) | undefined
 }
 
 /**
  * The endpoints that a call may use, in the order to try them. B1.12, C21. Filters come first: a fact that
  * the catalogue lacks matches nothing. `order` wins over `sort`; without either the catalogue's order holds,
- * or that of the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded.
+ * or that of the variants `:floor` (price) and `:nitro` (throughput). Failures: endpoint_excluded, and those of
+ * `taking`.
  */
 export function route(
   model: CallableModel,
@@ -37,13 +43,17 @@ export function route(
   measured: MeasuredOf,
 ): Outcome<readonly Endpoint[]> {
   const { preferences } = call
-  if (preferences === null && model.endpoints.length < 2) return ok(model.endpoints)
+  if (preferences === null && model.endpoints.length < 2) return takingOf(call, model.endpoints)
   const inputs = foldedOf(preferences ?? {})
   const fitting: Fitting = { call, isFree: model.isUnpriced }
-  const fit = model.endpoints.filter((endpoint) => isFit(endpoint, inputs, fitting))
+  const taking = takingOf(
+    call,
+    model.endpoints.filter((endpoint) => isFit(endpoint, inputs, fitting)),
+  )
+  if (!taking.ok) return taking
   const sort = sortOf(inputs, model)
   const sorted = preferFast(
-    sortBy(sort, spread(fit, { model, call, sort }), { call, measured }),
+    sortBy(sort, spread(taking.value, { model, call, sort }), { call, measured }),
     inputs,
     measured,
   )
@@ -51,6 +61,10 @@ export function route(
   if (chosen.length > 0 || model.endpoints.length === 0) return ok(chosen)
   const excluded = `Excluded by: ${blamed(model.endpoints, preferences ?? {}, fitting).join(', ')}.`
   return fail('endpoint_excluded', { detail: excluded + unknownNames(model.endpoints, preferences ?? {}) })
+}
+
+function takingOf({ taking }: RoutedCall, endpoints: readonly Endpoint[]): Outcome<readonly Endpoint[]> {
+  return taking === undefined || endpoints.length === 0 ? ok(endpoints) : taking(endpoints)
 }
 
 /** Conversations share the endpoints where no sort is asked for; an order puts its own names first. */

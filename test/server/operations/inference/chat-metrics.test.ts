@@ -184,7 +184,7 @@ function withBug(inference: Inference): Inference {
     count: (job) => inference.count(job),
     plan: (job) => {
       const planned = inference.plan(job)
-      if (!planned.ok) return planned
+      if (planned instanceof Promise || !planned.ok) return planned
       const run: typeof planned.value.run = (sink, progressed) => {
         const begin: InferenceSink['begin'] = (by) => sink.begin(by)
         return planned.value.run({ begin, take, pass: take, room: () => sink.room() }, progressed)

@@ -31,7 +31,8 @@ export function readTools(
 
 /** Null: it is no tool that the caller runs, and that a function can stand for. */
 function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | null {
-  if (tool['type'] === 'function') return readFunction(tool, { path, used: FUNCTION, schema: 'parameters' }, others)
+  if (tool['type'] === 'function')
+    return readFunction(tool, { path, used: FUNCTION, schema: 'parameters' }, others)
   return tool['type'] === 'custom' ? readFreeform(tool, path, others) : null
 }
 

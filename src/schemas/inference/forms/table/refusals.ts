@@ -1,0 +1,29 @@
+/** What endpoints would refuse of a request, which is known before any of them is tried. D6. */
+import type { Issue } from '../../../failure-metadata.ts'
+import type { TextProtocol } from '../../../models/text-models.ts'
+import { lostIssues } from './lost-members.ts'
+import { needsOf, refusedBy, type Need } from '../needs.ts'
+import { PROMPT_WRITERS } from '../prompt-writers.ts'
+import { promptFor, readSent, type SentRequest, type WriteTarget } from '../translate.ts'
+
+export interface RefusalsJob {
+  readonly sent: SentRequest
+  readonly targets: readonly WriteTarget[]
+}
+
+/** For each target, in their order; nothing where it takes the request. */
+export function refusalsOf({ sent, targets }: RefusalsJob): readonly (readonly Issue[])[] {
+  const read = readSent(sent)
+  // Writers alone know what they leave out for a model.
+  if (sent.isDropRefused === true)
+    return targets.map(({ protocol, terms }) => {
+      const prompt = promptFor(read, sent, protocol)
+      return lostIssues(prompt, PROMPT_WRITERS[protocol](prompt, terms))
+    })
+  const needs = new Map<TextProtocol, readonly Need[]>()
+  return targets.map(({ protocol, terms }) => {
+    const known = needs.get(protocol) ?? needsOf(promptFor(read, sent, protocol))
+    needs.set(protocol, known)
+    return refusedBy(known, protocol, terms)
+  })
+}

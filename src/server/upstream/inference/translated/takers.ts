@@ -1,0 +1,164 @@
+import { ok, type Outcome } from '../../../../schemas/failures.ts'
+import type { Issue } from '../../../../schemas/failure-metadata.ts'
+import { refusalsOf, type RefusalsJob } from '../../../../schemas/inference/forms/table/refusals.ts'
+import type { TranslationJob } from '../../../../schemas/inference/forms/translate.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../schemas/limits/limits.ts'
+import type { CountJob } from '../../../ports/inference/inference.ts'
+import type { Endpoint } from '../../../ports/models/models.ts'
+import type { ShortJobs } from '../../../ports/short-jobs.ts'
+import { NATIVE_DIALECTS } from '../dialects.ts'
+import { contentsOf } from '../inline/named-contents.ts'
+import { isEcho } from '../echo.ts'
+import { translatedTo } from '../spoken.ts'
+import { isDropRefused, translationJob, type WrittenCall } from './translation-job.ts'
+import { lostOf, unsupported } from './unsupported.ts'
+
+/**
+ * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.
+ * Decision.
+ */
+const JUDGED_MAX = 16
+
+/** What endpoints would refuse of one call, known before any of them is tried. D6. */
+export class Takers {
+  readonly #issues: ReadonlyMap<Endpoint, readonly Issue[]>
+
+  constructor(issues: ReadonlyMap<Endpoint, readonly Issue[]>) {
+    this.#issues = issues
+  }
+
+  /**
+   * The endpoints that take the call; all where none of them is configured. Failure: field_unsupported, where
+   * those that are configured would refuse it.
+   */
+  among(
+    endpoints: readonly Endpoint[],
+    isConfigured: (endpoint: Endpoint) => boolean,
+  ): Outcome<readonly Endpoint[]> {
+    const taking = endpoints.filter((endpoint) => !this.#issues.has(endpoint))
+    if (taking.length === endpoints.length || taking.some(isConfigured)) return ok(taking)
+    const issues = endpoints.filter(isConfigured).flatMap((endpoint) => this.#issues.get(endpoint) ?? [])
+    return issues.length === 0 ? ok(endpoints) : unsupported(distinct(issues))
+  }
+}
+
+/** Endpoints of one kind refuse the same. */
+function distinct(issues: readonly Issue[]): readonly Issue[] {
+  return [...new Map(issues.map((issue) => [`${issue.path} ${issue.expected}`, issue])).values()]
+}
+
+type JudgedJob = Pick<CountJob, 'models' | 'request' | 'files' | 'caller' | 'call' | 'deadlineAt'> &
+  WrittenCall & {
+    /** The tokens are counted: endpoints that count none for the caller refuse nothing. */
+    readonly isCount?: true
+  }
+
+type Known = Outcome<Takers | null>
+
+/**
+ * Null: every endpoint takes the call, as those do that get it as it came. The request is read for endpoints
+ * of other forms alone; a large one in a thread. Failures: those of the pool of short jobs. D6.
+ */
+export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known> {
+  const native = isDropRefused(job.request) ? lostNatively(job) : NO_ISSUES
+  const kinds = kindsOf(job)
+  if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
+  const { body } = kinds.input.sent
+  const known = (refused: readonly (readonly Issue[])[]): Takers =>
+    new Takers(new Map([...native, ...kinds.refusedAt(refused)]))
+  if (body.length <= INLINE_JSON_BYTES_MAX) return ok(known(refusalsOf(kinds.input)))
+  // Its attempt reads the request anyway.
+  if (isAlone(job)) return ALL_TAKE
+  const { caller, call, deadlineAt: endsAt } = job
+  return jobs
+    .run('refused_fields', kinds.input, { caller, signal: call.signal, endsAt })
+    .then((done) => (done.ok ? ok(known(done.value)) : done))
+}
+
+const ALL_TAKE: Known = ok(null)
+const NO_ISSUES: ReadonlyMap<Endpoint, readonly Issue[]> = new Map()
+
+function isAlone({ models }: Pick<JudgedJob, 'models'>): boolean {
+  return models.length === 1 && models[0]?.endpoints.length === 1
+}
+
+/** What providers of the caller's own form would not get. D4. */
+function lostNatively(job: JudgedJob): ReadonlyMap<Endpoint, readonly Issue[]> {
+  const { dialect } = job.request
+  const lost = new Map<Endpoint, readonly Issue[]>()
+  for (const endpoint of endpointsOf(job)) {
+    const { text } = endpoint
+    if (text === null || isEcho(endpoint) || !text.speaks.includes(dialect)) continue
+    const issues = lostOf(job.request, NATIVE_DIALECTS[dialect].request(job, endpoint, text).dropped)
+    if (issues.length > 0) lost.set(endpoint, issues)
+  }
+  return lost
+}
+
+function* endpointsOf({ models }: Pick<JudgedJob, 'models'>): Generator<Endpoint> {
+  for (const { endpoints } of models) yield* endpoints
+}
+
+interface Kinds {
+  readonly input: RefusalsJob
+  /** @param refused issues by kind */
+  refusedAt(refused: readonly (readonly Issue[])[]): readonly (readonly [Endpoint, readonly Issue[]])[]
+}
+
+/** The endpoints that the call is translated for, those of one kind together; null: there are none. */
+function kindsOf(job: JudgedJob): Kinds | null {
+  if (!isTranslated(job)) return null
+  const { dialect } = job.request
+  const kinds = new Map<string, { readonly job: TranslationJob; readonly endpoints: Endpoint[] }>()
+  for (const endpoint of endpointsOf(job)) {
+    const protocol = judgedAs(endpoint, job)
+    const { text } = endpoint
+    if (protocol === null || text === null) continue
+    const written = translationJob(job, { endpoint, text, protocol })
+    const key = keyOf(written)
+    const kind = kinds.get(key)
+    if (kind !== undefined) kind.endpoints.push(endpoint)
+    else if (kinds.size < JUDGED_MAX) kinds.set(key, { job: written, endpoints: [endpoint] })
+  }
+  const all = [...kinds.values()]
+  const isDropped = isDropRefused(job.request)
+  const contents = contentsOf(job.files)?.named
+  return {
+    input: {
+      sent: {
+        dialect,
+        body: job.request.source.bytes,
+        ...(isDropped && { isDropRefused: true }),
+        ...(contents && { contents }),
+      },
+      targets: all.map(({ job: { protocol, terms } }) => ({ protocol, terms })),
+    },
+    refusedAt: (refused) =>
+      all.flatMap(({ endpoints }, nth) => {
+        const issues = refused[nth] ?? []
+        return issues.length === 0 ? [] : endpoints.map((endpoint) => [endpoint, issues] as const)
+      }),
+  }
+}
+
+/** Without an allocation: most calls go to endpoints of their own form alone. */
+function isTranslated(job: JudgedJob): boolean {
+  for (const { endpoints } of job.models)
+    for (const endpoint of endpoints) if (judgedAs(endpoint, job) !== null) return true
+  return false
+}
+
+/** The protocol that an endpoint gets the call in; null: it refuses nothing of it. */
+function judgedAs(
+  endpoint: Endpoint,
+  { request: { dialect }, isCount }: Pick<JudgedJob, 'request' | 'isCount'>,
+): TranslationJob['protocol'] | null {
+  if (isEcho(endpoint)) return null
+  const protocol = translatedTo(endpoint.text, dialect)
+  return isCount === true && protocol !== 'gemini' ? null : protocol
+}
+
+/** What a protocol refuses is the same at all of its endpoints; what is left out hangs on the model, too. */
+function keyOf({ protocol, terms, isDropRefused: isDropped }: TranslationJob): string {
+  return JSON.stringify(isDropped === true ? [protocol, terms] : [protocol, terms.isStrict])
+}

@@ -1,0 +1,81 @@
+/** What is known of refusals before a call is routed, and what that costs. D6. */
+import t from 'tap'
+import type { TextRequest } from '../../../../../src/schemas/inference/text-request.ts'
+import type { CallableModel, Endpoint } from '../../../../../src/server/ports/models/models.ts'
+import type { ShortJobs } from '../../../../../src/server/ports/short-jobs.ts'
+import { takersOf } from '../../../../../src/server/upstream/inference/translated/takers.ts'
+import { at } from '../../../../support/inference/bounded-endpoints.ts'
+
+const JOBS = {
+  run: () => {
+    throw new Error('no thread')
+  },
+} as unknown as ShortJobs
+
+type Job = Parameters<typeof takersOf>[0]
+
+/** A call whose body counts how often it is read. */
+function callOf(endpoints: readonly Endpoint[], body: object): { readonly job: Job; reads(): number } {
+  let reads = 0
+  const bytes = Buffer.from(
+    JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...body }),
+  )
+  const source = {
+    get bytes() {
+      reads++
+      return bytes
+    },
+  }
+  const request = {
+    dialect: 'chat',
+    source,
+    provider: null,
+    size: { tokensMax: null },
+  } as unknown as TextRequest
+  const models = [{ id: 'm', endpoints } as unknown as CallableModel]
+  return { job: { models, request } as unknown as Job, reads: () => reads }
+}
+
+const speaking = (...speaks: ('chat' | 'messages' | 'gemini')[]): Endpoint =>
+  at({ speaks }, { provider: { slug: 'first', protocol: 'openai' } as Endpoint['provider'] }).endpoint
+
+t.test('a model of the same form alone is not read for it', (t) => {
+  const { job, reads } = callOf([speaking('chat'), speaking('chat', 'messages')], { n: 2 })
+  t.same(takersOf(job, JOBS), { ok: true, value: null })
+  t.equal(takersOf(job, JOBS), takersOf(job, JOBS), 'nothing is made for it')
+  t.equal(reads(), 0)
+  t.end()
+})
+
+t.test('endpoints of one form are judged together, and those that are not set up are no way out', (t) => {
+  const native = speaking('chat')
+  const others = [speaking('messages'), speaking('messages'), speaking('gemini')]
+  const { job } = callOf([native, ...others], { response_format: { type: 'json_object' } })
+  const known = takersOf(job, JOBS)
+  if (known instanceof Promise || !known.ok || known.value === null) throw new Error('it is not judged')
+  const takers = known.value
+  const all = job.models[0]?.endpoints ?? []
+  t.same(
+    takers.among(all, () => true),
+    { ok: true, value: [native, others[2]] },
+  )
+  const refusing = others.slice(0, 2)
+  t.match(
+    takers.among(refusing, () => true),
+    {
+      ok: false,
+      failure: { name: 'field_unsupported', metadata: { issues: [{ path: '/response_format' }] } },
+    },
+  )
+  t.match(
+    takers.among(all, (endpoint) => refusing.includes(endpoint)),
+    { ok: false },
+    'the others lack a key',
+  )
+  t.same(
+    takers.among(refusing, () => false),
+    { ok: true, value: refusing },
+    'all lack a key',
+  )
+  t.end()
+})
