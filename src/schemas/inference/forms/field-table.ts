@@ -3,7 +3,7 @@ import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../strict-members.ts'
 import { OURS_NAMES } from '../text-members.ts'
 import type { Dialect } from '../text-request.ts'
-import { GEMINI_STOPS_MAX } from './gemini-models.ts'
+import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
 import type { Tuning } from './prompt.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { TextProtocol } from '../../models/text-models.ts'
 import { writeChat } from './chat/write-chat.ts'
-import { writeGemini } from './gemini-request.ts'
+import { writeGemini } from './gemini/gemini-request.ts'
 import { writeMessages } from './messages/write-messages.ts'
 import type { Prompt } from './prompt.ts'
 import { writeResponses } from './responses/write-responses.ts'

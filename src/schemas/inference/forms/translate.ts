@@ -4,7 +4,7 @@ import type { TextProtocol } from '../../models/text-models.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
 import { urlsToFetch, type MediumUrl } from './contents/fetched-urls.ts'
-import { writeGeminiCount } from './gemini-request.ts'
+import { writeGeminiCount } from './gemini/gemini-request.ts'
 import {
   contentPlaces,
   withContents,

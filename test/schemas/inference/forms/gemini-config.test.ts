@@ -1,5 +1,5 @@
 import t from 'tap'
-import { writeGemini } from '../../../../src/schemas/inference/forms/gemini-request.ts'
+import { writeGemini } from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
 import type { AskedReasoning, Prompt, PromptTool } from '../../../../src/schemas/inference/forms/prompt.ts'
 import {
   asked,

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { writeGemini, writeGeminiCount } from '../../../../src/schemas/inference/forms/gemini-request.ts'
+import {
+  writeGemini,
+  writeGeminiCount,
+} from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
 import type { AssistantPart, Turn } from '../../../../src/schemas/inference/forms/prompt.ts'
 import {
   calledTool,

@@ -1,7 +1,7 @@
 /** What Gemini signs comes back to it through each dialect, as its callers write it. */
 import t from 'tap'
 import { PROMPT_READERS } from '../../../../src/schemas/inference/forms/prompt-readers.ts'
-import { writeGemini } from '../../../../src/schemas/inference/forms/gemini-request.ts'
+import { writeGemini } from '../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import { WholeChat } from '../../../../src/server/operations/inference/chat-answer.ts'
 import { WholeMessage } from '../../../../src/server/operations/inference/message-answer.ts'

@@ -1,6 +1,6 @@
 import { writeGeminiThinking } from './gemini-thinking.ts'
-import type { PromptDraft } from './prompt-draft.ts'
-import type { Prompt } from './prompt.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import type { Prompt } from '../prompt.ts'
 
 /** Seeds of Gemini are 32-bit integers. */
 const SEED_MAX = 2 ** 31 - 1

@@ -1,11 +1,11 @@
-import { hasCachePoint } from './cache-points.ts'
+import { hasCachePoint } from '../cache-points.ts'
 import { writeGeminiConfig } from './gemini-config.ts'
 import { geminiContents } from './gemini-contents.ts'
 import { geminiTools } from './gemini-tools.ts'
-import { PromptDraft } from './prompt-draft.ts'
-import type { Prompt, Turn } from './prompt.ts'
-import { writeTuning } from './tuning.ts'
-import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
+import { PromptDraft } from '../prompt-draft.ts'
+import type { Prompt, Turn } from '../prompt.ts'
+import { writeTuning } from '../tuning.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
 export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {

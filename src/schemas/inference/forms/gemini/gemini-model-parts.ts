@@ -1,6 +1,6 @@
-import { argumentsObject } from './call-arguments.ts'
+import { argumentsObject } from '../call-arguments.ts'
 import type { GeminiPart } from './gemini-media.ts'
-import type { AssistantPart, PromptCall, PromptReasoning, Signature } from './prompt.ts'
+import type { AssistantPart, PromptCall, PromptReasoning, Signature } from '../prompt.ts'
 
 /**
  * Stands for the signature of a step that another model made: Gemini 3 refuses a step with calls whose first

@@ -2,9 +2,9 @@ import { geminiUserPart, type GeminiPart } from './gemini-media.ts'
 import { geminiModelParts } from './gemini-model-parts.ts'
 import { geminiModel } from './gemini-models.ts'
 import { geminiResult, strayResult } from './gemini-results.ts'
-import { laterSystemText } from './later-system.ts'
-import type { PromptCall, PromptText, Turn } from './prompt.ts'
-import type { WriteTerms } from './write-terms.ts'
+import { laterSystemText } from '../later-system.ts'
+import type { PromptCall, PromptText, Turn } from '../prompt.ts'
+import type { WriteTerms } from '../write-terms.ts'
 
 type ModelTurn = Extract<Turn, { readonly role: 'assistant' }>
 type SystemTurn = Extract<Turn, { readonly role: 'system' }>

@@ -1,7 +1,7 @@
 import { geminiModel } from './gemini-models.ts'
-import type { PromptDraft } from './prompt-draft.ts'
-import type { AskedReasoning } from './prompt.ts'
-import { budgetOfEffort } from './reasoning-budget.ts'
+import type { PromptDraft } from '../prompt-draft.ts'
+import type { AskedReasoning } from '../prompt.ts'
+import { budgetOfEffort } from '../reasoning-budget.ts'
 
 /** Tokens of an answer of Gemini 2.5 at most, where neither the caller nor the endpoint has a maximum. */
 const ANSWER_TOKENS_MAX = 65_536
