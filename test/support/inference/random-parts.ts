@@ -1,5 +1,6 @@
 /** What a model may write, in the internal form. */
 import fc from 'fast-check'
+import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
 import type { FinishReason, WrittenPart } from '../../../src/server/ports/inference/inference.ts'
 
 const TEXTS = fc.oneof(
@@ -71,3 +72,16 @@ export const WRITTEN_PARTS: fc.Arbitrary<readonly WrittenPart[]> = fc
     const finish: WrittenPart = { kind: 'finish', choice: 0, reason, native: `"${reason}"`, stopSequence }
     return [...blocks.slice(0, count).flat(), finish]
   })
+
+/** In the order in which a whole answer of chat tells them. */
+const ORDER = ['reasoning', 'signature', 'text', 'refusal', 'tool', 'arguments', 'finish']
+const isOfCall = (part: WrittenPart): boolean =>
+  part.kind === 'tool' || part.kind === 'arguments' || (part.kind === 'signature' && part.of === 'call')
+const rankOf = (part: WrittenPart): number => (isOfCall(part) ? ORDER.indexOf('tool') : rankOfKind(part))
+const rankOfKind = ({ kind }: WrittenPart): number =>
+  kind === 'signature' ? ORDER.indexOf('reasoning') : ORDER.indexOf(kind)
+
+/** The answer as a provider of the protocol would write it. */
+export function naturalOf(protocol: Dialect, parts: readonly WrittenPart[]): readonly WrittenPart[] {
+  return protocol === 'chat' ? parts.toSorted((one, other) => rankOf(one) - rankOf(other)) : parts
+}

@@ -6,23 +6,10 @@ import type { WrittenPart } from '../../../../../src/server/ports/inference/infe
 import { PART_PROTOCOLS } from '../../../../../src/server/upstream/inference/parts/part-protocols.ts'
 import { joinedParts, partsOf } from '../../../../support/inference/cut-parts.ts'
 import { REDACTED } from '../../../../support/inference/provider-chunks.ts'
-import { WRITTEN_PARTS } from '../../../../support/inference/random-parts.ts'
+import { naturalOf, WRITTEN_PARTS } from '../../../../support/inference/random-parts.ts'
 import { bothOf, streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 
 const RUNS = { numRuns: 150 }
-
-/** In the order in which a whole answer of chat tells them. */
-const ORDER = ['reasoning', 'signature', 'text', 'refusal', 'tool', 'arguments', 'finish']
-const isOfCall = (part: WrittenPart): boolean =>
-  part.kind === 'tool' || part.kind === 'arguments' || (part.kind === 'signature' && part.of === 'call')
-const rankOf = (part: WrittenPart): number => (isOfCall(part) ? ORDER.indexOf('tool') : rankOfKind(part))
-const rankOfKind = ({ kind }: WrittenPart): number =>
-  kind === 'signature' ? ORDER.indexOf('reasoning') : ORDER.indexOf(kind)
-
-/** The answer as a provider of the protocol would write it. */
-function naturalOf(protocol: Dialect, parts: readonly WrittenPart[]): readonly WrittenPart[] {
-  return protocol === 'chat' ? parts.toSorted((one, other) => rankOf(one) - rankOf(other)) : parts
-}
 
 function readBoth(protocol: Dialect, parts: readonly WrittenPart[], cut: number) {
   const { stream, whole } = PART_PROTOCOLS[protocol]
