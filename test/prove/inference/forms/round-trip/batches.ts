@@ -1,6 +1,6 @@
 /** Generated values, so many at a time: all of a run would fill the memory. */
 import fc from 'fast-check'
-import type { Proof } from '../../proof.ts'
+import type { Proof } from '../../../proof.ts'
 
 const BATCH = 500
 const SHOWN_CHARS = 2_000

@@ -1,4 +1,4 @@
-import { short } from '../short.ts'
+import { short } from '../../short.ts'
 import { program } from './forms-streamed.ts'
 
 await short('forms-streamed', program)

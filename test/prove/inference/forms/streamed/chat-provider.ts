@@ -1,7 +1,7 @@
 /** Chat: calls in any order of their fragments, before or behind the text, with or without an index. */
-import { eventsIn, type Members } from '../../../support/inference/accumulated.ts'
-import { naturalOf } from '../../../support/inference/random-parts.ts'
-import { streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
+import { eventsIn, type Members } from '../../../../support/inference/accumulated.ts'
+import { naturalOf } from '../../../../support/inference/random-parts.ts'
+import { streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { streamOf, type Chance, type Provider } from './provider-answer.ts'
 
 interface Delta {
@@ -48,7 +48,7 @@ function choiceOf(event: Members): Members | undefined {
 }
 
 function deltaOf(event: Members): Delta {
-  return (choiceOf(event)?.['delta'] ?? {})
+  return choiceOf(event)?.['delta'] ?? {}
 }
 
 function eventOf(event: Members, delta: object): Members {

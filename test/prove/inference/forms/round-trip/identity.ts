@@ -1,13 +1,13 @@
 /** Requests that are written in their own dialect, and read again. */
 import type fc from 'fast-check'
-import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { Body } from '../../../support/inference/bodies/body-values.ts'
-import { chatBodies } from '../../../support/inference/bodies/chat-bodies.ts'
-import { messageBodies } from '../../../support/inference/bodies/message-bodies.ts'
-import { responseBodies } from '../../../support/inference/bodies/response-bodies.ts'
-import { roundTrip } from '../../../support/inference/bodies/same-prompt.ts'
-import type { Proof } from '../../proof.ts'
-import { Faults } from '../streams/faults.ts'
+import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import type { Body } from '../../../../support/inference/bodies/body-values.ts'
+import { chatBodies } from '../../../../support/inference/bodies/chat-bodies.ts'
+import { messageBodies } from '../../../../support/inference/bodies/message-bodies.ts'
+import { responseBodies } from '../../../../support/inference/bodies/response-bodies.ts'
+import { roundTrip } from '../../../../support/inference/bodies/same-prompt.ts'
+import type { Proof } from '../../../proof.ts'
+import { Faults } from '../../streams/faults.ts'
 import { inBatches, shown } from './batches.ts'
 
 const BODIES: Readonly<Record<Dialect, fc.Arbitrary<Body>>> = {

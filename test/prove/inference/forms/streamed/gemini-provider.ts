@@ -1,6 +1,6 @@
 /** Gemini: calls come whole, signatures with what they belong to, and the end without a last event. */
-import type { FinishReason, WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
-import type { Members } from '../../../support/inference/accumulated.ts'
+import type { FinishReason, WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
+import type { Members } from '../../../../support/inference/accumulated.ts'
 import { streamOf, type Provider } from './provider-answer.ts'
 
 const HEAD = { responseId: 'g-1', modelVersion: 'gemini-fake' }

@@ -1,11 +1,11 @@
 /** Conversations of each dialect at endpoints of each other protocol that refuse what its maker refuses. */
-import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
-import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
-import type { Body } from '../../../support/inference/bodies/body-values.ts'
-import { VALID_BODIES } from '../../../support/inference/bodies/valid-bodies.ts'
-import type { Proof } from '../../proof.ts'
-import { Faults } from '../streams/faults.ts'
+import { translateRequest } from '../../../../../src/schemas/inference/forms/translate.ts'
+import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
+import type { Body } from '../../../../support/inference/bodies/body-values.ts'
+import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
+import type { Proof } from '../../../proof.ts'
+import { Faults } from '../../streams/faults.ts'
 import { inBatches, shown } from './batches.ts'
 import { isThere, PAIRS, TARGETS, termsFor, without } from './targets.ts'
 

@@ -1,11 +1,11 @@
 /** A share of the conversations over sockets, through a front. */
 import fc from 'fast-check'
-import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
-import { AUTHORIZATION } from '../../../support/front.ts'
-import { VALID_BODIES } from '../../../support/inference/bodies/valid-bodies.ts'
-import type { Proof } from '../../proof.ts'
-import { Faults, together } from '../streams/faults.ts'
-import { openStand } from '../streams/stream-stand.ts'
+import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
+import { AUTHORIZATION } from '../../../../support/front.ts'
+import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
+import type { Proof } from '../../../proof.ts'
+import { Faults, together } from '../../streams/faults.ts'
+import { openStand } from '../../streams/stream-stand.ts'
 import { shown } from './batches.ts'
 import { PAIRS, strictAnswers, TARGETS } from './targets.ts'
 

@@ -1,4 +1,4 @@
-import { short } from '../short.ts'
+import { short } from '../../short.ts'
 import { program } from './forms-round-trip.ts'
 
 await short('forms-round-trip', program)

@@ -1,6 +1,6 @@
 /** Responses: calls at once, events that repeat others left out. */
-import { eventsIn, type Members } from '../../../support/inference/accumulated.ts'
-import { streamOfParts, wholeOfParts } from '../../../support/inference/written-answers.ts'
+import { eventsIn, type Members } from '../../../../support/inference/accumulated.ts'
+import { streamOfParts, wholeOfParts } from '../../../../support/inference/written-answers.ts'
 import { streamOf, type Chance, type Provider } from './provider-answer.ts'
 
 export const responsesProvider: Provider = (parts, chance) => {
