@@ -106,7 +106,7 @@ export async function openFront(
 const compiled: { readonly of: readonly AnyOperation[]; readonly result: Compiled }[] = []
 
 /** What fronts of a test file derive from the same operations: from all of them in a tenth of a second. */
-function compiledOf(operations: readonly AnyOperation[]): Compiled {
+export function compiledOf(operations: readonly AnyOperation[]): Compiled {
   const isOf = (known: readonly AnyOperation[]): boolean =>
     known.length === operations.length && known.every((one, at) => one === operations[at])
   const known = compiled.find(({ of }) => isOf(of))

@@ -7,7 +7,6 @@ import { PROVIDER_TIMEOUT_MS_MAX } from '../../../src/schemas/models/provider-li
 import { openEgress } from '../../../src/server/egress/egress.ts'
 import type { HttpOptions } from '../../../src/server/http/front.ts'
 import { Timers } from '../../../src/server/http/timers.ts'
-import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { Egress } from '../../../src/server/ports/egress/egress.ts'
 import type { KeyRecord } from '../../../src/server/ports/keys/keys.ts'
 import type { Spend } from '../../../src/server/ports/money/money.ts'
@@ -21,6 +20,7 @@ import { accessTo, AUTHORIZATION, keyRecords, openFront, patient, threads, type 
 import { keptLog } from '../log.ts'
 import { startProvider, type ScriptedProvider } from './provider.ts'
 import { NO_FILES } from '../files/no-files.ts'
+import { operationsWithin } from '../operations-within.ts'
 
 export const PROVIDER_KEY = 'provider-key-0123456789'
 
@@ -120,10 +120,7 @@ export async function openEmbeddings(t: Test, options: FrontOptions = {}): Promi
     ...(modelCalls && { modelCalls }),
     ...(presetConfigs && { presetConfigs }),
   }
-  const operations = OPERATIONS.map((operation) => ({
-    ...operation,
-    deadlineMs: options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX,
-  }))
+  const operations = operationsWithin(options.deadlineMs ?? PROVIDER_TIMEOUT_MS_MAX)
   const served = await openFront(t, operations, {
     ports,
     access: options.access ?? accessTo(keyRecords(options.keys)),

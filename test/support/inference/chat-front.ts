@@ -21,6 +21,7 @@ import { keptLog } from '../log.ts'
 import { catalogueOf } from '../models/catalogue.ts'
 import { FREE_SPEND } from '../money/free-spend.ts'
 import { NO_FILES } from '../files/no-files.ts'
+import { operationsWithin } from '../operations-within.ts'
 import { ROOT } from '../source.ts'
 import type { Teardown } from '../teardown.ts'
 
@@ -78,7 +79,7 @@ export async function openChat(t: Teardown, options: ChatFrontOptions = {}): Pro
     ...(options.presetConfigs && { presetConfigs: options.presetConfigs }),
   } as unknown as Ports
   const { deadlineMs } = options
-  const operations = deadlineMs === undefined ? OPERATIONS : OPERATIONS.map((one) => ({ ...one, deadlineMs }))
+  const operations = deadlineMs === undefined ? OPERATIONS : operationsWithin(deadlineMs)
   const front = await openFront(t, operations, {
     ports,
     access: accessTo(keyRecords(options.keys)),

@@ -3,6 +3,7 @@ import { startHttp } from '../../../src/server/http/front.ts'
 import { UNLIMITED } from '../../../src/server/limits/admitted.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
+import { compiledOf } from '../front.ts'
 import { testFeed, testKey, testKeyStore } from '../keys/key-store.ts'
 import { portsOf } from '../keys/model-reads.ts'
 
@@ -49,6 +50,7 @@ export async function frontOf(t: Test, models: ModelCatalogue): Promise<ModelFro
     tls: null,
     corsOrigins: [],
     operations: OPERATIONS,
+    compiled: compiledOf(OPERATIONS),
     access,
     admission: { admit: () => UNLIMITED },
     jobs: { run: noJob, here: noJob },
