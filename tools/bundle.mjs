@@ -51,6 +51,8 @@ const REQUIRE = {
  * out.
  */
 const UNDICI = { Pool: 'undici/lib/dispatcher/pool.js', buildConnector: 'undici/lib/core/connect.js' }
+/** Folder of these parts, joined: compiled modules of the product load one module for undici's 130. */
+const UNDICI_OUT = 'dist/undici'
 /** Encodes forms, which a node never sends; undici asks for it when it meets one. */
 const UNDICI_FORMS = 'undici/lib/web/fetch/body.js'
 
@@ -85,8 +87,15 @@ export async function bundle() {
     entryPoints: Object.fromEntries(TYPEBOX.map((name) => [fileOf(name), name])),
     outdir: TYPEBOX_OUT,
   })
-  for (const folder of ['dist/src', 'dist/test', 'dist/bench'])
-    if (existsSync(folder)) takeJoinedTypebox(folder)
+  await build({
+    ...COMMON,
+    absWorkingDir,
+    entryPoints: ['undici'],
+    outdir: UNDICI_OUT,
+    banner: REQUIRE,
+    plugins: [{ name: 'undici', setup: trimUndici }],
+  })
+  for (const folder of ['dist/src', 'dist/test', 'dist/bench']) if (existsSync(folder)) takeJoined(folder)
   await joinTap(absWorkingDir)
   await build({
     ...COMMON,
@@ -120,14 +129,17 @@ function nameOf(path) {
 const fileOf = (name) => name.replace('/', '-')
 
 /** Changes the compiler's output; files that the compiler did not write again are changed already. */
-function takeJoinedTypebox(folder) {
+function takeJoined(folder) {
+  // Tests and benches use more of undici than the product does.
+  const packages =
+    folder === 'dist/src' ? / from '(typebox(?:\/\w+)?|undici)'/g : / from '(typebox(?:\/\w+)?)'/g
   for (const name of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
     const path = join(folder, name)
     const code = readFileSync(path, 'utf8')
     const joined = code.replace(
-      / from '(typebox(?:\/\w+)?)'/g,
+      packages,
       (_, specifier) =>
-        ` from '${relative(dirname(path), TYPEBOX_OUT).replaceAll('\\', '/')}/${fileOf(specifier)}.js'`,
+        ` from '${relative(dirname(path), specifier === 'undici' ? UNDICI_OUT : TYPEBOX_OUT).replaceAll('\\', '/')}/${fileOf(specifier)}.js'`,
     )
     if (joined !== code) writeFileSync(path, joined)
   }
@@ -147,7 +159,8 @@ function trimUndici({ onResolve, onLoad }) {
   const contents = Object.entries(UNDICI)
     .map(([name, path]) => `export { default as ${name} } from '${path}'`)
     .join('\n')
-  onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'undici' }))
+  // The joined one, too: a node has its modules among its own.
+  onResolve({ filter: /^undici$|\/undici\/undici\.js$/ }, () => ({ path: 'undici', namespace: 'undici' }))
   onLoad({ filter: /^undici$/, namespace: 'undici' }, () => ({ contents, resolveDir: process.cwd() }))
   onResolve({ filter: /\/web\/fetch\/body\.js$/ }, () => ({ path: UNDICI_FORMS, external: true }))
 }
