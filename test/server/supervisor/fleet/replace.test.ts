@@ -30,7 +30,7 @@ t.test('a reload under load replaces every front and fails no request', async (t
     durationMs: 120_000,
     // A closed loop, or a higher rate, would take the cores from what comes up, for as long as old fronts
     // stay.
-    pace: { kind: 'open', ratePerS: 100 },
+    pace: { kind: 'open', ratePerS: 40 },
     requests: [stand.embeddings()],
   })
   process.kill(stand.pid, 'SIGHUP')
