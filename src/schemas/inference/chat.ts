@@ -110,13 +110,16 @@ export const ChatBody = Type.Object(
 )
 export type ChatBody = Static<typeof ChatBody>
 
+/** Of those of the prompt, or of the answer. */
+const MEDIA_TOKENS = { audio_tokens: Type.Optional(Count), image_tokens: Type.Optional(Count) }
+
 /** Usage of an answer, with what it cost. D7, D13, D24. */
 export const ChatUsage = Type.Object({
   prompt_tokens: Count,
   completion_tokens: Count,
   total_tokens: Count,
-  prompt_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count }),
-  completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
+  prompt_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count, ...MEDIA_TOKENS }),
+  completion_tokens_details: Type.Object({ reasoning_tokens: Count, ...MEDIA_TOKENS }),
   server_tool_use: ServerToolUse,
   ...CHARGED,
   cost_details: Type.Object({

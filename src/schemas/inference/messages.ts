@@ -97,7 +97,11 @@ export const MessagesUsageShape = Type.Object({
   input_tokens: Type.Optional(orNull(Count)),
   cache_creation_input_tokens: Type.Optional(orNull(Count)),
   cache_read_input_tokens: Type.Optional(orNull(Count)),
+  cache_creation: Type.Optional(
+    orNull(Type.Object({ ephemeral_5m_input_tokens: Count, ephemeral_1h_input_tokens: Count }, OPEN)),
+  ),
   output_tokens: Count,
+  output_tokens_details: Type.Optional(orNull(Type.Object({ thinking_tokens: Count }, OPEN))),
   server_tool_use: ServerToolUse,
   ...CHARGED,
 })

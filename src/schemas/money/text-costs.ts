@@ -12,7 +12,24 @@ export interface TokenCounts {
   readonly reasoning: number
   /** Searches of the web that the provider made; absent: none. */
   readonly searches?: number
+  /** Tokens of the other buckets that are no text; absent: none. */
+  readonly media?: MediaFigures
 }
+
+/** A figure for each kind of tokens of sounds and of pictures. D24. */
+export interface MediaFigures {
+  /** Of `input`. */
+  readonly audio: number
+  /** Of `input`. */
+  readonly image: number
+  /** Of `cacheRead`. */
+  readonly audioRead: number
+  /** Of `output`. */
+  readonly audioOutput: number
+}
+
+export const MEDIA_KINDS = ['audio', 'image', 'audioRead', 'audioOutput'] as const
+export const NO_MEDIA: MediaFigures = { audio: 0, image: 0, audioRead: 0, audioOutput: 0 }
 
 /** Tokens of the prompt, those of caches among them. */
 export function inputTokens({ input, cacheRead, cacheWrite }: TokenCounts): number {
@@ -37,6 +54,8 @@ export interface TextPrice {
   readonly requestNano: number
   /** Nano-USD of a search of the web that the provider makes. */
   readonly searchNano: number
+  /** Nano-USD per million tokens of sounds and pictures; absent: they cost what texts cost. */
+  readonly media?: MediaFigures
 }
 
 /** Tokens, and their price in nano-USD per million. */
@@ -45,14 +64,21 @@ export type PricedTokens = readonly [tokens: number, nanoPerMillion: number]
 /** Cost of a call in whole nano-USD; at most COST_NANO_MAX. C14. */
 export function textCostNano(usage: TokenCounts, price: TextPrice): number {
   const { cacheWriteHour = 0, searches = 0 } = usage
+  const prices = price.media ?? NO_MEDIA
+  const media = price.media === undefined ? NO_MEDIA : (usage.media ?? NO_MEDIA)
+  const { audio, image, audioRead, audioOutput } = media
   return pricedNano(
     [
-      [usage.input, price.promptNanoPerMillion],
-      [usage.cacheRead, price.cacheReadNanoPerMillion],
+      [usage.input - audio - image, price.promptNanoPerMillion],
+      [usage.cacheRead - audioRead, price.cacheReadNanoPerMillion],
       [usage.cacheWrite - cacheWriteHour, price.cacheWriteNanoPerMillion],
       [cacheWriteHour, price.cacheWriteHourNanoPerMillion],
-      [usage.output, price.completionNanoPerMillion],
+      [usage.output - audioOutput, price.completionNanoPerMillion],
       [usage.reasoning, price.reasoningNanoPerMillion],
+      [audio, prices.audio],
+      [image, prices.image],
+      [audioRead, prices.audioRead],
+      [audioOutput, prices.audioOutput],
     ],
     price.requestNano + searches * price.searchNano,
   )

@@ -50,6 +50,9 @@ export function speaksOf(entry: EndpointEntry, provider: Provider | undefined): 
   return entry.speaks ?? provider?.text?.speaks ?? []
 }
 
+/** Prices of tokens that are no text. */
+const MEDIA_PRICES = ['audio', 'image_token', 'input_audio_cache', 'audio_output'] as const
+
 interface Offered {
   readonly entry: EndpointEntry
   readonly provider: Provider
@@ -58,7 +61,8 @@ interface Offered {
 
 /**
  * Null when the model writes no text. Missing cache prices are the prompt's, reasoning the
- * completion's, and that of an hour in a cache is that of five minutes. D26.
+ * completion's, and that of an hour in a cache is that of five minutes. Missing prices of sounds and pictures
+ * are those of texts. D26.
  */
 export function endpointText(model: ModelEntry, offered: Offered): EndpointText | null {
   const { entry, provider, pricing } = offered
@@ -71,8 +75,13 @@ export function endpointText(model: ModelEntry, offered: Offered): EndpointText 
   const cacheWrite = input(pricing.input_cache_write)
   const cacheWriteHour = perMillion(pricing.input_cache_write_1h, cacheWrite)
   const reasoning = output(pricing.internal_reasoning)
-  const { image_token: picture, audio, input_audio_cache: audioCache } = pricing
-  const rarer = [picture, audio, audioCache].map(input)
+  const media = {
+    audio: input(pricing.audio),
+    image: input(pricing.image_token),
+    audioRead: perMillion(pricing.input_audio_cache, cacheRead),
+    audioOutput: output(pricing.audio_output),
+  }
+  const { audio, image, audioRead, audioOutput } = media
   return {
     ...provider.text,
     speaks: speaksOf(entry, provider),
@@ -81,8 +90,9 @@ export function endpointText(model: ModelEntry, offered: Offered): EndpointText 
     cacheWriteNanoPerMillion: cacheWrite,
     cacheWriteHourNanoPerMillion: cacheWriteHour,
     reasoningNanoPerMillion: reasoning,
-    inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite, cacheWriteHour, ...rarer),
-    outputNanoPerMillionMax: Math.max(completion, reasoning, output(pricing.audio_output)),
+    inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite, cacheWriteHour, audio, image, audioRead),
+    outputNanoPerMillionMax: Math.max(completion, reasoning, audioOutput),
+    ...(MEDIA_PRICES.some((name) => pricing[name] !== undefined) && { mediaNanoPerMillion: media }),
     ...(pricing.web_search !== undefined && { webSearchNano: counted(nano(pricing.web_search)) }),
     maxCompletionTokens:
       known(entry.max_completion_tokens) ?? known(model.top_provider?.max_completion_tokens),

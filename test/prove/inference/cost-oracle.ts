@@ -1,22 +1,36 @@
 /** What a usage costs, in big integers, beside what the product makes of the provider's words for it. */
-import { textCostNano, type TextPrice, type TokenCounts } from '../../../src/schemas/money/text-costs.ts'
+import {
+  MEDIA_KINDS,
+  textCostNano,
+  type MediaFigures,
+  type TextPrice,
+  type TokenCounts,
+} from '../../../src/schemas/money/text-costs.ts'
 import { chatUsageOf } from '../../../src/server/upstream/inference/chat/chat-usage.ts'
 import { MessagesUsage } from '../../../src/server/upstream/inference/messages/messages-usage.ts'
+import { geminiUsageOf } from '../../../src/server/upstream/inference/parts/gemini-usage.ts'
 import { readResponse } from '../../../src/server/upstream/inference/responses/response-answer.ts'
 import { HEAD } from '../../support/inference/provider-chunks.ts'
 import { searchCall } from '../../support/inference/responses-streams.ts'
 import type { Proof } from '../proof.ts'
 
-/** Of the tokens that a cache has written, some are kept for an hour. */
-type Tokens = TokenCounts & { readonly cacheWriteHour: number; readonly searches: number }
+/** All buckets of a usage. Of the tokens that a cache has written, some are kept for an hour. */
+export type Tokens = Required<TokenCounts>
+
+/** What a provider has words for; what it has none for is not there. */
+export interface Told {
+  /** It tells what is kept for an hour. */
+  readonly hasHour?: true
+  readonly hasSearches?: true
+  /** Kinds of tokens that are no text. */
+  readonly media?: readonly (keyof MediaFigures)[]
+  /** Nobody tells what a cache has written. */
+  readonly hasNoWrites?: true
+}
 
 /** A dialect's way to tell tokens, and the product's reader of it. */
-interface Convention {
+interface Convention extends Told {
   readonly name: string
-  /** It tells what is kept for an hour; otherwise nothing is. */
-  readonly hasHour?: true
-  /** It tells searches of the web; otherwise there are none. */
-  readonly hasSearches?: true
   tell(tokens: Tokens): object
   read(json: Buffer): TokenCounts | null
 }
@@ -33,16 +47,76 @@ function chatOf({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
+/** Chat tells sounds and pictures of the whole prompt: those of a cache cannot be told apart. */
+export const CHAT_MEDIA = ['audio', 'image', 'audioOutput'] as const
+
+/** As OpenAI tells it. */
+export function chatUsage(tokens: Tokens): object {
+  const { audio, image, audioOutput } = tokens.media
+  return {
+    ...chatOf(tokens),
+    server_tool_use: { web_search_requests: tokens.searches },
+    prompt_tokens_details: {
+      ...{ cached_tokens: tokens.cacheRead, cache_write_tokens: tokens.cacheWrite },
+      ...{ audio_tokens: audio, image_tokens: image },
+    },
+    completion_tokens_details: {
+      ...{ reasoning_tokens: tokens.reasoning, audio_tokens: audioOutput },
+    },
+  }
+}
+
+/** As Google tells it: sums, and beside them counts of each medium. */
+export function geminiUsage({ input, cacheRead, output, reasoning, media }: Tokens): object {
+  const { audio, image, audioRead, audioOutput } = media
+  const detailsOf = (sound: number, picture: number, all: number): readonly object[] => [
+    { modality: 'TEXT', tokenCount: all - sound - picture },
+    { modality: 'AUDIO', tokenCount: sound },
+    { modality: 'IMAGE', tokenCount: picture },
+  ]
+  return {
+    ...{ promptTokenCount: input + cacheRead, cachedContentTokenCount: cacheRead },
+    ...{ candidatesTokenCount: output, thoughtsTokenCount: reasoning },
+    totalTokenCount: input + cacheRead + output + reasoning,
+    promptTokensDetails: detailsOf(audio + audioRead, image, input + cacheRead),
+    cacheTokensDetails: detailsOf(audioRead, 0, cacheRead),
+    candidatesTokensDetails: detailsOf(audioOutput, 0, output),
+  }
+}
+
+/** As OpenAI's responses tell it. */
+export function responsesUsage({ input, cacheRead, cacheWrite, output, reasoning }: TokenCounts): object {
+  const all = input + cacheRead + cacheWrite
+  return {
+    input_tokens: all,
+    input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
+    output_tokens: output + reasoning,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: all + output + reasoning,
+  }
+}
+
+/** Anthropic leaves what caches had, and have written, out of the input. */
+export function messagesUsage(tokens: Tokens): object {
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, searches } = tokens
+  return {
+    ...{ input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite },
+    cache_creation: {
+      ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
+      ephemeral_1h_input_tokens: cacheWriteHour,
+    },
+    output_tokens: output + reasoning,
+    output_tokens_details: { thinking_tokens: reasoning },
+    server_tool_use: { web_search_requests: searches, web_fetch_requests: 9 },
+  }
+}
+
 export const CONVENTIONS: readonly Convention[] = [
   {
     name: 'chat',
     hasSearches: true,
-    tell: (tokens) => ({
-      ...chatOf(tokens),
-      server_tool_use: { web_search_requests: tokens.searches },
-      prompt_tokens_details: { cached_tokens: tokens.cacheRead, cache_write_tokens: tokens.cacheWrite },
-      completion_tokens_details: { reasoning_tokens: tokens.reasoning },
-    }),
+    media: CHAT_MEDIA,
+    tell: chatUsage,
     read: readChat,
   },
   {
@@ -71,38 +145,29 @@ export const CONVENTIONS: readonly Convention[] = [
     // The prompt is there, since nothing else makes a model write.
     name: 'responses',
     hasSearches: true,
-    tell: ({ input, cacheRead, cacheWrite, output, reasoning, searches }) => ({
-      output: Array.from({ length: searches }, () => searchCall('search')),
-      usage: {
-        input_tokens: input + cacheRead + cacheWrite,
-        input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
-        output_tokens: output + reasoning,
-        output_tokens_details: { reasoning_tokens: reasoning },
-        total_tokens: input + cacheRead + cacheWrite + output + reasoning,
-      },
+    tell: (tokens) => ({
+      output: Array.from({ length: tokens.searches }, () => searchCall('search')),
+      usage: responsesUsage(tokens),
     }),
     read: (json) => readResponse(json, HEAD)?.usage ?? null,
   },
   {
-    // Anthropic leaves what caches had, and have written, out of the input.
     name: 'messages',
     hasHour: true,
     hasSearches: true,
-    tell: ({ input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning, searches }) => ({
-      ...{ input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite },
-      cache_creation: {
-        ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
-        ephemeral_1h_input_tokens: cacheWriteHour,
-      },
-      output_tokens: output + reasoning,
-      output_tokens_details: { thinking_tokens: reasoning },
-      server_tool_use: { web_search_requests: searches, web_fetch_requests: 9 },
-    }),
+    tell: messagesUsage,
     read(json) {
       const usage = new MessagesUsage()
       usage.told(json)
       return usage.tokens
     },
+  },
+  {
+    name: 'gemini',
+    hasNoWrites: true,
+    media: MEDIA_KINDS,
+    tell: geminiUsage,
+    read: (json) => geminiUsageOf(JSON.parse(json.toString())),
   },
 ]
 
@@ -112,28 +177,53 @@ const PRICE_MAX = 1_000_000_000_000
 const TOKENS_MAX = 2_000_000
 const SEARCHES_MAX = 10
 
+type Random = (below: number) => number
+
+/** Usages with figures of every size. @param most tokens of one kind at most */
+export function tokensBy(random: Random, told: Told, most = TOKENS_MAX): Tokens {
+  // Small ones and none as often as large ones.
+  const tokens = (): number => random(Math.min([1, 10, 10_000, most][random(4)] ?? 1, most))
+  const share = (of: number, kind: keyof MediaFigures): number =>
+    told.media?.includes(kind) === true ? random(2) * random(of + 1) : 0
+  const [input, cacheRead, output] = [1 + tokens(), tokens(), 1 + tokens()]
+  const cacheWrite = told.hasNoWrites === true ? 0 : tokens()
+  const audio = share(input, 'audio')
+  return {
+    ...{ input, cacheRead, cacheWrite, output, reasoning: tokens() },
+    cacheWriteHour: told.hasHour === true ? random(cacheWrite + 1) : 0,
+    searches: told.hasSearches === true ? random(SEARCHES_MAX) : 0,
+    media: {
+      ...{ audio, image: share(input - audio, 'image'), audioRead: share(cacheRead, 'audioRead') },
+      audioOutput: share(output, 'audioOutput'),
+    },
+  }
+}
+
+export type AllPrices = Required<TextPrice>
+
+export function pricesBy(random: Random): AllPrices {
+  const price = (): number => random([1, 1_000, 1_000_000][random(3)] ?? 1) * random(PRICE_MAX / 1_000_000)
+  return {
+    ...{ promptNanoPerMillion: price(), cacheReadNanoPerMillion: price() },
+    ...{ cacheWriteNanoPerMillion: price(), cacheWriteHourNanoPerMillion: price() },
+    completionNanoPerMillion: price(),
+    ...{ reasoningNanoPerMillion: price(), requestNano: random(1_000_000) },
+    searchNano: random(1_000_000_000),
+    media: {
+      ...{ audio: price(), image: price(), audioRead: price() },
+      audioOutput: price(),
+    },
+  }
+}
+
 /** @param count usages of each convention */
 export function checkCosts(proof: Proof, count: number): void {
   const random = (below: number): number => proof.random(Math.min(below, 2 ** 31))
-  // Small ones and none as often as large ones.
-  const tokens = (): number => random([1, 10, 10_000, TOKENS_MAX][random(4)] ?? 1)
-  const priceOf = (): number => random([1, 1_000, 1_000_000][random(3)] ?? 1) * random(PRICE_MAX / 1_000_000)
-  for (const { name, hasHour = false, hasSearches = false, tell, read } of CONVENTIONS) {
+  for (const { name, tell, read, ...told } of CONVENTIONS) {
     const wrong: string[] = []
     for (let nth = 0; nth < count; nth++) {
-      const cacheWrite = tokens()
-      const cacheWriteHour = hasHour ? random(cacheWrite + 1) : 0
-      const truth = {
-        ...{ input: 1 + tokens(), cacheRead: tokens(), cacheWrite, cacheWriteHour },
-        ...{ output: 1 + tokens(), reasoning: tokens(), searches: hasSearches ? random(SEARCHES_MAX) : 0 },
-      }
-      const price: TextPrice = {
-        ...{ promptNanoPerMillion: priceOf(), cacheReadNanoPerMillion: priceOf() },
-        ...{ cacheWriteNanoPerMillion: priceOf(), cacheWriteHourNanoPerMillion: priceOf() },
-        completionNanoPerMillion: priceOf(),
-        ...{ reasoningNanoPerMillion: priceOf(), requestNano: random(1_000_000) },
-        searchNano: random(1_000_000_000),
-      }
+      const truth = tokensBy(random, told)
+      const price = pricesBy(random)
       const json = Buffer.from(JSON.stringify(tell(truth)))
       const found = read(json)
       const cost = found === null ? null : BigInt(textCostNano(found, price))
@@ -149,14 +239,18 @@ export function checkCosts(proof: Proof, count: number): void {
   }
 }
 
-function costOf(tokens: Tokens, price: TextPrice): bigint {
-  const sum =
-    BigInt(tokens.input) * BigInt(price.promptNanoPerMillion) +
-    BigInt(tokens.cacheRead) * BigInt(price.cacheReadNanoPerMillion) +
-    BigInt(tokens.cacheWrite - tokens.cacheWriteHour) * BigInt(price.cacheWriteNanoPerMillion) +
-    BigInt(tokens.cacheWriteHour) * BigInt(price.cacheWriteHourNanoPerMillion) +
-    BigInt(tokens.output) * BigInt(price.completionNanoPerMillion) +
-    BigInt(tokens.reasoning) * BigInt(price.reasoningNanoPerMillion)
+export function costOf(tokens: Tokens, price: AllPrices): bigint {
+  const { media } = tokens
+  const buckets: readonly (readonly [tokens: number, nanoPerMillion: number])[] = [
+    [tokens.input - media.audio - media.image, price.promptNanoPerMillion],
+    [tokens.cacheRead - media.audioRead, price.cacheReadNanoPerMillion],
+    [tokens.cacheWrite - tokens.cacheWriteHour, price.cacheWriteNanoPerMillion],
+    [tokens.cacheWriteHour, price.cacheWriteHourNanoPerMillion],
+    [tokens.output - media.audioOutput, price.completionNanoPerMillion],
+    [tokens.reasoning, price.reasoningNanoPerMillion],
+    ...MEDIA_KINDS.map((kind) => [media[kind], price.media[kind]] as const),
+  ]
+  const sum = buckets.reduce((all, [count, nano]) => all + BigInt(count) * BigInt(nano), 0n)
   const other = BigInt(price.requestNano) + BigInt(tokens.searches) * BigInt(price.searchNano)
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE + other
 }

@@ -3,8 +3,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { COST_NANO_MAX } from '../../../src/schemas/money/money-limits.ts'
 import {
+  MEDIA_KINDS,
+  NO_MEDIA,
   pricedNano,
   textCostNano,
+  type MediaFigures,
   type TextPrice,
   type TokenCounts,
 } from '../../../src/schemas/money/text-costs.ts'
@@ -38,6 +41,19 @@ t.test('each bucket costs its own price', async (t) => {
   t.equal(textCostNano(NONE, { ...PRICE, requestNano: 7 }), 7)
   t.equal(textCostNano({ ...NONE, searches: 3 }, PRICE), 30_000_000)
   t.equal(textCostNano({ ...NONE, cacheWrite: 5, cacheWriteHour: 2 }, PRICE), 3 * 3_750 + 2 * 6_000)
+})
+
+t.test('sounds and pictures cost their own prices, and without any what texts cost', async (t) => {
+  const media = { audio: 1, image: 2, audioRead: 3, audioOutput: 4 }
+  const usage = { ...NONE, input: 10, cacheRead: 10, output: 10, media }
+  const plain = textCostNano({ ...NONE, input: 10, cacheRead: 10, output: 10 }, PRICE)
+  t.equal(textCostNano(usage, PRICE), plain)
+  const million = 1_000_000
+  const prices = { audio: 7, image: 70, audioRead: 700, audioOutput: 7_000 }
+  const scaled = Object.fromEntries(MEDIA_KINDS.map((kind) => [kind, prices[kind] * million]))
+  const found = textCostNano(usage, { ...PRICE, media: scaled as unknown as MediaFigures })
+  t.equal(found, 7 * 3_000 + 7 * 300 + 6 * 15_000 + 7 + 2 * 70 + 3 * 700 + 4 * 7_000)
+  t.equal(textCostNano({ ...usage, media: NO_MEDIA }, { ...PRICE, media: NO_MEDIA }), plain)
 })
 
 t.test('the buckets are rounded up together, not each', async (t) => {
@@ -77,13 +93,37 @@ function oracle(usage: TokenCounts, price: TextPrice): number {
     BigInt(usage.cacheWrite - (usage.cacheWriteHour ?? 0)) * BigInt(price.cacheWriteNanoPerMillion) +
     BigInt(usage.cacheWriteHour ?? 0) * BigInt(price.cacheWriteHourNanoPerMillion) +
     BigInt(usage.output) * BigInt(price.completionNanoPerMillion) +
-    BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion)
+    BigInt(usage.reasoning) * BigInt(price.reasoningNanoPerMillion) +
+    mediaBeside(usage, price)
   const nano =
     sum / 1_000_000n +
     (sum % 1_000_000n === 0n ? 0n : 1n) +
     BigInt(price.requestNano) +
     BigInt(usage.searches ?? 0) * BigInt(price.searchNano)
   return nano > BigInt(COST_NANO_MAX) ? COST_NANO_MAX : Number(nano)
+}
+
+/** What sounds and pictures cost beside texts. */
+function mediaBeside({ media = NO_MEDIA }: TokenCounts, price: TextPrice): bigint {
+  const { media: prices } = price
+  if (prices === undefined) return 0n
+  const texts: MediaFigures = {
+    ...{ audio: price.promptNanoPerMillion, image: price.promptNanoPerMillion },
+    audioRead: price.cacheReadNanoPerMillion,
+    audioOutput: price.completionNanoPerMillion,
+  }
+  return MEDIA_KINDS.reduce(
+    (sum, kind) => sum + BigInt(media[kind]) * (BigInt(prices[kind]) - BigInt(texts[kind])),
+    0n,
+  )
+}
+
+/** Each kind within the bucket that it is a part of. */
+function mediaOf({ input, cacheRead, output }: TokenCounts, share: number): MediaFigures {
+  const audio = Math.floor(input * share)
+  const image = Math.floor((input - audio) * share)
+  const [audioRead, audioOutput] = [Math.floor(cacheRead * share), Math.floor(output * share)]
+  return { audio, image, audioRead, audioOutput }
 }
 
 const usagesOf = (figure: fc.Arbitrary<number>) =>
@@ -97,9 +137,20 @@ const usagesOf = (figure: fc.Arbitrary<number>) =>
       searches: fc.oneof(fc.constant(0), figure),
     })
     .chain((usage) =>
-      fc.nat(Math.min(usage.cacheWrite, 2 ** 31 - 1)).map((cacheWriteHour) => ({ ...usage, cacheWriteHour })),
+      fc
+        .tuple(fc.nat(Math.min(usage.cacheWrite, 2 ** 31 - 1)), fc.constantFrom(null, 0, 0.3, 1))
+        .map(([cacheWriteHour, share]) => ({
+          ...{ ...usage, cacheWriteHour },
+          ...(share !== null && { media: mediaOf(usage, share) }),
+        })),
     )
 const pricesOf = (figure: fc.Arbitrary<number>) =>
+  fc
+    .tuple(textPricesOf(figure), fc.option(mediaPricesOf(figure), { freq: 3 }))
+    .map(([texts, media]): TextPrice => (media === null ? texts : { ...texts, media }))
+const mediaPricesOf = (figure: fc.Arbitrary<number>) =>
+  fc.record({ audio: figure, image: figure, audioRead: figure, audioOutput: figure })
+const textPricesOf = (figure: fc.Arbitrary<number>) =>
   fc.record({
     promptNanoPerMillion: figure,
     cacheReadNanoPerMillion: figure,

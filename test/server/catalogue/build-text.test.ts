@@ -104,6 +104,23 @@ t.test('the dearest price of an input or output is that of whatever kind costs m
   }
 })
 
+t.test('sounds and pictures have their prices, of which missing ones are those of texts', async (t) => {
+  const plain = { prompt: '0.000001', completion: '0.000002', input_cache_read: '0.0000001' }
+  t.equal(textOf(t, { pricing: plain })?.mediaNanoPerMillion, undefined)
+  t.same(textOf(t, { pricing: { ...plain, audio: '0.000003' } })?.mediaNanoPerMillion, {
+    ...{ audio: 3_000_000_000, image: 1_000_000_000, audioRead: 100_000_000 },
+    audioOutput: 2_000_000_000,
+  })
+  const all = {
+    ...{ image_token: '0.000004', input_audio_cache: '0.000005' },
+    audio_output: '0.000006',
+  }
+  t.same(textOf(t, { pricing: { ...plain, ...all } })?.mediaNanoPerMillion, {
+    ...{ audio: 1_000_000_000, image: 4_000_000_000, audioRead: 5_000_000_000 },
+    audioOutput: 6_000_000_000,
+  })
+})
+
 t.test('a search of the web has its price, and none where the catalogue does not say', async (t) => {
   const plain = { prompt: '0.000001', completion: '0.000002' }
   t.equal(textOf(t, { pricing: { ...plain, web_search: '0.01' } })?.webSearchNano, 10_000_000)

@@ -1,7 +1,7 @@
 import { statusOf, textOf, type Failure } from '../../../schemas/failures.ts'
 import type { ChatUsage } from '../../../schemas/inference/chat.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
-import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
+import { inputTokens, NO_MEDIA, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type {
   AnsweredBy,
@@ -17,6 +17,7 @@ import { serverToolUse } from './server-tool-use.ts'
 import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
 
 type Usage = Static<typeof ChatUsage>
+type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_tokens'>
 
 /**
  * Usage in the form of chat, which counts cached tokens in the prompt and reasoning in the completion. D24.
@@ -27,12 +28,20 @@ export function chatUsage(
   nano: number,
 ): ShownUsage {
   const [prompt, completion] = [inputTokens(usage), outputTokens(usage)]
+  const { audio, audioRead, image, audioOutput } = usage.media ?? NO_MEDIA
   const shown: Usage = {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+      ...mediaTokens(audio + audioRead, image),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      ...mediaTokens(audioOutput, 0),
+    },
     cost: usdOfNano(nano),
     cost_details: {
       upstream_inference_cost: null,
@@ -44,6 +53,11 @@ export function chatUsage(
     ...serverToolUse(usage),
   }
   return { whole: JSON.stringify(shown), added: null }
+}
+
+/** Counts of kinds of which there are none are left out. */
+function mediaTokens(audio: number, image: number): MediaTokens {
+  return { ...(audio > 0 && { audio_tokens: audio }), ...(image > 0 && { image_tokens: image }) }
 }
 
 const DONE = 'data: [DONE]\n\n'

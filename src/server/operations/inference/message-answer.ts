@@ -3,7 +3,13 @@ import { messageError } from '../../../schemas/inference/message-errors.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
-import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
+import type {
+  AnsweredBy,
+  InferenceEnd,
+  ShownUsage,
+  TokenUsage,
+  WrittenPart,
+} from '../../ports/inference/inference.ts'
 import { MessageBlocks } from './message-blocks.ts'
 import { serverToolUse } from './server-tool-use.ts'
 import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
@@ -22,6 +28,7 @@ export function messagesUsage(
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
     output_tokens: outputTokens(usage),
+    ...sharesOf(usage),
     ...serverToolUse(usage),
   }
   const added = { cost: usdOfNano(nano), is_byok: isByok }
@@ -29,6 +36,18 @@ export function messagesUsage(
   return {
     whole: JSON.stringify({ ...tokens, ...added, ...estimated }),
     added: isEstimated ? null : JSON.stringify(added).slice(1, -1),
+  }
+}
+
+/** What Anthropic tells of its sums, where there is some. */
+function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object {
+  const cache_creation = {
+    ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
+    ephemeral_1h_input_tokens: cacheWriteHour,
+  }
+  return {
+    ...(cacheWrite > 0 && { cache_creation }),
+    ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
   }
 }
 

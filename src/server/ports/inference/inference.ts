@@ -4,6 +4,7 @@ import type { TextRequest, CompleteText } from '../../../schemas/inference/text-
 import type { FileReference } from '../../../schemas/inference/file-references.ts'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { LimitFlags } from '../../../schemas/money/costs.ts'
+import type { MediaFigures } from '../../../schemas/money/text-costs.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { Content } from '../byte-streams.ts'
 import type { CallableModel } from '../models/models.ts'
@@ -70,6 +71,8 @@ export interface TokenUsage {
   readonly reasoning: number
   /** Searches of the web that the provider made, each of which has a price; absent: none. */
   readonly searches?: number
+  /** Tokens of the other buckets that are sounds or pictures, which may have other prices; absent: none. */
+  readonly media?: MediaFigures
 }
 
 /** A file of the workspace whose content goes to the provider within the request. D31. */

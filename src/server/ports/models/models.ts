@@ -2,6 +2,7 @@ import type { Outcome } from '../../../schemas/failures.ts'
 import type { Model, ModelSort } from '../../../schemas/models/models.ts'
 import type { Protocol } from '../../../schemas/models/protocols.ts'
 import type { LeaveKind, TextProtocol } from '../../../schemas/models/text-models.ts'
+import type { MediaFigures } from '../../../schemas/money/text-costs.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { FrameType, SubmitKind } from '../../../schemas/videos/video-models.ts'
 import type { VideoPricing } from '../../../schemas/videos/video-prices.ts'
@@ -142,6 +143,8 @@ export interface EndpointText extends ProviderText {
   readonly outputNanoPerMillionMax: number
   /** Nano-USD of a search of the web that the provider makes; absent: the catalogue does not say. D9. */
   readonly webSearchNano?: number
+  /** Nano-USD per million tokens of sounds and pictures; absent: they cost what texts cost. D24. */
+  readonly mediaNanoPerMillion?: MediaFigures
   /** Tokens of one answer, above 0; null: the catalogue does not say. */
   readonly maxCompletionTokens: number | null
 }

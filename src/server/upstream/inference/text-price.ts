@@ -15,5 +15,6 @@ export function textPriceOf({ text, promptNanoPerMillion, requestNano }: Endpoin
     reasoningNanoPerMillion,
     requestNano,
     searchNano: text.webSearchNano ?? 0,
+    ...(text.mediaNanoPerMillion && { media: text.mediaNanoPerMillion }),
   }
 }

@@ -96,7 +96,9 @@ export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: T
   }
   const isEstimated = !seen.isWhole || input === null || output === null
   const usage = withSearches(usageOf(input, output, { seen, rates }), searchesOf(told?.searches))
-  return { usage, isEstimated }
+  // Shares of estimated figures are not known.
+  const media = input === null || output === null ? undefined : told?.media
+  return { usage: media === undefined ? usage : { ...usage, media }, isEstimated }
 }
 
 /** Written out: usage is read all over a call, and objects of one shape are read quickest. */

@@ -1,4 +1,5 @@
 import { HASH_BEGIN, hashed } from '../../../schemas/inference/conversation.ts'
+import { MEDIA_KINDS } from '../../../schemas/money/text-costs.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 
 /**
@@ -55,7 +56,8 @@ function costAlike(one: Endpoint, other: Endpoint): boolean {
     a?.cacheWriteNanoPerMillion === b?.cacheWriteNanoPerMillion &&
     a?.cacheWriteHourNanoPerMillion === b?.cacheWriteHourNanoPerMillion &&
     a?.reasoningNanoPerMillion === b?.reasoningNanoPerMillion &&
-    a?.webSearchNano === b?.webSearchNano
+    a?.webSearchNano === b?.webSearchNano &&
+    MEDIA_KINDS.every((kind) => a?.mediaNanoPerMillion?.[kind] === b?.mediaNanoPerMillion?.[kind])
   )
 }
 

@@ -46,6 +46,31 @@ t.test('parts above their whole count as the whole', async (t) => {
   t.same(told({ ...usage, completion_tokens_details: { reasoning_tokens: 9 } }), [10, 0, 0, 0, 5])
 })
 
+t.test(
+  'sounds and pictures are parts of what no cache had, and of the answer without its reasoning',
+  async (t) => {
+    const media = (prompt: object, answer: object): unknown => {
+      const counts = { prompt_tokens: 100, completion_tokens: 40 }
+      const usage = { ...counts, prompt_tokens_details: prompt, completion_tokens_details: answer }
+      return chatUsageOf(Buffer.from(JSON.stringify(usage)), true)?.media
+    }
+    t.equal(media({}, {}), undefined)
+    t.equal(media({ audio_tokens: 0, image_tokens: -1 }, { audio_tokens: '4' }), undefined)
+    t.same(media({ audio_tokens: 30, image_tokens: 20 }, { audio_tokens: 4, image_tokens: 5 }), {
+      ...{ audio: 30, image: 20, audioRead: 0, audioOutput: 4 },
+    })
+    t.same(
+      media(
+        { audio_tokens: 999, image_tokens: 20, cached_tokens: 60 },
+        { audio_tokens: 999, reasoning_tokens: 30 },
+      ),
+      {
+        ...{ audio: 40, image: 0, audioRead: 0, audioOutput: 10 },
+      },
+    )
+  },
+)
+
 t.test('searches of the web are told by servers in the manner of OpenRouter', async (t) => {
   const searches = (server_tool_use: unknown): unknown =>
     chatUsageOf(

@@ -1,6 +1,7 @@
 import { USAGE_BYTES_MAX } from '../../../../schemas/models/provider-limits.ts'
 import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
+import { withMedia } from '../media-tokens.ts'
 import { countOf, searchesOf, withSearches } from '../text-usage.ts'
 
 /** As `chatTokensOf`. @param json one JSON object */
@@ -21,26 +22,34 @@ export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | n
   const completion = countOf(usage['completion_tokens'])
   if (prompt === null || completion === null) return null
   const cached = membersOf(usage['prompt_tokens_details'])
+  const written = membersOf(usage['completion_tokens_details'])
   const cacheRead = firstCount([
     cached['cached_tokens'],
     usage['prompt_cache_hit_tokens'],
     usage['cached_tokens'],
   ])
   const cacheWrite = firstCount([cached['cache_write_tokens'], usage['cache_creation_input_tokens']])
-  const told = firstCount([
-    membersOf(usage['completion_tokens_details'])['reasoning_tokens'],
-    usage['reasoning_tokens'],
-  ])
+  const told = firstCount([written['reasoning_tokens'], usage['reasoning_tokens']])
   const beside = (countOf(usage['total_tokens']) ?? 0) - prompt - completion
   const isBeside = beside > 0 && (told === 0 || told === beside)
   const reasoning = isBeside ? beside : Math.min(told, completion)
   const output = isBeside ? completion : completion - reasoning
   if (hasOutput && output + reasoning === 0) return null
   const read = Math.min(cacheRead, prompt)
-  const written = Math.min(cacheWrite, prompt - read)
-  const tokens = { input: prompt - read - written, cacheRead: read, cacheWrite: written, output, reasoning }
+  const kept = Math.min(cacheWrite, prompt - read)
+  const tokens = withMedia(
+    { input: prompt - read - kept, cacheRead: read, cacheWrite: kept, output, reasoning },
+    {
+      ...{ audio: tokensIn(cached, 'audio_tokens'), image: tokensIn(cached, 'image_tokens'), audioRead: 0 },
+      audioOutput: tokensIn(written, 'audio_tokens'),
+    },
+  )
   // Servers in the manner of OpenRouter tell it.
   return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
+}
+
+function tokensIn(details: Members, name: string): number {
+  return countOf(details[name]) ?? 0
 }
 
 /** Null and absence are no tokens. */

@@ -1,5 +1,7 @@
-import { membersOf } from '../../../../schemas/values/members.ts'
+import type { MediaFigures } from '../../../../schemas/money/text-costs.ts'
+import { membersOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage } from '../../../ports/inference/inference.ts'
+import { withMedia } from '../media-tokens.ts'
 import { countOf } from '../text-usage.ts'
 
 /**
@@ -21,11 +23,38 @@ export function geminiUsageOf(usage: unknown): TokenUsage | null {
     return null
   const isWithin = countOf(told['totalTokenCount']) === prompt + ofTools + answer && thoughts <= answer
   const cacheRead = Math.min(cached, prompt)
-  return {
+  const tokens = {
     input: prompt - cacheRead + ofTools,
     cacheRead,
     cacheWrite: 0,
     output: isWithin ? answer - thoughts : answer,
     reasoning: thoughts,
   }
+  return withMedia(tokens, mediaIn(told))
+}
+
+const SOUND = 'AUDIO'
+const PICTURE = 'IMAGE'
+
+/** Google counts by kinds of media beside its sums, of which the prompt's have what a cache had. */
+function mediaIn(told: Members): MediaFigures {
+  const [prompt, ofTools] = [told['promptTokensDetails'], told['toolUsePromptTokensDetails']]
+  const [cached, answer] = [told['cacheTokensDetails'], told['candidatesTokensDetails']]
+  const fresh = (kind: string): number =>
+    Math.max(0, tokensOf(prompt, kind) - tokensOf(cached, kind)) + tokensOf(ofTools, kind)
+  return {
+    audio: fresh(SOUND),
+    image: fresh(PICTURE),
+    audioRead: tokensOf(cached, SOUND),
+    audioOutput: tokensOf(answer, SOUND),
+  }
+}
+
+/** @param details a list of kinds with their counts */
+function tokensOf(details: unknown, kind: string): number {
+  if (!Array.isArray(details)) return 0
+  return (details as readonly unknown[])
+    .map(membersOf)
+    .filter(({ modality }) => modality === kind)
+    .reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0)
 }

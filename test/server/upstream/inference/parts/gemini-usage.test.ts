@@ -33,6 +33,27 @@ t.test('usage comes in buckets that do not overlap', async (t) => {
   }
 })
 
+t.test('sounds and pictures are counted apart, those of a cache by themselves', async (t) => {
+  const counts = (audio: unknown, image: unknown): readonly object[] => [
+    { modality: 'AUDIO', tokenCount: audio },
+    { modality: 'IMAGE', tokenCount: image },
+    { modality: 'TEXT', tokenCount: 1 },
+  ]
+  const told = (more: object): unknown => geminiUsageOf({ ...figures(100, 40, 0, 60), ...more })?.media
+  const none = { audio: 0, image: 0, audioRead: 0, audioOutput: 0 }
+  t.same(told({ promptTokensDetails: counts(30, 10) }), { ...none, audio: 30, image: 10 })
+  const cached = { promptTokensDetails: counts(30, 0), cacheTokensDetails: counts(20, 0) }
+  t.same(told(cached), { ...none, audio: 10, audioRead: 20 })
+  t.same(told({ cacheTokensDetails: counts(20, 5) }), { ...none, audioRead: 20 })
+  t.same(told({ candidatesTokensDetails: counts(99, 9) }), { ...none, audioOutput: 40 })
+  t.same(told({ toolUsePromptTokenCount: 7, toolUsePromptTokensDetails: counts(0, 7) }), {
+    ...none,
+    image: 7,
+  })
+  const odd = [null, 'x', {}, [null], [{ modality: 'AUDIO' }], counts(-1, '9')]
+  for (const promptTokensDetails of odd) t.equal(told({ promptTokensDetails }), undefined)
+})
+
 t.test('figures that are no counts are none', async (t) => {
   const none = [null, [], 'a', {}, { candidatesTokenCount: 4 }, { promptTokenCount: null }]
   const odd = [-1, 0.5, '9', null, Number.MAX_SAFE_INTEGER].flatMap((figure) => [

@@ -1,0 +1,27 @@
+/** Usage in the words of each dialect, where a caller is told more than sums. D24. */
+import t from 'tap'
+import { chatUsage } from '../../../../src/server/operations/inference/chat-answer.ts'
+import { messagesUsage } from '../../../../src/server/operations/inference/message-answer.ts'
+
+const TOKENS = { input: 10, cacheRead: 20, cacheWrite: 0, output: 5, reasoning: 0 }
+const media = { audio: 3, image: 2, audioRead: 4, audioOutput: 1 }
+const toldBy = (usageOf: typeof chatUsage, more: object): unknown =>
+  JSON.parse(usageOf({ usage: { ...TOKENS, ...more }, isByok: false, isEstimated: false }, 0).whole)
+
+t.test('chat tells sounds and pictures of the prompt and of the answer, where there are some', async (t) => {
+  t.match(toldBy(chatUsage, { media }), {
+    prompt_tokens: 30,
+    prompt_tokens_details: { cached_tokens: 20, audio_tokens: 7, image_tokens: 2 },
+    completion_tokens_details: { audio_tokens: 1, image_tokens: undefined },
+  })
+  t.match(toldBy(chatUsage, {}), { prompt_tokens_details: { audio_tokens: undefined } })
+})
+
+t.test('messages tells how long caches keep what they have written, and the thinking', async (t) => {
+  t.match(toldBy(messagesUsage, { cacheWrite: 7, cacheWriteHour: 3, reasoning: 9 }), {
+    ...{ input_tokens: 10, cache_creation_input_tokens: 7, output_tokens: 14 },
+    cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 3 },
+    output_tokens_details: { thinking_tokens: 9 },
+  })
+  t.match(toldBy(messagesUsage, {}), { cache_creation: undefined, output_tokens_details: undefined })
+})
