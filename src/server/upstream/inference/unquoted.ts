@@ -28,28 +28,71 @@ export function unquoted(failure: Failure, request: Uint8Array | null): Failure 
 function cutOf(text: string, request: Buffer | null): string {
   // A provider's own words stand behind a colon.
   if (request === null || request.length > SEARCHED_BYTES_MAX) return text.replace(/:.*$/s, '.')
+  const said = new SaidText(request)
   let from = 0
   let kept = ''
   for (let at = 0; at + PIECE_CHARS <= text.length; at += PIECE_CHARS) {
-    if (at < from || !request.includes(text.slice(at, at + PIECE_CHARS))) continue
-    const start = quoteStart(text, Math.max(from, at - PIECE_CHARS), at, request)
+    if (at < from || !said.has(text.slice(at, at + PIECE_CHARS))) continue
+    const start = quoteStart(text, [Math.max(from, at - PIECE_CHARS), at], said)
     if (start === null) continue
     kept += text.slice(from, start) + CUT
-    from = quoteEnd(text, start, request)
+    from = quoteEnd(text, start, said)
   }
   return kept + text.slice(from)
 }
 
+/**
+ * The texts of a request. Its caller may escape any character, its provider quotes what it has read, and both
+ * may have JSON within JSON, such as arguments of a tool.
+ */
+class SaidText {
+  readonly #bytes: Buffer
+  /** With no more escapes than JSON needs. */
+  readonly #json: string
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+    this.#json = plainJson(bytes)
+  }
+
+  has(text: string): boolean {
+    const once = escapedOf(text)
+    return this.#bytes.includes(text) || this.#json.includes(once) || this.#json.includes(escapedOf(once))
+  }
+}
+
+function plainJson(bytes: Buffer): string {
+  try {
+    return JSON.stringify(JSON.parse(bytes.toString()))
+  } catch {
+    return ''
+  }
+}
+
+/** A half of a pair, where a piece of a text ends within a character. */
+const HALF = /\\u(d[89a-f][0-9a-f]{2})/g
+
+/** The text as it stands in a text of JSON. */
+function escapedOf(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replace(HALF, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
 /** Where a quotation begins between two places; null: none does. */
-function quoteStart(text: string, first: number, last: number, request: Buffer): number | null {
+function quoteStart(text: string, [first, last]: readonly [number, number], said: SaidText): number | null {
   for (let at = first; at <= last; at++)
-    if (at + QUOTED_CHARS_MIN <= text.length && request.includes(text.slice(at, at + QUOTED_CHARS_MIN)))
-      return at
+    if (at + QUOTED_CHARS_MIN <= text.length && said.has(text.slice(at, at + QUOTED_CHARS_MIN))) return at
   return null
 }
 
-function quoteEnd(text: string, start: number, request: Buffer): number {
-  let end = start + QUOTED_CHARS_MIN
-  while (end < text.length && request.includes(text.slice(start, end + 1))) end++
+/** Every begin of a quotation is one, too. */
+function quoteEnd(text: string, start: number, said: SaidText): number {
+  let [end, over] = [start + QUOTED_CHARS_MIN, text.length + 1]
+  while (over - end > 1) {
+    const middle = Math.floor((end + over) / 2)
+    if (said.has(text.slice(start, middle))) end = middle
+    else over = middle
+  }
   return end
 }

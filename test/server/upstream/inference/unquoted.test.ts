@@ -44,3 +44,17 @@ t.test('a code that stands in the request, or that cannot be compared, is left o
   ] as const)
     t.same(unquoted(coded(told), request).metadata, { provider_name: 'P' })
 })
+
+t.test('a quotation is known however the caller has escaped what is quoted', async (t) => {
+  const escaped = (text: string): string =>
+    text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const words = 'Привет,\n"мир" 😀: niemand\tsoll das im Log sehen'
+  const whole = 'no […] at all'
+  for (const request of [
+    `{"input":"${escaped(words)}"}`,
+    JSON.stringify({ input: words }),
+    // Arguments of a tool, as a provider gets them that takes objects.
+    JSON.stringify({ arguments: JSON.stringify({ text: words }) }),
+  ])
+    t.equal(textOf(`no ${words} at all`, Buffer.from(request)), whole, request)
+})
