@@ -5,9 +5,9 @@ import type {
   ShortJobName,
   ShortJobTypes,
 } from '../server/ports/short-jobs.ts'
-import { withoutForeign } from '../schemas/inference/forms/foreign-signatures.ts'
 import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
+import { foreignParts } from '../server/upstream/inference/foreign-parts.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
 import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
 import { compress } from './compress.ts'
@@ -59,10 +59,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
   translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
   refused_fields: { run: refusalsOf, moves: () => [] },
-  without_foreign: {
-    run: ({ dialect, body }) => withoutForeign(dialect, body),
-    moves: (body) => (body === null ? [] : [body]),
-  },
+  foreign_parts: { run: ({ dialect, body, bare }) => foreignParts(dialect, body, bare), moves: () => [] },
   whole_parts: { run: wholeParts, moves: () => [] },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {

@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
   workers: [
     ...DRIVER,
     'vault/envelope',
+    'upstream/inference/foreign-parts',
     'upstream/inference/native-answer',
     'upstream/inference/parts/whole-parts',
   ],

@@ -24,6 +24,15 @@ export const RESPONSES_STRICT_CUT_BY_TYPE: Readonly<Record<string, readonly stri
 /** The members of an item that names what is stored, which has no others. D8. */
 export const REFERENCE_MEMBERS: readonly string[] = ['type', 'id']
 
+/** Members of an item of reasoning that say whether a provider can go on from it. D8. */
+export const REASONING_MEMBERS = { text: 'summary', encrypted: 'encrypted_content' } as const
+
+const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
+  ...RESPONSES_STRICT_CUT_BY_TYPE,
+  reasoning: [...(RESPONSES_STRICT_CUT_BY_TYPE['reasoning'] ?? []), ...Object.values(REASONING_MEMBERS)],
+  item_reference: REFERENCE_MEMBERS,
+}
+
 const PART = { names: STRICT_CUT_INSIDE }
 
 /**
@@ -38,8 +47,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
       ...Object.keys(RESPONSES_STRICT_CUT),
       ...Object.keys(RESPONSES_REASONING_CUT),
       ...STRICT_CUT_INSIDE,
-      ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
-      ...REFERENCE_MEMBERS,
+      ...Object.values(OF_TYPE).flat(),
     ]),
   ],
   objects: FILE_OBJECTS,
@@ -49,7 +57,7 @@ export const RESPONSES_KEPT_FORM: KeptForm = {
         ...PART,
         when: {
           member: 'type',
-          names: { ...RESPONSES_STRICT_CUT_BY_TYPE, item_reference: REFERENCE_MEMBERS },
+          names: OF_TYPE,
         },
         members: { content: { each: PART } },
       },

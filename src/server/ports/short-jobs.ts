@@ -3,6 +3,7 @@ import type { Caller } from '../../schemas/values/callers.ts'
 import type { EmbeddingInput, InputKind } from '../../schemas/embeddings/embeddings.ts'
 import type { Issue } from '../../schemas/failure-metadata.ts'
 import type { Failure, Outcome } from '../../schemas/failures.ts'
+import type { BareReasoning, ForeignParts } from '../../schemas/inference/forms/foreign-signatures.ts'
 import type { SavedPreset } from '../../schemas/inference/presets/text-preset.ts'
 import type { NamedOrigin } from '../../schemas/inference/forms/prompt.ts'
 import type { RefusalsJob } from '../../schemas/inference/forms/table/refusals.ts'
@@ -180,10 +181,10 @@ export interface ShortJobTypes {
   translate: { in: TranslationJob; out: Translation }
   /** What endpoints would refuse of a request, before any of them is tried. D6. */
   refused_fields: { in: RefusalsJob; out: readonly (readonly Issue[])[] }
-  /** Takes out of a request what other providers have signed; null: it has nothing of them. */
-  without_foreign: {
-    in: { readonly dialect: Dialect; readonly body: Uint8Array }
-    out: Uint8Array | null
+  /** Finds in a request what other providers have signed; null: it has nothing of them. */
+  foreign_parts: {
+    in: { readonly dialect: Dialect; readonly body: Uint8Array; readonly bare: BareReasoning }
+    out: ForeignParts | null
   }
   /** Reads a whole answer of a protocol in the internal form; null: it is invalid. D5. */
   whole_parts: {

@@ -31,22 +31,43 @@ export interface SignaturePlace {
   readonly of?: SignatureUse
 }
 
+/** Begins a carrier, and never a signature that stands in its own place. */
+export const CARRIER_MARK = 'sl1.'
 /** `sl1.<format>.<data>`; behind the format stands what it belongs to, unless that is shown reasoning. */
 const CARRIER = /^sl1\.([\w-]{1,64})(?:\+(redacted|call))?\.(.*)$/s
 const FORMAT = /^[\w-]{1,64}$/
+/**
+ * Stands in an answer for the signature of reasoning that its provider has not signed: a provider that signs
+ * its own refuses reasoning without one, and would get it from a caller who goes on there.
+ */
+export const UNSIGNED = `${CARRIER_MARK}unsigned.`
 
-/** A signature as a member has it: its bytes where the member is its own place, else in a carrier. */
-export function carriedSignature(
-  { signature: { format, data }, of }: CarriedSignature,
-  place: SignaturePlace,
-): string {
-  if (format === place.format && of === (place.of ?? 'reasoning')) return data
-  const named = FORMAT.test(format) ? format : UNKNOWN_FORMAT
-  return `sl1.${named}${of === 'reasoning' ? '' : `+${of}`}.${data}`
+/**
+ * A signature as a member of an answer has it: its bytes where the member is its own place, else in a carrier.
+ * Bytes that could be read as a carrier are in one, too: another Sluice may be the provider.
+ */
+export function carriedSignature(carried: CarriedSignature, place: SignaturePlace): string {
+  const { data } = carried.signature
+  return isOwn(carried, place) && !data.startsWith(CARRIER_MARK) ? data : carrierOf(carried)
 }
 
-/** The signature that a member has. */
-export function signatureOf(carried: string, place: SignaturePlace): CarriedSignature {
+/** The same in a request: a provider gets the bytes that it gave, whatever they are. */
+export function returnedSignature(carried: CarriedSignature, place: SignaturePlace): string {
+  return isOwn(carried, place) ? carried.signature.data : carrierOf(carried)
+}
+
+function isOwn({ signature: { format }, of }: CarriedSignature, place: SignaturePlace): boolean {
+  return format === place.format && of === (place.of ?? 'reasoning')
+}
+
+function carrierOf({ signature: { format, data }, of }: CarriedSignature): string {
+  const named = FORMAT.test(format) ? format : UNKNOWN_FORMAT
+  return `${CARRIER_MARK}${named}${of === 'reasoning' ? '' : `+${of}`}.${data}`
+}
+
+/** The signature that a member has; null: the reasoning has none. */
+export function signatureOf(carried: string, place: SignaturePlace): CarriedSignature | null {
+  if (carried === '' || carried === UNSIGNED) return null
   const [, format, of, data] = CARRIER.exec(carried) ?? []
   if (format === undefined || data === undefined)
     return { signature: { format: place.format, data: carried }, of: place.of ?? 'reasoning' }

@@ -16,21 +16,25 @@ const NO_TEXT = {
   cache: null,
 } as const
 
-/** Gives signatures of calls to their calls. */
+/**
+ * Gives signatures of calls to their calls. Behind a call stands its own one. One that no call comes before was
+ * moved by a form that puts reasoning first: it is that of the next call.
+ */
 export function withCallSignatures(parts: readonly ReadPart[]): readonly AssistantPart[] {
   const read: AssistantPart[] = []
+  const early: Signature[] = []
   let at = -1
   for (const part of parts) {
-    if (part.kind !== 'call_signature') {
-      if (part.kind === 'call') at = read.length
-      read.push(part)
-      continue
-    }
     const call = read[at]
-    if (call?.kind === 'call') read[at] = { ...call, signature: part.signature }
-    else read.push({ ...NO_TEXT, signature: part.signature })
+    if (part.kind === 'call') {
+      at = read.length
+      read.push({ ...part, signature: part.signature ?? early.shift() ?? null })
+    } else if (part.kind !== 'call_signature') read.push(part)
+    else if (call?.kind === 'call') read[at] = { ...call, signature: part.signature }
+    else early.push(part.signature)
   }
-  return read
+  // Signatures of calls that are not there.
+  return [...early.map((signature) => ({ ...NO_TEXT, signature })), ...read]
 }
 
 interface CarriedReasoning {

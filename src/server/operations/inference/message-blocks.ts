@@ -1,5 +1,9 @@
 import { parsedArguments } from '../../../schemas/inference/forms/call-arguments.ts'
-import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
+import {
+  carriedSignature,
+  SIGNATURE_FORMATS,
+  UNSIGNED,
+} from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { FinishReason, WrittenPart } from '../../ports/inference/inference.ts'
 
 /** An event of a streamed message. */
@@ -143,9 +147,13 @@ export class MessageBlocks {
   }
 
   #close(): readonly MessageEvent[] {
-    if (this.#open === null) return []
+    const open = this.#open
+    if (open === null) return []
     this.#open = null
-    return [{ type: 'content_block_stop', index: this.#count - 1 }]
+    const end = { type: 'content_block_stop', index: this.#count - 1 }
+    if (open.kind !== 'reasoning' || open.signature !== '') return [end]
+    open.signature = UNSIGNED
+    return [this.#delta({ type: 'signature_delta', signature: UNSIGNED }), end]
   }
 }
 

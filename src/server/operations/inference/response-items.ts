@@ -1,4 +1,4 @@
-import { carriedSignature, SIGNATURE_FORMATS } from '../../../schemas/inference/forms/carried-signatures.ts'
+import { carriedSignature, UNSIGNED } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { CalledTool, WrittenPart } from '../../ports/inference/inference.ts'
 import type { PreparedJson } from './prepared-json.ts'
 
@@ -46,8 +46,8 @@ export interface ResponseItemsOptions {
 
 /**
  * What a model writes, as the items of a response and the events that tell of them. One item is written after
- * the other: reasoning, calls of tools, a message. A signature that is not OpenAI's travels in a carrier; that
- * of a call in an item of reasoning behind the call. D5, D35.
+ * the other: reasoning, calls of tools, a message. A signature travels in a carrier; that of a call in an item
+ * of reasoning behind the call. D5, D35.
  */
 export class ResponseItems {
   /** Items that are whole. */
@@ -155,6 +155,7 @@ export class ResponseItems {
     const open = this.#open
     if (open === null) return []
     this.#open = null
+    if (open.kind === 'reasoning' && this.#isEncryptedAsked) open.encrypted ??= UNSIGNED
     const text = this.#textOf(open.text)
     const item = itemOf(open, text, status)
     this.items.push(item)
@@ -169,8 +170,11 @@ export class ResponseItems {
   }
 }
 
-/** The place of `encrypted_content`. */
-const ENCRYPTED = { format: SIGNATURE_FORMATS.responses }
+/**
+ * The place of `encrypted_content`. OpenAI's is in a carrier, too: it is bound to the id of its item, and the ids
+ * of these items are Sluice's.
+ */
+const ENCRYPTED = { format: '' }
 
 const INCOMPLETE: Readonly<Partial<Record<string, IncompleteReason>>> = {
   length: 'max_output_tokens',

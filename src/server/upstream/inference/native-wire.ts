@@ -1,15 +1,21 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { mayCarryForeign, withoutForeign } from '../../../schemas/inference/forms/foreign-signatures.ts'
+import {
+  mayCarryForeign,
+  type BareReasoning,
+  type ForeignParts,
+} from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../schemas/limits/limits.ts'
 import { membersOf } from '../../../schemas/values/members.ts'
-import { joined } from '../../../schemas/values/pieces.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { Endpoint, EndpointText } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { movable } from '../movable.ts'
 import { NATIVE_DIALECTS } from './dialects.ts'
-import { arePlain } from './inline/sent-body.ts'
-import type { NativeRequest } from './protocol.ts'
+import { foreignParts } from './foreign-parts.ts'
+import type { NativeJob, NativeRequest } from './protocol.ts'
+import { hasBareReasoning } from './responses/responses-request.ts'
+import { isMaker } from './spoken.ts'
 import { readAnswer } from './whole-answer.ts'
 import type { CountWire, Wire } from './wire.ts'
 
@@ -32,17 +38,21 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
           path: countPath,
           request: (job) => {
             const { request: counted, files, passedHeaders } = job
-            const more = {
+            const asked = {
+              request: counted,
               ...(files !== undefined && { files }),
               ...(passedHeaders !== undefined && { passedHeaders }),
             }
-            return native(request({ request: counted, ...more }, endpoint, text), job, jobs)
+            return native(job, { endpoint, jobs }, (foreign) =>
+              request(withForeign(asked, foreign), endpoint, text),
+            )
           },
           answer: (body) => (isTokenCount(body) ? Uint8Array.from(body) : null),
         }
   return {
     pathOf: () => path,
-    request: (job) => native(request(job, endpoint, text), job, jobs),
+    request: (job) =>
+      native(job, { endpoint, jobs }, (foreign) => request(withForeign(job, foreign), endpoint, text)),
     stream,
     whole: ({ body, head, caller, endsAt }) => readAnswer({ dialect, body, head }, { jobs, caller, endsAt }),
     count,
@@ -51,28 +61,39 @@ export function nativeWire(dialect: Dialect, { endpoint, text, jobs }: NativeWir
 
 type Asked = Pick<InferenceJob, 'request' | 'caller' | 'call' | 'deadlineAt'>
 
-/**
- * The request without what other providers have signed. Where files are read into it while it is sent, it goes
- * out as it is.
- */
+/** @param foreign null: the request has nothing of others */
+type Written = (foreign: ForeignParts | null) => NativeRequest
+
+/** The request without reasoning that the provider would refuse. */
 function native(
-  asked: NativeRequest,
   { request: { dialect, source }, caller, call, deadlineAt: endsAt }: Asked,
-  jobs: ShortJobs,
+  { endpoint, jobs }: Pick<NativeWireDeps, 'endpoint' | 'jobs'>,
+  written: Written,
 ): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>> {
-  const { body } = asked
-  if (!mayCarryForeign(dialect, source.bytes) || !arePlain(body)) return ok(asked)
-  const input = { dialect, body: joined(body) }
-  if (input.body.length <= INLINE_JSON_BYTES_MAX)
-    return ok(without(asked, withoutForeign(dialect, input.body)))
+  const { bytes } = source
+  const wanted = dialect === 'responses' ? bareAt(endpoint) : 'kept'
+  const bare: BareReasoning = wanted !== 'kept' && hasBareReasoning(source) ? wanted : 'kept'
+  if (bare === 'kept' && !mayCarryForeign(dialect, bytes)) return ok(written(null))
+  const without = (foreign: ForeignParts | null): Outcome<NativeRequest> => {
+    const request = written(foreign)
+    return ok(foreign === null ? request : { ...request, dropped: [...request.dropped, 'reasoning'] })
+  }
+  if (bytes.length <= INLINE_JSON_BYTES_MAX) return without(foreignParts(dialect, bytes, bare))
+  // The thread takes the bytes that it gets.
+  const input = { dialect, body: Uint8Array.from(bytes), bare }
   return jobs
-    .run('without_foreign', input, { caller, signal: call.signal, endsAt })
-    .then((done) => (done.ok ? ok(without(asked, done.value)) : done))
+    .run('foreign_parts', input, { caller, signal: call.signal, endsAt, transfer: movable(input.body) })
+    .then((done) => (done.ok ? without(done.value) : done))
 }
 
-/** @param body null: the request has nothing of others */
-function without(asked: NativeRequest, body: Uint8Array | null): NativeRequest {
-  return body === null ? asked : { ...asked, body: [body], dropped: [...asked.dropped, 'reasoning'] }
+/** Under a workspace's own key its provider may have stored what an item names. D8. */
+function bareAt(endpoint: Endpoint): BareReasoning {
+  if (endpoint.ownWay !== undefined) return 'kept'
+  return isMaker(endpoint) ? 'cut' : 'cut without text'
+}
+
+function withForeign(job: NativeJob, foreign: ForeignParts | null): NativeJob {
+  return foreign === null ? job : { ...job, foreign }
 }
 
 function isTokenCount(json: Uint8Array): boolean {

@@ -1,4 +1,5 @@
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
+import type { ForeignParts } from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { NamedOrigin } from '../../../schemas/inference/forms/prompt.ts'
 import type {
   CountJob,
@@ -189,7 +190,10 @@ export interface NativeRequest {
 
 /** What the caller's body is changed by. */
 export type NativeJob = Pick<InferenceJob, 'request' | 'passedHeaders' | 'files'> &
-  Partial<Pick<InferenceJob, 'limits' | 'defaultTokensMax'>>
+  Partial<Pick<InferenceJob, 'limits' | 'defaultTokensMax'>> & {
+    /** What other providers have signed; absent: nothing. */
+    readonly foreign?: ForeignParts
+  }
 
 /** One form of calls, spoken by caller and provider alike: what differs between the forms. D5. */
 export interface NativeDialect {

@@ -61,6 +61,76 @@ t.test('the signature of a call is known by the id of the call', (t) => {
   t.end()
 })
 
+t.test('what each provider signs is written where that provider gives it', (t) => {
+  const signed = (format: string, more: object = {}): AssistantPart => ({
+    ...{ ...part, kind: 'reasoning', text: 'a', signature: { format, data: 'S' } },
+    ...more,
+  })
+  const text = { type: 'reasoning.text', text: 'a' }
+  for (const isSummary of [false, true])
+    t.same(writeDetails([signed(ANTHROPIC, { isSummary })]), [
+      { ...text, signature: 'S', format: ANTHROPIC, index: 0 },
+    ])
+  for (const format of [OPENAI, GEMINI, 'xai-responses-v1'])
+    t.same(writeDetails([signed(format)]), [
+      { ...text, format, index: 0 },
+      { type: 'reasoning.encrypted', data: 'S', format, index: 1 },
+    ])
+  t.same(writeDetails([signed('unknown')]), [{ ...text, signature: 'S', format: 'unknown', index: 0 }])
+  t.same(writeDetails([signed(OPENAI, { isSummary: true, id: 'rs_1' })]), [
+    { type: 'reasoning.summary', summary: 'a', format: OPENAI, id: 'rs_1', index: 0 },
+    { type: 'reasoning.encrypted', data: 'S', format: OPENAI, id: 'rs_1', index: 1 },
+  ])
+  t.end()
+})
+
+t.test('the signature of a call has the id that its call has in the message', (t) => {
+  const calls: readonly AssistantPart[] = [
+    {
+      kind: 'call',
+      id: 'long',
+      name: 'f',
+      arguments: '{}',
+      cache: null,
+      signature: { format: GEMINI, data: 'S' },
+    },
+  ]
+  t.match(
+    writeDetails(calls, (id) => `${id}er`),
+    [{ type: 'reasoning.encrypted', id: 'longer' }],
+  )
+  t.end()
+})
+
+t.test('fragments of one entry are one, as their index says', (t) => {
+  const text = (more: object): object => ({ type: 'reasoning.text', index: 0, ...more })
+  const fragments = [
+    text({ text: 'a' }),
+    text({ text: 'b', format: ANTHROPIC }),
+    text({ text: '', signature: 'S' }),
+  ]
+  t.same(readDetails(fragments, '', new Set()).parts, [
+    { ...part, text: 'ab', signature: { format: ANTHROPIC, data: 'S' } },
+  ])
+  const summary = (index: number | undefined, said: string): object => ({
+    type: 'reasoning.summary',
+    summary: said,
+    index,
+  })
+  const encrypted = { type: 'reasoning.encrypted', data: 'S', format: OPENAI, index: 0 }
+  t.match(readDetails([summary(0, 'a'), summary(0, 'b'), encrypted], '', new Set()).parts, [
+    { text: 'ab', isSummary: true, signature: { data: 'S' } },
+  ])
+  for (const [one, other] of [
+    [summary(0, 'a'), summary(1, 'b')],
+    [summary(undefined, 'a'), summary(undefined, 'b')],
+    [text({ text: 'a', signature: 'S' }), text({ text: 'b' })],
+    [text({ text: 'a' }), summary(0, 'b')],
+  ] as const)
+    t.match(readDetails([one, other], '', new Set()).parts, [{ text: 'a' }, { text: 'b' }])
+  t.end()
+})
+
 t.test('details of other types are named', (t) => {
   const reasoning_details = [{ type: 'reasoning.server_tool_call', tool_name: 'x' }]
   const { others } = read('chat', { messages: [{ role: 'assistant', reasoning_details }] })

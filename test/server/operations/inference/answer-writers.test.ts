@@ -161,7 +161,7 @@ t.test('responses: signatures only where the request asks for them', (t) => {
   const said = (text: string): object[] => [{ type: 'summary_text', text }]
   const asked = wholeOfParts('responses', parts)
   t.match(asked['output'], [
-    { type: 'reasoning', summary: said('a'), encrypted_content: 'E' },
+    { type: 'reasoning', summary: said('a'), encrypted_content: `sl1.${OPENAI}.E` },
     { type: 'reasoning', summary: [], encrypted_content: `sl1.${CLAUDE}+redacted.R` },
     { type: 'reasoning', summary: said('b'), encrypted_content: `sl1.${CLAUDE}.S` },
     { type: 'function_call', call_id: 'c1' },

@@ -127,6 +127,58 @@ t.test('reasoning that another provider signed does not reach a provider of the 
   t.ok(first.calls[1]?.body.includes('"signature":"AAAA"'))
 })
 
+t.test('reasoning that nobody can go on from does not reach a provider that stores nothing', async (t) => {
+  const bare = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] }
+  const told = { ...bare, id: 'rs_2', content: [{ type: 'reasoning_text', text: 'hm' }] }
+  const own = { ...bare, id: 'rs_3', encrypted_content: 'gAAA' }
+  const unsigned = { ...bare, encrypted_content: 'sl1.unsigned.' }
+  const said = { role: 'assistant', content: 'Hi' }
+  const { send, first } = await rigged(t, 'responses')
+  for (const [items, kept] of [
+    [[bare, said], [said]],
+    [
+      [bare, told, { ...bare, encrypted_content: null }, own, said],
+      [told, own, said],
+    ],
+    [
+      [unsigned, own, said],
+      [own, said],
+    ],
+    [[own, told, said], null],
+  ] as const) {
+    const input = [{ role: 'user', content: TEXT }, ...items]
+    const response = await send('responses', { input })
+    t.equal(response.status, 200, await response.text())
+    t.equal(response.headers.get('x-sluice-dropped'), kept === null ? null : 'reasoning')
+    const body = JSON.parse(first.calls.at(-1)?.body.toString() ?? '') as { input: object[] }
+    t.same(body.input.slice(1), kept ?? items)
+  }
+})
+
+t.test('a step whose thoughts are left out goes on without thinking, as Anthropic wants it', async (t) => {
+  const { send, first } = await rigged(t, 'messages')
+  const foreign = { type: 'thinking', thinking: 'hm', signature: 'sl1.google-gemini-v1.AAAA' }
+  const own = { ...foreign, signature: 'AAAA' }
+  const call = { type: 'tool_use', id: 'c1', name: 'f', input: {} }
+  const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'x' }] }
+  const enabled = { type: 'enabled', budget_tokens: 1_024 }
+  const text = { type: 'text', text: 'Hi' }
+  for (const [content, thinking, sent] of [
+    [[foreign, call], enabled, { type: 'disabled' }],
+    [[foreign, text, call], enabled, { type: 'disabled' }],
+    [[own, foreign, call], enabled, enabled],
+    [[foreign, text], enabled, enabled],
+    [[foreign, call], { type: 'adaptive' }, { type: 'adaptive' }],
+    [[foreign, call], undefined, undefined],
+  ] as const) {
+    const messages = [{ role: 'user', content: TEXT }, { role: 'assistant', content }, result]
+    const response = await send('messages', { max_tokens: 2_000, messages, ...(thinking && { thinking }) })
+    t.equal(response.status, 200, await response.text())
+    t.equal(response.headers.get('x-sluice-dropped'), 'reasoning')
+    t.same(JSON.parse(first.calls.at(-1)?.body.toString() ?? '').thinking, sent)
+  }
+})
+
 t.test('a request that only quotes such a signature goes out as its bytes came', async (t) => {
   const { send, first } = await rigged(t, 'messages')
   const asked = {

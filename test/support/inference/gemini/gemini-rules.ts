@@ -6,7 +6,7 @@ import { unknownName } from './gemini-shapes.ts'
 type Members = Readonly<Record<string, unknown>>
 
 /** Takes the place of a signature in steps that another model made. */
-const SKIPPED = 'skip_thought_signature_validator'
+export const SKIPPED = 'skip_thought_signature_validator'
 
 /** Signatures that a provider has given, each with what it was given for. */
 export type GivenSignatures = Map<string, string>

@@ -24,7 +24,7 @@ export function readDetails(
   callIds: ReadonlySet<string>,
 ): ReadDetails {
   const ofCalls = new Map<string, Signature>()
-  const all = details.map(membersOf)
+  const all = joinedFragments(details.map(membersOf))
   const read = all.filter(({ type }) => TYPES.has(type))
   const isTold = read.some((one) => textIn(one) !== '')
   const parts: PromptReasoning[] = isTold || text === '' ? [] : [reasoningOf(text)]
@@ -39,6 +39,33 @@ export function readDetails(
     else if (data !== null) addEncrypted(parts, { signature: { format, data }, id })
   }
   return { parts, ofCalls, hasOthers: read.length < all.length }
+}
+
+const TEXT_MEMBERS = ['text', 'summary'] as const
+
+/** Some clients give back the fragments of a stream, each by itself: those of one entry have its index. */
+function joinedFragments(details: readonly Members[]): readonly Members[] {
+  const entries: Members[] = []
+  for (const detail of details) {
+    const last = entries.at(-1)
+    const member = TEXT_MEMBERS.find((name) => typeof detail[name] === 'string')
+    const isNext =
+      last !== undefined &&
+      member !== undefined &&
+      typeof detail['index'] === 'number' &&
+      detail['index'] === last['index'] &&
+      detail['type'] === last['type'] &&
+      typeof last[member] === 'string' &&
+      (last['signature'] ?? null) === null
+    if (!isNext) entries.push(detail)
+    else
+      entries[entries.length - 1] = {
+        ...last,
+        ...detail,
+        [member]: String(last[member]) + String(detail[member]),
+      }
+  }
+  return entries
 }
 
 export function reasoningOf(text: string): PromptReasoning {
@@ -79,8 +106,14 @@ function addEncrypted(
   else parts.push({ ...reasoningOf(''), signature, isRedacted, id })
 }
 
-/** With the signatures of every provider, since each stands beside the name of its format. */
-export function writeDetails(written: readonly AssistantPart[]): readonly Members[] {
+/**
+ * With the signatures of every provider, since each stands beside the name of its format.
+ * @param callIdOf the id that a call has in the same message
+ */
+export function writeDetails(
+  written: readonly AssistantPart[],
+  callIdOf = (id: string): string => id,
+): readonly Members[] {
   const details: Members[] = []
   const add = (type: string, more: Members): void =>
     void details.push({ type: `reasoning.${type}`, ...more, index: details.length })
@@ -89,20 +122,31 @@ export function writeDetails(written: readonly AssistantPart[]): readonly Member
     const { signature } = part
     const { format, data } = signature ?? {}
     if (part.kind === 'call') {
-      if (signature !== null) add('encrypted', { data, id: part.id, format })
+      if (signature !== null) add('encrypted', { data, id: callIdOf(part.id), format })
       continue
     }
     if (part.text === '' && signature === null) continue
     const id = part.id === null ? {} : { id: part.id }
-    const hasPlace = part.text !== '' || format === SIGNATURE_FORMATS.messages || isUnsigned(details.at(-1))
-    const isText = !part.isSummary && !part.isRedacted && hasPlace
-    if (isText)
-      add('text', { text: part.text, ...(signature !== null && { signature: data, format }), ...id })
-    else if (part.text !== '')
-      add('summary', { summary: part.text, ...(signature !== null && { format }), ...id })
-    if (!isText && signature !== null) add('encrypted', { data, format, ...id })
+    const isWithin = signature !== null && isSignedWithin(part, details.at(-1))
+    const kind = part.isSummary ? 'summary' : 'text'
+    if (isWithin) add('text', { text: part.text, signature: data, format, ...id })
+    else if (part.text !== '') add(kind, { [kind]: part.text, ...(signature !== null && { format }), ...id })
+    if (!isWithin && signature !== null) add('encrypted', { data, format, ...id })
   }
   return details
+}
+
+/**
+ * Whether the signature is a member of the text's entry. So is Anthropic's alone, and one whose sender does
+ * not tell its format; other providers give theirs in an entry behind the text.
+ * @param before the entry before
+ */
+function isSignedWithin(part: PromptReasoning, before: Members | undefined): boolean {
+  if (part.isRedacted) return false
+  const { format } = part.signature ?? {}
+  if (format === SIGNATURE_FORMATS.messages) return true
+  if (part.isSummary) return false
+  return part.text === '' ? isUnsigned(before) : format === UNKNOWN_FORMAT
 }
 
 /** Encrypted data behind it would be read as its signature. */

@@ -96,7 +96,7 @@ function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Me
     return {}
   }
   const text = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))
-  const details = writeDetails(parts)
+  const details = writeDetails(parts, (id) => idOf(draft, id))
   return {
     ...(text.length > 0 && { reasoning: text.join(BETWEEN_TEXTS) }),
     ...(details.length > 0 && { reasoning_details: details }),

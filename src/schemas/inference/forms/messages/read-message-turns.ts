@@ -107,7 +107,6 @@ function readModelBlock(block: Members, path: JsonPath, others: Others): readonl
 
 /** @param of what a signature there belongs to by itself */
 function reasoningOf(text: string, carried: string | null, of: SignatureUse): readonly ReadPart[] {
-  const place = { format: SIGNATURE_FORMATS.messages, of }
-  const signature = (carried ?? '') === '' ? null : signatureOf(carried ?? '', place)
+  const signature = signatureOf(carried ?? '', { format: SIGNATURE_FORMATS.messages, of })
   return signedReasoning({ text, isSummary: false, id: null }, signature)
 }

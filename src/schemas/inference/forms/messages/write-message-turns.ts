@@ -1,7 +1,7 @@
 import type { Members } from '../../../values/members.ts'
 import { argumentsObject } from '../call-arguments.ts'
 import { fittingId, MESSAGES_CALL_ID } from '../call-ids.ts'
-import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { returnedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
 import { laterSystemText } from '../later-system.ts'
 import { cacheControl } from '../others.ts'
 import type { AssistantPart, PromptReasoning, PromptText, Signature, Turn } from '../prompt.ts'
@@ -126,7 +126,7 @@ function modelBlocks(draft: PromptDraft, part: AssistantPart): readonly Members[
       const call = { type: 'tool_use', id: idOf(draft, part.id), name: part.name }
       const block = { ...call, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }
       if (signature === null) return [block]
-      const carrier = carriedSignature({ signature, of: 'call' }, { format: OWN })
+      const carrier = returnedSignature({ signature, of: 'call' }, { format: OWN })
       return [block, { type: 'thinking', thinking: '', signature: carrier }]
     }
   }
@@ -147,7 +147,7 @@ function reasoningBlocks(
     return []
   }
   const of = isRedacted ? 'redacted' : 'reasoning'
-  const carrier = carriedSignature({ signature: kept, of }, { format: OWN, of })
+  const carrier = returnedSignature({ signature: kept, of }, { format: OWN, of })
   if (isRedacted) return [{ type: 'redacted_thinking', data: carrier }]
   return [{ type: 'thinking', thinking: text, signature: carrier }]
 }

@@ -1,7 +1,7 @@
 import { membersOf, type Members } from '../../../values/members.ts'
 import type { JsonPath } from '../../../values/json-path.ts'
 import { REASONING_ID } from '../../responses-input.ts'
-import { SIGNATURE_FORMATS, signatureOf } from '../carried-signatures.ts'
+import { CARRIER_MARK, SIGNATURE_FORMATS, signatureOf } from '../carried-signatures.ts'
 import { freeformArguments } from '../freeform-tools.ts'
 import type { FunctionNames } from '../function-names.ts'
 import { textOf, type Others } from '../others.ts'
@@ -154,12 +154,15 @@ function readReasoningItem(item: Members, { path, others }: Place): readonly Rea
   const summary = textsIn(item['summary'])
   const carried = textOf(item['encrypted_content']) ?? textOf(item['signature']) ?? ''
   const format = textOf(item['format']) ?? SIGNATURE_FORMATS.responses
+  const signature = signatureOf(carried, { format })
+  // Sluice made the id of an item with a carrier: it is not that of what the carrier has.
+  const isOurs = carried.startsWith(CARRIER_MARK) && signature?.signature.data !== carried
   const told = {
     text: content === '' ? summary : content,
     isSummary: content === '' && summary !== '',
-    id: textOf(item['id']),
+    id: isOurs ? null : textOf(item['id']),
   }
-  return signedReasoning(told, carried === '' ? null : signatureOf(carried, { format }))
+  return signedReasoning(told, signature)
 }
 
 function textsIn(list: unknown): string {

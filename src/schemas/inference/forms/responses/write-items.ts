@@ -1,6 +1,6 @@
 import type { Members } from '../../../values/members.ts'
 import { fittingId, RESPONSES_CALL_ID } from '../call-ids.ts'
-import { carriedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { returnedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
 import { freeformInputOf } from '../freeform-tools.ts'
 import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
@@ -91,7 +91,7 @@ function signatureItems(draft: PromptDraft, signature: Signature | null): readon
     {
       type: 'reasoning',
       summary: [],
-      encrypted_content: carriedSignature(
+      encrypted_content: returnedSignature(
         { signature: kept, of: 'call' },
         { format: ownFormat(draft.terms) },
       ),
@@ -117,7 +117,7 @@ function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Mem
       ...(part.id !== null && { id: part.id }),
       summary,
       ...(content.length > 0 && { content }),
-      encrypted_content: carriedSignature({ signature: kept, of }, { format: ownFormat(draft.terms) }),
+      encrypted_content: returnedSignature({ signature: kept, of }, { format: ownFormat(draft.terms) }),
     },
   ]
 }

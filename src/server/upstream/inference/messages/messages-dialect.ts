@@ -1,5 +1,6 @@
 import { providerBody } from '../../../../schemas/inference/provider-body.ts'
 import type { Endpoint } from '../../../ports/models/models.ts'
+import { foreignEdits } from '../foreign-parts.ts'
 import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeDialect, NativeJob, NativeRequest } from '../protocol.ts'
 import { ownEdits } from '../request-edits.ts'
@@ -24,12 +25,13 @@ export const MESSAGES: NativeDialect = {
  * tokens, so that none is added. D4, D25.
  */
 export function messagesRequest(
-  { request, files, passedHeaders = [] }: NativeJob,
+  { request: { source }, files, passedHeaders = [], foreign }: NativeJob,
   { upstreamModel }: Pick<Endpoint, 'upstreamModel'>,
 ): NativeRequest {
   const version = passedHeaders.includes(VERSION) ? [] : VERSION_HEADER
+  const edits = [...ownEdits(upstreamModel), ...foreignEdits(source, foreign)]
   return {
-    body: providerBody(request.source, [...ownEdits(upstreamModel), ...fileEdits(request.source, files)]),
+    body: providerBody(source, [...edits, ...fileEdits(source, files)]),
     dropped: [],
     headers: [...version, ...passedHeaders],
   }

@@ -1,14 +1,12 @@
 import {
   SIGNATURE_FORMATS,
-  signatureOf,
-  type SignaturePlace,
+  type SignatureUse,
 } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { isObject } from '../../../../schemas/values/members.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { ContentBlock, MessageDelta } from './message-event.ts'
 
-const THINKING: SignaturePlace = { format: SIGNATURE_FORMATS.messages }
-const REDACTED: SignaturePlace = { ...THINKING, of: 'redacted' }
+const format = SIGNATURE_FORMATS.messages
 
 /** The block of a message that is open, in the internal form. Blocks of other types give no parts. */
 export class OpenBlock {
@@ -49,8 +47,8 @@ export class OpenBlock {
 
   end(): readonly WrittenPart[] {
     const { type, data, input } = this.#block as ContentBlock & { readonly input?: unknown }
-    if (type === 'thinking') return signed(this.#signature, THINKING)
-    if (type === 'redacted_thinking') return signed(data ?? '', REDACTED)
+    if (type === 'thinking') return signed(this.#signature, 'reasoning')
+    if (type === 'redacted_thinking') return signed(data ?? '', 'redacted')
     // An empty object is the begin of arguments that follow in fragments.
     return type === 'tool_use' && !this.#hasArguments
       ? said('arguments', JSON.stringify(isObject(input) ? input : {}))
@@ -65,6 +63,7 @@ function said(
   return (text ?? '') === '' ? [] : [{ kind, choice: 0, text: text ?? '' }]
 }
 
-function signed(data: string, place: SignaturePlace): readonly WrittenPart[] {
-  return data === '' ? [] : [{ kind: 'signature', choice: 0, ...signatureOf(data, place) }]
+/** In the provider's own format, whatever its bytes are: it gets those back. */
+function signed(data: string, of: SignatureUse): readonly WrittenPart[] {
+  return data === '' ? [] : [{ kind: 'signature', choice: 0, signature: { format, data }, of }]
 }

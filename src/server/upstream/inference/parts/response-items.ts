@@ -1,5 +1,4 @@
 import type { Failure } from '../../../../schemas/failures.ts'
-import { signatureOf } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { INVALID } from '../native-events.ts'
 import { GivenText } from './given-text.ts'
 import type { OpenCall } from './open-call.ts'
@@ -138,13 +137,11 @@ export class ResponseItems {
     return null
   }
 
+  /** In the provider's own format, whatever its bytes are: it gets those back. */
   #sign({ type, encrypted_content: data }: OutputItem): Failure | null {
     if (type !== 'reasoning' || (data ?? '') === '') return null
-    return this.#queue.say({
-      kind: 'signature',
-      choice: 0,
-      ...signatureOf(data ?? '', { format: this.#format }),
-    })
+    const signature = { format: this.#format, data: data ?? '' }
+    return this.#queue.say({ kind: 'signature', choice: 0, signature, of: 'reasoning' })
   }
 
   #close({ call }: SeenItem): Failure | null {

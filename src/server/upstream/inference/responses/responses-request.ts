@@ -1,6 +1,7 @@
-import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
+import { isNull, providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
 import { REASONING_ID } from '../../../../schemas/inference/responses-input.ts'
 import {
+  REASONING_MEMBERS,
   REFERENCE_MEMBERS,
   RESPONSES_REASONING_CUT,
   RESPONSES_STRICT_CUT_BY_TYPE,
@@ -10,6 +11,7 @@ import type { KeptBody, MemberSpan } from '../../../../schemas/kept-body.ts'
 import { COMMA, endOfSpace, isSpace } from '../../../../schemas/values/json-bytes.ts'
 import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
+import { foreignEdits } from '../foreign-parts.ts'
 import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from '../protocol.ts'
 import { ownEdits, StrictEdits, type NestedCut } from '../request-edits.ts'
@@ -34,14 +36,14 @@ const CUT_REASONING: ReadonlyMap<string, NestedCut> = new Map(
  * account serves many workspaces. D4, D8, D25.
  */
 export function responsesRequest(
-  { request, files, limits = null, defaultTokensMax = null }: Omit<NativeJob, 'passedHeaders'>,
+  { request, files, limits = null, defaultTokensMax = null, foreign }: Omit<NativeJob, 'passedHeaders'>,
   endpoint: Endpoint,
   { isStrict }: Pick<EndpointText, 'isStrict'>,
 ): NativeRequest {
   const { source, size } = request
   const { upstreamModel, ownWay } = endpoint
   const tokens = mustSendMax(endpoint, { tokensMax: size.tokensMax, defaultTokensMax, limits })
-  const edits = ownEdits(upstreamModel)
+  const edits = [...ownEdits(upstreamModel), ...foreignEdits(source, foreign)]
   const dropped: string[] = []
   if (tokens !== null) edits.push({ kind: 'add', name: 'max_output_tokens', json: String(tokens) })
   if (ownWay === undefined) {
@@ -73,6 +75,16 @@ function strictEdits(body: KeptBody): StrictEdits {
 
 function isWithin({ keyStart }: MemberSpan, whole: MemberSpan | null): boolean {
   return whole !== null && keyStart > whole.start && keyStart < whole.end
+}
+
+/** Whether an item of reasoning is without what it is encrypted by. Every item has a summary. */
+export function hasBareReasoning(body: KeptBody): boolean {
+  let bare = 0
+  for (const mark of body.marks) {
+    if (mark.name === REASONING_MEMBERS.text) bare++
+    else if (mark.name === REASONING_MEMBERS.encrypted && !isNull(body, mark)) bare--
+  }
+  return bare > 0
 }
 
 /** Cuts the items that name reasoning which the provider has not stored. D8. */

@@ -123,7 +123,8 @@ t.test('thinking in several blocks, each with its signature; some have nothing e
     signed('S3', 'reasoning'),
     signed('R', 'redacted'),
     said('reasoning', 'c'),
-    signed('G', 'call', 'google-gemini-v1'),
+    // Nobody but its own provider says whose a signature is.
+    signed('sl1.google-gemini-v1+call.G', 'reasoning'),
     finish('stop', 'end_turn'),
   ])
 })

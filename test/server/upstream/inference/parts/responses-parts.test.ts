@@ -232,7 +232,7 @@ t.test('reasoning: parts of a summary are paragraphs; its signature comes with i
   const again = completed([{ ...item, summary: texts, encrypted_content: 'E' }])
   t.same(read(created, ...events, again).parts, [
     ...[summary('a'), summary('\n\nb'), signed('E'), signed('F')],
-    ...[said('reasoning', 'r'), signed('G', 'call', 'google-gemini-v1'), finish()],
+    ...[said('reasoning', 'r'), signed('sl1.google-gemini-v1+call.G'), finish()],
   ])
 })
 
