@@ -24,7 +24,10 @@ type Calls = readonly Pick<PacedCall, 'id'>[]
 type ById<T> = ReadonlyMap<string, readonly T[]>
 
 /** The rows of the ledger, by the ids of their calls. */
-export async function rowsOf({ store: { sql } }: PacedStand, calls: Calls): Promise<ById<BookedRow>> {
+export async function rowsOf(
+  { store: { sql } }: Pick<PacedStand, 'store'>,
+  calls: Calls,
+): Promise<ById<BookedRow>> {
   return byId(
     await sql<BookedRow[]>`SELECT request_id AS id, kind, cost_nano::float8 AS nano, tokens::float8 AS tokens,
       output_tokens::float8 AS output FROM ledger WHERE request_id = ANY(string_to_array(${idsOf(calls)}, ','))`,
