@@ -41,7 +41,7 @@ export const program: Program = {
     }
   },
   async translated(proof) {
-    for (const dialect of pairsOf(proof, 1)) {
+    for (const dialect of pairsOf(proof)) {
       const deaths = deathsOf(dialect, { words: randomWords(proof), isEachEvent: true })
       if (proof.isShort) {
         await table({ proof, dialect, deaths: someOf(proof, deaths), hasClients: false })

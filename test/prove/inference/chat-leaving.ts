@@ -34,7 +34,7 @@ const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short:
   },
   translated: {
     full: { callers: 540, drained: 270, ...PACE },
-    short: { callers: 27, drained: 18, wordMs: 100, drainedWords: 18, leavingMsMax: 1_000, warmingCalls: 9 },
+    short: { callers: 27, drained: 18, wordMs: 100, drainedWords: 18, leavingMsMax: 1_200, warmingCalls: 9 },
   },
 }
 /** Milliseconds from the end of the caller's connection to that of the provider's. */
@@ -42,14 +42,15 @@ const CUT_MS_MAX = 50
 const TOKENS_MAX = 100
 /** Of every second caller the provider is silent behind so many words. */
 const SILENT_AT = 3
-/** Words behind which at most a caller leaves whose answer is drained. */
-const DRAINED_LEAVING_WORDS = 7.5
+/** The part of a drained answer behind which all callers have left. */
+const DRAINED_LEAVING_SHARE = 0.15
 /** Milliseconds in which a front has seen that its callers have left. */
 const SEEN_MS = 500
 /** An estimate is at most so far from what was generated. */
 const APART_SHARE = 0.1
-/** Words that may be on their way when a caller leaves. */
+/** Words that may be on their way when a caller leaves, of one call and of each on the average. */
 const APART_WORDS = 2
+const APART_WORDS_MEAN = 0.75
 /** Milliseconds between the beginnings of two calls. */
 const REST_MS = 4
 const WARMING_ROUNDS = 4
@@ -155,9 +156,10 @@ async function cancels(round: Round): Promise<void> {
     generated += one.answer.generated
     if (isApart(row, one, round.form)) wrong.push(`${JSON.stringify(row)}, ${one.answer.generated} generated`)
   }
+  const apartMax = Math.max(generated * APART_SHARE, made.length * APART_WORDS_MEAN)
   proof.check(
     'cancel: each call has one row and one record, estimated as what was generated until then',
-    wrong.length === 0 && Math.abs(estimated - generated) <= generated * APART_SHARE,
+    wrong.length === 0 && Math.abs(estimated - generated) <= apartMax,
     `${estimated} tokens charged, ${generated} generated; ${wrong.length} wrong ${wrong.slice(0, 3).join('; ')}`,
   )
 }
@@ -166,7 +168,7 @@ async function drains(round: Round): Promise<void> {
   const { proof, stand, size } = round
   const { drained: callers, drainedWords, wordMs } = size
   const asked = (nth: number): Asked => ({ id: `drain-${proof.seed}-${nth}`, words: drainedWords })
-  const msMax = DRAINED_LEAVING_WORDS * wordMs
+  const msMax = DRAINED_LEAVING_SHARE * drainedWords * wordMs
   const calls = await leave(round, { modelOf: ({ drained }) => drained, callers, msMax, asked })
   await pause(SEEN_MS)
   const atOnce = stand.provider.open

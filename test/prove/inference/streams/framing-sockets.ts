@@ -17,6 +17,8 @@ const WORDS = ['Hello', ' é€😀', '\n"quoted"\\', ' there']
 export interface SocketSize {
   /** Bytes between two cuts. */
   readonly step: number
+  /** Framings in which a stream comes in single bytes; absent: all. */
+  readonly singly?: number
   readonly mutated: number
 }
 
@@ -32,7 +34,7 @@ export async function overSockets(proof: Proof, dialect: ProvedDialect, size: So
   const firstProvider = { first_output_ms: CLOCKS_MS, stall_ms: CLOCKS_MS }
   const stand = await openStand({ providers: dialect.facts, firstProvider })
   proof.after(() => stand.close())
-  await cuts({ proof, dialect, stand }, size.step)
+  await cuts({ proof, dialect, stand }, size)
   await damages({ proof, dialect, stand }, size.mutated)
   const heldBytes = await stand.rest()
   proof.check(`${dialect.name}, sockets: nothing is held at the end`, heldBytes === 0, `${heldBytes} bytes`)
@@ -51,15 +53,19 @@ interface Cut {
   readonly splitAt: readonly number[] | 'every byte'
 }
 
-async function cuts({ proof, dialect, stand }: Trying, step: number): Promise<void> {
+async function cuts({ proof, dialect, stand }: Trying, { step, singly }: SocketSize): Promise<void> {
   const events = dialect.streamOf(WORDS)
-  const cases = framingsOf(dialect).flatMap((framing): Cut[] => {
+  const framings = framingsOf(dialect)
+  const from = proof.random(framings.length)
+  const cases = framings.flatMap((framing, at): Cut[] => {
     const { length } = bodyIn(events, framing)
     const places = Array.from(
       { length: Math.ceil(length / step) },
       (_, nth) => nth * step + proof.random(step),
     )
-    return [{ framing, splitAt: 'every byte' }, ...places.map((at) => ({ framing, splitAt: [at] }))]
+    const isSingly = (at + from) % framings.length < (singly ?? framings.length)
+    const single: Cut = { framing, splitAt: 'every byte' }
+    return [...(isSingly ? [single] : []), ...places.map((place) => ({ framing, splitAt: [place] }))]
   })
   const plain = streams(events)
   const answers = cases.map(({ framing, splitAt }) =>
