@@ -13,13 +13,13 @@ import { routesAmong } from '../signatures/routes.ts'
 import { TURNS } from '../signatures/steps.ts'
 import { Faults } from '../streams/faults.ts'
 
-const CALLERS: readonly Converser[] = [
-  ...[ownCaller('chat'), ownCaller('responses'), ownCaller('messages')],
+const OWN: readonly Converser[] = [ownCaller('chat'), ownCaller('responses'), ownCaller('messages')]
+const CLIENTS: readonly Converser[] = [
   ...[openAiChat, openAiResponses, anthropic, openRouterChat, openRouterResponses],
   ...VERCEL,
 ]
-/** Conversations of each caller in the short form. */
-const SHORT = { one: 2, several: 1 }
+/** Clients in the short form, and conversations of each caller. */
+const SHORT = { clients: 3, one: 1, several: 1 }
 
 export const program: Program = {
   text: 'Five turns of signed reasoning and tools by each client at each protocol, and at models that change in the middle: 0 refused',
@@ -30,7 +30,7 @@ export const program: Program = {
     const world = { base, issued, models }
     const routes = routesAmong(models)
     const stays = models.map((model) => ({ name: model.slug, at: () => model }))
-    for (const caller of CALLERS) {
+    for (const caller of [...OWN, ...chosen(proof, CLIENTS, SHORT.clients)]) {
       await prove(proof, world, {
         text: `${caller.name}: ${TURNS} turns at one model, all signatures come back`,
         cells: chosen(proof, cellsOf(caller, stays), SHORT.one),
