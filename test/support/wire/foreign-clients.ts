@@ -9,9 +9,14 @@ const { install } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs'))
 }
 const FOLDER = join(ROOT, 'tools/clients')
 
+/** Installs the packages of the folder where they are not there. */
+export function installClients(): Promise<void> {
+  return install(FOLDER)
+}
+
 /** A module of a package of the folder, which is installed first where it is not there. */
 export async function load(name: string): Promise<unknown> {
-  await install(FOLDER)
+  await installClients()
   return import(pathToFileURL(createRequire(join(FOLDER, 'package.json')).resolve(name)).href)
 }
 

@@ -2,7 +2,7 @@
  * Names by which metrics know what a provider did not get: a bounded set, since callers choose members. D36.
  */
 import { STRICT_CUT } from '../strict-members.ts'
-import { CARRIED, OTHERS } from './field-table.ts'
+import { CARRIED, OTHERS, topOf } from './field-table.ts'
 
 /** Stands for names that the table of fields does not have. */
 export const OTHER_FIELD = 'other'
@@ -11,11 +11,9 @@ export const OTHER_FIELD = 'other'
 const WITHIN = ['item_reference', 'detail', 'web_search'] as const
 
 const NAMES: ReadonlySet<string> = new Set([
-  ...CARRIED.flatMap(({ names: { chat = [], responses = [], messages = [] } }) => [
-    ...chat,
-    ...responses,
-    ...messages,
-  ]),
+  ...CARRIED.flatMap(({ names: { chat = [], responses = [], messages = [] } }) =>
+    [...chat, ...responses, ...messages].map(topOf),
+  ),
   ...Object.values(OTHERS).flatMap((fields) => Object.keys(fields)),
   ...Object.keys(STRICT_CUT),
   ...WITHIN,

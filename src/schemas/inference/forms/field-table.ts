@@ -131,6 +131,7 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.thinkingConfig'],
     ),
     aliases: { chat: ['include_reasoning'] },
+    limits: { gemini: 'models that do not think get none' },
   },
   {
     names: {

@@ -23,7 +23,7 @@ export function readFunction(told: Members, declared: Declared, others: Others):
     description: textOf(told['description']),
     schema: isObject(parameters) ? parameters : null,
     isStrict: flagOf(told['strict']),
-    cache: cachePointOf(outer['cache_control']),
+    cache: cachePointOf(outer['cache_control'] ?? outer['prompt_cache_breakpoint']),
   }
 }
 

@@ -40,7 +40,12 @@ export function writeTuning(draft: PromptDraft, tuning: Tuning, protocol: TextPr
     const value = tuning[key]
     if (value === null) continue
     if (!hasField(field, protocol, draft.terms.isStrict)) {
-      if (!isDefaultValue(value, field.defaults)) draft.drop(field.member)
+      if (!isDefaultValue(value, field.defaults)) draft.drop(nameIn(field, draft.prompt.dialect))
     } else if (field.names[protocol]?.[0] === field.member) draft.set(field.member, value)
   }
+}
+
+/** As the caller knows it: some forms have it within another member. */
+function nameIn(field: TuningField, dialect: Dialect): string {
+  return field.names[dialect]?.[0] ?? field.member
 }

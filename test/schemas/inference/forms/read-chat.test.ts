@@ -190,3 +190,14 @@ t.test('a member that tunes and is of another type is none of the form', (t) => 
   t.same(prompt.others.map(({ name }) => name).sort(), ['logit_bias', 'prompt_cache_key', 'service_tier'])
   t.end()
 })
+
+t.test('a tool marks the place of a cache by either name', (t) => {
+  const cacheOf = (more: object) => {
+    const [tool] = read('chat', { tools: [{ type: 'function', function: { name: 'f' }, ...more }] }).tools
+    return tool?.cache
+  }
+  t.same(cacheOf({ cache_control: { type: 'ephemeral' } }), { ttl: null })
+  t.same(cacheOf({ prompt_cache_breakpoint: { type: 'ephemeral' } }), { ttl: null })
+  t.equal(cacheOf({}), null)
+  t.end()
+})

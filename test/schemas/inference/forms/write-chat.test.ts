@@ -226,3 +226,19 @@ t.test('a choice without tools is none', (t) => {
   t.match(chosen.body, { tool_choice: 'required', parallel_tool_calls: false })
   t.end()
 })
+
+t.test('a turn of reasoning alone is none for strict endpoints, and is named', (t) => {
+  const input = [
+    { role: 'user', content: 'a' },
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] },
+    { role: 'user', content: 'b' },
+  ]
+  const strict = translated(ofResponses, { input }, { isStrict: true })
+  t.same(strict.body['messages'], [
+    { role: 'user', content: 'a' },
+    { role: 'user', content: 'b' },
+  ])
+  t.same(strict.dropped, ['reasoning'])
+  t.match(translated(ofResponses, { input }).body['messages'], { 1: { role: 'assistant', reasoning: 'hm' } })
+  t.end()
+})

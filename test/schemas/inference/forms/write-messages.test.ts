@@ -242,7 +242,7 @@ t.test('a schema is the format of the answer', (t) => {
   const format = { type: 'json_schema', name: 'n', schema, description: 'd', strict: true }
   const { body, dropped } = translated(ofResponses, { text: { format, verbosity: 'low' } })
   t.same(body['output_config'], { format: { type: 'json_schema', schema } })
-  t.same(dropped, ['verbosity', 'response_format.description'])
+  t.same(dropped, ['text.verbosity', 'response_format.description'])
   t.end()
 })
 

@@ -66,7 +66,7 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
   const read = readFreeform(membersOf(tool['custom']), [...path, 'custom'], others)
   if (read === null) return null
   others.addRest(tool, FREEFORM, { path })
-  return { ...read, cache: cachePointOf(tool['cache_control']) }
+  return { ...read, cache: cachePointOf(tool['cache_control'] ?? tool['prompt_cache_breakpoint']) }
 }
 
 function readChoice(choice: unknown, others: Others): ToolChoice | null {

@@ -21,11 +21,22 @@ export function writeChatTurns(draft: PromptDraft): readonly Members[] {
       messages.push({ role: 'user', content: media })
       media = []
     }
-    if (turn.role === 'tool') messages.push(writeResult(draft, turn, media))
+    if (isLost(draft, turn)) draft.drop('reasoning')
+    else if (turn.role === 'tool') messages.push(writeResult(draft, turn, media))
     else if (turn.role === 'assistant') messages.push(writeAssistant(draft, turn.parts))
     else messages.push({ role: turn.role, content: writeContent(draft, turn.parts) })
   }
   return media.length === 0 ? messages : [...messages, { role: 'user', content: media }]
+}
+
+/** A turn of reasoning alone says nothing to strict providers, which refuse a message without a text. */
+function isLost({ terms }: PromptDraft, { role, parts }: Turn): boolean {
+  return (
+    terms.isStrict &&
+    role === 'assistant' &&
+    parts.length > 0 &&
+    parts.every(({ kind }) => kind === 'reasoning')
+  )
 }
 
 function writeContent(draft: PromptDraft, parts: readonly ChatPart[]): unknown {

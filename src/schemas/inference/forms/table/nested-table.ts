@@ -40,13 +40,19 @@ const VIDEO: NestedObject = { carried: ['url'], dropped: ['processing'] }
 const MESSAGE = ['role', 'content', 'cache_control']
 const FUNCTION = ['type', 'name', 'description', 'strict', 'cache_control']
 const ITEM = ['id', 'status']
+const LATE = ['allowed_callers', 'defer_loading']
 const SOURCE: NestedObject = { carried: ['type', 'media_type', 'data', 'url', 'file_id'] }
+
+/** Objects that no other protocol has, and without which the answer would be another one. */
+function refused(names: string): NestedObjects {
+  return Object.fromEntries(names.split(' ').map((name) => [name, 'refused']))
+}
 
 export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, NestedObjects>>>> = {
   chat: {
     turns: {
       system: { carried: MESSAGE, dropped: ['name', 'configuration_update'] },
-      developer: { carried: MESSAGE, dropped: ['name'] },
+      developer: { carried: MESSAGE, dropped: ['name', 'configuration_update'] },
       user: { carried: MESSAGE, dropped: ['name'] },
       assistant: {
         carried: [
@@ -78,6 +84,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', 'custom', ...CACHE],
         inner: { custom: { carried: ['name', 'description', 'format'] } },
       },
+      ...refused('web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11'),
     },
   },
   responses: {
@@ -86,7 +93,8 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       function_call: {
         carried: ['type', 'call_id', 'name', 'namespace', 'arguments'],
         labels: ITEM,
-        dropped: ['async', 'caller'],
+        // The last two are members of OpenRouter's items.
+        dropped: ['async', 'caller', 'subagent_id', 'subagent_items'],
       },
       custom_tool_call: {
         carried: ['type', 'call_id', 'name', 'namespace', 'input'],
@@ -109,6 +117,13 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       },
       // Of reasoning; others are refused. D8.
       item_reference: 'dropped',
+      ...refused(
+        'additional_tools agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction ' +
+          'compaction_trigger computer_call computer_call_output configuration_update context_compaction file_search_call ' +
+          'image_generation_call local_shell_call local_shell_call_output mcp_approval_request ' +
+          'mcp_approval_response mcp_call mcp_list_tools program program_output shell_call shell_call_output ' +
+          'tool_search_call tool_search_output web_search_call',
+      ),
     },
     parts: {
       input_text: part('text'),
@@ -120,18 +135,24 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', ...CACHE, 'file_data', 'file_url', 'file_id', 'filename'],
         dropped: ['detail'],
       },
+      ...refused('input_audio input_video'),
     },
     tools: {
-      function: { carried: [...FUNCTION, 'parameters'] },
-      custom: { carried: ['type', 'name', 'description', 'format'] },
+      function: { carried: [...FUNCTION, 'parameters'], dropped: [...LATE, 'async', 'output_schema'] },
+      custom: { carried: ['type', 'name', 'description', 'format'], dropped: [...LATE, 'async'] },
       namespace: { carried: ['type', 'name', 'description', 'tools'] },
+      ...refused(
+        'apply_patch code_interpreter computer computer_use_preview file_search image_generation local_shell mcp ' +
+          'programmatic_tool_calling shell tool_search web_search web_search_2025_08_26 web_search_preview ' +
+          'web_search_preview_2025_03_11',
+      ),
     },
   },
   messages: {
     turns: {
       user: { carried: ['role', 'content'] },
       assistant: { carried: ['role', 'content'] },
-      system: { carried: ['role', 'content'] },
+      system: { carried: ['role', 'content'], dropped: ['clear_at', 'output_config'] },
     },
     parts: {
       text: { carried: ['type', 'text', 'cache_control'], dropped: ['citations'] },
@@ -144,7 +165,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', 'source', 'title', 'cache_control'],
         dropped: ['context'],
         refused: ['citations'],
-        inner: { source: SOURCE },
+        inner: { source: { carried: [...SOURCE.carried, 'content'] } },
       },
       tool_result: {
         carried: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
@@ -157,12 +178,27 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       },
       thinking: { carried: ['type', 'thinking', 'signature'] },
       redacted_thinking: { carried: ['type', 'data'] },
+      ...refused(
+        'advisor_tool_result bash_code_execution_tool_result code_execution_tool_result compaction ' +
+          'container_upload fallback mcp_tool_listing mcp_tool_result mcp_tool_use search_result server_tool_use ' +
+          'text_editor_code_execution_tool_result tool_addition tool_removal tool_search_tool_result ' +
+          'web_fetch_tool_result web_search_tool_result',
+      ),
     },
     tools: {
       custom: {
         carried: [...FUNCTION, 'input_schema'],
-        dropped: ['allowed_callers', 'defer_loading', 'eager_input_streaming', 'input_examples'],
+        dropped: [...LATE, 'eager_input_streaming', 'input_examples'],
       },
+      ...refused(
+        'advisor_20260301 bash_20241022 bash_20250124 browser_toolset_20260801 code_execution_20250522 ' +
+          'code_execution_20250825 code_execution_20260120 code_execution_20260521 computer_20241022 ' +
+          'computer_20250124 computer_20251124 computer_toolset_20260801 mcp_toolset memory_20250818 ' +
+          'text_editor_20241022 text_editor_20250124 text_editor_20250429 text_editor_20250728 ' +
+          'tool_search_tool_bm25 tool_search_tool_bm25_20251119 tool_search_tool_regex ' +
+          'tool_search_tool_regex_20251119 web_fetch_20250910 web_fetch_20260209 web_fetch_20260309 ' +
+          'web_fetch_20260318 web_search_20250305 web_search_20260209 web_search_20260318',
+      ),
     },
   },
 }
