@@ -129,6 +129,20 @@ t.test('media are counted by kind, and their base64 is no prompt', async (t) => 
   t.equal(size.promptBytesMost, BYTES - 4 * data.length)
 })
 
+t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {
+  for (const url of [
+    'data:application/pdf;base64,AAAA',
+    'Data:video/mp4;base64,AAAA',
+    'data:text/plain;base64,AAAA',
+    'https://www.youtube.com/watch?v=x',
+    'https://generativelanguage.googleapis.com/v1beta/files/x',
+    'gs://films/x',
+    'file_1',
+  ])
+    for (const image_url of [url, { url }])
+      t.match(sizeOf([{ type: 'image_url', image_url }]).media, { image: 0, file: 1 }, url)
+})
+
 t.test('what a provider may read as text counts in full', async (t) => {
   const data = 'A'.repeat(100)
   for (const part of [

@@ -2,6 +2,7 @@ import { membersOf } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
 import { chatTools, countOf } from './declared-tools.ts'
+import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { chatServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -28,8 +29,10 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
     for (const part of content) {
       const found = MEDIA.get(part.type)
       if (found === undefined) continue
-      media[found.kind]++
-      base64 += base64Chars(dataOf(part, found.member), found.member === 'data')
+      const data = dataOf(part, found.member)
+      const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
+      media[isOther ? 'file' : found.kind]++
+      base64 += base64Chars(data, found.member === 'data')
     }
   }
   return {

@@ -1,6 +1,7 @@
 import { membersOf, type Members } from '../values/members.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
+import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { messagesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -48,10 +49,17 @@ class Media {
   }
 
   #add({ type, source, content }: Members): void {
-    if (type === 'image') this.#counted('image', membersOf(source))
+    if (type === 'image') this.#picture(membersOf(source))
     else if (type === 'document') this.#document(membersOf(source))
     else if (type === 'container_upload') this.#counts.file++
     else this.addAll(content)
+  }
+
+  #picture(source: Members): void {
+    const { type, media_type, url } = source
+    const content = type === 'base64' ? `data:${String(media_type)}` : type === 'url' ? url : null
+    const isOther = typeof content === 'string' && !isPictureUrl(content)
+    this.#counted(isOther ? 'file' : 'image', source)
   }
 
   #document(source: Members): void {

@@ -2,6 +2,7 @@ import { membersOf, type Members } from '../values/members.ts'
 import { base64Chars } from './base64-chars.ts'
 import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
+import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { responsesServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -9,14 +10,14 @@ type Kind = keyof MediaCounts
 /** The kind of a part or an item by its type, and the members that may have its data. */
 const MEDIA: ReadonlyMap<
   string,
-  { readonly kind: Kind; readonly members: readonly string[]; readonly isBare?: true }
+  { readonly kind: Kind; readonly names: readonly string[]; readonly isBare?: true }
 > = new Map([
-  ['input_image', { kind: 'image', members: ['image_url'] }],
-  ['computer_screenshot', { kind: 'image', members: ['image_url'] }],
-  ['input_audio', { kind: 'audio', members: ['data'], isBare: true }],
-  ['input_video', { kind: 'video', members: ['video_url', 'data'] }],
-  ['input_file', { kind: 'file', members: ['file_data'] }],
-  ['image_generation_call', { kind: 'image', members: ['result'], isBare: true }],
+  ['input_image', { kind: 'image', names: ['image_url'] }],
+  ['computer_screenshot', { kind: 'image', names: ['image_url'] }],
+  ['input_audio', { kind: 'audio', names: ['data'], isBare: true }],
+  ['input_video', { kind: 'video', names: ['video_url', 'data'] }],
+  ['input_file', { kind: 'file', names: ['file_data'] }],
+  ['image_generation_call', { kind: 'image', names: ['result'], isBare: true }],
 ])
 
 /** What goes on from what a provider has stored. D8. */
@@ -61,11 +62,12 @@ class CountedMedia {
     const members = membersOf(part)
     const found = MEDIA.get(String(members['type']))
     if (found === undefined) return
-    this.media[found.kind]++
-    for (const name of found.members) {
-      // Sound and video lie in an object of the type's name.
-      const data = members[name] ?? membersOf(members[String(members['type'])])[name]
-      if (typeof data === 'string') this.base64 += base64Chars(data, found.isBare === true)
-    }
+    const { kind, names, isBare = false } = found
+    // Sound and video lie in an object of the type's name.
+    const inner = membersOf(members[String(members['type'])])
+    const data = names.map((name) => members[name] ?? inner[name]).filter((one) => typeof one === 'string')
+    const isOther = kind === 'image' && !isBare && !data.every(isPictureUrl)
+    this.media[isOther ? 'file' : kind]++
+    for (const one of data) this.base64 += base64Chars(one, isBare)
   }
 }

@@ -63,3 +63,19 @@ t.test('pictures and documents count wherever they stand, and their data are no 
   t.match(sizeOf([{ type: 'image' }, { type: 'document', source: null }]), { media: { image: 1, file: 1 } })
   t.end()
 })
+
+t.test('what stands at the place of a picture and may be longer counts as a document', (t) => {
+  for (const source of [
+    { type: 'base64', media_type: 'application/pdf', data },
+    { type: 'base64', media_type: 'text/plain', data },
+    { type: 'url', url: 'https://youtu.be/x' },
+    { type: 'url', url: 'data:video/mp4;base64,AAAA' },
+  ])
+    t.match(sizeOf([{ type: 'image', source }]), { media: { image: 0, file: 1 } }, JSON.stringify(source))
+  for (const source of [
+    { type: 'url', url: 'https://x.example/a.png' },
+    { type: 'file', file_id: 'f' },
+  ])
+    t.match(sizeOf([{ type: 'image', source }]), { media: { image: 1, file: 0 } }, JSON.stringify(source))
+  t.end()
+})

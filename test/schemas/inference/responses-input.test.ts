@@ -37,6 +37,14 @@ t.test('base64 of media is no text, wherever it stands', async (t) => {
   t.equal(sizeOf(text).promptBytesMost, bytesOf(text), 'a text file may be read as text')
 })
 
+t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {
+  const media = (part: object): object => sizeOf({ input: [user({ type: 'input_image', ...part })] }).media
+  for (const image_url of ['data:application/pdf;base64,AAAA', 'https://youtu.be/x', 'gs://x/y'])
+    t.match(media({ image_url }), { image: 0, file: 1 }, image_url)
+  t.match(media({ image_url: 'https://x.example/a' }), { image: 1, file: 0 })
+  t.match(media({ file_id: 'file_1' }), { image: 1, file: 0 })
+})
+
 t.test('items, tools and the form of the answer count', async (t) => {
   t.match(sizeOf({ input: 'x', max_output_tokens: 9 }), {
     messages: 1,

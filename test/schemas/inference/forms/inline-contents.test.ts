@@ -98,6 +98,28 @@ t.test("a sound of a chat is a part of its own, and the caller's name of a file 
   t.match(filled(titled), '"title":"own.pdf"')
 })
 
+t.test('an address that is the id of a file, or an id that is an address, names no content', async (t) => {
+  const url = 'https://a.example/b'
+  const list = [
+    { name: 'file_a', mimeType: 'text/csv', filename: null },
+    { name: url, mimeType: 'application/pdf', filename: null },
+  ]
+  const parts = [
+    { type: 'image', source: { type: 'url', url: 'file_a' } },
+    { type: 'image', source: { type: 'file', file_id: url } },
+  ]
+  const written = translatedTo(['messages', 'gemini'], turnOf('messages', [parts[0] ?? {}]), {
+    mark: MARK,
+    list,
+  })
+  t.same(written.ok && written.places, [])
+  const other = translatedTo(['messages', 'gemini'], turnOf('messages', [parts[1] ?? {}]), {
+    mark: MARK,
+    list,
+  })
+  t.notOk(other.ok)
+})
+
 t.test('contents of results, and one that comes twice, have their places', async (t) => {
   const body = {
     model: 'm',

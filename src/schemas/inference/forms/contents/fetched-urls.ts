@@ -15,9 +15,20 @@ export interface MediumUrl {
 /** Addresses that Google reads by itself: films, and what its own clients have stored there. */
 const OF_GOOGLE = /^https:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.|m\.)?youtube\.com|youtu\.be)\//i
 
+const PICTURE_DATA = /^data:image\//i
+
 /** Whether something might be fetched from there. */
 export function isWebAddress(url: string): boolean {
   return /^https?:/i.test(url)
+}
+
+/**
+ * Whether what stands at the place of a picture is one as far as its type or address tells. Google reads
+ * documents, texts and films at the place of a picture, too. D25.
+ * @param url an address, or the content itself
+ */
+export function isPictureUrl(url: string): boolean {
+  return PICTURE_DATA.test(url) || (isWebAddress(url) && !OF_GOOGLE.test(url))
 }
 
 /** Each address once. */

@@ -1,6 +1,7 @@
 /** Contents that a request names, in the written request: each is put in its place while that is sent. D31. */
 import type { TextProtocol } from '../../../models/text-models.ts'
 import { inlineFormOf, SOUND_FORMATS } from '../../inline-files.ts'
+import { isWebAddress } from './fetched-urls.ts'
 import type { Media, Prompt, PromptFile, PromptImage, Turn, UserPart } from '../prompt.ts'
 
 /** A content by what names it in the request. */
@@ -92,9 +93,16 @@ class Placing {
     return { ...given, media, filename: own ?? (this.#isNaming ? filename : null) }
   }
 
+  /** An address that is the id of a file names nothing: what counts as a picture has to be one. */
+  #nthOf(media: Media): number | undefined {
+    if (media.kind === 'base64') return undefined
+    const isUrl = media.kind === 'url'
+    const name = isUrl ? media.url : media.id
+    return isUrl === isWebAddress(name) ? this.#nths.get(name) : undefined
+  }
+
   #contentOf(media: Media): { readonly media: Base64; readonly filename: string | null } | null {
-    const nth =
-      media.kind === 'base64' ? undefined : this.#nths.get(media.kind === 'url' ? media.url : media.id)
+    const nth = this.#nthOf(media)
     const content = this.#contents.list[nth ?? -1]
     if (nth === undefined || content === undefined) return null
     const { mimeType, filename } = content

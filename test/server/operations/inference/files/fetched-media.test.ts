@@ -180,6 +180,16 @@ t.test('what cannot be fetched is 400 with its path, costs nothing and blames no
   t.equal(await rig.rest(), 0)
 })
 
+t.test('what Google reads at the place of a picture is bounded as what it may be', async (t) => {
+  const { post, first, spend } = await rigged(t)
+  const longer = ['https://youtu.be/x', `data:video/mp4;base64,${png().toString('base64')}`]
+  for (const part of [image('data:image/png;base64,AAAA'), ...longer.map(image), file(longer[0] ?? '')])
+    t.equal((await post({ ...asked(part), max_tokens: 9 })).status, 200)
+  t.equal(first.calls.length, 4)
+  const [picture = 0, ...others] = spend.holds.map(({ ask }) => ask.bound.anyNano ?? Infinity)
+  for (const one of others) t.ok(one > picture, `${one} is more than ${picture}`)
+})
+
 t.test('media that are too many, or too large together, are refused', async (t) => {
   const { post, serve, at, first, asked: got, rest } = await rigged(t)
   serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * 1_024 * 1_024, 7)])))
