@@ -84,7 +84,7 @@ export class WritingEndpoint implements WritingProtocol {
       ? { name: 'count_unavailable' as const }
       : answer.isSuccess
         ? null
-        : unquoted(failureOf(answer, this.#link), searchedIn(request))
+        : unquoted(failureOf(answer, this.#link), searchedIn(request, arePlain(asked.value.body)))
     const json = failure === null ? count.answer(answer.body) : null
     answer.release()
     if (failure !== null) return { ok: false, failure }
@@ -105,7 +105,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request))
+      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request, arePlain(asked.body)))
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
@@ -197,7 +197,7 @@ export class WritingEndpoint implements WritingProtocol {
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
-      return { ok: false, failure: unquoted(refusal, searchedIn(job.request)) }
+      return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent instanceof PlainBody)) }
     }
     const stream = wire.stream(this.#head(job, model), this.#link.redacted, origins)
     const {
@@ -217,7 +217,10 @@ export class WritingEndpoint implements WritingProtocol {
       drains: this.#drains,
       room: this.#roomOf(caller),
     }).run()
-    const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request))
+    const told =
+      ended === null
+        ? null
+        : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent instanceof PlainBody))
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage, outputBytes, upstreamId, finishReason } = stream
@@ -238,9 +241,12 @@ interface Post {
   readonly attempt: PostAttempt
 }
 
-/** The content of a file is gone when its provider answers, and a message could quote it. D37. */
-function searchedIn({ files, source }: TextRequest): Uint8Array | null {
-  return files === undefined ? source.bytes : null
+/**
+ * The content of a file, or of a medium that was fetched, is not in the caller's request, and a message of the
+ * provider could quote it. D37.
+ */
+function searchedIn({ source }: TextRequest, isPlain: boolean): Uint8Array | null {
+  return isPlain ? source.bytes : null
 }
 
 /** A count has no effect, and may be asked for again. */

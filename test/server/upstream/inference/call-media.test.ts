@@ -85,6 +85,33 @@ t.test('a body that does not end in time is given up, and holds nothing', async 
   t.equal(egress.load.heldBytes, 0)
 })
 
+t.test('what was fetched in vain holds no room while the call goes on', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  target.answer((_, res) => void res.end('<html>'))
+  const media = mediaOf(egress, Infinity)
+  const address = `https://good.example:${target.port}/`
+  t.match(await media.load([wanted(address)]), { failure: { name: 'input_unsupported' } })
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+  media.release()
+})
+
+t.test('a medium has the name at the end of its path, and nothing of its query', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  target.answer((_, res) => void res.end(png()))
+  const media = mediaOf(egress, Infinity)
+  const at = (path: string) => wanted(`https://good.example:${target.port}/${path}`)
+  const fetched = must(
+    await media.load([at('a/b.png?c=d/e'), at('a%20b.png?key=x/secret'), at('?key=x/secret')]),
+  )
+  t.same(
+    fetched.map(({ filename }) => filename),
+    ['b.png', 'file', 'file'],
+  )
+  media.release()
+  await rest()
+})
+
 t.test('a front without room for it is busy', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end(png()))

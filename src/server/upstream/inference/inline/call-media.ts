@@ -110,8 +110,10 @@ export class CallMedia {
             message: `names a host that answered ${status}`,
           })
     body.close()
-    if (!read.ok) return failed(read.failure, wanted)
-    return this.#fetchedOf(read.value, wanted)
+    const medium = read.ok ? this.#fetchedOf(read.value, wanted) : failed(read.failure, wanted)
+    // The call may go on for minutes at an endpoint that takes addresses.
+    if (!medium.ok) room.give()
+    return medium
   }
 
   #fetchedOf(pieces: readonly Buffer[], wanted: MediumUrl): Outcome<FetchedMedium> {
@@ -196,7 +198,7 @@ function readerOf(pieces: readonly Buffer[]): ByteReader {
   return { next: () => Promise.resolve(ok(pieces[at++] ?? null)), close: () => undefined }
 }
 
-/** The end of the path, where it is a plain name. */
+/** The end of the path, where it is a plain name. Behind the path there may be a secret. */
 function nameIn(url: string): string {
-  return /\/([\w.-]{1,128})(?:[?#]|$)/.exec(url)?.[1] ?? FILENAME
+  return /\/([\w.-]{1,128})$/.exec(new URL(url).pathname)?.[1] ?? FILENAME
 }

@@ -190,6 +190,19 @@ t.test('what Google reads at the place of a picture is bounded as what it may be
   for (const one of others) t.ok(one > picture, `${one} is more than ${picture}`)
 })
 
+t.test('a provider that quotes a medium is not told in its words', async (t) => {
+  const { post, first, second, serve, at, rest } = await rigged(t)
+  const words = 'The harvest of the northern field was poor.'
+  serve(bytes(Buffer.concat([PDF, Buffer.from(words)])))
+  for (const stream of [false, true]) {
+    for (const provider of [first, second]) provider.script(refusesGemini(400, { message: `No: ${words}` }))
+    const response = await post({ ...asked(file(at('d'))), stream })
+    t.equal(response.status, 400)
+    t.notMatch(await response.text(), /harvest/)
+  }
+  t.equal(await rest(), 0)
+})
+
 t.test('media that are too many, or too large together, are refused', async (t) => {
   const { post, serve, at, first, asked: got, rest } = await rigged(t)
   serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * 1_024 * 1_024, 7)])))
