@@ -52,7 +52,10 @@ t.test(
     t.match(await runToEnd({}, [...tool('bench.mjs'), '--help']), { code: 0, stdout: /^ {2}embeddings/m })
     t.ok(existsSync(join(folder, 'dist/bundle/run.js')), 'a tool builds its own tree, wherever it is called')
     t.match(readFileSync(join(folder, `dist/${changed}.js`), 'utf8'), /Of this folder alone/)
-    const settings = { ...(await nodeSettings(t)), SLUICE_DATA: join(folder, '.sluice') }
+    const settings = {
+      ...(await nodeSettings(t, { hasTables: false })),
+      SLUICE_DATA: join(folder, '.sluice'),
+    }
     const node = await startNode(t, settings, tool('start.mjs'))
     t.equal((await node.get('/api/v1/models/count')).status, 200)
     // Its data lies in the folder that tap removes first of all.

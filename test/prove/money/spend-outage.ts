@@ -32,7 +32,7 @@ const RETURNED_MS_MAX = 30_000
 export const program: Program = {
   text: 'Redis killed, frozen and restored, Postgres killed and restored, under load: books exact, waits bounded',
   async run(proof) {
-    const bench = await startSpendStand(proof, { fronts: 2 })
+    const bench = await startSpendStand(proof, { fronts: 2, isPostgresEnded: true })
     const { redis } = bench
     if (redis === null) {
       proof.skipped = 'redis-server is not on the PATH'

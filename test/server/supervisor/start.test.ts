@@ -18,7 +18,7 @@ import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/n
 t.setTimeout(600_000)
 
 /** A node that does nothing but run: for those that look at it, or want what it has. */
-const settings = await nodeSettings(t)
+const settings = await nodeSettings(t, { hasTables: false })
 const node = await startNode(t, { ...settings, SLUICE_FRONTS: '2', SLUICE_WORKERS: '3' })
 
 t.test('the first line of stdout is the ready line, with exactly its members', async (t) => {

@@ -49,9 +49,14 @@ const ANSWER_MS_MAX = 60_000
 
 /**
  * Settings of a node that is alone: free ports and a fresh data directory, removed with the test. Its
- * Postgres is a database of the test cluster, unless the embedded one is what the test is about.
+ * Postgres is a database of the test cluster with all tables, unless the embedded one is what the test is
+ * about, or making the tables is.
  */
-export async function nodeSettings(t: Teardown, { isEmbedded = false } = {}): Promise<Settings> {
+export async function nodeSettings(
+  t: Teardown,
+  { isEmbedded = false, hasTables = true } = {},
+): Promise<Settings> {
+  const kind = hasTables ? 'migrated' : 'empty'
   const folder = mkdtempSync(join(tmpdir(), 'sluice-node-'))
   // A test may hand the node to another user.
   chmodSync(folder, 0o777)
@@ -66,7 +71,7 @@ export async function nodeSettings(t: Teardown, { isEmbedded = false } = {}): Pr
     SLUICE_DATA: dataDir,
     SLUICE_FRONTS: '1',
     SLUICE_WORKERS: '1',
-    ...(isEmbedded ? {} : { DATABASE_URL: (await openTestDatabase(t, 'empty')).url }),
+    ...(isEmbedded ? {} : { DATABASE_URL: (await openTestDatabase(t, kind)).url }),
   }
 }
 

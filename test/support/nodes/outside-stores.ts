@@ -22,6 +22,7 @@ import { makeSocketFolder } from '../../../src/server/supervisor/data-directory/
 import { findSetpriv, stepDownAccount } from '../../../src/server/supervisor/fleet/step-down.ts'
 import { plainEnvironment } from '../load/load.ts'
 import { freePort, hasEnded, stopServer, untilListening } from './spawned.ts'
+import { openTestDatabase } from '../stores/postgres.ts'
 import { REMOVAL } from '../teardown.ts'
 
 export interface OutsideStore {
@@ -45,6 +46,14 @@ export interface OutsideRedis extends OutsideStore {
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
 const SYNCED = { fsync: 'on', full_page_writes: 'on' }
+
+/** A database of the test cluster, which nobody may end: other tests are in it. */
+export async function lentPostgres(): Promise<OutsideStore> {
+  const closers: (() => unknown)[] = []
+  const { url } = await openTestDatabase({ teardown: (close) => closers.push(close) })
+  const refuse = (): Promise<never> => Promise.reject(new Error('the test cluster is not to be ended'))
+  return { url, kill: refuse, start: refuse, close: async () => closers.forEach((close) => close()) }
+}
 
 /**
  * The Postgres of the product's own binaries on a port that it keeps. @param isSynced its commits outlive the

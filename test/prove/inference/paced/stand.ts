@@ -34,11 +34,12 @@ export interface PacedStandInput {
   readonly wordMs: number
   /** Of the node, beside its usual ones. */
   readonly settings?: Readonly<Record<string, string>>
+  readonly isPostgresEnded?: boolean
 }
 
 export async function startPacedStand(
   proof: Proof,
-  { fronts, wordMs, settings = {} }: PacedStandInput,
+  { fronts, wordMs, settings = {}, isPostgresEnded = false }: PacedStandInput,
 ): Promise<PacedStand> {
   const provider = await startPacedProvider(wordMs)
   proof.after(() => provider.close())
@@ -46,6 +47,7 @@ export async function startPacedStand(
     fronts,
     settings: { SLUICE_STREAMS: STREAMS, ...settings },
     catalogue: catalogue(provider.origin),
+    isPostgresEnded,
   })
   return { ...stand, provider, wordMs }
 }

@@ -1,6 +1,7 @@
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { connected } from '../../../support/wire/connected.ts'
 import {
+  lentPostgres,
   outsidePostgres,
   outsideRedis,
   type OutsideRedis,
@@ -40,6 +41,8 @@ export interface SpendStandInput {
   readonly settings?: Readonly<Record<string, string>>
   /** In place of the one with the model that embeds. */
   readonly catalogue?: object
+  /** The proof ends Postgres: also in the short form it is one of its own. */
+  readonly isPostgresEnded?: boolean
 }
 
 /** Tokens of an input of so many bytes, as the provider counts them: less than its bound. */
@@ -48,7 +51,7 @@ const PRICE = '0.000001'
 
 export async function startSpendStand(
   proof: Proof,
-  { fronts, settings = {}, catalogue }: SpendStandInput,
+  { fronts, settings = {}, catalogue, isPostgresEnded = false }: SpendStandInput,
 ): Promise<SpendStand> {
   const provider = await startProvider()
   proof.after(() => provider.close())
@@ -58,7 +61,7 @@ export async function startSpendStand(
   })
   const redis = await outsideRedis()
   if (redis !== null) proof.after(() => redis.close())
-  const postgres = await outsidePostgres()
+  const postgres = proof.isShort && !isPostgresEnded ? await lentPostgres() : await outsidePostgres()
   proof.after(() => postgres.close())
   const stand = await startStand({
     provider: provider.origin,

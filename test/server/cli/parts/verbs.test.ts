@@ -14,7 +14,7 @@ import { pause } from '../../../support/wait.ts'
 t.setTimeout(600_000)
 
 t.test('a key that is made without a limit gets the operator’s', async (t) => {
-  const settings = { ...(await nodeSettings(t)), SLUICE_RATE_LIMIT_RPM: '1200' }
+  const settings = { ...(await nodeSettings(t, { hasTables: false })), SLUICE_RATE_LIMIT_RPM: '1200' }
   await runToEnd(settings, sluice('migrate'))
   await runToEnd(settings, sluice('organizations', 'create', '--name', 'Acme'))
   const create = sluice(
