@@ -79,3 +79,22 @@ t.test('endpoints of one form are judged together, and those that are not set up
   )
   t.end()
 })
+
+t.test('what a form refuses of a file of the workspace is known before the file is read', (t) => {
+  const id = 'file_01k0abcdefghjkmnpqrstvwxyz'
+  const endpoints = [speaking('gemini'), speaking('messages')]
+  const part = { type: 'file', file: { file_id: id } }
+  const { job } = callOf(endpoints, { messages: [{ role: 'user', content: [part] }] })
+  const refusedFor = (mimeType: string): readonly Endpoint[] => {
+    const files = [
+      { id, mimeType, filename: 'a', sizeBytes: 1, open: () => Promise.reject(new Error('read')) },
+    ]
+    const known = takersOf({ ...job, files } as unknown as Job, JOBS)
+    if (known instanceof Promise || !known.ok || known.value === null) throw new Error('it is not judged')
+    const taking = known.value.among(endpoints, () => true)
+    return endpoints.filter((one) => taking.ok && !taking.value.includes(one))
+  }
+  t.same(refusedFor('image/gif'), endpoints.slice(0, 1))
+  t.same(refusedFor('image/png'), [])
+  t.end()
+})
