@@ -1,4 +1,6 @@
 import { keptFormOf } from '../schemas/bodies.ts'
+import { fail } from '../schemas/failures.ts'
+import { INFERENCE_BODY_BYTES_MAX } from '../schemas/inference/inference-limits.ts'
 import { mergedBody, type SavedPreset } from '../schemas/inference/presets/text-preset.ts'
 import { PRESET_FORMS, textPresetOf } from '../schemas/inference/presets/used-preset.ts'
 import type { TextInput } from '../schemas/inference/text-request.ts'
@@ -26,7 +28,10 @@ export function mergePreset({
   const { size } = digestOf(read)
   const request = { model, tokensMax: size.tokensMax, hasTools: size.tools > 0 }
   const used = textPresetOf(form, { ...preset, config: configOf(preset) }, request)
-  const merged = readBody({ body: name, bytes: mergedBody(form, body, { preset: used, model }) })
+  const whole = mergedBody(form, body, { preset: used, model })
+  if (whole.length > INFERENCE_BODY_BYTES_MAX)
+    return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX } })
+  const merged = readBody({ body: name, bytes: whole })
   if (!merged.ok || used.dropped.length === 0) return merged
   const dropped = [...new Set([...digestOf(merged).dropped, ...used.dropped])]
   return { ...merged, value: { ...merged.value, dropped } }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { INLINE_JSON_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { INFERENCE_BODY_BYTES_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../../src/schemas/inference/text-request.ts'
 import type { PresetContent } from '../../../../src/server/ports/presets/presets.ts'
 import { mergePreset } from '../../../../src/server/upstream/inference/merge-preset.ts'
@@ -34,4 +35,20 @@ t.test('400: what a preset makes of a request is refused with a word on the pres
   const by = { jobs: threads(), caller, signal: new AbortController().signal }
   const merged = await mergePreset({ ...digest, source: body }, { content: bad, model: 'm' }, by)
   t.match(merged, { ok: false, failure: { name: 'body_invalid', detail: /preset/ } })
+})
+
+t.test('413: a request that has its largest size with a preset may not be larger', async (t) => {
+  const sized = (length: number): string =>
+    JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(length) }] })
+  const frame = sized(0).length
+  const config: PresetContent = { config: { seed: 7 }, systemPrompt: null, source: 'chat' }
+  const outcome = async (bytes: number) => {
+    const { digest, body } = keptChat(sized(bytes - frame))
+    const by = { jobs: threads(), caller, signal: new AbortController().signal }
+    return mergePreset({ ...digest, source: body }, { content: config, model: 'm' }, by)
+  }
+  const added = ',"seed":7'.length
+  t.equal((await outcome(INFERENCE_BODY_BYTES_MAX - added)).ok, true)
+  const refused = await outcome(INFERENCE_BODY_BYTES_MAX - added + 1)
+  t.match(refused, { ok: false, failure: { name: 'body_too_large', detail: /preset/ } })
 })
