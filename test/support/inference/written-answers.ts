@@ -4,6 +4,7 @@ import { MessageEvents, WholeMessage } from '../../../src/server/operations/infe
 import { ResponsesEvents, WholeResponse } from '../../../src/server/operations/inference/responses-answer.ts'
 import type { TextEvents, WholeText } from '../../../src/server/operations/inference/text-replies.ts'
 import type { Dialect } from '../../../src/schemas/inference/text-request.ts'
+import { withoutMarks } from '../../../src/schemas/values/long-integers.ts'
 import type { ShownUsage, WrittenPart } from '../../../src/server/ports/inference/inference.ts'
 import { chatMessageOf, messageReader, responseOf, type Members } from './accumulated.ts'
 
@@ -96,7 +97,7 @@ export function wholeOfParts(
   const whole = text(asked)
   whole.begin(BY)
   for (const part of parts) whole.add(part)
-  return JSON.parse(JSON.stringify(whole.answer(shown(usage)))) as Members
+  return JSON.parse(withoutMarks(JSON.stringify(whole.answer(shown(usage))))) as Members
 }
 
 /** What a client puts together of a stream, and what a whole answer says of the same. */

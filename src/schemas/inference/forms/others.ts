@@ -1,3 +1,4 @@
+import { markedNumber } from '../../values/long-integers.ts'
 import { isObject, type Members } from '../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../values/json-path.ts'
 import { OURS_NAMES } from '../text-members.ts'
@@ -85,7 +86,7 @@ export function textOf(value: unknown): string | null {
 
 /** Null: the value is no number. */
 export function numberOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null
+  return typeof value === 'number' ? value : markedNumber(value)
 }
 
 /** Null: the value is neither true nor false. */

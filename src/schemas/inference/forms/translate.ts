@@ -1,6 +1,7 @@
 /** A request of one form of calls as the request of another one. D5, D6. */
 import type { Issue } from '../../failure-metadata.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
+import { parseMarked, withoutMarks } from '../../values/long-integers.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
 import { urlsToFetch, type MediumUrl } from './contents/fetched-urls.ts'
@@ -63,7 +64,7 @@ export function translateRequest({ protocol, terms, isCount, ...sent }: Translat
   const issues = sent.isDropRefused === true ? lostIssues(prompt, written) : written.refused
   if (issues.length > 0) return { ok: false, issues }
   // Memory of its own, which a thread can move.
-  const json = new TextEncoder().encode(JSON.stringify(written.body))
+  const json = new TextEncoder().encode(withoutMarks(JSON.stringify(written.body)))
   const origins = originsIn(prompt)
   const urls = urlsToFetch(prompt, protocol, terms)
   return {
@@ -84,9 +85,10 @@ function originsIn({ tools }: Prompt): readonly NamedOrigin[] {
   })
 }
 
+/** Long integers stand in it as marks. */
 export function readSent({ dialect, body }: SentRequest): Prompt {
   const { buffer, byteOffset, byteLength } = body
-  const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString())
+  const parsed = parseMarked(Buffer.from(buffer, byteOffset, byteLength).toString())
   return PROMPT_READERS[dialect](membersOf(parsed))
 }
 

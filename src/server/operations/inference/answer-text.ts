@@ -5,6 +5,7 @@ import { defaultOutputTokens } from '../../../schemas/limits/model-calls.ts'
 import { sessionIdOf } from '../../../schemas/containers/session-ids.ts'
 import { inputTokens, outputTokens } from '../../../schemas/money/text-costs.ts'
 import { callerOf } from '../../../schemas/values/callers.ts'
+import { withoutMarks } from '../../../schemas/values/long-integers.ts'
 import type {
   AnsweredBy,
   Inference,
@@ -288,7 +289,9 @@ function whole(call: TextCall, { head, body, form }: Omit<Streaming, 'streamHold
       noteFirstOutput(call)
       if (answer === null && release === undefined)
         return ok({ kind: 'json', value: reply.answer(usage), headers })
-      const parts = answer?.withUsage(usage) ?? [Buffer.from(JSON.stringify(reply.answer(usage)))]
+      const parts = answer?.withUsage(usage) ?? [
+        Buffer.from(withoutMarks(JSON.stringify(reply.answer(usage)))),
+      ]
       const done = answer?.release ?? release
       return ok({
         kind: 'bytes',

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
 import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
+import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
@@ -58,5 +60,46 @@ t.test('arguments with more levels than a body may have stay text', (t) => {
     t.same(inputOf(nested(levels)), { text: nested(levels) })
   const quoted = { a: `"\\${'[{'.repeat(INFERENCE_DEPTH_MAX)}` }
   t.same(inputOf(JSON.stringify(quoted)), quoted, 'brackets of texts are no levels')
+  t.end()
+})
+
+t.test('long integers in what tools get keep their digits, in every pair', (t) => {
+  const digits = '9007199254740993'
+  const json = `{"id":${digits}}`
+  const quoted = JSON.stringify(json)
+  const user = { role: 'user', content: 'Hi' }
+  const called = { name: 'f', arguments: json }
+  const bodies = {
+    chat: {
+      messages: [
+        user,
+        { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] },
+        { role: 'tool', tool_call_id: 'c', content: 'ok' },
+      ],
+    },
+    responses: {
+      input: [
+        user,
+        { type: 'function_call', call_id: 'c', ...called },
+        { type: 'function_call_output', call_id: 'c', output: 'ok' },
+      ],
+    },
+    messages: {
+      messages: [
+        user,
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: '@' }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'ok' }] },
+      ],
+    },
+  }
+  for (const dialect of DIALECTS)
+    for (const protocol of TEXT_PROTOCOLS) {
+      const text = JSON.stringify({ model: 'm', max_tokens: 99, ...bodies[dialect] })
+      const body = new TextEncoder().encode(text.replace('"@"', json))
+      const read = translateRequest({ dialect, protocol, body, terms: LAX })
+      const sent = read.ok ? Buffer.from(read.body).toString() : ''
+      const isText = protocol === 'chat' || protocol === 'responses'
+      t.ok(sent.includes(isText ? quoted : json), `${dialect} at ${protocol}: ${sent}`)
+    }
   t.end()
 })

@@ -1,5 +1,6 @@
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
+import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
 
 /**
@@ -52,7 +53,7 @@ function callParts(
 function argumentsOf(args: unknown): string | null {
   if (!isThere(args)) return '{}'
   try {
-    return objectOf(args) === null ? null : JSON.stringify(args)
+    return objectOf(args) === null ? null : withoutMarks(JSON.stringify(args))
   } catch {
     return null
   }

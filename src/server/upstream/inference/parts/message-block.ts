@@ -3,6 +3,7 @@ import {
   type SignatureUse,
 } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { isObject } from '../../../../schemas/values/members.ts'
+import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { ContentBlock, MessageDelta } from './message-event.ts'
 
@@ -51,7 +52,7 @@ export class OpenBlock {
     if (type === 'redacted_thinking') return signed(data ?? '', 'redacted')
     // An empty object is the begin of arguments that follow in fragments.
     return type === 'tool_use' && !this.#hasArguments
-      ? said('arguments', JSON.stringify(isObject(input) ? input : {}))
+      ? said('arguments', withoutMarks(JSON.stringify(isObject(input) ? input : {})))
       : []
   }
 }

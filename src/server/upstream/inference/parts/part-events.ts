@@ -1,6 +1,7 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
+import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
 import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { failureOfEvent } from '../../provider-failure.ts'
@@ -102,7 +103,7 @@ export abstract class PartEvents implements PartStream {
 
   /** @param error as a member of the event has it */
   protected failureIn(error: unknown): Failure {
-    return this.#failed(Buffer.from(JSON.stringify({ error: error ?? null })))
+    return this.#failed(Buffer.from(withoutMarks(JSON.stringify({ error: error ?? null }))))
   }
 
   #event({ name, data }: SseEvent): Failure | null {
@@ -158,10 +159,10 @@ function isSummary(part: WrittenPart): boolean {
 /** Whole answers tell no error's text. */
 export const NOTHING_SECRET: RedactedTexts = { credential: '', host: '' }
 
-/** Null: no JSON object. */
+/** Long integers stand in it as marks. Null: no JSON object. */
 export function parsed(json: Buffer): Members | null {
   try {
-    return objectOf(JSON.parse(json.toString('utf8')))
+    return objectOf(parseMarked(json.toString('utf8')))
   } catch {
     return null
   }

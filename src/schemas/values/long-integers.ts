@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { QUOTE } from './json-bytes.ts'
+
+/** Digits of the least integer that a parser may round. */
+const DIGITS_MIN = 16
+const LONG = /^-?[1-9]\d{15,}$/
+const [ZERO, NINE, MINUS] = [0x30, 0x39, 0x2d]
+const OF_NUMBER = /[\d.eE+-]/
+/** Begins a text that stands for an integer: callers and providers cannot know it. */
+const MARK = `${randomUUID()}:`
+/** The text in JSON, or in a text of JSON within JSON, whose quotes are escaped. */
+const MARKED = new RegExp(`(\\\\*)"${MARK}(-?\\d+)\\1"`, 'g')
+
+/**
+ * The value of JSON, with texts for the integers that a parser would round (above 2^53): ids in the arguments of
+ * tools are such. Writers of such a value have to call `withoutMarks`. Throws where the text is no JSON.
+ */
+export function parseMarked(json: string): unknown {
+  const value: unknown = JSON.parse(json)
+  return hasLongRun(json) ? JSON.parse(marked(json)) : value
+}
+
+/** Most JSON has no run of so many digits. One of each so many characters is looked at: streams pass here. */
+function hasLongRun(json: string): boolean {
+  for (let at = DIGITS_MIN - 1; at < json.length; at += DIGITS_MIN) {
+    if (!isDigit(json.charCodeAt(at))) continue
+    let from = at
+    while (at - from < DIGITS_MIN && isDigit(json.charCodeAt(from - 1))) from--
+    let end = at + 1
+    while (end - from < DIGITS_MIN && isDigit(json.charCodeAt(end))) end++
+    if (end - from >= DIGITS_MIN) return true
+  }
+  return false
+}
+
+function marked(json: string): string {
+  let text = ''
+  let from = 0
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at)
+    if (unit === QUOTE) at = endOfText(json, at)
+    else if (unit === MINUS || isDigit(unit)) {
+      const end = endOfNumber(json, at)
+      const number = json.slice(at, end)
+      if (isRounded(number)) {
+        text += `${json.slice(from, at)}"${MARK}${number}"`
+        from = end
+      }
+      at = end - 1
+    }
+  }
+  return text + json.slice(from)
+}
+
+/** JSON with the integers again. */
+export function withoutMarks(json: string): string {
+  return json.includes(MARK) ? json.replace(MARKED, '$2') : json
+}
+
+/** The number that a text stands for; null: it stands for none. */
+export function markedNumber(value: unknown): number | null {
+  return typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(MARK.length)) : null
+}
+
+/** False also behind the ends of a text. */
+function isDigit(unit: number): boolean {
+  return unit >= ZERO && unit <= NINE
+}
+
+function isRounded(number: string): boolean {
+  return LONG.test(number) && !Number.isSafeInteger(Number(number))
+}
+
+/** @param from of its quote. @returns the place of the other one */
+function endOfText(json: string, from: number): number {
+  for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (json[at - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return json.length
+}
+
+function endOfNumber(json: string, from: number): number {
+  let at = from
+  while (at < json.length && OF_NUMBER.test(json.charAt(at))) at++
+  return at
+}
