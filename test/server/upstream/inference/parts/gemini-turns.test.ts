@@ -1,7 +1,10 @@
 /** Prompts and answers of Gemini against a provider that refuses what Google refuses. */
 import fc from 'fast-check'
 import t from 'tap'
-import { writeGemini, writeGeminiCount } from '../../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
+import {
+  writeGemini,
+  writeGeminiCount,
+} from '../../../../../src/schemas/inference/forms/gemini/gemini-request.ts'
 import type { AssistantPart, Prompt, Turn } from '../../../../../src/schemas/inference/forms/prompt.ts'
 import { geminiPaths } from '../../../../../src/server/upstream/inference/gemini-paths.ts'
 import {
