@@ -8,7 +8,7 @@ import { CARRIED, OTHERS, topOf } from './field-table.ts'
 export const OTHER_FIELD = 'other'
 
 /** What is dropped within turns, parts and tools, by the names that writers have for it. */
-const WITHIN = ['item_reference', 'detail', 'web_search'] as const
+const WITHIN = ['item_reference', 'detail', 'web_search', 'tool_search'] as const
 
 const NAMES: ReadonlySet<string> = new Set([
   ...CARRIED.flatMap(({ names: { chat = [], responses = [], messages = [] } }) =>

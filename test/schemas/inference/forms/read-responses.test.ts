@@ -146,3 +146,40 @@ t.test('what clients send by default is no other', (t) => {
   t.equal(read('responses', { reasoning: null, include: [] }).reasoning, null)
   t.end()
 })
+
+t.test('what Codex offers, and nobody runs elsewhere, is left out with the searches so far', (t) => {
+  const tools = [
+    { type: 'tool_search', execution: 'client', description: 'Finds', parameters: {} },
+    { type: 'tool_search' },
+  ]
+  t.same(found({ tools }), ['tools /tools/1', 'tool_search /tools/0'])
+  const input = [
+    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'a' } },
+    { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: {} },
+    { role: 'user', content: 'b' },
+  ]
+  t.same(found({ input }), ['web_search /input/0', 'tool_search /input/1'])
+  t.same(itemTurns(...input), [{ role: 'user', parts: [saidText('b')] }])
+  t.end()
+})
+
+t.test('tools that the conversation brings are declared with those of the request', (t) => {
+  const tool = (name: string) => ({ type: 'function', name, parameters: {} })
+  const { tools, others } = read('responses', {
+    tools: [tool('a')],
+    input: [
+      {
+        ...{ type: 'additional_tools', id: 'at_1', role: 'developer' },
+        tools: [{ type: 'namespace', name: 'n', description: '', tools: [tool('b')] }],
+      },
+      { type: 'tool_search_output', call_id: 'c', tools: [tool('d')] },
+      { role: 'user', content: 'b' },
+    ],
+  })
+  t.same(
+    tools.map(({ name }) => name),
+    ['a', 'n__b', 'd'],
+  )
+  t.match(others, [{ name: 'tool_search', path: '/input/1' }])
+  t.end()
+})

@@ -9,7 +9,7 @@ import type { AssistantPart, PromptText, Turn } from '../prompt.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
 import { usedMembers } from '../table/nested-table.ts'
 import { readItemContent, type ItemPart } from './item-parts.ts'
-import { namespaceOf, type ToolPlace } from './read-tools.ts'
+import { namespaceOf, TOOL_SEARCH, WEB_SEARCH, type ToolPlace } from './read-tools.ts'
 
 type ReadTurn =
   | Exclude<Turn, { readonly role: 'assistant' }>
@@ -48,6 +48,8 @@ const MESSAGE = usedMembers('responses', 'turns', { type: 'message' })
 const CALL = usedMembers('responses', 'turns', { type: 'function_call' })
 const FREEFORM_CALL = usedMembers('responses', 'turns', { type: 'custom_tool_call' })
 const OUTPUT = usedMembers('responses', 'turns', { type: 'function_call_output' })
+/** Its tools are read with those of the request. */
+const BRINGING = usedMembers('responses', 'turns', { type: 'additional_tools' })
 
 /** Nothing where the form has no such item, or it says nothing. */
 function readItem(item: Members, { path, others, names }: ItemPlace): readonly ReadTurn[] {
@@ -79,6 +81,16 @@ function readItem(item: Members, { path, others, names }: ItemPlace): readonly R
     }
     case 'item_reference':
       addReference(item, { path, others })
+      return []
+    case 'additional_tools':
+      others.addRest(item, BRINGING, { path })
+      return []
+    case 'tool_search_call':
+    case 'tool_search_output':
+      others.drop(TOOL_SEARCH, path)
+      return []
+    case 'web_search_call':
+      others.drop(WEB_SEARCH, path)
       return []
   }
   others.add('input', path)

@@ -8,7 +8,7 @@ import { cachePointOf, flagOf, numberOf, Others, textOf } from '../others.ts'
 import type { AnswerFormat, AskedReasoning, Prompt, Turn } from '../prompt.ts'
 import { readTuning } from '../tuning.ts'
 import { readItems } from './read-items.ts'
-import { readChoice, readTools, type ToolPlace } from './read-tools.ts'
+import { readChoice, readTools, toolLists, type ToolPlace } from './read-tools.ts'
 
 /** The word of `include` for what the caller has to give back. */
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -20,8 +20,9 @@ export function readResponses(body: Members): Prompt {
   const others = new Others('responses')
   others.addTop(body)
   others.addRest(membersOf(asked.text), TEXT, { path: ['text'], prefix: 'text.' })
-  const place = { names: new FunctionNames(namesOf(asked)), others }
-  const tools = readTools(asked.tools ?? [], place)
+  const lists = toolLists(asked)
+  const place = { names: new FunctionNames(lists.flatMap(namesIn)), others }
+  const tools = readTools(lists, place)
   return {
     dialect: 'responses',
     turns: readTurns(asked, place),
@@ -45,10 +46,8 @@ export function readResponses(body: Members): Prompt {
 const TEXT: ReadonlySet<string> = new Set(['format', 'verbosity'])
 
 /** Of the tools that are of no namespace. */
-function namesOf({ tools }: ResponsesBody): readonly string[] {
-  return (tools ?? []).flatMap((tool) =>
-    tool.type === 'namespace' ? [] : (textOf(membersOf(tool)['name']) ?? []),
-  )
+function namesIn({ tools }: ReturnType<typeof toolLists>[number]): readonly string[] {
+  return tools.flatMap(({ type, name }) => (type === 'namespace' ? [] : (textOf(name) ?? [])))
 }
 
 function readTurns({ instructions, input }: ResponsesBody, place: ToolPlace): readonly Turn[] {

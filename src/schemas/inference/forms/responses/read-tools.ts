@@ -14,19 +14,39 @@ export interface ToolPlace {
   readonly others: Others
 }
 
-export function readTools(
-  tools: NonNullable<ResponsesBody['tools']>,
-  { names, others }: ToolPlace,
-): readonly PromptTool[] {
-  return tools.flatMap((tool, nth) => {
-    const path = ['tools', nth]
-    if (tool.type === 'namespace') return readNamespace(tool, path, { names, others })
-    const read = readTool(tool, path, others)
-    if (read !== null) return [read]
-    if (isUsualOffer(tool)) others.drop('web_search', path)
-    else others.add('tools', path)
-    return []
-  })
+/** A list of tools, and where it stands in the request. */
+interface ToolList {
+  readonly tools: readonly Members[]
+  readonly path: JsonPath
+}
+
+/** Items of a conversation that bring tools with them. */
+const BRINGING: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
+
+/** The tools of a request, and those that its conversation brings. */
+export function toolLists({ tools, input }: Pick<ResponsesBody, 'tools' | 'input'>): readonly ToolList[] {
+  const items = Array.isArray(input) ? input.map(membersOf) : []
+  const brought = items.flatMap(({ type, tools: within }, nth) =>
+    BRINGING.has(type) && Array.isArray(within)
+      ? [{ tools: within.map(membersOf), path: ['input', nth, 'tools'] }]
+      : [],
+  )
+  return [{ tools: (tools ?? []).map(membersOf), path: ['tools'] }, ...brought]
+}
+
+export function readTools(lists: readonly ToolList[], { names, others }: ToolPlace): readonly PromptTool[] {
+  return lists.flatMap(({ tools, path: list }) =>
+    tools.flatMap((tool, nth) => {
+      const path = [...list, nth]
+      if (tool['type'] === 'namespace') return readNamespace(tool, path, { names, others })
+      const read = readTool(tool, path, others)
+      if (read !== null) return [read]
+      const offer = usualOffer(tool)
+      if (offer === null) others.add('tools', path)
+      else others.drop(offer, path)
+      return []
+    }),
+  )
 }
 
 /** Null: it is no tool that the caller runs, and that a function can stand for. */
@@ -38,6 +58,8 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
 
 const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
 const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
+export const WEB_SEARCH = 'web_search'
+export const TOOL_SEARCH = 'tool_search'
 const BETWEEN_TEXTS = '\n\n'
 
 /** The description of a namespace stands before that of its first tool. */
@@ -64,11 +86,13 @@ export function namespaceOf(name: unknown): string | null {
 }
 
 /**
- * Codex offers a search with each call, and says whether of kept pages or of the web. A model without it
- * answers by itself. A search that another caller wants is refused. D6.
+ * What Codex offers with each call, by its name: a search of the web, of which it says whether of kept pages, and
+ * one of tools that it keeps back. A model without them answers by itself, and by the other tools. Null: another
+ * tool, which its caller wants. D6.
  */
-function isUsualOffer(tool: Members): boolean {
-  return tool['type'] === 'web_search' && typeof tool['external_web_access'] === 'boolean'
+function usualOffer({ type, external_web_access: isOfWeb, execution }: Members): string | null {
+  if (type === WEB_SEARCH && typeof isOfWeb === 'boolean') return WEB_SEARCH
+  return type === TOOL_SEARCH && execution === 'client' ? TOOL_SEARCH : null
 }
 
 /** Types of choices that name a tool which the caller runs. */

@@ -115,6 +115,12 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature'],
         labels: ['status'],
       },
+      // Its tools are read with those of the request.
+      additional_tools: { carried: ['type', 'role', 'tools'], labels: ITEM },
+      // Searches of a provider that the model has read, and says again where they matter.
+      web_search_call: 'dropped',
+      tool_search_call: 'dropped',
+      tool_search_output: 'dropped',
       // Of reasoning; others are refused. D8.
       item_reference: 'dropped',
       ...refused(
