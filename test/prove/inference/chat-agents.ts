@@ -1,8 +1,9 @@
-/** Coding agents as their makers ship them, where they are installed. */
+/** Coding agents: recorded sessions of theirs, and the agents as their makers ship them, where they are installed. */
 import { deepStrictEqual as same, match, ok } from 'node:assert/strict'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { bodyOf } from '../../support/inference/fake-chat.ts'
 import {
   startFakeProvider,
@@ -11,28 +12,26 @@ import {
   type FakeProvider,
 } from '../../support/inference/fake-provider.ts'
 import { hasEnded, type Spawned } from '../../support/nodes/spawned.ts'
-import { startStand } from '../../support/nodes/stand.ts'
+import { PROVIDER_KEY, startStand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
 import type { Program, Proof } from '../proof.ts'
-import { versionOf, type Agent, type AgentTask } from './agents/agent.ts'
-import { CLAUDE_CODE, claudeCode } from './agents/claude-code.ts'
-import { CODEX, codex } from './agents/codex.ts'
+import type { Agent, AgentTask } from './agents/agent.ts'
+import { claudeCode } from './agents/claude-code.ts'
+import { codex } from './agents/codex.ts'
+import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
+import { replay, SessionModel } from './agents/replay.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
-const CLAUDE = 'prove/claude'
-const OPENAI = 'prove/openai'
+/** Of each recorded session at each form of providers. */
+const TURNS = { full: 200, short: 3 }
 const WORDS = ['The', ' work', ' is', ' done.']
 const SAID = WORDS.join('')
 const PICTURE = Buffer.from(IMAGE.slice(IMAGE.indexOf(',') + 1), 'base64')
 
 export const program: Program = {
-  text: 'Claude Code and Codex, where they are installed: tools, signed thoughts, pictures, schemas, errors and leaving, 0 failures',
+  text: 'recorded sessions of Claude Code and Codex at providers of each form, 0 errors in 200 turns; the agents themselves, where they are installed',
   async run(proof) {
-    if (versionOf(CLAUDE_CODE) === null && versionOf(CODEX) === null) {
-      proof.skipped = 'neither `claude` nor `codex` is on the PATH'
-      return
-    }
     const provider = await startFakeProvider(() => undefined)
     proof.after(() => provider.close())
     const home = await mkdtemp(join(tmpdir(), 'sluice-agents-'))
@@ -41,10 +40,12 @@ export const program: Program = {
     proof.after(() => stand.stop())
     const origin = `http://127.0.0.1:${stand.port}`
     const key = stand.keys.inference_key
+    await replayed(proof, provider, { origin, key })
     const agents = [
-      claudeCode({ origin, key, model: CLAUDE, home }),
-      await codex({ origin, key, model: OPENAI, home }),
+      claudeCode({ origin, key, model: modelOf('messages'), home }),
+      await codex({ origin, key, model: modelOf('responses'), home }),
     ].filter((agent) => agent !== null)
+    if (agents.length === 0) proof.say('neither `claude` nor `codex` is on the PATH: recorded sessions alone')
     const rounds = proof.isShort ? ROUNDS.short : ROUNDS.full
     for (const agent of agents)
       for (const [what, scenario] of Object.entries(SCENARIOS)) {
@@ -64,6 +65,33 @@ export const program: Program = {
       }
     noFaults(proof, stand.output())
   },
+}
+
+async function replayed(
+  proof: Proof,
+  provider: FakeProvider,
+  node: { readonly origin: string; readonly key: string },
+): Promise<void> {
+  const turns = proof.isShort ? TURNS.short : TURNS.full
+  for (const name of SESSION_NAMES) {
+    const session = await loadSession(name)
+    for (const protocol of TEXT_PROTOCOLS) {
+      const model = new SessionModel(protocol)
+      provider.usually(model.answer)
+      const { errors, requests, dropped } = await replay(
+        session,
+        { ...node, model: modelOf(protocol), turns },
+        model,
+      )
+      provider.forget()
+      const lost = dropped.size === 0 ? '' : `; dropped ${[...dropped].join()}`
+      proof.check(
+        `${session.client} ${session.version} (${name}), recorded, at a provider that speaks ${protocol}: ${turns} turns`,
+        errors.length === 0,
+        errors[0] ?? `0 errors in ${requests} requests${lost}`,
+      )
+    }
+  }
 }
 
 interface World {
@@ -192,20 +220,43 @@ function noFaults(proof: Proof, output: string): void {
   proof.check('the node logs no error', fault === undefined, fault ?? 'none')
 }
 
+const PROTOCOLS: Readonly<Record<TextProtocol, string>> = {
+  chat: 'openai',
+  responses: 'openai',
+  messages: 'anthropic',
+  gemini: 'google',
+}
+
+function modelOf(protocol: TextProtocol): string {
+  return `prove/${protocol}`
+}
+
 function catalogueOf(origin: string): object {
   const pricing = { prompt: '0.000001', completion: '0.000002' }
-  const architecture = { input_modalities: ['text', 'image'], output_modalities: ['text'] }
+  const architecture = { input_modalities: ['text', 'image', 'file'], output_modalities: ['text'] }
   return {
-    providers: [
-      { slug: 'claude', protocol: 'anthropic', base_url: `${origin}/v1` },
-      { slug: 'openai', protocol: 'openai', base_url: `${origin}/v1`, strict: true, speaks: ['responses'] },
-    ],
-    models: ['claude', 'openai'].map((slug) => ({
-      id: `prove/${slug}`,
-      name: slug,
+    providers: TEXT_PROTOCOLS.map((speaks) => ({
+      slug: `of-${speaks}`,
+      protocol: PROTOCOLS[speaks],
+      base_url: `${origin}/v1`,
+      api_key_env: PROVIDER_KEY,
+      strict: PROTOCOLS[speaks] === 'openai',
+      speaks: [speaks],
+    })),
+    models: TEXT_PROTOCOLS.map((speaks) => ({
+      id: modelOf(speaks),
+      name: speaks,
       architecture,
-      context_length: 200_000,
-      endpoints: [{ provider: slug, upstream_model: 'upstream', pricing, max_completion_tokens: 64_000 }],
+      context_length: 1_000_000,
+      endpoints: [
+        {
+          provider: `of-${speaks}`,
+          // The names of Google's models tell what they take.
+          upstream_model: speaks === 'gemini' ? 'gemini-3.1-pro' : 'upstream',
+          pricing,
+          max_completion_tokens: 64_000,
+        },
+      ],
     })),
   }
 }

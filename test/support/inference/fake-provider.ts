@@ -43,6 +43,8 @@ export interface FakeProvider {
   closeIdle(): void
   /** Breaks every connection. */
   cut(): void
+  /** Drops the calls so far, with the memory of their bodies. */
+  forget(): void
   close(): Promise<void>
 }
 
@@ -67,6 +69,7 @@ export async function startFakeProvider(usual: FakeAnswer): Promise<FakeProvider
     cut: () => {
       for (const { socket } of state.open) socket.resetAndDestroy()
     },
+    forget: () => void state.calls.splice(0),
     close: () =>
       new Promise((closed) => {
         server.close(() => closed())

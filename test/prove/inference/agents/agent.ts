@@ -26,6 +26,8 @@ export interface AgentAnswers {
   refuses(message: string): FakeAnswer
   /** The answer in the form of a schema, as the agent asks for it. */
   structured(value: object): FakeAnswer
+  /** Steps that use each kind of tool which the agent has. @param folder has `picture.png` */
+  session(folder: string): readonly FakeAnswer[]
 }
 
 export interface AgentTask {

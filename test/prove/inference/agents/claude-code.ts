@@ -1,10 +1,11 @@
 /** Claude Code, which speaks messages. */
+import { join } from 'node:path'
 import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
 import { bodyOf, PROMPT_TOKENS } from '../../../support/inference/fake-chat.ts'
 import { answersMessages, messageEvents, refusesMessages } from '../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { streams } from '../../../support/inference/fake-stream.ts'
-import { gives } from '../scenarios/messages-answers.ts'
+import { gives, type Block } from '../scenarios/messages-answers.ts'
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
 /** Name of the program. */
@@ -46,10 +47,7 @@ const answers: AgentAnswers = {
     return tools.length > 0 && !JSON.stringify(messages).includes('"tool_result"')
   },
   calls: ({ thought, signature, command }) =>
-    gives(
-      [{ type: 'thinking', thinking: thought, signature }, uses(SHELL, { command, description: 'Does it' })],
-      'tool_use',
-    ),
+    gives([{ type: 'thinking', thinking: thought, signature }, shell(command)], 'tool_use'),
   looks: (file) => gives([uses(READ, { file_path: file })], 'tool_use'),
   says: (words, plan) => answersMessages({ words }, plan),
   stalls: (words) => streams(messageEvents({ words }).slice(0, -3), { ending: 'silent' }),
@@ -63,8 +61,40 @@ const answers: AgentAnswers = {
       return (hasTool ? asTool : asText)(call, reply)
     }
   },
+  session(folder) {
+    const file = join(folder, 'one.txt')
+    const steps: readonly (readonly Block[])[] = [
+      [
+        { type: 'thinking', thinking: 'Let me look.', signature: 'EqoBCkgIARABGAIiQL+/8=' },
+        shell('echo one'),
+      ],
+      [{ type: 'text', text: 'Two at once.' }, shell('echo two'), uses('Glob', { pattern: '*.png' })],
+      [uses('Write', { file_path: file, content: 'one\ntwo\n' })],
+      [uses(READ, { file_path: file })],
+      [uses('Edit', { file_path: file, old_string: 'two', new_string: 'three' })],
+      [uses(READ, { file_path: join(folder, 'picture.png') })],
+      [uses('TodoWrite', { todos: [{ content: 'Work', status: 'pending', activeForm: 'Working' }] })],
+      [{ type: 'text', text: 'This one fails.' }, shell('exit 3')],
+    ]
+    return steps.map((blocks, nth) =>
+      gives(
+        blocks.map((block) => withId(block, nth)),
+        'tool_use',
+        `msg_${nth}`,
+      ),
+    )
+  },
 }
 
-function uses(name: string, input: object): { readonly type: string; readonly [member: string]: unknown } {
+function shell(command: string): Block {
+  return uses(SHELL, { command, description: 'Does it' })
+}
+
+/** Ids of calls are of the whole conversation. */
+function withId(block: Block, nth: number): Block {
+  return 'id' in block ? { ...block, id: `${String(block['id'])}${nth}` } : block
+}
+
+function uses(name: string, input: object): Block {
   return { type: 'tool_use', id: `toolu_${PROMPT_TOKENS}${name}`, name, input }
 }

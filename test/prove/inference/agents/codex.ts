@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { API_PREFIX } from '../../../../src/schemas/api-prefix.ts'
 import { bodyOf, refusesChat } from '../../../support/inference/fake-chat.ts'
 import { answersResponses, responseEvents, tellsResponse } from '../../../support/inference/fake-responses.ts'
-import { answers as answersWith, thought, toolCall } from '../scenarios/responses-answers.ts'
+import { messageEvents } from '../../../support/inference/responses-streams.ts'
+import { answers as answersWith, customCall, thought, toolCall } from '../scenarios/responses-answers.ts'
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
 /** Name of the program. */
@@ -63,4 +64,18 @@ const answers: AgentAnswers = {
   },
   refuses: (message) => refusesChat(400, { message, code: 'odd_prompt' }),
   structured: (value) => answersResponses({ words: [JSON.stringify(value)] }),
+  session(folder) {
+    const shell = (index: number, cmd: string) =>
+      toolCall(index, { id: `call_${cmd.replaceAll(' ', '_')}`, name: SHELL, argument: { cmd } })
+    const plan = { plan: [{ step: 'Work', status: 'in_progress' }] }
+    const patch = '*** Begin Patch\n*** Add File: one.txt\n+one\n*** End Patch\n'
+    return [
+      [...thought('Let me look.', 'gAAAAABo+signed/reasoning='), ...shell(1, 'echo one')],
+      [...messageEvents(['Two', ' at', ' once.'], 0), ...shell(1, 'echo two'), ...shell(2, 'echo three')],
+      toolCall(0, { id: 'call_plan', name: 'update_plan', argument: plan }),
+      customCall(0, { id: 'call_patch', name: 'apply_patch', input: patch }),
+      toolCall(0, { id: 'call_view', name: 'view_image', argument: { path: join(folder, 'picture.png') } }),
+      shell(0, 'exit 3'),
+    ].map((events) => answersWith(events))
+  },
 }

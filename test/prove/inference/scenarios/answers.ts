@@ -5,7 +5,7 @@ import { streams, type FakeEvent, type StreamPlan } from '../../../support/infer
 
 const HEAD = { id: 'chatcmpl-1', created: 1_795_312_800, model: 'fake', system_fingerprint: null }
 const USAGE = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
-const DONE: FakeEvent = { data: '[DONE]' }
+export const DONE: FakeEvent = { data: '[DONE]' }
 export const CALL_ID = 'call_Ab12'
 
 export function chunk(delta: object, finish: string | null = null): FakeEvent {
@@ -13,7 +13,7 @@ export function chunk(delta: object, finish: string | null = null): FakeEvent {
   return { data: JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', choices, usage: null }) }
 }
 
-const usage: FakeEvent = {
+export const USAGE_CHUNK: FakeEvent = {
   data: JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', choices: [], usage: USAGE }),
 }
 
@@ -34,7 +34,7 @@ export const CALLS: FakeAnswer = (call, reply) => {
     ),
   ])
   const begin = chunk({ role: 'assistant', content: null })
-  return streams([begin, ...pieces, chunk({}, 'tool_calls'), usage, DONE])(call, reply)
+  return streams([begin, ...pieces, chunk({}, 'tool_calls'), USAGE_CHUNK, DONE])(call, reply)
 }
 
 export const SIGNED = {
@@ -58,7 +58,7 @@ export const THINKS_AND_CALLS: FakeAnswer = (call, reply) => {
     chunk({ content: '', reasoning_details: [signed] }),
     chunk({ tool_calls: [{ index: 0, ...tool }] }),
   ]
-  return streams([...events, chunk({}, 'tool_calls'), usage, DONE])(call, reply)
+  return streams([...events, chunk({}, 'tool_calls'), USAGE_CHUNK, DONE])(call, reply)
 }
 
 /** Thinks, then says "Hello", as DeepSeek and vLLM send it. */
@@ -74,7 +74,7 @@ export const THINKS: FakeAnswer = (call, reply) => {
     chunk({ content: null, reasoning_content: 'think.' }),
     chunk({ content: 'Hello', reasoning_content: null }),
   ]
-  return streams([...events, chunk({}, 'stop'), usage, DONE])(call, reply)
+  return streams([...events, chunk({}, 'stop'), USAGE_CHUNK, DONE])(call, reply)
 }
 
 /** Says these words, then what `end` makes of the rest of the stream. */

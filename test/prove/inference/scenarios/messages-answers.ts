@@ -7,14 +7,14 @@ import { says } from './answers.ts'
 
 export type Block = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** These blocks, streamed in fragments or whole. */
-export function gives(blocks: readonly Block[], reason: string): FakeAnswer {
+/** These blocks, streamed in fragments or whole. @param id of the message: clients join messages of one id */
+export function gives(blocks: readonly Block[], reason: string, id = 'msg_1'): FakeAnswer {
   return (call, reply) => {
     const usage = { input_tokens: PROMPT_TOKENS, output_tokens: 4 }
     const ending = { stop_reason: reason, stop_sequence: null, usage }
-    const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'fake' }
+    const head = { id, type: 'message', role: 'assistant', model: 'fake' }
     if (bodyOf(call)['stream'] !== true) return says({ ...head, content: blocks, ...ending })(call, reply)
-    const events = [started(), ...blocks.flatMap(inFragments), stopped(usage, reason), STOP]
+    const events = [started({ id }), ...blocks.flatMap(inFragments), stopped(usage, reason), STOP]
     return streams(events.map(named))(call, reply)
   }
 }

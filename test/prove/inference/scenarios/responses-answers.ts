@@ -48,6 +48,33 @@ export function toolCall(
   ]
 }
 
+/** A call of a tool that takes a text, in two pieces. */
+export function customCall(
+  index: number,
+  { id, name, input }: { readonly id: string; readonly name: string; readonly input: string },
+): readonly Members[] {
+  const at = { item_id: `ctc_${index}`, output_index: index }
+  const item = { id: at.item_id, type: 'custom_tool_call', call_id: id, name }
+  return [
+    {
+      type: 'response.output_item.added',
+      output_index: index,
+      item: { ...item, status: 'in_progress', input: '' },
+    },
+    ...[input.slice(0, 5), input.slice(5)].map((delta) => ({
+      type: 'response.custom_tool_call_input.delta',
+      ...at,
+      delta,
+    })),
+    { type: 'response.custom_tool_call_input.done', ...at, input },
+    {
+      type: 'response.output_item.done',
+      output_index: index,
+      item: { ...item, status: 'completed', input },
+    },
+  ]
+}
+
 export function thought(text: string, signature = SIGNED): readonly Members[] {
   const at = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
   const item = { id: 'rs_1', type: 'reasoning', encrypted_content: signature }
