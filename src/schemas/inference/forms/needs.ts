@@ -21,7 +21,7 @@ export interface Need extends RefusedMember {
 export function needsOf(prompt: Prompt): readonly Need[] {
   const others = prompt.others.filter((other) => isRefused(prompt, other))
   return [
-    ...others.map(({ path }) => need(path, otherProtocols(prompt))),
+    ...others.map((other) => need(other.path, otherProtocols(prompt), defaultsOf(prompt, other))),
     ...stopNeeds(prompt),
     ...formatNeeds(prompt),
     ...partNeeds(prompt),
@@ -45,10 +45,22 @@ export function isRefused({ dialect }: Pick<Prompt, 'dialect'>, { name, path }: 
   return isTop ? otherField(dialect, name)?.class === 'refused' : NESTED_REFUSED.has(name)
 }
 
-function need(path: string, protocols: readonly TextProtocol[]): Need {
+/** @param values that the protocols take; null: they take none */
+function need(path: string, protocols: readonly TextProtocol[], values: string | null = null): Need {
   const takers = TEXT_PROTOCOLS.filter((one) => !protocols.includes(one))
-  const expected = takers.length === 0 ? 'nothing here' : `an endpoint that speaks ${takers.join(' or ')}`
-  return { path, message: 'has no words in the protocol of the endpoint', expected, protocols }
+  const endpoint = takers.length === 0 ? null : `an endpoint that speaks ${takers.join(' or ')}`
+  const expected = [values, endpoint].filter((one) => one !== null).join(', or ')
+  return {
+    ...{ path, message: 'cannot be sent in the form that the provider speaks' },
+    ...{ expected: expected === '' ? 'nothing here' : expected, protocols },
+  }
+}
+
+/** The values that say no more than a request without the member. */
+function defaultsOf({ dialect }: Prompt, { name, path }: OtherMember): string | null {
+  const isTop = path.lastIndexOf('/') === 0
+  const defaults = isTop ? (otherField(dialect, name)?.defaults ?? []) : []
+  return defaults.length === 0 ? null : defaults.map((one) => JSON.stringify(one)).join(' or ')
 }
 
 function otherProtocols({ dialect }: Prompt): readonly TextProtocol[] {
@@ -69,12 +81,15 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   const protocols: TextProtocol[] = ['responses']
   // Anthropic refuses one of white space alone.
   if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
-  if (stops.length > GEMINI_STOPS_MAX) protocols.push('gemini')
-  return [need(PLACES[dialect].stops, protocols)]
+  const isMany = stops.length > GEMINI_STOPS_MAX
+  if (isMany) protocols.push('gemini')
+  return [need(PLACES[dialect].stops, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} at gemini` : null)]
 }
 
 function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
-  return format?.kind === 'json_object' ? [need(PLACES[dialect].format, ['messages'])] : []
+  return format?.kind === 'json_object'
+    ? [need(PLACES[dialect].format, ['messages'], 'the type `json_schema`')]
+    : []
 }
 
 function partNeeds({ turns }: Prompt): readonly Need[] {

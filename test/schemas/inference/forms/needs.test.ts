@@ -20,6 +20,22 @@ t.test('what a request needs, with the protocols that lack it', (t) => {
   t.end()
 })
 
+t.test('a refusal tells the values that would be taken', (t) => {
+  const told = (dialect: Dialect, more: Body): readonly string[] =>
+    needsOf(read(dialect, more)).map(({ expected }) => expected)
+  t.same(told('chat', { stop: ['1', '2', '3', '4', '5', '6'] }), [
+    'at most 5 at gemini, or an endpoint that speaks chat or messages',
+  ])
+  t.same(told('responses', { text: { format: { type: 'json_object' } } }), [
+    'the type `json_schema`, or an endpoint that speaks chat or responses or gemini',
+  ])
+  t.same(told('chat', { function_call: { name: 'f' } }), [
+    '"none" or "auto", or an endpoint that speaks chat',
+  ])
+  t.same(told('chat', { prediction: { type: 'content' } }), ['an endpoint that speaks chat'])
+  t.end()
+})
+
 t.test('media that a protocol lacks have the path of their part, each kind once', (t) => {
   const audio = { type: 'input_audio', input_audio: { data: 'A', format: 'wav' } }
   const video = { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }
@@ -44,11 +60,11 @@ t.test(
     const { refused } = translated(['chat', 'responses'], { stop: 'x', n: 2 })
     t.same(refused, [
       {
-        ...{ path: '/n', message: 'has no words in the protocol of the endpoint' },
-        expected: 'an endpoint that speaks chat',
+        ...{ path: '/n', message: 'cannot be sent in the form that the provider speaks' },
+        expected: '1, or an endpoint that speaks chat',
       },
       {
-        ...{ path: '/stop', message: 'has no words in the protocol of the endpoint' },
+        ...{ path: '/stop', message: 'cannot be sent in the form that the provider speaks' },
         expected: 'an endpoint that speaks chat or messages or gemini',
       },
     ])

@@ -81,8 +81,11 @@ t.test(
       t.same(
         issues.map(({ path, expected }) => [path, expected]),
         [
-          ['/n', 'an endpoint that speaks chat'],
-          ['/response_format', 'an endpoint that speaks chat or responses or gemini'],
+          ['/n', '1, or an endpoint that speaks chat'],
+          [
+            '/response_format',
+            'the type `json_schema`, or an endpoint that speaks chat or responses or gemini',
+          ],
           ['/stop', 'an endpoint that speaks chat or messages or gemini'],
         ],
       )
