@@ -143,7 +143,8 @@ function blamed(
 ): readonly string[] {
   const names = Object.entries(preferences).flatMap(([name, given]) => {
     const alone = foldedOf({ [name]: given })
-    return endpoints.every((endpoint) => isFit(endpoint, alone, fitting)) ? [] : [name]
+    if (endpoints.every((endpoint) => isFit(endpoint, alone, fitting))) return []
+    return [name === 'require_parameters' ? name + lackingNames(endpoints, fitting.call) : name]
   })
   // When every endpoint passes every filter, an order without fallbacks excluded them.
   return names.length > 0 ? names : ['order', 'allow_fallbacks']
@@ -206,6 +207,14 @@ function hasParameters(
   call: RoutedCall,
 ): boolean {
   return isStrict !== true || call.parameters().every((name) => supportedParameters.includes(name))
+}
+
+/** The fields that not every endpoint supports, behind the preference that requires them. */
+function lackingNames(endpoints: readonly Endpoint[], call: RoutedCall): string {
+  const lacking = call
+    .parameters()
+    .filter((name) => !endpoints.every(({ supportedParameters }) => supportedParameters.includes(name)))
+  return ` (${lacking.map((name) => `\`${name}\``).join(', ')})`
 }
 
 type Sort = 'price' | 'throughput' | 'latency' | 'exacto'

@@ -61,7 +61,9 @@ t.test(
     await response.text()
     const strict = await send('chat', { seed: 7, provider: { require_parameters: true } })
     t.equal(strict.status, 404)
-    t.match(await strict.json(), { error: { type: 'endpoint_excluded' } })
+    t.match(await strict.json(), {
+      error: { type: 'endpoint_excluded', message: /Excluded by: require_parameters \(`seed`\)\.$/ },
+    })
     t.equal(first.calls.length, 1)
   },
 )
