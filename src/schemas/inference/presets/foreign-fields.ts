@@ -38,6 +38,8 @@ interface Forms {
 const REFUSED: readonly string[] = ['plugins', 'stop_server_tools_when']
 /** What writers set of a call, and no preset has. */
 const FRAME: readonly string[] = ['model', 'messages', 'input', 'store']
+/** Members that writers also set from the request. */
+const TOKENS: readonly string[] = ['max_tokens', 'max_completion_tokens']
 
 /**
  * A field without words in the form is dropped and named, whatever table D6 makes of it in a request; so is
@@ -51,7 +53,7 @@ export function foreignFields(forms: Forms, config: Members, request: PresetRequ
   for (const { name, path } of prompt.others) lost.drop(name, [path])
   const { tools: list, ...members } = writtenIn(to, { prompt, request }, lost)
   const isAsked = (name: string): boolean =>
-    !FRAME.includes(name) && (name !== 'max_tokens' || prompt.tokensMax !== null)
+    !FRAME.includes(name) && (!TOKENS.includes(name) || prompt.tokensMax !== null)
   const fields = Object.entries({ ...same, ...members }).filter(
     ([name, value]) => isAsked(name) && hasRoom(forms, { config, name, value }, lost),
   )
@@ -105,13 +107,16 @@ const TOOL_OF_REQUEST: PromptTool = {
   cache: null,
 }
 
+/** Models of OpenAI that reason refuse `max_tokens` in chat: they know `max_completion_tokens`. */
+const MAKER = 'openai/'
+
 /** The caller's form has words for all that its members can say: which endpoint answers is not known yet. */
 function termsOf({ model }: PresetRequest): WriteTerms {
   return {
     upstreamModel: anyClaude(model),
     tokensMax: null,
     isStrict: false,
-    isMaker: false,
+    isMaker: model.startsWith(MAKER),
     signatureFormats: [],
     isOfPreset: true,
   }

@@ -45,6 +45,20 @@ for (const [from, to] of PAIRS)
     }
   })
 
+t.test('the maximum of tokens of a chat has the name that the maker of its model takes', async (t) => {
+  for (const [from, config] of [
+    ['messages', { max_tokens: 9 }],
+    ['responses', { max_output_tokens: 9 }],
+  ] as const)
+    for (const [model, fields] of [
+      ['openai/gpt-5-mini', { max_completion_tokens: 9 }],
+      ['acme/one', { max_tokens: 9 }],
+    ] as const)
+      t.same(used(from, 'chat', config, { ...REQUEST, model }), { fields, dropped: [] })
+  const request = { ...REQUEST, model: 'openai/gpt-5-mini', tokensMax: 7 }
+  t.same(used('responses', 'chat', {}, request).fields, {}, 'the request has its own')
+})
+
 t.test('a saved chat as responses and as messages have it', async (t) => {
   const saved = {
     ...{ max_completion_tokens: 5_000, temperature: 0.5, verbosity: 'low', reasoning_effort: 'high' },
