@@ -4,6 +4,7 @@ import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../strict-members.ts'
 import { OURS_NAMES } from '../text-members.ts'
 import type { Dialect } from '../text-request.ts'
 import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
+import { NO_BUDGET_FROM } from './messages/claude-models.ts'
 import type { Tuning } from './prompt.ts'
 
 /**
@@ -67,11 +68,19 @@ function tuned(
   return { member: name, kind, names, lost: 'dropped', defaults }
 }
 
+const UNSAMPLED = `dropped for Claude from ${NO_BUDGET_FROM} on`
+
 /** The members that tune. A user of messages is a member of its metadata. */
 export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
-  temperature: tuned('number', 'temperature', TEXT_PROTOCOLS),
-  topP: tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
-  topK: tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
+  temperature: {
+    ...tuned('number', 'temperature', TEXT_PROTOCOLS),
+    limits: { messages: `above 1 becomes 1; ${UNSAMPLED}` },
+  },
+  topP: {
+    ...tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
+    limits: { messages: `dropped beside \`temperature\`; ${UNSAMPLED}` },
+  },
+  topK: { ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1), limits: { messages: UNSAMPLED } },
   minP: tuned('number', 'min_p', ['chat'], 0),
   topA: tuned('number', 'top_a', ['chat'], 0),
   seed: tuned('number', 'seed', ['chat', 'gemini']),

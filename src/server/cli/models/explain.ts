@@ -33,8 +33,7 @@ export function addExplain(models: Command): void {
       const { from } = options
       const model = writerNamed(name, loadModels(config.catalogFile))
       const reached = model.endpoints.flatMap((endpoint) => reachedAt(endpoint, from) ?? [])
-      if (reached.length === 0)
-        throw new CliFailure(`no endpoint of \`${model.id}\` can be called with ${from}`)
+      if (reached.length === 0) throw new CliFailure(unreached(model, from))
       print(options, { data: { model: model.id, from, endpoints: reached.map(wireOf) } }, textOf(reached))
     })
 }
@@ -45,6 +44,12 @@ function writerNamed(name: string, catalogue: ModelCatalogue): ResolvedModel {
   if (model === null) throw new CliFailure(`there is no model ${shown(name)}.${hintOf(nearest(name, ids))}`)
   if (!model.isWriter) throw new CliFailure(`\`${model.id}\` writes no text`)
   return model
+}
+
+function unreached({ id, endpoints }: ResolvedModel, from: Dialect): string {
+  return endpoints.some(({ provider }) => provider.protocol === 'local')
+    ? `\`${id}\` is built in: it takes chat, responses and messages itself, and no provider gets the request`
+    : `no endpoint of \`${id}\` can be called with ${from}`
 }
 
 interface Reached {

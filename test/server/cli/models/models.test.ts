@@ -225,7 +225,10 @@ t.test('models explain tells what becomes of each field at each endpoint of a mo
   t.match(stdout, /^here\/m2 +messages +a translation$/m)
   t.match(stdout, /^field +chat +chat, strict +messages +gemini$/m)
   t.match(stdout, /^seed +as it came +as it came +dropped +generationConfig\.seed$/m)
-  t.match(stdout, /^top_k +as it came +dropped +top_k +generationConfig\.topK$/m)
+  t.match(
+    stdout,
+    /^top_k +as it came +dropped +top_k \(dropped for Claude from 4\.7 on\) +generationConfig\.topK$/m,
+  )
   t.match(
     stdout,
     /^reasoning +as it came +reasoning_effort +thinking, output_config\.effort +generationConfig\.thinkingConfig$/m,
@@ -254,6 +257,13 @@ t.test('models explain tells the same as JSON', async (t) => {
   })
   t.same(rowOf('container'), { field: 'container', class: 'refused' })
   t.same(rowOf('provider'), { field: 'provider', class: 'ours' })
+})
+
+t.test('models explain says that a built-in model has no provider', async (t) => {
+  t.match(await sluice(['models', 'explain', 'sluice/echo-1', '--from', 'chat'], {}), {
+    status: 1,
+    stderr: /`sluice\/echo-1` is built in/,
+  })
 })
 
 t.test('models explain refuses what is no model that writes, and what is no form', async (t) => {

@@ -16,7 +16,7 @@ const VERSION = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 /** The version from which on a model decides on its reasoning itself, as Anthropic publishes it. */
 const ADAPTIVE_FROM = 4.6
 /** The version from which on a model takes neither a budget nor numbers that tune its sampling. */
-const NO_BUDGET_FROM = 4.7
+export const NO_BUDGET_FROM = 4.7
 
 /** The name of a model as far as it restricts what messages say: other makers' models restrict nothing. */
 export function anyClaude(name: string): string {
