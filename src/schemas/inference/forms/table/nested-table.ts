@@ -124,11 +124,10 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       // Of reasoning; others are refused. D8.
       item_reference: 'dropped',
       ...refused(
-        'additional_tools agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction ' +
+        'agent_message apply_patch_call apply_patch_call_output code_interpreter_call compaction ' +
           'compaction_trigger computer_call computer_call_output configuration_update context_compaction file_search_call ' +
           'image_generation_call local_shell_call local_shell_call_output mcp_approval_request ' +
-          'mcp_approval_response mcp_call mcp_list_tools program program_output shell_call shell_call_output ' +
-          'tool_search_call tool_search_output web_search_call',
+          'mcp_approval_response mcp_call mcp_list_tools program program_output shell_call shell_call_output',
       ),
     },
     parts: {
