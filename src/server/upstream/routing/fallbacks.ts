@@ -16,8 +16,8 @@ const FALLBACKS = {
   upstream_credential: { isStrike: true },
   credential_unavailable: { isStrike: true },
   input_unsupported: { isStrike: false },
-  field_unsupported: { isStrike: false },
   media_unavailable: { isStrike: false },
+  field_unsupported: { isStrike: false },
 } as const satisfies Partial<Record<FailureName, { readonly isStrike: boolean }>>
 
 type FallbackName = keyof typeof FALLBACKS

@@ -29,6 +29,7 @@ const CALL = {
 const RESULT = { role: 'tool', tool_call_id: 'c1', content: '42' }
 const ITEM_CALL = { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' }
 const FREEFORM_CALL = { type: 'custom_tool_call', call_id: 'c1', name: 'patch', input: 'x' }
+const ITEM_TOOL = { type: 'function', name: 'look', parameters: SCHEMA }
 const ITEM_USER = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }
 const TOOL_USE = { type: 'tool_use', id: 'c1', name: 'look', input: {} }
 const SOURCE = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' }
@@ -67,6 +68,7 @@ const OBJECTS: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Readonly<Re
       custom_tool_call_output: { type: 'custom_tool_call_output', call_id: 'c1', output: '42' },
       reasoning: { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] },
       item_reference: { type: 'item_reference', id: 'rs_1' },
+      additional_tools: { type: 'additional_tools', role: 'developer', tools: [ITEM_TOOL] },
     },
     parts: {
       input_text: { type: 'input_text', text: 'More' },
@@ -76,11 +78,11 @@ const OBJECTS: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Readonly<Re
       input_file: { type: 'input_file', file_data: `data:application/pdf;base64,${PDF}` },
     },
     tools: {
-      function: { type: 'function', name: 'look', parameters: SCHEMA },
+      function: ITEM_TOOL,
       custom: { type: 'custom', name: 'patch' },
       namespace: {
         ...{ type: 'namespace', name: 'crm', description: 'Of customers.' },
-        tools: [{ type: 'function', name: 'look', parameters: SCHEMA }],
+        tools: [ITEM_TOOL],
       },
     },
   },
