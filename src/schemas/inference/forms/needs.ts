@@ -7,6 +7,7 @@ import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
 import { LACKING } from './table/nested-table.ts'
+import type { Dialect } from '../text-request.ts'
 import type { RefusedMember, WriteTerms } from './write-terms.ts'
 
 /** A member that some protocols would refuse. Routing leaves their endpoints out. */
@@ -92,19 +93,21 @@ function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
     : []
 }
 
-function partNeeds({ turns }: Prompt): readonly Need[] {
+function partNeeds({ turns, dialect }: Prompt): readonly Need[] {
   const found = new Map<string, Need>()
   const add = (kind: string, one: Need): void => {
     if (!found.has(kind)) found.set(kind, one)
   }
-  for (const turn of turns) for (const part of turn.parts) addPartNeeds(part, add)
+  for (const turn of turns) for (const part of turn.parts) addPartNeeds(part, dialect, add)
   return [...found.values()]
 }
 
 type Part = Turn['parts'][number]
 
-function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void {
-  if (part.kind === 'audio') return add('audio', need(part.path ?? '', LACKING.audio))
+function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Need) => void): void {
+  // The dialect that has a word for it is a protocol with one.
+  const lacking = (kind: keyof typeof LACKING) => LACKING[kind].filter((one) => one !== dialect)
+  if (part.kind === 'audio') return add('audio', need(part.path ?? '', lacking('audio')))
   if (part.kind !== 'image' && part.kind !== 'video' && part.kind !== 'file') return
   const { path = '', media } = part
   // A file of the workspace comes as its content.
@@ -115,7 +118,7 @@ function addPartNeeds(part: Part, add: (kind: string, need: Need) => void): void
       expected: 'the content of the file, or its URL',
     })
   if (part.kind === 'video') {
-    add('video', need(path, LACKING.video))
+    add('video', need(path, lacking('video')))
     add('strict video', { ...need(path, ['chat']), expected: VIDEO_TAKERS, isOfStrict: true })
   }
   if (part.kind === 'file') addFileNeeds(part, add)

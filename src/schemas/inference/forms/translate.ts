@@ -5,6 +5,7 @@ import { parseMarked, withoutMarks } from '../../values/long-integers.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
 import { urlsToFetch, type MediumUrl } from './contents/fetched-urls.ts'
+import { withFittingNames } from './fitting-names.ts'
 import { writeGeminiCount } from './gemini/gemini-request.ts'
 import {
   contentPlaces,
@@ -94,5 +95,6 @@ export function readSent({ dialect, body }: SentRequest): Prompt {
 
 /** The prompt as an endpoint of the protocol gets it. */
 export function promptFor(read: Prompt, { contents }: SentRequest, protocol: TextProtocol): Prompt {
-  return contents === undefined ? read : withContents(read, contents, protocol)
+  const named = read.dialect === protocol ? read : withFittingNames(read)
+  return contents === undefined ? named : withContents(named, contents, protocol)
 }

@@ -75,6 +75,8 @@ const OBJECTS: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Readonly<Re
       output_text: { type: 'output_text', text: 'More' },
       refusal: { type: 'refusal', refusal: 'No' },
       input_image: { type: 'input_image', image_url: PICTURE },
+      input_audio: { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+      input_video: { type: 'input_video', video_url: 'https://x.example/a.mp4' },
       input_file: { type: 'input_file', file_data: `data:application/pdf;base64,${PDF}` },
     },
     tools: {

@@ -45,6 +45,12 @@ t.test('media that a protocol lacks have the path of their part, each kind once'
     ...['/messages/0/content/0 responses messages', '/messages/0/content/2 responses messages'],
     '/messages/0/content/2 chat',
   ])
+  const ofItems = { type: 'input_video', video_url: 'https://x.example/a.mp4' }
+  t.same(
+    needs('responses', { input: [{ role: 'user', content: [audio, ofItems] }] }),
+    ['/input/0/content/0 messages', '/input/0/content/1 messages', '/input/0/content/1 chat'],
+    'who speaks as the caller does has words for them',
+  )
   t.same(needs('chat', chatOf(word)), ['/messages/0/content/0 messages gemini'])
   t.same(needs('chat', chatOf(byId)), ['/messages/0/content/0 chat responses messages gemini'])
   const ours = { type: 'file', file: { file_id: `file_${'0'.repeat(32)}` } }

@@ -183,3 +183,45 @@ t.test('tools that the conversation brings are declared with those of the reques
   t.match(others, [{ name: 'tool_search', path: '/input/1' }])
   t.end()
 })
+
+t.test('a tool that comes twice is declared once, as it was told last', (t) => {
+  const tool = (name: string, description: string) => ({
+    type: 'function',
+    name,
+    description,
+    parameters: {},
+  })
+  const within = (...tools: readonly object[]) => ({ type: 'namespace', name: 'n', description: '', tools })
+  const { tools } = read('responses', {
+    tools: [tool('a', 'late'), tool('b', ''), within(tool('c', 'first'))],
+    input: [
+      { type: 'additional_tools', role: 'developer', tools: [within(tool('c', 'second'))] },
+      { type: 'tool_search_output', call_id: 'd', tools: [tool('a', 'whole')] },
+      { role: 'user', content: 'e' },
+    ],
+  })
+  t.same(
+    tools.map(({ name, description }) => [name, description]),
+    [
+      ['b', ''],
+      ['n__c', 'second'],
+      ['a', 'whole'],
+    ],
+  )
+  t.end()
+})
+
+t.test('sounds and films of a user are carried, and those in results of tools are others', (t) => {
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } }
+  const film = { type: 'input_video', video_url: 'https://x.example/a.mp4' }
+  const [user] = itemTurns({ role: 'user', content: [sound, film] })
+  t.match(user, {
+    parts: [
+      { kind: 'audio', data: 'AAAA', format: 'mp3', path: '/input/0/content/0' },
+      { kind: 'video', media: { kind: 'url', url: film.video_url }, path: '/input/0/content/1' },
+    ],
+  })
+  const output = { type: 'function_call_output', call_id: 'x', output: [sound] }
+  t.same(found({ input: [output] }), ['input.content /input/0/output'])
+  t.end()
+})

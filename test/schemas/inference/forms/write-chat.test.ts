@@ -242,3 +242,40 @@ t.test('a turn of reasoning alone is none for strict endpoints, and is named', (
   t.match(translated(ofResponses, { input }).body['messages'], { 1: { role: 'assistant', reasoning: 'hm' } })
   t.end()
 })
+
+t.test('results stand right behind their calls, whatever the caller said between them', (t) => {
+  const { body } = translated(ofResponses, {
+    input: [
+      { role: 'user', content: 'a' },
+      { type: 'function_call', call_id: 'x', name: 'f', arguments: '{}' },
+      { type: 'function_call', call_id: 'y', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'x', output: 'X' },
+      { role: 'user', content: 'wait' },
+      { role: 'developer', content: 'be brief' },
+      { type: 'function_call_output', call_id: 'y', output: 'Y' },
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+    ],
+  })
+  t.match(body['messages'], [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', tool_calls: [{}, {}] },
+    { role: 'tool', tool_call_id: 'x' },
+    { role: 'tool', tool_call_id: 'y' },
+    { role: 'user', content: 'wait' },
+    { role: 'system', content: 'be brief' },
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: 'c' },
+  ])
+  t.end()
+})
+
+t.test('a conversation of nothing but reasoning has a turn at providers that take none', (t) => {
+  const messages = [
+    { role: 'assistant', content: '', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] },
+  ]
+  const { body, dropped } = translated(['chat', 'chat'], { messages }, { isStrict: true })
+  t.same(body['messages'], [{ role: 'user', content: '.' }])
+  t.same(dropped, ['reasoning'])
+  t.end()
+})

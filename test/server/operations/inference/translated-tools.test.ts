@@ -21,11 +21,14 @@ const TOOLS = [
     description: 'Customers.',
     tools: [{ type: 'function', name: 'get', parameters: { type: 'object', properties: {} } }],
   },
+  // Some providers take no such name.
+  { type: 'function', name: 'fs.read', parameters: { type: 'object', properties: {} } },
 ]
 const BODY = { model: 'acme/one', input: 'Hi', tools: TOOLS, include: ['reasoning.encrypted_content'] }
 const CALLS = [
   { name: 'apply_patch', input: { input: PATCH } },
   { name: 'crm__get', input: { id: 1 } },
+  { name: 'fs_read', input: {} },
 ]
 const FAKES: Readonly<Record<string, FakeAnswer>> = {
   messages: strictMessages(
@@ -40,6 +43,7 @@ const FAKES: Readonly<Record<string, FakeAnswer>> = {
 const EXPECTED = [
   { type: 'custom_tool_call', name: 'apply_patch', input: PATCH },
   { type: 'function_call', name: 'get', namespace: 'crm', arguments: '{"id":1}' },
+  { type: 'function_call', name: 'fs.read', arguments: '{}' },
 ]
 
 async function rigged(t: Test, protocol: string) {
@@ -89,6 +93,11 @@ for (const protocol of ['messages', 'gemini'])
         {
           type: 'function_call_output',
           call_id: Reflect.get(callsOf(output)[1] ?? {}, 'call_id'),
+          output: 'ok',
+        },
+        {
+          type: 'function_call_output',
+          call_id: Reflect.get(callsOf(output)[2] ?? {}, 'call_id'),
           output: 'ok',
         },
       ]

@@ -2,7 +2,7 @@ import { membersOf, type Members } from '../../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
 import { mediaOfUrl, PDF, urlOfMedia } from '../media.ts'
 import { cacheControl, cachePointOf, textOf, type Others } from '../others.ts'
-import type { CachePoint, Media, PromptRefusal, PromptText, UserPart } from '../prompt.ts'
+import type { CachePoint, Media, PromptAudio, PromptRefusal, PromptText, UserPart } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 
 export type ChatPart = UserPart | PromptRefusal
@@ -74,7 +74,8 @@ interface Located {
   readonly path: string
 }
 
-function audioOf(inner: Members, located: Located): ChatPart | null {
+/** @returns null: there is no sound */
+export function audioOf(inner: Members, located: Located): PromptAudio | null {
   const data = textOf(inner['data'])
   if (data === null) return null
   return { kind: 'audio', format: textOf(inner['format']) ?? 'wav', data, ...located }
@@ -114,12 +115,16 @@ function contentOf(part: ChatPart): Members {
         image_url: { url: urlOf(part.media), ...(part.detail !== null && { detail: part.detail }) },
       }
     case 'audio':
-      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+      return { type: 'input_audio', input_audio: soundMembers(part) }
     case 'video':
       return { type: 'video_url', video_url: { url: urlOf(part.media) } }
     case 'file':
       return { type: 'file', file: fileMember(part.media, part.filename) }
   }
+}
+
+export function soundMembers({ data, format }: PromptAudio): Members {
+  return { data, format }
 }
 
 /** An id has no URL: such a request is refused. */

@@ -11,12 +11,15 @@ import { writeDetails } from './reasoning-details.ts'
 
 type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
 const BETWEEN_TEXTS = '\n\n'
+/** Providers of chat refuse a conversation without a message. */
+const OPENING: Members = { role: 'user', content: '.' }
 
 /** Messages, in the order of the turns. */
 export function writeChatTurns(draft: PromptDraft): readonly Members[] {
   const messages: Members[] = []
   let media: Members[] = []
-  for (const turn of draft.prompt.turns) {
+  const { turns } = draft.prompt
+  for (const turn of draft.isSameForm ? turns : resultsFirst(turns)) {
     if (turn.role !== 'tool' && media.length > 0) {
       messages.push({ role: 'user', content: media })
       media = []
@@ -26,7 +29,25 @@ export function writeChatTurns(draft: PromptDraft): readonly Members[] {
     else if (turn.role === 'assistant') messages.push(writeAssistant(draft, turn.parts))
     else messages.push({ role: turn.role, content: writeContent(draft, turn.parts) })
   }
-  return media.length === 0 ? messages : [...messages, { role: 'user', content: media }]
+  if (media.length > 0) messages.push({ role: 'user', content: media })
+  return messages.length === 0 ? [OPENING] : messages
+}
+
+/** Results come right behind their calls: providers of chat refuse what stands between the two. */
+function resultsFirst(turns: readonly Turn[]): readonly Turn[] {
+  const ordered: Turn[] = []
+  let behind: Turn[] = []
+  const flush = (): void => {
+    for (const turn of behind) ordered.push(turn)
+    behind = []
+  }
+  for (const turn of turns) {
+    if (turn.role === 'assistant') flush()
+    if (turn.role === 'assistant' || turn.role === 'tool') ordered.push(turn)
+    else behind.push(turn)
+  }
+  flush()
+  return ordered
 }
 
 /** A turn of reasoning alone says nothing to strict providers, which refuse a message without a text. */

@@ -1,20 +1,21 @@
 import { membersOf, type Members } from '../../../values/members.ts'
 import { pointerOf, type JsonPath } from '../../../values/json-path.ts'
-import { detailOf, fileMedia } from '../chat/chat-parts.ts'
+import { audioOf, detailOf, fileMedia, soundMembers } from '../chat/chat-parts.ts'
 import { mediaOfUrl, urlOfMedia } from '../media.ts'
 import { cachePointOf, textOf, type Others } from '../others.ts'
-import type { PromptFile, PromptImage, PromptRefusal, PromptText } from '../prompt.ts'
+import type { PromptFile, PromptRefusal, UserPart } from '../prompt.ts'
 import { usedMembers } from '../table/nested-table.ts'
 
-export type ItemPart = PromptText | PromptImage | PromptFile | PromptRefusal
+export type ItemPart = UserPart | PromptRefusal
 
 /** The members of each type of part. */
 const USED: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
-  ['input_text', 'output_text', 'refusal', 'input_image', 'input_file'].map((type) => [
-    type,
-    usedMembers('responses', 'parts', { type }),
-  ]),
+  ['input_text', 'output_text', 'refusal', 'input_image', 'input_audio', 'input_video', 'input_file'].map(
+    (type) => [type, usedMembers('responses', 'parts', { type })],
+  ),
 )
+const SOUND = 'input_audio'
+const SOUND_MEMBERS = usedMembers('responses', 'parts', { type: SOUND, inner: SOUND })
 
 /** Parts of a message, or of what a tool gave. Empty texts say nothing. */
 export function readItemContent(content: unknown, path: JsonPath, others: Others): readonly ItemPart[] {
@@ -24,7 +25,7 @@ export function readItemContent(content: unknown, path: JsonPath, others: Others
     const place = [...path, nth]
     const part = membersOf(one)
     const used = USED.get(part['type'])
-    const read = used === undefined ? null : readPart(part, place)
+    const read = used === undefined ? null : readPart(part, place, others)
     if (used === undefined || read === null) {
       others.add('input.content', place)
       return []
@@ -35,7 +36,7 @@ export function readItemContent(content: unknown, path: JsonPath, others: Others
 }
 
 /** Null: the part has no content. */
-function readPart(part: Members, path: JsonPath): ItemPart | null {
+function readPart(part: Members, path: JsonPath, others: Others): ItemPart | null {
   const cache = cachePointOf(part['cache_control'] ?? part['prompt_cache_breakpoint'])
   const located = { cache, path: pointerOf(path) }
   switch (part['type']) {
@@ -48,6 +49,15 @@ function readPart(part: Members, path: JsonPath): ItemPart | null {
       const [url, id] = [textOf(part['image_url']), textOf(part['file_id'])]
       const media = url === null ? fileMedia(null, id) : mediaOfUrl(url)
       return media === null ? null : { kind: 'image', media, detail: detailOf(part['detail']), ...located }
+    }
+    case SOUND: {
+      const sound = membersOf(part[SOUND])
+      others.addRest(sound, SOUND_MEMBERS, { path: [...path, SOUND] })
+      return audioOf(sound, located)
+    }
+    case 'input_video': {
+      const url = textOf(part['video_url'])
+      return url === null ? null : { kind: 'video', media: mediaOfUrl(url), ...located }
     }
     default: {
       const data = textOf(part['file_data']) ?? textOf(part['file_url'])
@@ -70,6 +80,10 @@ export function writeItemPart(part: ItemPart, type: 'input_text' | 'output_text'
       if (media.kind === 'file_id') return { type: 'input_image', file_id: media.id, detail }
       return { type: 'input_image', image_url: urlOfMedia(media), detail }
     }
+    case 'audio':
+      return { type: SOUND, [SOUND]: soundMembers(part) }
+    case 'video':
+      return { type: 'input_video', video_url: urlOfMedia(part.media) }
     case 'file':
       return { type: 'input_file', ...fileMembers(part) }
   }

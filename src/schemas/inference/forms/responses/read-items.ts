@@ -5,7 +5,7 @@ import { CARRIER_MARK, SIGNATURE_FORMATS, signatureOf } from '../carried-signatu
 import { freeformArguments } from '../freeform-tools.ts'
 import type { FunctionNames } from '../function-names.ts'
 import { textOf, type Others } from '../others.ts'
-import type { AssistantPart, PromptText, Turn } from '../prompt.ts'
+import type { AssistantPart, PromptText, Turn, UserPart } from '../prompt.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
 import { usedMembers } from '../table/nested-table.ts'
 import { readItemContent, type ItemPart } from './item-parts.ts'
@@ -124,7 +124,7 @@ function readMessage(item: Members, { path, others }: Place): readonly Turn[] {
   const content = readItemContent(item['content'], place.path, others)
   switch (item['role']) {
     case 'user':
-      return [{ role: 'user', parts: keptOf(content, isOfTool, place) }]
+      return [{ role: 'user', parts: keptOf(content, isOfUser, place) }]
     case 'assistant': {
       const parts = keptOf(content, isOfModel, place)
       return parts.length === 0 ? [] : [{ role: 'assistant', parts }]
@@ -148,8 +148,12 @@ function isText(part: ItemPart): part is PromptText {
   return part.kind === 'text'
 }
 
-function isOfTool(part: ItemPart): part is Exclude<ItemPart, { readonly kind: 'refusal' }> {
+function isOfUser(part: ItemPart): part is UserPart {
   return part.kind !== 'refusal'
+}
+
+function isOfTool(part: ItemPart): part is Exclude<UserPart, { readonly kind: 'audio' | 'video' }> {
+  return isOfUser(part) && part.kind !== 'audio' && part.kind !== 'video'
 }
 
 function isOfModel(part: ItemPart): part is Extract<AssistantPart, { readonly kind: 'text' | 'refusal' }> {

@@ -34,19 +34,24 @@ export function toolLists({ tools, input }: Pick<ResponsesBody, 'tools' | 'input
   return [{ tools: (tools ?? []).map(membersOf), path: ['tools'] }, ...brought]
 }
 
-export function readTools(lists: readonly ToolList[], { names, others }: ToolPlace): readonly PromptTool[] {
-  return lists.flatMap(({ tools, path: list }) =>
-    tools.flatMap((tool, nth) => {
-      const path = [...list, nth]
-      if (tool['type'] === 'namespace') return readNamespace(tool, path, { names, others })
-      const read = readTool(tool, path, others)
-      if (read !== null) return [read]
-      const offer = usualOffer(tool)
-      if (offer === null) others.add('tools', path)
-      else others.drop(offer, path)
-      return []
-    }),
-  )
+/** A tool that comes again is declared once, as the conversation told it last. */
+export function readTools(lists: readonly ToolList[], place: ToolPlace): readonly PromptTool[] {
+  const read = lists.map((list) => readList(list, place))
+  const last = new Map(read.flatMap((tools, nth) => tools.map(({ name }) => [name, nth] as const)))
+  return read.flatMap((tools, nth) => tools.filter(({ name }) => last.get(name) === nth))
+}
+
+function readList({ tools, path: list }: ToolList, { names, others }: ToolPlace): readonly PromptTool[] {
+  return tools.flatMap((tool, nth) => {
+    const path = [...list, nth]
+    if (tool['type'] === 'namespace') return readNamespace(tool, path, { names, others })
+    const read = readTool(tool, path, others)
+    if (read !== null) return [read]
+    const offer = usualOffer(tool)
+    if (offer === null) others.add('tools', path)
+    else others.drop(offer, path)
+    return []
+  })
 }
 
 /** Null: it is no tool that the caller runs, and that a function can stand for. */

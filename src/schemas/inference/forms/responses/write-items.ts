@@ -22,10 +22,7 @@ function itemsOf(draft: PromptDraft, turn: Turn): readonly Members[] {
   switch (turn.role) {
     case 'system':
     case 'user': {
-      // Sounds and films are refused before.
-      const parts = turn.parts.flatMap((part) =>
-        part.kind === 'audio' || part.kind === 'video' ? [] : [writeItemPart(part, 'input_text')],
-      )
+      const parts = turn.parts.map((part) => writeItemPart(part, 'input_text'))
       return [{ type: 'message', role: turn.role, content: parts.length === 0 ? '' : parts }]
     }
     case 'tool': {

@@ -140,7 +140,8 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', ...CACHE, 'file_data', 'file_url', 'file_id', 'filename'],
         dropped: ['detail'],
       },
-      ...refused('input_audio input_video'),
+      input_audio: { ...part('input_audio', { carried: ['data', 'format'] }), lacking: LACKING.audio },
+      input_video: { ...part('video_url'), dropped: ['processing'], lacking: LACKING.video },
     },
     tools: {
       function: { carried: [...FUNCTION, 'parameters'], dropped: [...LATE, 'async', 'output_schema'] },
