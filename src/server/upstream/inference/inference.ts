@@ -202,10 +202,11 @@ class RoutingInference implements Inference {
     const media = new CallMedia(this.#egress, job)
     let begunAt: number | null = null
     let close = (): void => undefined
+    const endsAtOf = ({ text }: Endpoint, startedAt: number): number =>
+      request.isStream ? startedAt + (text?.firstOutputMs ?? Infinity) : deadlineAt
     const attempted = this.#attempts.run(job, choices, {
       attemptsMax: ATTEMPTS_MAX,
-      endsAtOf: ({ text }, startedAt) =>
-        request.isStream ? startedAt + (text?.firstOutputMs ?? Infinity) : deadlineAt,
+      endsAtOf,
       attempt: (one) =>
         one.target.protocol.write({
           job,
@@ -228,7 +229,7 @@ class RoutingInference implements Inference {
             }
             sink.begin(by)
           },
-          startedAt: one.startedAt,
+          ready: () => this.#attempts.ready(one, { endsAtOf }),
         }),
       answered: (written, one) => {
         metered.answered(written, one)

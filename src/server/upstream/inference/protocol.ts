@@ -29,8 +29,12 @@ export interface WritingAttempt {
    * @param seen is read while the answer streams. D28
    */
   begin(dropped: readonly string[], seen: SeenStream): void
-  /** `performance.now()` of the attempt's start. */
-  readonly startedAt: number
+  /**
+   * Called once, when the request is ready to be sent: the endpoint's time begins. What Sluice does before, such
+   * as fetching the media of the caller, says nothing about the endpoint.
+   * @returns `performance.now()`
+   */
+  ready(): number
   readonly media: CallMedia
 }
 

@@ -59,12 +59,19 @@ export class WritingEndpoint implements WritingProtocol {
     const { dialect, isStream } = attempt.job.request
     const wire = this.#wireOf(dialect)
     if (wire === null) return fail('model_unfit')
-    const asked = wire.request(attempt.job, attempt.media)
-    const request = asked instanceof Promise ? await asked : asked
+    const writing = wire.request(attempt.job, attempt.media)
+    const request = writing instanceof Promise ? await writing : writing
     if (!request.ok) return request
-    const lost = lostOf(attempt.job.request, request.value.dropped)
+    const { body, ...asked } = request.value
+    const lost = lostOf(attempt.job.request, asked.dropped)
     if (lost.length > 0) return unsupported(lost)
-    return isStream ? this.#stream(attempt, wire, request.value) : this.#whole(attempt, wire, request.value)
+    const opening = opened(body, attempt.job)
+    const sent = opening instanceof Promise ? await opening : opening
+    if (!sent.ok) return sent
+    const sending = { ...asked, wire, startedAt: attempt.ready() }
+    return isStream
+      ? this.#stream(attempt, sending, sent.value).finally(() => sent.value.close())
+      : this.#whole(attempt, sending, sent.value)
   }
 
   async count(job: CountJob, media: CallMedia): Promise<Outcome<Uint8Array>> {
@@ -73,10 +80,13 @@ export class WritingEndpoint implements WritingProtocol {
     if (count === null) return fail('count_unavailable')
     const asked = await count.request(job, media)
     if (!asked.ok) return asked
-    const outcome = await this.#post(asked.value, {
+    const sent = await opened(asked.value.body, job)
+    if (!sent.ok) return sent
+    const { headers } = asked.value
+    const outcome = await this.#post(sent.value, {
       path: count.path,
       kind: COUNTED,
-      attempt: { caller, call, hops, endsAt: deadlineAt },
+      attempt: { caller, call, hops, headers, endsAt: deadlineAt },
     })
     if (!outcome.ok) return outcome
     const answer = outcome.value
@@ -84,7 +94,7 @@ export class WritingEndpoint implements WritingProtocol {
       ? { name: 'count_unavailable' as const }
       : answer.isSuccess
         ? null
-        : unquoted(failureOf(answer, this.#link), searchedIn(request, arePlain(asked.value.body)))
+        : unquoted(failureOf(answer, this.#link), searchedIn(request, sent.value))
     const json = failure === null ? count.answer(answer.body) : null
     answer.release()
     if (failure !== null) return { ok: false, failure }
@@ -93,23 +103,22 @@ export class WritingEndpoint implements WritingProtocol {
 
   async #whole(
     { job, model, sink, begin }: WritingAttempt,
-    wire: Wire,
-    asked: NativeRequest,
+    { dropped, headers, origins, wire }: Sending,
+    sent: SentBody,
   ): Promise<Outcome<Written>> {
     const { caller, call, hops, deadlineAt } = job
-    const outcome = await this.#post(asked, {
+    const outcome = await this.#post(sent, {
       path: wire.pathOf(false),
       kind: WRITTEN,
-      attempt: { caller, call, hops, endsAt: deadlineAt },
+      attempt: { caller, call, hops, headers, endsAt: deadlineAt },
     })
     if (!outcome.ok) return outcome
     const answer = outcome.value
     if (!answer.isSuccess) {
-      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request, arePlain(asked.body)))
+      const failure = unquoted(failureOf(answer, this.#link), searchedIn(job.request, sent))
       return { ok: false, failure }
     }
     const head = this.#head(job, model)
-    const { origins } = asked
     const read = await wire
       .whole({ body: answer.body, head, caller, endsAt: deadlineAt, ...(origins && { origins }) })
       .catch((bug: unknown) => {
@@ -122,55 +131,28 @@ export class WritingEndpoint implements WritingProtocol {
     }
     const { usage, outputBytes, upstreamId, finishReason } = read.value
     const figures = { told: usage, outputBytes, upstreamId, finishReason }
-    const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped: asked.dropped }
+    const written = { ...NOTHING_WRITTEN, ...figures, failure: null, dropped }
     if ('withUsage' in read.value) {
       const { withUsage } = read.value
       return ok({ ...written, answer: { withUsage, release: answer.release } })
     }
-    begin(asked.dropped, read.value)
+    begin(dropped, read.value)
     sink.take(read.value.parts)
     return ok({ ...written, release: answer.release })
   }
 
   /** Posts a request whose answer is read whole. */
-  #post(request: NativeRequest, post: Post): Promise<Outcome<EgressAnswer>> {
-    const { body, headers } = request
-    const attempt = { ...post.attempt, headers }
-    return arePlain(body)
-      ? this.#link.post(post.path, body, attempt, post.kind)
-      : this.#postFiles(body, { ...post, attempt })
-  }
-
-  async #postFiles(
-    body: NativeRequest['body'],
-    { path, attempt, kind }: Post,
-  ): Promise<Outcome<EgressAnswer>> {
-    const opened = await openBody(body, { caller: attempt.caller, signal: attempt.call.signal })
-    if (!opened.ok) return opened
-    const sent = opened.value
+  async #post(sent: SentBody, { path, attempt, kind }: Post): Promise<Outcome<EgressAnswer>> {
     const bodyBytes = sent.bytes
     const outcome = await this.#link.post(path, sent.take(), { ...attempt, bodyBytes }, kind)
     sent.close()
     return outcome.ok || sent.failure === null ? outcome : { ok: false, failure: sent.failure }
   }
 
-  async #stream(
-    attempt: WritingAttempt,
-    wire: Wire,
-    { body, ...asked }: NativeRequest,
-  ): Promise<Outcome<Written>> {
-    const { job } = attempt
-    const request = { ...asked, wire }
-    if (arePlain(body)) return this.#streamed(attempt, request, new PlainBody(body))
-    const opened = await openBody(body, { caller: job.caller, signal: job.call.signal })
-    if (!opened.ok) return opened
-    return this.#streamed(attempt, request, opened.value).finally(() => opened.value.close())
-  }
-
   /** Gets the request without its body, which would stay in memory as long as the answer streams. */
-  async #streamed(
-    { job, model, sink, begin, startedAt }: WritingAttempt,
-    { dropped, headers, origins, wire }: Omit<NativeRequest, 'body'> & { readonly wire: Wire },
+  async #stream(
+    { job, model, sink, begin }: WritingAttempt,
+    { dropped, headers, origins, wire, startedAt }: Sending,
     sent: SentBody,
   ): Promise<Outcome<Written>> {
     const { caller, hops, call } = job
@@ -197,7 +179,7 @@ export class WritingEndpoint implements WritingProtocol {
     }
     if (!outcome.value.isSuccess) {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
-      return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent instanceof PlainBody)) }
+      return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent)) }
     }
     const stream = wire.stream(this.#head(job, model), this.#link.redacted, origins)
     const {
@@ -217,10 +199,7 @@ export class WritingEndpoint implements WritingProtocol {
       drains: this.#drains,
       room: this.#roomOf(caller),
     }).run()
-    const told =
-      ended === null
-        ? null
-        : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent instanceof PlainBody))
+    const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent))
     const failure = told === null ? null : (sent.failure ?? told)
     if (failure !== null && !hasBegun && failure.name !== 'client_gone') return { ok: false, failure }
     const { usage, outputBytes, upstreamId, finishReason } = stream
@@ -235,6 +214,21 @@ export class WritingEndpoint implements WritingProtocol {
   }
 }
 
+/** A request that is ready to be sent, without its body. */
+interface Sending extends Omit<NativeRequest, 'body'> {
+  readonly wire: Wire
+  /** `performance.now()` at which the endpoint's time began. */
+  readonly startedAt: number
+}
+
+/** No promise for a body without files. Failures: those of `openBody`. */
+function opened(
+  body: NativeRequest['body'],
+  { caller, call: { signal } }: Pick<InferenceJob, 'caller' | 'call'>,
+): Outcome<SentBody> | Promise<Outcome<SentBody>> {
+  return arePlain(body) ? ok(new PlainBody(body)) : openBody(body, { caller, signal })
+}
+
 interface Post {
   readonly path: string
   readonly kind: PostKind
@@ -245,8 +239,8 @@ interface Post {
  * The content of a file, or of a medium that was fetched, is not in the caller's request, and a message of the
  * provider could quote it. D37.
  */
-function searchedIn({ source }: TextRequest, isPlain: boolean): Uint8Array | null {
-  return isPlain ? source.bytes : null
+function searchedIn({ source }: TextRequest, sent: SentBody): Uint8Array | null {
+  return sent instanceof PlainBody ? source.bytes : null
 }
 
 /** A count has no effect, and may be asked for again. */

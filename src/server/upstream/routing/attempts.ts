@@ -37,9 +37,12 @@ export interface Choice<P> {
 
 /** One attempt of a call. */
 export interface Try<P> extends Choice<P> {
-  readonly startedAt: number
+  /**
+   * The clock when the endpoint was chosen, or when the request was ready to be sent, where `ready` says so.
+   */
+  startedAt: number
   /** The clock when the endpoint's time for the attempt is over. */
-  readonly endsAt: number
+  endsAt: number
   /** The attempts before it. */
   readonly trail: Trail
 }
@@ -78,6 +81,16 @@ export class Attempts<P> {
 
   run<A, R>(tried: TriedCall, choices: readonly Choice<P>[], how: Attempting<P, A, R>): Promise<Outcome<R>> {
     return new Tries(this, this.#deps, { tried, choices, how }).run()
+  }
+
+  /**
+   * The request of an attempt is ready to be sent: the endpoint's time begins only now.
+   * @returns the clock
+   */
+  ready(one: Try<P>, how: Pick<Attempting<P, never, never>, 'endsAtOf'>): number {
+    one.startedAt = this.#deps.now()
+    one.endsAt = how.endsAtOf(one.target.endpoint, one.startedAt)
+    return one.startedAt
   }
 
   /**

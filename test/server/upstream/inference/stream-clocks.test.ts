@@ -50,7 +50,14 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
   })
   const model = { id: 'acme/m' } as CallableModel
   const media = new CallMedia(NO_EGRESS, job)
-  await chat.write({ job, model, sink: {} as InferenceSink, begin: () => undefined, startedAt: 1_000, media })
+  await chat.write({
+    job,
+    model,
+    sink: {} as InferenceSink,
+    begin: () => undefined,
+    ready: () => 1_000,
+    media,
+  })
   const [attempt] = asked
   if (attempt === undefined) throw new Error('nothing was asked')
   return attempt

@@ -7,6 +7,9 @@ import {
   FETCHED_MEDIUM_BYTES_MAX,
   FETCHED_MEDIUM_MS,
 } from '../../../../../src/schemas/inference/inference-limits.ts'
+import { MIB } from '../../../../../src/schemas/limits/limits.ts'
+import { FIRST_OUTPUT_MS_DEFAULT } from '../../../../../src/schemas/models/provider-limits.ts'
+import type { CallCost } from '../../../../../src/server/ports/money/money.ts'
 import { png } from '../../../../support/corpus/images.ts'
 import { startTarget, type Target } from '../../../../support/egress/vetted-stand.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
@@ -190,6 +193,24 @@ t.test('what Google reads at the place of a picture is bounded as what it may be
   for (const one of others) t.ok(one > picture, `${one} is more than ${picture}`)
 })
 
+t.test('what the media take to be fetched is none of the time of their endpoint', async (t) => {
+  let behindMs = FIRST_OUTPUT_MS_DEFAULT + 1
+  const clock = { ...GEMINI, now: () => performance.now() - behindMs }
+  const { post, first, serve, at, breakers, spend } = await rigged(t, clock)
+  first.usually(strictGemini())
+  serve((req, res) => {
+    behindMs = 0
+    bytes(png())(req, res)
+  })
+  const response = await post({ ...asked(image(at('p'))), stream: true })
+  t.equal(response.headers.get('x-sluice-provider'), 'first', 'its time was not over')
+  await response.text()
+  t.same(breakers(), [])
+  const [hold] = spend.holds
+  const { milliseconds = Infinity } = hold?.end as CallCost
+  t.ok(milliseconds < FIRST_OUTPUT_MS_DEFAULT, `${milliseconds} ms are its own`)
+})
+
 t.test('a provider that quotes a medium is not told in its words', async (t) => {
   const { post, first, second, serve, at, rest } = await rigged(t)
   const words = 'The harvest of the northern field was poor.'
@@ -205,7 +226,7 @@ t.test('a provider that quotes a medium is not told in its words', async (t) => 
 
 t.test('media that are too many, or too large together, are refused', async (t) => {
   const { post, serve, at, first, asked: got, rest } = await rigged(t)
-  serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * 1_024 * 1_024, 7)])))
+  serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * MIB, 7)])))
   const many = Array.from({ length: FETCHED_MEDIA_MAX + 1 }, (_, nth) => image(at(String(nth))))
   const refused = await post(asked(...many))
   t.equal(refused.status, 400)
