@@ -15,6 +15,7 @@ const FALLBACKS = {
   upstream_too_large: { isStrike: false },
   upstream_credential: { isStrike: true },
   credential_unavailable: { isStrike: true },
+  body_too_large: { isStrike: false },
   input_unsupported: { isStrike: false },
   media_unavailable: { isStrike: false },
   field_unsupported: { isStrike: false },

@@ -96,6 +96,55 @@ t.test('what was fetched in vain holds no room while the call goes on', async (t
   media.release()
 })
 
+t.test('the first failure ends what is fetched beside, and the next endpoint may want that', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  const open: ServerResponse[] = []
+  let isServed = false
+  target.answer((req, res) => {
+    if (req.url === '/gone') res.writeHead(404).end()
+    else if (isServed) res.end(png())
+    else open.push(res.on('close', () => (isServed = true)))
+  })
+  const media = mediaOf(egress, Infinity)
+  const [slow, gone] = [
+    wanted(`https://good.example:${target.port}/slow`),
+    wanted(`https://good.example:${target.port}/gone`),
+  ]
+  const beganAt = performance.now()
+  t.match(await media.load([slow, gone]), { failure: { name: 'media_unavailable' } })
+  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS / 2, 'long before its time is over')
+  await until('it has heard of it', () => isServed)
+  t.equal(open.length, 1)
+  t.equal(must(await media.load([slow])).length, 1)
+  media.release()
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+})
+
+t.test('the first failure ends the wait for room of another', async (t) => {
+  const { target, egress, rest } = await rigged(t)
+  const gone: ServerResponse[] = []
+  let isSent = false
+  target.answer((req, res) => {
+    if (req.url === '/gone') gone.push(res)
+    else res.end(png(), () => (isSent = true))
+  })
+  const others = egress.room({ organizationId: 'p', workspaceId: 'x', key: 'l' }, true)
+  t.ok(others.grow(VETTED_ANSWERS_BYTES_MAX))
+  const media = mediaOf(egress, Infinity)
+  const at = (path: string) => wanted(`https://good.example:${target.port}/${path}`)
+  const beganAt = performance.now()
+  const loading = media.load([at('waits'), at('gone')])
+  await until('one waits, and the other is asked for', () => isSent && gone.length === 1)
+  gone[0]?.writeHead(404).end()
+  t.match(await loading, { failure: { name: 'media_unavailable' } })
+  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS / 2, 'long before its time is over')
+  others.give()
+  media.release()
+  await rest()
+  t.equal(egress.load.heldBytes, 0)
+})
+
 t.test('a medium has the name at the end of its path, and nothing of its query', async (t) => {
   const { target, egress, rest } = await rigged(t)
   target.answer((_, res) => void res.end(png()))

@@ -8,6 +8,7 @@ import {
   INFERENCE_BODY_BYTES_MAX,
 } from '../../../../schemas/inference/inference-limits.ts'
 import { base64Bytes, WITH_FILES } from '../../../../schemas/inference/inline-files.ts'
+import { endedBy } from '../../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../../ports/byte-streams.ts'
 import type { AnswerRoom, Egress } from '../../../ports/egress/egress.ts'
 import type { InferenceJob } from '../../../ports/inference/inference.ts'
@@ -43,33 +44,32 @@ export class CallMedia {
   }
 
   /**
-   * Fetches all of them, or those that an earlier attempt has not.
-   * Failures: media_unavailable, input_unsupported (another content than is taken), body_invalid (too many),
+   * Fetches all of them, or those that an earlier attempt has not. The first failure ends what is fetched beside.
+   * Failures: media_unavailable, input_unsupported (too many, or another content than is taken),
    * body_too_large, busy, client_gone, draining, deadline_exceeded.
    */
   async load(wanted: readonly MediumUrl[]): Promise<Outcome<readonly FetchedMedium[]>> {
     const over = wanted[FETCHED_MEDIA_MAX]
-    if (over !== undefined) return refused('body_invalid', over, ONE_TOO_MANY)
-    const media: (Outcome<FetchedMedium> | undefined)[] = []
-    let hasFailed = false
+    if (over !== undefined) return refused('input_unsupported', over, ONE_TOO_MANY)
+    const round = new AbortController()
+    const signal = AbortSignal.any([this.#job.call.signal, round.signal])
+    const media: FetchedMedium[] = []
+    const failures: Outcome<never>[] = []
     let next = 0
     const work = async (): Promise<void> => {
-      for (let nth = next++; !hasFailed; nth = next++) {
+      for (let nth = next++; failures.length === 0; nth = next++) {
         const one = wanted[nth]
         if (one === undefined) return
-        const medium = await this.#medium(one)
-        hasFailed ||= !medium.ok
-        media[nth] = medium
+        const medium = await this.#medium(one, signal)
+        if (medium.ok) media[nth] = medium.value
+        else {
+          failures.push(medium)
+          round.abort()
+        }
       }
     }
     await Promise.all(Array.from({ length: Math.min(FETCHED_AT_ONCE_MAX, wanted.length) }, work))
-    const fetched: FetchedMedium[] = []
-    for (const one of media) {
-      if (one === undefined) continue
-      if (!one.ok) return one
-      fetched.push(one.value)
-    }
-    return ok(fetched)
+    return failures[0] ?? ok(media)
   }
 
   /** Gives their room back; to be called on every path. */
@@ -78,30 +78,37 @@ export class CallMedia {
     for (const room of this.#rooms.splice(0)) room.give()
   }
 
-  async #medium(wanted: MediumUrl): Promise<Outcome<FetchedMedium>> {
+  async #medium(wanted: MediumUrl, signal: AbortSignal): Promise<Outcome<FetchedMedium>> {
     this.#fetched ??= new Map()
-    const known = this.#fetched.get(wanted.url) ?? this.#get(wanted)
+    const known = this.#fetched.get(wanted.url) ?? this.#get(wanted, signal)
     this.#fetched.set(wanted.url, known)
     const medium = await known
-    if (!medium.ok) return medium
+    if (!medium.ok) {
+      // The failure of another one ended it: the next endpoint may want it without that one.
+      if (medium.failure.name === 'client_gone') this.#fetched?.delete(wanted.url)
+      return medium
+    }
     const isOther = wanted.isImage && !medium.value.mimeType.startsWith('image/')
     return isOther ? refused('input_unsupported', wanted, NO_IMAGE) : medium
   }
 
-  async #get(wanted: MediumUrl): Promise<Outcome<FetchedMedium>> {
-    const { caller, call, deadlineAt } = this.#job
+  async #get(wanted: MediumUrl, signal: AbortSignal): Promise<Outcome<FetchedMedium>> {
+    const { caller, deadlineAt } = this.#job
     const endsAt = Math.min(deadlineAt, performance.now() + FETCHED_MEDIUM_MS)
     const opened = await openOutside(wanted.url, {
       egress: this.#egress,
       workspaceId: caller.workspaceId,
       beginsBy: endsAt,
-      signal: call.signal,
+      signal,
       signalEnds: 'response',
     })
     if (!opened.ok) return failed(opened.failure, wanted)
     const { status, body } = opened.value
     const room = this.#egress.room(caller, true)
     this.#rooms.push(room)
+    // Also ends the wait for room.
+    const end = (): void => room.give()
+    signal.addEventListener('abort', end)
     const read =
       status === OK
         ? await readOutside(opened.value, { endsAt, bytesMax: FETCHED_MEDIUM_BYTES_MAX, room })
@@ -109,8 +116,13 @@ export class CallMedia {
             ...UNFETCHED,
             message: `names a host that answered ${status}`,
           })
+    signal.removeEventListener('abort', end)
     body.close()
-    const medium = read.ok ? this.#fetchedOf(read.value, wanted) : failed(read.failure, wanted)
+    const medium = signal.aborted
+      ? failed(endedBy(signal), wanted)
+      : read.ok
+        ? this.#fetchedOf(read.value, wanted)
+        : failed(read.failure, wanted)
     // The call may go on for minutes at an endpoint that takes addresses.
     if (!medium.ok) room.give()
     return medium
@@ -118,11 +130,11 @@ export class CallMedia {
 
   #fetchedOf(pieces: readonly Buffer[], wanted: MediumUrl): Outcome<FetchedMedium> {
     const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
-    this.#bytes += sizeBytes
-    if (base64Bytes(this.#bytes) > INFERENCE_BODY_BYTES_MAX)
+    if (base64Bytes(this.#bytes + sizeBytes) > INFERENCE_BODY_BYTES_MAX)
       return fail('body_too_large', { fields: { limit: INFERENCE_BODY_BYTES_MAX }, detail: WITH_FILES })
     const mimeType = mediumTypeOf(headOf(pieces))
     if (mimeType === null) return refused('input_unsupported', wanted, NO_MEDIUM)
+    this.#bytes += sizeBytes
     const open: FetchedMedium['open'] = () =>
       Promise.resolve(ok({ read: () => Promise.resolve(ok(readerOf(pieces))), close: () => undefined }))
     return ok({ url: wanted.url, mimeType, filename: nameIn(wanted.url), sizeBytes, open })
@@ -175,7 +187,7 @@ function failed({ name, ...failure }: Failure, wanted: MediumUrl): Outcome<never
 }
 
 function refused(
-  name: 'media_unavailable' | 'input_unsupported' | 'body_invalid',
+  name: 'media_unavailable' | 'input_unsupported',
   { path }: MediumUrl,
   issue: { readonly message: string; readonly expected: string },
 ): Outcome<never> {

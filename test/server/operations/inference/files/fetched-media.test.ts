@@ -237,6 +237,23 @@ t.test('media that are too many, or too large together, are refused', async (t) 
   t.equal(await rest(), 0)
 })
 
+t.test('an endpoint that takes addresses answers where the media cannot be sent', async (t) => {
+  const chat = { ...GEMINI, secondFacts: { speaks: ['chat'] } }
+  const { post, first, second, serve, at, rest } = await rigged(t, chat)
+  serve(bytes(Buffer.concat([png(), Buffer.alloc(13 * MIB, 7)])))
+  const many = Array.from({ length: FETCHED_MEDIA_MAX + 1 }, (_, nth) => image(at(String(nth))))
+  for (const parts of [many, [image(at('a')), image(at('b'))]]) {
+    const response = await post(asked(...parts))
+    t.equal(response.headers.get('x-sluice-provider'), 'second', await response.text())
+    t.same(JSON.parse(present(second.calls.at(-1)).body.toString()), {
+      ...asked(...parts),
+      model: 'second-model',
+    })
+  }
+  t.equal(first.calls.length, 0)
+  t.equal(await rest(), 0)
+})
+
 t.test('addresses pass where the form of the provider takes them, and those that Google reads', async (t) => {
   const { post, first, asked: got } = await rigged(t)
   const film = 'https://www.youtube.com/watch?v=x'
