@@ -59,7 +59,7 @@ function ofMessages(places: JsonPlaces, list: Span): ForeignParts | null {
     const { foreign, own } = content === undefined ? NO_ITEMS : sorted(places, content)
     // A turn without content is refused.
     const isEmptied = foreign.length > 0 && own.length === 0
-    cuts.push(...(isEmptied ? [message] : foreign))
+    for (const cut of isEmptied ? [message] : foreign) cuts.push(cut)
     if (!isEmptied && role !== undefined && places.parsed(role) === 'assistant') step = own
   }
   if (cuts.length === 0) return null

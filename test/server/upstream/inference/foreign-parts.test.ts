@@ -91,3 +91,14 @@ t.test('the last member of a name counts, whatever escapes its name has', async 
   const found = sent('messages', `{"model":"m","max_tokens":5,"messages":[],"messages":[${own}]}`)
   t.same(JSON.parse(found ?? '').messages, [{ role: 'assistant', content: [{ type: 'text', text: 'b' }] }])
 })
+
+t.test('more foreign blocks than a function takes arguments', (t) => {
+  const block = '{"type":"thinking","thinking":"","signature":"sl1.a."}'
+  const bodyOf = (blocks: readonly string[]): string => {
+    const content = [...blocks, '{"type":"text","text":"x"}'].join(',')
+    return `{"model":"m","max_tokens":5,"messages":[{"role":"assistant","content":[${content}]}]}`
+  }
+  const many = Array.from({ length: 200_000 }, () => block)
+  t.ok(same(sent('messages', bodyOf(many)), bodyOf([])))
+  t.end()
+})
