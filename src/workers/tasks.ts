@@ -9,7 +9,6 @@ import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { foreignParts } from '../server/upstream/inference/foreign-parts.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
-import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
@@ -20,6 +19,7 @@ import { readBody } from './read-body.ts'
 import { copySecrets, openSecret, sealSecrets } from './seal-secrets.ts'
 import { takeAnswer } from './scan-answer.ts'
 import { sliceTexts } from './slice-texts.ts'
+import { translatedAnswer } from './translated-answer.ts'
 
 /** A pure, CPU-heavy function of the short-job pool. */
 export interface Task<N extends ShortJobName> {
@@ -56,11 +56,11 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   scan_answer: { run: takeAnswer, moves: () => [] },
   decode_embeddings: { run: decodeEmbeddings, moves: (decoded) => (decoded.ok ? [decoded.data] : []) },
   echo: { run: echo, moves: () => [] },
-  native_answer: { run: joinedAnswer, moves: (read) => (read.ok ? [read.answer] : []) },
+  native_answer: { run: joinedAnswer, moves: movedOfAnswer },
   translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
   refused_fields: { run: refusalsOf, moves: () => [] },
   foreign_parts: { run: ({ dialect, body, bare }) => foreignParts(dialect, body, bare), moves: () => [] },
-  whole_parts: { run: wholeParts, moves: () => [] },
+  translated_answer: { run: translatedAnswer, moves: movedOfAnswer },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {
     run: sealSecrets,
@@ -81,6 +81,10 @@ function movedOfBody(verdict: BodyVerdict): readonly (Uint8Array | Uint32Array)[
   const { bulk, source } = verdict
   if (source !== undefined) return [source.bytes, source.places.members, source.places.marks]
   return bulk === null ? [] : [bulk.json]
+}
+
+function movedOfAnswer(read: ShortJobTypes['native_answer']['out']): readonly Uint8Array[] {
+  return read.ok ? [read.answer] : []
 }
 
 /** Loaded with their first job: threads and loops that never render need no encoder. */

@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     'upstream/inference/foreign-parts',
     'upstream/inference/native-answer',
     'upstream/inference/parts/whole-parts',
+    'operations/inference/whole-texts',
   ],
   http: [
     'schemas',

@@ -11,7 +11,7 @@ import type { Translation, TranslationJob } from '../../schemas/inference/forms/
 import type { Dialect } from '../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../schemas/models/text-models.ts'
 import type { KeptPlaces } from '../../schemas/kept-body.ts'
-import type { FinishReason, TokenUsage, WrittenPart } from './inference/inference.ts'
+import type { FinishReason, TokenUsage } from './inference/inference.ts'
 import type { SecretFacts, VaultPlace } from './vault/secret-rows.ts'
 
 /**
@@ -154,28 +154,9 @@ export interface ShortJobTypes {
     in: {
       readonly dialect: Dialect
       readonly answer: Uint8Array
-      /** What the answer begins with; `createdS` where the provider gives none. */
-      readonly head: {
-        readonly id: string
-        readonly model: string
-        readonly provider: string
-        readonly createdS: number
-      }
+      readonly head: AnswerHead
     }
-    /** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
-    out:
-      | {
-          readonly ok: true
-          readonly answer: Uint8Array
-          readonly beforeBytes: number
-          /** Null: the place of the usage is empty. */
-          readonly toldBytes: number | null
-          readonly usage: TokenUsage | null
-          readonly outputBytes: number
-          readonly finishReason: string | null
-          readonly upstreamId: string | null
-        }
-      | { readonly ok: false }
+    out: JoinedAnswer
   }
   /** Writes a request of one dialect in the protocol of an endpoint. D5, D6. */
   translate: { in: TranslationJob; out: Translation }
@@ -186,8 +167,11 @@ export interface ShortJobTypes {
     in: { readonly dialect: Dialect; readonly body: Uint8Array; readonly bare: BareReasoning }
     out: ForeignParts | null
   }
-  /** Reads a whole answer of a protocol in the internal form; null: it is invalid. D5. */
-  whole_parts: {
+  /**
+   * Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. Not ok: the
+   * answer is invalid. D5, D14.
+   */
+  translated_answer: {
     in: {
       readonly protocol: TextProtocol
       readonly answer: Uint8Array
@@ -195,15 +179,12 @@ export interface ShortJobTypes {
       readonly signatureFormat: string
       /** Functions of the request whose calls have other words in the caller's dialect. */
       readonly origins: readonly NamedOrigin[]
+      readonly dialect: Dialect
+      readonly head: AnswerHead
+      /** As in `TextRequest`. */
+      readonly isEncryptedAsked: boolean
     }
-    /** The members are those of `WholeParts`. */
-    out: {
-      readonly parts: readonly WrittenPart[]
-      readonly usage: TokenUsage | null
-      readonly outputBytes: number
-      readonly finishReason: string | null
-      readonly upstreamId: string | null
-    } | null
+    out: JoinedAnswer
   }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
@@ -254,6 +235,27 @@ export interface ShortJobTypes {
     out: { readonly ok: true; readonly mp4: Uint8Array } | { readonly ok: false; readonly detail: string }
   }
 }
+/** What a whole answer begins with; `createdS` of a native one where the provider gives none. */
+interface AnswerHead {
+  readonly id: string
+  readonly model: string
+  readonly provider: string
+  readonly createdS: number
+}
+/** `answer` is in the pieces of `AnswerPieces`; the other members are those of `NativeAnswer`. */
+type JoinedAnswer =
+  | {
+      readonly ok: true
+      readonly answer: Uint8Array
+      readonly beforeBytes: number
+      /** Null: the place of the usage is empty. */
+      readonly toldBytes: number | null
+      readonly usage: TokenUsage | null
+      readonly outputBytes: number
+      readonly finishReason: string | null
+      readonly upstreamId: string | null
+    }
+  | { readonly ok: false }
 /** Keys that fingerprint and seal a value, 32 bytes each. The task clears them. */
 export interface SealingKeys {
   readonly fingerprint: Uint8Array

@@ -26,7 +26,8 @@ import type { TextWithFiles } from './inline-files.ts'
 import { keepGeneration, type CallRecord, type Delivery } from './keep-generation.ts'
 import { keepProgress } from './keep-progress.ts'
 import { tellAffordable } from './tell-affordable.ts'
-import { StreamedReply, WholeReply, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
+import { StreamedReply, WholeReply, type TextEvents, type TextHead } from './text-replies.ts'
+import type { WholeTextOf } from './whole-texts.ts'
 
 /** Statuses of every operation that writes texts. D3. */
 export const TEXT_STATUSES = [400, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529] as const
@@ -56,7 +57,7 @@ export interface TextForm {
   readonly operation: string
   /** The events of a streamed answer. */
   events(head: TextHead, request: TextRequest): TextEvents
-  whole(head: TextHead, request: TextRequest): WholeText
+  readonly whole: WholeTextOf
   /** @param nano the charged part of the cost */
   usageOf(end: Pick<InferenceEnd, 'usage' | 'isByok' | 'isEstimated'>, nano: number): ShownUsage
   /** Headers of the caller that go to the provider: a flat list of names and values; absent: none. D4. */

@@ -14,7 +14,14 @@ import type { Static } from 'typebox'
 import { CallFragments, wholeCall } from './chat-calls.ts'
 import { addDetail, ReasoningDetails, type ReasoningDetail } from './reasoning-details.ts'
 import { serverToolUse } from './server-tool-use.ts'
-import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
+import {
+  SILENCE,
+  type FailureFacts,
+  type TextEvents,
+  type Author,
+  type TextHead,
+  type WholeText,
+} from './text-replies.ts'
 
 type Usage = Static<typeof ChatUsage>
 type MediaTokens = Pick<Usage['prompt_tokens_details'], 'audio_tokens' | 'image_tokens'>
@@ -186,7 +193,7 @@ export class WholeChat implements WholeText {
     this.#head = head
   }
 
-  begin({ provider, model }: AnsweredBy): void {
+  begin({ provider, model }: Author): void {
     this.#provider = provider
     this.#model = model
   }

@@ -4,8 +4,9 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { ChatEvents, chatUsage, WholeChat } from './chat-answer.ts'
+import { ChatEvents, chatUsage } from './chat-answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { WHOLE_TEXTS } from './whole-texts.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -17,7 +18,7 @@ const OPERATION = 'chat.create'
 const CHAT: TextForm = {
   operation: OPERATION,
   events: (head, request) => new ChatEvents(head, request),
-  whole: (head) => new WholeChat(head),
+  whole: WHOLE_TEXTS.chat,
   usageOf: chatUsage,
 }
 

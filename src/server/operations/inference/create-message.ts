@@ -4,9 +4,10 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { MessageEvents, messagesUsage, WholeMessage } from './message-answer.ts'
+import { MessageEvents, messagesUsage } from './message-answer.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { WHOLE_TEXTS } from './whole-texts.ts'
 
 interface Inputs {
   readonly headers: readonly [...typeof TEXT_HEADERS, 'anthropic-version', 'anthropic-beta']
@@ -18,7 +19,7 @@ const OPERATION = 'messages.create'
 const MESSAGES: TextForm = {
   operation: OPERATION,
   events: (head, request) => new MessageEvents(head, request),
-  whole: (head) => new WholeMessage(head),
+  whole: WHOLE_TEXTS.messages,
   usageOf: messagesUsage,
   passed: anthropicHeaders,
 }

@@ -4,8 +4,9 @@ import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import { defineOperation } from '../define.ts'
 import { PAID_CALL_FAILURES } from '../paid-call.ts'
 import { ANSWER_HEADERS, answerText, TEXT_HEADERS, TEXT_STATUSES, type TextForm } from './answer-text.ts'
-import { ResponsesEvents, responsesUsage, WholeResponse } from './responses-answer.ts'
+import { ResponsesEvents, responsesUsage } from './responses-answer.ts'
 import { INLINE_FILE_FAILURES } from './inline-files.ts'
+import { WHOLE_TEXTS } from './whole-texts.ts'
 
 interface Inputs {
   readonly headers: typeof TEXT_HEADERS
@@ -17,7 +18,7 @@ const OPERATION = 'responses.create'
 const RESPONSES: TextForm = {
   operation: OPERATION,
   events: (head, request) => new ResponsesEvents(head, request),
-  whole: (head, request) => new WholeResponse(head, request),
+  whole: WHOLE_TEXTS.responses,
   usageOf: responsesUsage,
 }
 

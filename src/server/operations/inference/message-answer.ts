@@ -12,7 +12,14 @@ import type {
 } from '../../ports/inference/inference.ts'
 import { MessageBlocks } from './message-blocks.ts'
 import { serverToolUse } from './server-tool-use.ts'
-import { SILENCE, type FailureFacts, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
+import {
+  SILENCE,
+  type FailureFacts,
+  type TextEvents,
+  type Author,
+  type TextHead,
+  type WholeText,
+} from './text-replies.ts'
 
 /**
  * Usage in the form of messages, whose input leaves cached tokens out, and whose output has the reasoning.
@@ -145,7 +152,7 @@ export class WholeMessage implements WholeText {
     this.#head = head
   }
 
-  begin({ model }: AnsweredBy): void {
+  begin({ model }: Author): void {
     this.#head = { ...this.#head, model }
   }
 

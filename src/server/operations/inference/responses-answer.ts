@@ -7,7 +7,7 @@ import { usdOfNano } from '../../../schemas/money/usd.ts'
 import type { AnsweredBy, InferenceEnd, ShownUsage, WrittenPart } from '../../ports/inference/inference.ts'
 import { JsonWriter, PreparedJson } from './prepared-json.ts'
 import { ResponseItems, type GoingOn, type ResponseEvent } from './response-items.ts'
-import { SILENCE, type TextEvents, type TextHead, type WholeText } from './text-replies.ts'
+import { SILENCE, type TextEvents, type Author, type TextHead, type WholeText } from './text-replies.ts'
 
 type Usage = Static<typeof ResponsesUsage>
 
@@ -142,7 +142,7 @@ export class WholeResponse implements WholeText {
     })
   }
 
-  begin({ model }: AnsweredBy): void {
+  begin({ model }: Author): void {
     this.#head = { ...this.#head, model }
   }
 

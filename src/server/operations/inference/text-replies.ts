@@ -112,10 +112,13 @@ export class StreamedReply implements InferenceSink {
   }
 }
 
+/** Who has written an answer. */
+export type Author = Pick<AnsweredBy, 'provider' | 'model'>
+
 /** Collects one answer in a dialect. */
 export interface WholeText {
   /** Called once, before the first part. */
-  begin(by: AnsweredBy): void
+  begin(by: Author): void
   add(part: WrittenPart): void
   /** The answer of a model that writes parts. */
   answer(usage: ShownUsage): object

@@ -40,7 +40,7 @@ export function joinedAnswer({ dialect, answer, head }: Job['in']): Job['out'] {
   }
 }
 
-/** What `joinedAnswer` gave, as `nativeAnswer` gives it. Failure: upstream_invalid. */
+/** What a worker thread gave, as `nativeAnswer` gives it. Failure: upstream_invalid. */
 export function answerOfJob(out: Job['out']): Outcome<NativeAnswer> {
   if (!out.ok) return fail('upstream_invalid')
   const { answer, beforeBytes, toldBytes, usage, outputBytes, finishReason, upstreamId } = out

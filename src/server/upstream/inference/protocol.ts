@@ -161,7 +161,7 @@ export interface ReadAnswer extends AnswerFigures {
   readonly pieces: AnswerPieces
 }
 
-/** A whole answer of a provider that speaks the caller's dialect. D14. */
+/** A whole answer in the caller's dialect, as a provider that speaks it gave it, or translated. D14. */
 export interface NativeAnswer extends AnswerFigures {
   /** The answer in pieces. */
   withUsage(usage: ShownUsage): readonly Uint8Array[]

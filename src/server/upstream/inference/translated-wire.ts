@@ -17,11 +17,12 @@ import { geminiPaths } from './gemini-paths.ts'
 import type { CallMedia } from './inline/call-media.ts'
 import { contentsOf, withHoles, type CallContents } from './inline/named-contents.ts'
 import { VERSION_HEADER } from './messages/messages-dialect.ts'
+import { answerOfJob } from './native-answer.ts'
 import { KeptParts } from './parts/kept-parts.ts'
 import { OriginalParts } from './parts/original-parts.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
-import type { NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
+import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
 import { signatureFormatOf } from './spoken.ts'
 import { translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
@@ -67,12 +68,16 @@ export class TranslatedWire implements Wire {
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream
   }
 
-  async whole({ body, caller, endsAt, origins = [] }: WholeInput): Promise<Outcome<WholeParts>> {
+  /** A large answer is read and written in a thread: its parts would be written on the loop. */
+  async whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>> {
+    const { body, head, caller, endsAt, isEncryptedAsked, origins = [] } = input
     const signatureFormat = this.#signatureFormat
-    const input = { protocol: this.#protocol, answer: body, signatureFormat, origins }
-    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(input))
-    const done = await this.#deps.jobs.run('whole_parts', input, { caller, endsAt, transfer: movable(body) })
-    return done.ok ? partsOf(done.value) : done
+    const read = { protocol: this.#protocol, answer: body, signatureFormat, origins }
+    if (body.length <= INLINE_JSON_BYTES_MAX) return partsOf(wholeParts(read))
+    const job = { ...read, dialect: this.#dialect, head, isEncryptedAsked }
+    const more = { caller, endsAt, transfer: movable(body) }
+    const done = await this.#deps.jobs.run('translated_answer', job, more)
+    return done.ok ? answerOfJob(done.value) : done
   }
 
   /** Written again with what is behind addresses, where the protocol takes none. D31. */

@@ -18,6 +18,8 @@ export interface WholeInput extends Pick<NativeRequest, 'origins'> {
   readonly body: Uint8Array
   readonly head: NativeHead
   readonly caller: Caller
+  /** As in `TextRequest`. */
+  readonly isEncryptedAsked: boolean
   /** `performance.now()` of the attempt's end. */
   readonly endsAt: number
 }
@@ -35,8 +37,8 @@ export interface Wire {
     origins: NativeRequest['origins'],
   ): NativeStream | PartStream
   /**
-   * A native answer is made of parts of the body. Failures: upstream_invalid, and those of the pool of short
-   * jobs. D14.
+   * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures:
+   * upstream_invalid, and those of the pool of short jobs. D14.
    */
   whole(input: WholeInput): Promise<Outcome<NativeAnswer | WholeParts>>
   /** Null: the endpoint counts no tokens for callers of the dialect. D5. */

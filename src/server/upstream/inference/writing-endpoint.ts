@@ -120,7 +120,13 @@ export class WritingEndpoint implements WritingProtocol {
     }
     const head = this.#head(job, model)
     const read = await wire
-      .whole({ body: answer.body, head, caller, endsAt: deadlineAt, ...(origins && { origins }) })
+      .whole({
+        body: answer.body,
+        ...{ head, caller },
+        isEncryptedAsked: job.request.isEncryptedAsked === true,
+        endsAt: deadlineAt,
+        ...(origins && { origins }),
+      })
       .catch((bug: unknown) => {
         answer.release()
         throw bug

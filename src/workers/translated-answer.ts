@@ -1,0 +1,20 @@
+import { joined } from '../schemas/values/pieces.ts'
+import { aroundUsage, WHOLE_TEXTS } from '../server/operations/inference/whole-texts.ts'
+import type { ShortJobTypes } from '../server/ports/short-jobs.ts'
+import { wholeParts } from '../server/upstream/inference/parts/whole-parts.ts'
+
+type Job = ShortJobTypes['translated_answer']
+
+/** Reads a whole answer of a protocol, and writes it in the caller's dialect, but for its usage. D5, D14. */
+export function translatedAnswer({ dialect, head, isEncryptedAsked, ...read }: Job['in']): Job['out'] {
+  const whole = wholeParts(read)
+  if (whole === null) return { ok: false }
+  const { parts, ...figures } = whole
+  const text = WHOLE_TEXTS[dialect](head, isEncryptedAsked ? { isEncryptedAsked } : {})
+  text.begin(head)
+  for (const part of parts) text.add(part)
+  const { before, after } = aroundUsage(text)
+  const pieces = [Buffer.from(before), Buffer.from(after)] as const
+  const [{ length: beforeBytes }] = pieces
+  return { ok: true, ...figures, answer: joined(pieces), beforeBytes, toldBytes: null }
+}
