@@ -14,6 +14,7 @@ import { openApiKeys } from '../store/keys/api-key-management.ts'
 import { openGenerations } from '../store/inference/generations.ts'
 import type { Store } from '../store/base/open.ts'
 import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
+import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { createEmbedder } from '../upstream/embeddings/embedder.ts'
 import { createInference } from '../upstream/inference/inference.ts'
@@ -22,6 +23,7 @@ import type { RootKeys } from '../vault/root-keys.ts'
 import { openBudgetPorts } from './budgets.ts'
 import { credentialsOf } from './child.ts'
 import { openPrivateEndpointPorts } from './endpoints.ts'
+import { openHistory } from './history.ts'
 import { openFilePorts, type FileServices } from './files.ts'
 import { openMoneyPorts } from './money.ts'
 import { openPresetPorts } from './presets.ts'
@@ -31,6 +33,7 @@ import { openVideoPorts } from './videos.ts'
 
 export interface FrontPortDeps {
   readonly part: StartedPart
+  readonly channel: Pick<Channel, 'history'>
   readonly store: Store
   readonly state: State
   readonly hints: Hints
@@ -102,6 +105,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     workspaces: openWorkspaces(store, hints.publish),
     ...openDirectoryPorts(store),
     ...videos.ports,
+    history: openHistory({ channel: deps.channel, store }),
     ...openPresetPorts(config, { store, hints, feed }),
   }
   const breakers = (): readonly BreakerReading[] =>

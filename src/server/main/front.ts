@@ -84,7 +84,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const egress = openGate(config, adminPorts, scanMemory())
   const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
   const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
-  const opened = { part, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
+  const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
   const { ports, breakers, files, writers } = await openFrontPorts(config, {
     ...opened,
     fronts: heartbeat,
@@ -107,6 +107,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean): Promise<void> =>
     drainFront(http, isReplaced, config)
+      .then(() => channel.lastPulse())
       // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
       // front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
@@ -121,7 +122,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     else void drain(isReplaced)
     isDraining = true
   })
-  begin(channel, timers, [store, keyLane, files])
+  begin(channel, { timers, metrics }, [store, keyLane, files])
 }
 
 /** The parts that decide about the rates of keys, and about their calls to models. */
@@ -165,9 +166,13 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
 }
 
 /** Runs when the front listens: work that would have delayed listening follows now. */
-function begin(channel: Channel, timers: Timers, stores: readonly Pick<Store, 'warm'>[]): void {
+function begin(
+  channel: Channel,
+  { timers, metrics }: { readonly timers: Timers; readonly metrics: Pick<Metrics, 'figures'> },
+  stores: readonly Pick<Store, 'warm'>[],
+): void {
   channel.tell({ kind: 'ready' })
-  channel.pulse(() => timers.wereUsed())
+  channel.pulse({ hasCalls: () => timers.wereUsed(), figures: () => metrics.figures.read() })
   // The front does not wait for the stores: where the store is away it serves without it.
   for (const store of stores) void store.warm()
 }
@@ -258,6 +263,7 @@ async function observation(
   const observer = createObserver({
     log,
     metrics,
+    settled: metrics.settled,
     ...(broadcast === undefined ? {} : { broadcast }),
     ...(tracer === undefined ? {} : { tracer }),
   })

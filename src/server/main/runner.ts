@@ -17,6 +17,7 @@ import { openFileSweep } from '../store/files/file-sweep.ts'
 import { ensureGenerationDays } from '../store/inference/generation-days.ts'
 import { ensurePartitions } from '../store/money/lending/partitions.ts'
 import { openStore, type Store } from '../store/base/open.ts'
+import { keepHistoryHour, pruneHistoryHours } from '../store/operator/history-hours.ts'
 import { pruneFronts, pruneInvalidations } from '../store/lifecycle/prune.ts'
 import { openRowsLook } from '../store/lifecycle/open-rows.ts'
 import { pruneRunners } from '../store/nodes/runners.ts'
@@ -83,6 +84,15 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   metrics.watch({ logLinesDropped: () => log.dropped, degraded: () => ({ redis: !state.isReachable }) })
   channel.onSnapshot(() => metrics.snapshot())
   channel.onLook(() => metrics.live.read())
+  channel.onRollUp((hour) =>
+    keepHistoryHour(store.sql, part.node, hour).then(
+      () => true,
+      (cause: unknown) => {
+        log.warn('history_hour_failed', { cause })
+        return false
+      },
+    ),
+  )
   channel.onDrain(() => {
     void Promise.all([
       stopChores(),
@@ -146,6 +156,7 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
           invalidations: await pruneInvalidations(store.sql),
           fronts: await pruneFronts(store.sql, config.keyGraceMs),
           runners: await pruneRunners(store.sql),
+          history_hours: await pruneHistoryHours(store.sql),
           video_jobs_ended: await endDeletedVideos(store, log),
         }),
       },

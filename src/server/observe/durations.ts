@@ -1,4 +1,5 @@
 import { Histogram, type Registry } from 'prom-client'
+import { bucketOf } from './buckets.ts'
 
 /** The observations under one set of labels. */
 interface Series {
@@ -55,9 +56,7 @@ export class Durations {
   /** @param label the value of the label; those of several with `|` between them */
   observe(label: string, value: number): void {
     const series = this.#series.get(label) ?? this.#begin(label)
-    const bounds = this.#bounds
-    let at = 0
-    while (at < bounds.length && value > (bounds[at] ?? 0)) at++
+    const at = bucketOf(this.#bounds, value)
     series.counts[at] = (series.counts[at] ?? 0) + 1
     series.sum += value
   }

@@ -108,17 +108,17 @@ export class LiveReader {
   }
 
   read(): LiveReading {
-    const { inFlight, front, breakers, streams, money, heldVideos, deliveries } = this.#sources
+    const { inFlight, front, streams, money, heldVideos, deliveries } = this.#sources
     const { user, system } = process.cpuUsage()
     return {
       atMs: performance.now(),
       cpuS: (user + system) / 1e6,
       memoryBytes: process.memoryUsage.rss(),
       inFlight: inFlight?.() ?? 0,
-      calls: this.#readCalls(),
+      calls: this.readCalls(),
       refusals: this.#readRefusals(),
-      providers: this.#readAttempts(),
-      breakers: breakers?.() ?? [],
+      providers: this.readAttempts(),
+      breakers: this.readBreakers(),
       front: front === undefined ? null : { slot: front.slot, delay: this.#loop.read(), load: front.load() },
       streams: streams?.() ?? null,
       money: money?.() ?? null,
@@ -131,7 +131,11 @@ export class LiveReader {
     this.#loop.rest()
   }
 
-  #readCalls(): readonly CallsReading[] {
+  readBreakers(): readonly BreakerReading[] {
+    return this.#sources.breakers?.() ?? []
+  }
+
+  readCalls(): readonly CallsReading[] {
     const ends = new Map<string, { refused: number; failed: number }>()
     for (const { labels, count } of this.#calls.counts) {
       const status = Number(labels['status'])
@@ -160,7 +164,7 @@ export class LiveReader {
     return found
   }
 
-  #readAttempts(): readonly AttemptsReading[] {
+  readAttempts(): readonly AttemptsReading[] {
     const found = new Map<string, { attempts: number; failed: number }>()
     for (const { tally, isFailed } of this.#attempts) {
       for (const { labels, count } of tally.counts) {

@@ -8,7 +8,10 @@ import {
 } from 'prom-client'
 import { FAILURES, type FailureName } from '../../schemas/failures.ts'
 import type { Meters } from '../ports/observe.ts'
+import { CALL_BUCKETS } from './buckets.ts'
 import { Durations } from './durations.ts'
+import { FigureReader } from './history/figure-reader.ts'
+import { SettledCounts } from './history/settled-counts.ts'
 import { LiveReader } from './live-reader.ts'
 import { createStreamMeters } from './stream-metrics.ts'
 import { Tally } from './tally.ts'
@@ -40,6 +43,10 @@ export interface Metrics extends Meters {
   readonly registry: Registry
   /** The figures of the same process for the live view. */
   readonly live: LiveReader
+  /** What came since the last time, for the node's history. */
+  readonly figures: Pick<FigureReader, 'read'>
+  /** Finished calls by key and by model. */
+  readonly settled: Pick<SettledCounts, 'add'>
   /** The sampling of the event loop, which follows the work of the process. */
   readonly loop: Pick<WatchedLoop, 'follow'>
   /** Counts one finished call. `overheadMs` is the time that the gateway itself added. */
@@ -61,8 +68,6 @@ export const LOG_LINES_DROPPED = 'sluice_log_lines_dropped_total'
 /** Help text of that counter. */
 export const LOG_LINES_DROPPED_HELP = 'Log lines that nobody read in time.'
 
-/** Seconds: from the duration of a hit in memory to the longest deadline. */
-export const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Seconds of the gateway's own time. */
 const OVERHEAD_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
@@ -82,10 +87,21 @@ export function createMetrics(front: number | null = null): Metrics {
   live.add({ inFlight: () => sum(watched, (gauges) => gauges.inFlight?.() ?? 0) })
   const streams = createStreamMeters(registry)
   live.add({ streams: () => streams.read() })
+  const settled = new SettledCounts()
+  const figures = new FigureReader({
+    calls: () => live.readCalls(),
+    attempts: () => live.readAttempts(),
+    attemptDurations: attempts,
+    streams: () => streams.series(),
+    breakers: () => live.readBreakers(),
+    settled,
+  })
   const loop = watchProcess(registry, front)
   return {
     registry,
     live,
+    figures,
+    settled,
     loop,
     call(operation, { status, failure, durationMs, overheadMs }) {
       calls.add(1, operation, String(status), failure ?? '')

@@ -3,11 +3,10 @@ import type { FailureName } from '../../schemas/failures.ts'
 import { METRIC_MODELS_MAX, PROGRESS_RATE_MS_MIN } from '../../schemas/inference/stream-limits.ts'
 import type { AnswerLabels, StreamMeters } from '../ports/observe.ts'
 import { AnsweredModels, type ModelReading } from './answered-models.ts'
+import { FIRST_OUTPUT_BUCKETS } from './buckets.ts'
 import { Durations } from './durations.ts'
 import { Tally } from './tally.ts'
 
-/** Seconds: from a model in memory to one that thinks as long as a provider may. */
-export const FIRST_OUTPUT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 /** Seconds of Sluice's own part. */
 const OWN_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 /** Tokens a second: from a large model on a busy machine to hardware that is made for models. */
@@ -29,9 +28,16 @@ export interface StreamsReading {
   readonly models: readonly ModelReading[]
 }
 
+/** The series since the start, with the labels operation, provider and model. */
+export interface StreamSeries {
+  readonly firsts: Durations['series']
+  readonly tokens: Tally['counts']
+}
+
 /** Metrics of the answers of models that write. D36. */
 export interface StreamMetrics extends StreamMeters {
   read(): StreamsReading
+  series(): StreamSeries
 }
 
 export function createStreamMeters(registry: Registry): StreamMetrics {
@@ -76,6 +82,7 @@ export function createStreamMeters(registry: Registry): StreamMetrics {
       cuts: byCause(counts.cuts),
       models: models.read(),
     }),
+    series: () => ({ firsts: first.series, tokens: counts.tokens.counts }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AnyOperation } from './define.ts'
+import { getAdminHistory } from './operator/get-history.ts'
 import { getAdminJob } from './operator/get-job.ts'
 import { getAdminJobContent } from './operator/get-job-content.ts'
 import { getAdminSession } from './operator/get-session.ts'
@@ -247,6 +248,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   refuseBulk,
   refuseSearch,
   getAdminSession,
+  getAdminHistory,
   listAdminJobs,
   getAdminJob,
   getAdminJobContent,

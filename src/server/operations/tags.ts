@@ -35,7 +35,7 @@ export const TAGS = {
   activity: { text: 'What was spent: by day, key, workspace and model.', guide: 'money' },
   audit: { text: 'Who changed, was given or was refused what.', guide: 'audit' },
   admin: {
-    text: 'What operators look into and repair: jobs, webhooks and storage of their organization.',
+    text: 'What operators look into and repair: jobs, webhooks, storage, and what the node did.',
     guide: 'jobs',
   },
   credits: { text: 'What an organization may spend in all.', guide: 'money' },

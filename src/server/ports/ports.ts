@@ -5,6 +5,7 @@ import type { AuditLog } from './audit/audit.ts'
 import type { Budgets } from './money/budgets.ts'
 import type { OrganizationCaps } from './operator/caps.ts'
 import type { Credits } from './money/credits.ts'
+import type { History } from './operator/history.ts'
 import type { Operators } from './operator/operators.ts'
 import type { GroupMappings } from './scim/directory.ts'
 import type { Egress } from './egress/egress.ts'
@@ -59,6 +60,7 @@ export interface Ports {
   readonly activity: Activity
   readonly auditLog: AuditLog
   readonly admin: AdminRecords
+  readonly history: History
   readonly workspaces: Workspaces
   readonly scimUsers: ScimUsers
   readonly scimGroups: ScimGroups

@@ -1,3 +1,4 @@
+import { HISTORY_ROLL_UP_MS } from '../../schemas/operator/history-limits.ts'
 import { API_PREFIX } from '../../schemas/api-prefix.ts'
 import { commandName } from '../config.ts'
 import {
@@ -13,12 +14,13 @@ import type { BannerKeys } from './banner.ts'
 import { allowListenerMigration, checkTls, platformProblem, probePort } from './checks.ts'
 import { childSetup, removeOtherCopies, type ChildPlace } from './fleet/child-setup.ts'
 import { Child } from './fleet/child.ts'
-import { openDataDirectory, type DataDirectory } from './data-directory/data-directory.ts'
+import { HISTORY_FILE, openDataDirectory, type DataDirectory } from './data-directory/data-directory.ts'
 import { firstKeys } from './data-directory/first-keys.ts'
 import { explainFullDisk, watchRoom, type Disks } from './data-directory/disk-room.ts'
 import { EndedEarly, EndRequest } from './end-request.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { Role } from './fleet/ipc.ts'
+import { NodeHistory } from './node-history.ts'
 import type { NodeGeneration, NodeJournals, NodeSetup, NodeRedis, NodeStore } from './node-setup.ts'
 import { ReadinessWatch } from './readiness.ts'
 import { RedisRest } from './redis/redis-rest.ts'
@@ -89,6 +91,11 @@ class NodeRun {
   readonly #undo: Undo
   readonly #ending: EndRequest
   readonly #fleet: Fleet
+  readonly #history = new NodeHistory({
+    version: VERSION,
+    now: Date.now,
+    keep: (hour) => this.#fleet.rollUp(hour),
+  })
   #data: DataDirectory | null = null
   #store: NodeStore | null = null
   #redis: NodeRedis | null = null
@@ -126,6 +133,7 @@ class NodeRun {
     const data = await openDataDirectory(config.dataDir, this.#setup.log)
     this.#data = data
     this.#undo(() => Promise.resolve(data.release()))
+    this.#beginHistory(data)
     await probePort(config.host, config.port, 'SLUICE_PORT')
     await this.#startAdmin()
     await this.#setup.prepareStorage(config)
@@ -161,6 +169,7 @@ class NodeRun {
     this.#reloader?.end()
     const { drainMs } = (this.#reloader?.current ?? this.#first).config
     await this.#fleet.drain('front', drainMs + DRAIN_SLACK_MS)
+    await this.#history.rollUp()
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
     // The journals need the embedded Postgres. The next start finishes the rest.
     await this.#journals?.settled(JOURNALS_MS_MAX)
@@ -185,6 +194,13 @@ class NodeRun {
     void this.#fleet.killAll()
     // If anything else hangs, the services end with this process.
     setTimeout(() => process.exit(1), STOP_MS_MAX).unref()
+  }
+
+  /** The file is gone while the node runs: one that is killed leaves no old history behind. */
+  #beginHistory(data: DataDirectory): void {
+    this.#history.begin(data.read(HISTORY_FILE))
+    data.remove(HISTORY_FILE)
+    this.#undo(async () => data.writePrivate(HISTORY_FILE, this.#history.leave()))
   }
 
   async #startAdmin(): Promise<void> {
@@ -243,6 +259,7 @@ class NodeRun {
       log: this.#setup.log,
       keyGraceMs: () => this.#generation.config.keyGraceMs,
       now: Date.now,
+      onChange: (name, isUp) => this.#history.dependency(name, isUp),
     })
     this.#undo(() => Promise.resolve(this.#watch?.stop()))
     return store
@@ -272,7 +289,10 @@ class NodeRun {
         this.#trust(generation)
         removeOtherCopies(generation, data)
       },
-      tell: (record) => writeReload(data, record),
+      tell: (record) => {
+        this.#history.reloaded(record)
+        writeReload(data, record)
+      },
     })
     const reloader = this.#reloader
     this.#desk = new ScaleDesk({ data, log: this.#setup.log, scale: (input) => reloader.scale(input) })
@@ -292,7 +312,8 @@ class NodeRun {
       const { haveCalls } = this.#fleet.lookAtFronts()
       this.#redisRest?.look(haveCalls)
     })
-    this.#undo(() => Promise.resolve(looks.stop()))
+    const rollUps = every(HISTORY_ROLL_UP_MS, () => void this.#history.rollUp())
+    this.#undo(() => Promise.resolve([looks, rollUps].forEach((one) => one.stop())))
     const started = this.#fleet.start(childSetup(this.#first, placeOf(data, services)))
     await Promise.race([started, this.#ending.rejected])
     removeOtherCopies(this.#first, data)
@@ -300,8 +321,9 @@ class NodeRun {
 
   /** Forks a child and records it at once, so that the next start finds it if this process is killed now. */
   #fork(role: Role, isAhead: boolean): Child {
-    const child = new Child(role, isAhead)
+    const child = new Child(role, isAhead, this.#history)
     void child.ended.then(() => {
+      this.#history.gone(child.id)
       this.#data?.forget(child.pid)
       if (role !== 'front' || !child.isGone) return
       void this.#store?.removeFront(child.id)

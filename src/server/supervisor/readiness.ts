@@ -20,6 +20,7 @@ export interface ReadinessOptions {
   /** Milliseconds for which fronts go on without Postgres. */
   readonly keyGraceMs: () => number
   readonly now: () => number
+  readonly onChange?: (name: DependencyName, isUp: boolean) => void
 }
 
 /**
@@ -115,6 +116,7 @@ export class ReadinessWatch {
     if (this.#isUp[name] === isUp) return
     this.#isUp[name] = isUp
     this.#sinceMs[name] = this.#options.now()
+    this.#options.onChange?.(name, isUp)
     if (isUp) this.#options.log.info('dependency_up', { dependency: name })
     else this.#options.log.warn('dependency_down', { dependency: name, effect: EFFECTS[name] })
   }

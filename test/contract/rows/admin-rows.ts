@@ -14,6 +14,15 @@ export const ADMIN_ROWS: Readonly<Record<string, ContractRow>> = {
     source: SOURCE,
     uncaused: {},
   },
+  'admin.get_history': {
+    method: 'get',
+    path: '/admin/history',
+    success: 200,
+    statuses: [400, 403, 500],
+    keys: KEYS,
+    source: SOURCE,
+    uncaused: {},
+  },
   'admin.list_jobs': {
     method: 'get',
     path: '/admin/jobs',

@@ -36,6 +36,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   operators: unused,
   activity: unused,
   admin: unused,
+  history: unused,
   auditLog: unused,
   videos: unused,
   presets: unused,

@@ -71,6 +71,10 @@ export class ScriptedChild implements FleetChild {
 
   announce(): void {}
 
+  rollUp(): Promise<boolean> {
+    return Promise.resolve(false)
+  }
+
   scaled(connections: number): void {
     this.scalings.push(connections)
   }

@@ -1,6 +1,6 @@
 /** Readings of processes for tests of the live view. */
 import type { LiveReading } from '../../../src/server/observe/live-reader.ts'
-import { CALL_BUCKETS } from '../../../src/server/observe/metrics.ts'
+import { CALL_BUCKETS } from '../../../src/server/observe/buckets.ts'
 import type { FrontReading, PoolReading } from '../../../src/server/observe/front-metrics.ts'
 import type { MoneyReading } from '../../../src/server/ports/money/money.ts'
 

@@ -30,6 +30,7 @@ const LEFT_OUT = [
   'ledger_closing',
   'ledger_closing_sums',
   'generations',
+  'history_hours',
 ]
 const NAME = /^[a-z_][a-z0-9_]*$/
 

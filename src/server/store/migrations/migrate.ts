@@ -22,6 +22,7 @@ import { countedBytes } from './020-counted-bytes.ts'
 import { generations } from './021-generations.ts'
 import { textTokens } from './022-text-tokens.ts'
 import { callLimits } from './023-call-limits.ts'
+import { historyHours } from './025-history-hours.ts'
 import { endpointForms } from './024-endpoint-forms.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql } from '../base/open.ts'
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly Migration[] = [
   textTokens,
   callLimits,
   endpointForms,
+  historyHours,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

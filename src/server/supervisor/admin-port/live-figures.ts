@@ -6,11 +6,11 @@ import type {
   ProviderView,
 } from '../../../schemas/operator/live-view.ts'
 import { usdOfNano } from '../../../schemas/money/usd.ts'
+import { FIRST_OUTPUT_BUCKETS, quantileMs, rounded } from '../../observe/buckets.ts'
 import { frontLoadBetween } from '../../observe/front-metrics.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FrontLoad } from '../../observe/load-advice.ts'
-import { CALL_BUCKETS } from '../../observe/metrics.ts'
-import { FIRST_OUTPUT_BUCKETS, type StreamsReading } from '../../observe/stream-metrics.ts'
+import type { StreamsReading } from '../../observe/stream-metrics.ts'
 import type { ProcessSpans, Span } from './live-spans.ts'
 
 const MINUTE_S = 60
@@ -77,30 +77,6 @@ export function refusalsOf(processes: readonly ProcessSpans[]): ReadonlyMap<stri
       found.set(code, (found.get(code) ?? 0) + count - (from.refusals[code] ?? 0))
   }
   return found
-}
-
-/**
- * A quantile in milliseconds, interpolated as if each bucket were filled evenly; null without measurements.
- * @param bounds of the buckets, in seconds
- */
-export function quantileMs(
-  buckets: readonly number[],
-  quantile: number,
-  bounds: readonly number[] = CALL_BUCKETS,
-): number | null {
-  const all = buckets.reduce((sum, count) => sum + count, 0)
-  if (all === 0) return null
-  const rank = quantile * all
-  let below = 0
-  for (const [at, bound] of bounds.entries()) {
-    const count = buckets[at] ?? 0
-    if (below + count >= rank && count > 0) {
-      const from = bounds[at - 1] ?? 0
-      return rounded((from + (bound - from) * ((rank - below) / count)) * 1_000)
-    }
-    below += count
-  }
-  return (bounds.at(-1) ?? 0) * 1_000
 }
 
 export function providerViews(processes: readonly ProcessSpans[], now: Date): ProviderView[] {
@@ -284,11 +260,6 @@ export function sumOf(processes: readonly ProcessSpans[], read: (span: Span) => 
 /** Seconds of a span; never 0, since rates divide by it. */
 export function secondsOf({ from, to }: Span): number {
   return Math.max(1e-3, (to.atMs - from.atMs) / 1_000)
-}
-
-/** Rounds to three decimals: more would only lengthen the event. */
-export function rounded(value: number): number {
-  return Math.round(value * 1_000) / 1_000
 }
 
 interface Calls {

@@ -1,7 +1,7 @@
 import { LIVE_MODELS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import type { LiveView, ModelView } from '../../../schemas/operator/live-view.ts'
 import type { ModelReading } from '../../observe/answered-models.ts'
-import { rounded } from './live-figures.ts'
+import { rounded } from '../../observe/buckets.ts'
 import type { ProcessSpans } from './live-spans.ts'
 
 /** Figures of the models that write, of all processes together since they started. D36. */

@@ -1,5 +1,6 @@
 import type { LiveView, ReadinessView } from '../../../schemas/operator/live-view.ts'
 import { asCalled } from '../../config/program-name.ts'
+import { rounded } from '../../observe/buckets.ts'
 import { findingsOf, type Found } from '../../observe/findings.ts'
 import type { Advice, Cores, NodeLoad } from '../../observe/load-advice.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
@@ -12,7 +13,6 @@ import {
   operationViews,
   providerViews,
   refusalsOf,
-  rounded,
   secondsOf,
   streamsView,
   sumOf,

@@ -66,6 +66,8 @@ const PROCESSES_FILE = 'processes.json'
 const RUNTIME_FILE = 'runtime.json'
 /** File of the latest reload; see `reload-record.ts`. */
 export const RELOAD_FILE = 'reload.json'
+/** File of the history that a node leaves to its next start. */
+export const HISTORY_FILE = 'history'
 /** Prefix of the files of scale requests; see `scale-requests.ts`. */
 export const SCALE_FILES = 'scale-'
 /** File with the name of the node in the store. */

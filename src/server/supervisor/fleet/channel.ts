@@ -1,10 +1,24 @@
 import { url as inspectorUrl } from 'node:inspector'
+import { HISTORY_ANSWER_MS_MAX } from '../../../schemas/operator/history-limits.ts'
+import type { HistoryData } from '../../../schemas/operator/history.ts'
+import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
+import type { FrontFigures } from '../../observe/history/figure-reader.ts'
+import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { FromChild, KeyList, StartedPart, ToChild } from './ipc.ts'
+import { PendingRequests } from './pending-requests.ts'
 import { every } from '../../structures/ticks.ts'
 
 /** Milliseconds between two heartbeats; a front that misses three of them counts as not ready. */
 const PULSE_MS = 1_000
+
+/** What a heartbeat tells. */
+export interface PulseSources {
+  /** Returns whether there were calls since it was called before. */
+  hasCalls(): boolean
+  /** Returns what came since it was called before; null where that is nothing. */
+  figures(): FrontFigures | null
+}
 
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
@@ -12,11 +26,12 @@ export interface Channel {
   /** The keys that another front has cached; empty where there is no such front. */
   readonly keys: Promise<KeyList>
   tell(message: FromChild): void
-  /**
-   * Starts the heartbeats, which show the supervisor that the event loop turns.
-   * @param hasCalls returns whether there were calls since it was called before
-   */
-  pulse(hasCalls: () => boolean): void
+  /** Starts the heartbeats, which show the supervisor that the event loop turns. */
+  pulse(sources: PulseSources): void
+  /** Tells what came since the last heartbeat, of a process that ends. */
+  lastPulse(): Promise<void>
+  /** Lines of the node's history; null when the supervisor does not answer in time. */
+  history(input: HistoryInput): Promise<HistoryData | null>
   onAnnounced(listener: () => void): void
   onDrain(listener: (isReplaced: boolean) => void): void
   /** @param listener receives the number of connections that the node may hold from now on */
@@ -25,6 +40,8 @@ export interface Channel {
   onLook(read: () => LiveReading): void
   onKnownKeys(list: () => KeyList): void
   onSweep(listener: () => void): void
+  /** @param keep writes an hour of the node's history, and resolves whether it is written */
+  onRollUp(keep: (hour: HistoryHour) => Promise<boolean>): void
 }
 
 /**
@@ -43,6 +60,9 @@ export function openChannel(): Channel {
   let snapshot: () => Promise<unknown> = () => Promise.resolve(null)
   let read: (() => LiveReading) | null = null
   let list: () => KeyList = () => ''
+  let keepHour: (hour: HistoryHour) => Promise<boolean> = () => Promise.resolve(false)
+  let beat: () => Promise<void> = () => Promise.resolve()
+  const histories = new PendingRequests<HistoryData>(HISTORY_ANSWER_MS_MAX)
   let beginWith: (keys: KeyList) => void = () => undefined
   const keys = new Promise<KeyList>((resolve) => {
     beginWith = resolve
@@ -58,6 +78,8 @@ export function openChannel(): Channel {
       if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
       if (message.kind === 'sweep') for (const listener of sweeps) listener()
       if (message.kind === 'snapshot') void answer(message.id)
+      if (message.kind === 'roll_up') void rollUp(message.id, message.hour)
+      if (message.kind === 'history') histories.answer(message.id, message.data)
       if (message.kind === 'begin_with') beginWith(message.keys)
       if (message.kind === 'known_keys') tell({ kind: 'known_keys', id: message.id, keys: list() })
       if (message.kind === 'look' && read !== null) tell({ kind: 'looked', id: message.id, reading: read() })
@@ -66,11 +88,18 @@ export function openChannel(): Channel {
   const answer = async (id: number): Promise<void> => {
     tell({ kind: 'snapshot', id, metrics: await snapshot().catch(() => null) })
   }
+  const rollUp = async (id: number, hour: HistoryHour): Promise<void> => {
+    tell({ kind: 'rolled_up', id, isKept: await keepHour(hour) })
+  }
   return {
     start,
     keys,
     tell,
-    pulse: startPulse,
+    pulse: (sources) => {
+      beat = startPulse(sources)
+    },
+    lastPulse: () => beat(),
+    history: (input) => histories.ask((id) => tell({ kind: 'history', id, input })),
     onAnnounced: (listener) => announcements.push(listener),
     onSweep: (listener) => sweeps.push(listener),
     onDrain: (listener) => drains.push(listener),
@@ -81,6 +110,9 @@ export function openChannel(): Channel {
     onLook: (reader) => {
       read = reader
     },
+    onRollUp: (keep) => {
+      keepHour = keep
+    },
     onKnownKeys: (lister) => {
       list = lister
     },
@@ -90,21 +122,32 @@ export function openChannel(): Channel {
 /**
  * At most one heartbeat is in flight: a supervisor that stood still receives one, not all that fell due
  * meanwhile.
+ * @returns sends a heartbeat now, and resolves when it is on its way
  */
-function startPulse(hasCalls: () => boolean): void {
-  let isOut = false
-  const beat = (): void => {
-    if (isOut || !process.connected) return
-    isOut = true
-    process.send?.(
-      { kind: 'pulse', isInspected: inspectorUrl() !== undefined, hasCalls: hasCalls() } satisfies FromChild,
-      undefined,
-      undefined,
-      () => {
-        isOut = false
-      },
-    )
+function startPulse({ hasCalls, figures }: PulseSources): () => Promise<void> {
+  let out: Promise<void> | null = null
+  const send = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (process.send === undefined || !process.connected) return resolve()
+      const grown = figures()
+      const pulse: FromChild = {
+        kind: 'pulse',
+        isInspected: inspectorUrl() !== undefined,
+        hasCalls: hasCalls(),
+        ...(grown !== null && { figures: grown }),
+      }
+      process.send(pulse, undefined, undefined, () => resolve())
+    })
+  const beat = (): Promise<void> => {
+    out ??= send().finally(() => {
+      out = null
+    })
+    return out
   }
-  beat()
-  every(PULSE_MS, beat)
+  void beat()
+  every(PULSE_MS, () => void beat())
+  return async () => {
+    await out
+    await beat()
+  }
 }

@@ -1,10 +1,15 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { HistoryData } from '../../../schemas/operator/history.ts'
+import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
 import { FRONT_HEAP_MIB } from '../../../schemas/operator/memory-limits.ts'
 import { childEnvironment } from '../../config.ts'
+import type { HistoryHour } from '../../ports/operator/history.ts'
+import type { FrontFigures } from '../../observe/history/figure-reader.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildPart, FromChild, KeyList, Role, ToChild } from './ipc.ts'
+import { PendingRequests } from './pending-requests.ts'
 import { isTraced } from './process-state.ts'
 import { PACKAGE_ROOT } from '../version.ts'
 
@@ -12,6 +17,8 @@ import { PACKAGE_ROOT } from '../version.ts'
 const READY_MS_MAX = 30_000
 /** Milliseconds that a child may take to return its metrics or its reading for the live view. */
 const ANSWER_MS_MAX = 1_000
+/** Milliseconds that a runner may take to write an hour of the history. */
+const ROLL_UP_MS_MAX = 2_000
 
 /**
  * A young generation that stays in a core's cache. The default one grows to 16 MiB, and then every request's
@@ -45,6 +52,13 @@ const HEAP_FULL_SIGNAL = 'SIGABRT'
 /** Reason for the log of such an end. */
 const HEAP_FULL_TEXT = 'its runtime gave up; "heap out of memory" on stderr says that its heap was full'
 
+/** What the node's history has to do with a child. */
+export interface ChildHistory {
+  /** @param childId id of the child that told the figures */
+  take(childId: string, figures: FrontFigures): void
+  read(input: HistoryInput): HistoryData
+}
+
 /** A forked front or runner. The process loads its role at once and builds it after `start`. */
 export class Child {
   readonly id: string = randomUUID()
@@ -59,16 +73,19 @@ export class Child {
   #hasCalls = false
   #reason = ''
   /** Open requests to the child by number: each gets one reply, null when none comes. */
-  readonly #snapshots = new PendingRequests<unknown>()
-  readonly #looks = new PendingRequests<LiveReading>()
-  readonly #knownKeys = new PendingRequests<KeyList>()
+  readonly #snapshots = new PendingRequests<unknown>(ANSWER_MS_MAX)
+  readonly #looks = new PendingRequests<LiveReading>(ANSWER_MS_MAX)
+  readonly #knownKeys = new PendingRequests<KeyList>(ANSWER_MS_MAX)
+  readonly #rollUps = new PendingRequests<boolean>(ROLL_UP_MS_MAX)
   readonly #process: ChildProcess
+  readonly #history: ChildHistory | undefined
 
   /**
    * @param isAhead true for a process that is loaded ahead: process lists show it as a spare until its start
    */
-  constructor(role: Role, isAhead: boolean) {
+  constructor(role: Role, isAhead: boolean, history?: ChildHistory) {
     this.role = role
+    this.#history = history
     // The child has a session of its own: Ctrl-C and a closing terminal reach only the supervisor, which
     // drains first.
     this.#process = fork(fileURLToPath(new URL('bin/sluice', PACKAGE_ROOT)), [isAhead ? 'spare' : role], {
@@ -84,6 +101,7 @@ export class Child {
         this.#snapshots.giveUp()
         this.#looks.giveUp()
         this.#knownKeys.giveUp()
+        this.#rollUps.giveUp()
         this.#isGone = true
         const reason = by === HEAP_FULL_SIGNAL ? HEAP_FULL_TEXT : this.#reason
         resolve([by ?? `exit code ${code}`, reason].filter((word) => word !== '').join(': '))
@@ -159,6 +177,11 @@ export class Child {
     this.#send({ kind: 'begin_with', keys })
   }
 
+  /** Has a runner write an hour to the store. @returns whether it did */
+  async rollUp(hour: HistoryHour): Promise<boolean> {
+    return (await this.#rollUps.ask((id) => this.#send({ kind: 'roll_up', id, hour }))) === true
+  }
+
   /** Makes a runner look now for uploads whose front is gone. */
   sweep(): void {
     this.#send({ kind: 'sweep' })
@@ -189,44 +212,19 @@ export class Child {
       this.#pulses++
       this.#isInspected = message.isInspected
       this.#hasCalls = message.hasCalls
+      if (message.figures !== undefined) this.#history?.take(this.id, message.figures)
     }
+    if (message.kind === 'history' && this.#history !== undefined)
+      this.#send({ kind: 'history', id: message.id, data: this.#history.read(message.input) })
     if (message.kind === 'failed') this.#reason = message.reason
     if (message.kind === 'snapshot') this.#snapshots.answer(message.id, message.metrics)
     if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)
+    if (message.kind === 'rolled_up') this.#rollUps.answer(message.id, message.isKept)
     if (message.kind === 'known_keys') this.#knownKeys.answer(message.id, message.keys)
   }
 
   /** A child that is just ending has no channel any more; `ended` reports its end. */
   #send(message: ToChild): void {
     if (this.#process.connected) this.#process.send(message, () => undefined)
-  }
-}
-
-/** Open requests of one kind. */
-class PendingRequests<T> {
-  readonly #out = new Map<number, (answer: T | null) => void>()
-  #next = 0
-
-  ask(send: (id: number) => void): Promise<T | null> {
-    const id = this.#next++
-    return new Promise((resolve) => {
-      const settle = (answer: T | null): void => {
-        clearTimeout(timer)
-        this.#out.delete(id)
-        resolve(answer)
-      }
-      const timer = setTimeout(settle, ANSWER_MS_MAX, null)
-      this.#out.set(id, settle)
-      send(id)
-    })
-  }
-
-  answer(id: number, answer: T): void {
-    this.#out.get(id)?.(answer)
-  }
-
-  /** Settles the open requests with null: the child has ended. */
-  giveUp(): void {
-    for (const settle of this.#out.values()) settle(null)
   }
 }

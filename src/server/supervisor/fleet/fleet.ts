@@ -1,4 +1,5 @@
 import type { Log } from '../../ports/observe.ts'
+import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 import type { ChildPart, Role } from './ipc.ts'
 import type { ChildMetrics } from '../node-setup.ts'
@@ -183,7 +184,17 @@ export class Fleet {
    * itself.
    */
   sweep(): void {
-    this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current?.sweep()
+    this.#runner?.sweep()
+  }
+
+  /** Has a runner write an hour of the history. @returns whether it did */
+  async rollUp(hour: HistoryHour): Promise<boolean> {
+    return (await this.#runner?.rollUp(hour)) === true
+  }
+
+  /** A serving runner. */
+  get #runner(): FleetChild | null {
+    return this.#slots.find((slot) => slot.part.role === 'runner' && this.#isServing(slot))?.current ?? null
   }
 
   /**

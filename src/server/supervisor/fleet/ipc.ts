@@ -1,4 +1,8 @@
 import type { Texts } from '../../config/texts.ts'
+import type { HistoryData } from '../../../schemas/operator/history.ts'
+import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
+import type { FrontFigures } from '../../observe/history/figure-reader.ts'
+import type { HistoryHour } from '../../ports/operator/history.ts'
 import type { LiveReading } from '../../observe/live-reader.ts'
 
 /** The roles that the supervisor forks. */
@@ -52,21 +56,37 @@ export type ToChild =
   | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'look'; readonly id: number }
+  /** The lines that a front asked for. */
+  | { readonly kind: 'history'; readonly id: number; readonly data: HistoryData }
   | { readonly kind: 'known_keys'; readonly id: number }
   /** To a starting front: the keys that another front has cached. */
   | { readonly kind: 'begin_with'; readonly keys: KeyList }
+  /** To a runner: an hour to be written to the store. */
+  | { readonly kind: 'roll_up'; readonly id: number; readonly hour: HistoryHour }
   /** To a runner: a front has died and left uploads that no front will finish. */
   | { readonly kind: 'sweep' }
 
 /** Messages of a child to the supervisor. */
 export type FromChild =
   | { readonly kind: 'ready' }
-  /** The event loop of the child turns; `hasCalls`: there were calls since the last pulse. */
-  | { readonly kind: 'pulse'; readonly isInspected: boolean; readonly hasCalls: boolean }
+  /**
+   * The event loop of the child turns; `hasCalls`: there were calls since the last pulse. The figures since
+   * the last pulse are absent where there are none.
+   */
+  | {
+      readonly kind: 'pulse'
+      readonly isInspected: boolean
+      readonly hasCalls: boolean
+      readonly figures?: FrontFigures
+    }
   /** Why the child ends before it was ready; the exit follows. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** Metrics in the JSON form of prom-client. */
   | { readonly kind: 'snapshot'; readonly id: number; readonly metrics: unknown }
   | { readonly kind: 'known_keys'; readonly id: number; readonly keys: KeyList }
+  /** Whether an hour is in the store. */
+  | { readonly kind: 'rolled_up'; readonly id: number; readonly isKept: boolean }
+  /** Asks for lines of the node's history. */
+  | { readonly kind: 'history'; readonly id: number; readonly input: HistoryInput }
   /** The reading for the live view. */
   | { readonly kind: 'looked'; readonly id: number; readonly reading: LiveReading }

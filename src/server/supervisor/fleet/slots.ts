@@ -23,6 +23,7 @@ export type FleetChild = Pick<
   | 'knownKeys'
   | 'beginWith'
   | 'sweep'
+  | 'rollUp'
 >
 
 /** A place in the fleet with one serving child; replacements of the child wait for each other. */

@@ -1,0 +1,114 @@
+import {
+  HISTORY_QUANTILES,
+  type HistoryData,
+  type HistoryLine,
+  type HistoryMetric,
+  type HistoryQuantile,
+} from '../../../schemas/operator/history.ts'
+import { HISTORY_LINES_MAX } from '../../../schemas/operator/history-limits.ts'
+import type { HistoryInput } from '../../../schemas/operator/history-range.ts'
+import { usdOfNano } from '../../../schemas/money/usd.ts'
+import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS, quantileMs, rounded } from '../buckets.ts'
+import { COLUMN, COLUMNS_OF } from './columns.ts'
+
+const MINUTE_S = 60
+const SHARE_OF: Readonly<Record<HistoryQuantile, number>> = { p50: 0.5, p90: 0.9, p99: 0.99 }
+
+/** The cells of one line, a row of the metric's columns for each point. */
+export interface NamedCells {
+  readonly name: string
+  readonly isOthers: boolean
+  readonly cells: Float64Array
+}
+
+/** Number of points of a request. */
+export function pointsOf({ sinceS, untilS, grainS }: HistoryInput): number {
+  return (untilS - sinceS) / grainS
+}
+
+export function unitOf(metric: HistoryMetric): HistoryData['unit'] {
+  if (metric === 'latency' || metric === 'first_output') return 'ms'
+  return metric === 'cost' ? 'usd_per_minute' : 'per_second'
+}
+
+/** The largest tables, the largest first, and one of all others; of what has nothing there is none. */
+export function largest(tables: readonly NamedCells[]): readonly NamedCells[] {
+  const found = tables
+    .map((table) => ({ table, weight: sumOf(table.cells) }))
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ table }) => table)
+  const named = found.filter(({ isOthers }) => !isOthers)
+  const rest = [...named.slice(HISTORY_LINES_MAX), ...found.filter(({ isOthers }) => isOthers)]
+  const shown = named.slice(0, HISTORY_LINES_MAX)
+  return rest.length === 0 ? shown : [...shown, othersOf(rest)]
+}
+
+/**
+ * The lines of tables. Quantiles are of merged buckets, never means of quantiles.
+ * @param secondsOf seconds of a point that are known; 0: none
+ */
+export function linesOf(
+  metric: HistoryMetric,
+  tables: readonly NamedCells[],
+  secondsOf: (point: number) => number,
+): readonly HistoryLine[] {
+  const [from, to] = COLUMNS_OF[metric]
+  const width = to - from
+  return tables.flatMap(({ name, isOthers, cells }): HistoryLine[] => {
+    const rows = Array.from({ length: cells.length / width }, (_, point) => ({
+      row: cells.subarray(point * width, (point + 1) * width),
+      seconds: secondsOf(point),
+    }))
+    const line = { name, is_others: isOthers }
+    if (unitOf(metric) !== 'ms')
+      return [{ ...line, quantile: null, values: rows.map((point) => rateOf(metric, point)) }]
+    const bounds = metric === 'latency' ? CALL_BUCKETS : FIRST_OUTPUT_BUCKETS
+    return HISTORY_QUANTILES.map((quantile) => ({
+      ...line,
+      quantile,
+      values: rows.map(({ row }) => quantileMs(row, SHARE_OF[quantile], bounds)),
+    }))
+  })
+}
+
+/**
+ * Calls by the class of their status: those neither refused nor failed are 2xx.
+ * @param cells calls, refused and failed ones of each point
+ * @param width columns of a point
+ */
+export function statusTables(cells: Float64Array, width: number): readonly NamedCells[] {
+  const points = cells.length / width
+  const column = (at: number): Float64Array =>
+    Float64Array.from({ length: points }, (_, point) => cells[point * width + at] ?? 0)
+  const [refused, failed] = [column(COLUMN.refused), column(COLUMN.failed)]
+  const served = column(COLUMN.calls).map((all, at) => all - (refused[at] ?? 0) - (failed[at] ?? 0))
+  return [
+    { name: '2xx', isOthers: false, cells: served },
+    { name: '4xx', isOthers: false, cells: refused },
+    { name: '5xx', isOthers: false, cells: failed },
+  ]
+}
+
+interface Point {
+  readonly row: Float64Array
+  readonly seconds: number
+}
+
+function rateOf(metric: HistoryMetric, { row: [sum = 0], seconds }: Point): number | null {
+  if (seconds <= 0) return null
+  // Costs are small: rounded as rates are, the cheapest calls would cost nothing.
+  if (metric === 'cost') return usdOfNano(Math.round((sum / seconds) * MINUTE_S))
+  return rounded(sum / seconds)
+}
+
+function othersOf(tables: readonly NamedCells[]): NamedCells {
+  const cells = new Float64Array(tables[0]?.cells.length ?? 0)
+  for (const { cells: more } of tables)
+    for (const [at, sum] of more.entries()) cells[at] = (cells[at] ?? 0) + sum
+  return { name: 'others', isOthers: true, cells }
+}
+
+function sumOf(cells: Float64Array): number {
+  return cells.reduce((sum, value) => sum + value, 0)
+}

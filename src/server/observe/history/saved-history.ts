@@ -1,0 +1,51 @@
+import { deserialize, serialize } from 'node:v8'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { HistoryDimension, HistoryEvent } from '../../../schemas/operator/history.ts'
+import type { SavedSeries } from './series.ts'
+
+/** A name with a series of its own. */
+export interface SavedName {
+  readonly name: string
+  readonly weight: number
+  readonly series: SavedSeries
+}
+
+/** The whole of a history, as plain data. */
+export interface SavedHistory {
+  readonly startedS: number
+  readonly events: readonly HistoryEvent[]
+  readonly all: SavedSeries
+  readonly by: Readonly<
+    Record<HistoryDimension, { readonly named: readonly SavedName[]; readonly others: SavedSeries | null }>
+  >
+}
+
+/** Speed before size: most of a history are zeros. */
+const LEVEL = 1
+/** Bytes beside the series: names, events, and what frames them. */
+const MORE_BYTES_MAX = 4_194_304
+
+interface Framed<T> {
+  readonly layout: string
+  readonly value: T
+}
+
+/** @param layout the text that a reader must have too */
+export function packed<T>(layout: string, value: T): string {
+  const framed: Framed<T> = { layout, value }
+  return deflateRawSync(serialize(framed), { level: LEVEL }).toString('base64')
+}
+
+/**
+ * Null for a text of another layout, and for a damaged one.
+ * @param bytesMax of what was packed
+ */
+export function unpacked<T>(layout: string, text: string, bytesMax: number): T | null {
+  try {
+    const bytes = inflateRawSync(Buffer.from(text, 'base64'), { maxOutputLength: bytesMax + MORE_BYTES_MAX })
+    const framed = deserialize(bytes) as Partial<Framed<T>>
+    return framed.layout === layout && framed.value !== undefined ? framed.value : null
+  } catch {
+    return null
+  }
+}

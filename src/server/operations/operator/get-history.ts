@@ -1,0 +1,34 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { GetHistoryQuery, HistoryAnswer } from '../../../schemas/operator/history.ts'
+import { historyInput } from '../../../schemas/operator/history-range.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS } from './admin-answers.ts'
+
+/** Reads what the node did, as lines over time. Source: an extension of Sluice; C4. */
+export const getAdminHistory = defineOperation({
+  id: 'admin.get_history',
+  method: 'get',
+  path: '/admin/history',
+  tag: 'admin',
+  summary: 'Read requests, errors and latencies over time',
+  description:
+    "Served to management keys of the operator's organization alone. An hour by the second and a day by the minute are of the node " +
+    'that answers; a month by the hour is of all nodes. Quantiles are of merged histograms.',
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: GetHistoryQuery },
+  success: { status: 200, body: HistoryAnswer },
+  statuses: [400, 403, 500],
+  failures: ['query_invalid', 'operator_only', 'busy', 'store_unavailable'],
+  example: { query: { metric: 'latency', by: 'all', grain: 'minute' } },
+  async run({ key, query }, { admin, history }) {
+    const session = await admin.session(key.organizationId)
+    if (!session.ok) return session
+    const input = historyInput(query, Date.now())
+    if ('path' in input) return fail('query_invalid', { metadata: { issues: [input] } })
+    const read = await history.read(input)
+    return read.ok ? ok({ kind: 'json', value: { data: read.value } }) : read
+  },
+})

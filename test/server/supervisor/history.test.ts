@@ -1,0 +1,76 @@
+import t, { type Test } from 'tap'
+import type { HistoryData } from '../../../src/schemas/operator/history.ts'
+import { openStore, type Store } from '../../../src/server/store/base/open.ts'
+import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/nodes/node.ts'
+
+t.setTimeout(600_000)
+
+/** An operation that the test alone calls. */
+const COUNTED = 'embeddings.list_models'
+const CALLS = 7
+
+const settings = await nodeSettings(t)
+const node = await startNode(t, settings)
+const { management_key: managementKey = '' } = firstKeys(node.dataDir)
+
+async function call(): Promise<void> {
+  for (let nth = 0; nth < CALLS; nth++) await node.get('/api/v1/embeddings/models')
+}
+
+async function history(query: string): Promise<HistoryData> {
+  const answer = await fetch(`${node.ready.url}/api/v1/admin/history?${query}`, {
+    headers: { authorization: `Bearer ${managementKey}` },
+  })
+  return ((await answer.json()) as { data: HistoryData }).data
+}
+
+/** The store that the node used. */
+function opened(t: Test): Store {
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Calls of the last hour, by the second. */
+async function counted(): Promise<number> {
+  const { lines } = await history('by=operation&grain=second')
+  const values = lines.find(({ name }) => name === COUNTED)?.values ?? []
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
+
+t.test('a front that is replaced, and one that is killed, leave no hole in the sums', async (t) => {
+  await call()
+  t.equal((await runToEnd(settings, sluice('reload'))).code, 0)
+  await call()
+  await until('both fronts have told', async () => (await counted()) === 2 * CALLS)
+  await node.signal('front', 'SIGKILL')
+  await until('another front answers', () => node.answers())
+  await call()
+  await until('the next front has told', async () => (await counted()) === 3 * CALLS)
+})
+
+t.test('starts and reloads stand beside the lines', async (t) => {
+  const { events } = await history('metric=latency')
+  t.same(
+    events.map(({ kind }) => kind).filter((kind) => kind === 'start' || kind === 'reload'),
+    ['start', 'reload'],
+  )
+})
+
+t.test('a node that ends has written its hours for all nodes', async (t) => {
+  t.equal(await node.stop(), 0)
+  const { sql } = opened(t)
+  const [row] = await sql<{ calls: number }[]>`
+    SELECT sum(figures[1])::float8 AS calls FROM history_hours WHERE dimension = 'operation' AND name = ${COUNTED}`
+  t.equal(row?.calls, 3 * CALLS)
+})
+
+t.test('its next start goes on, and the hour is not counted twice', async (t) => {
+  const next = await startNode(t, settings)
+  t.equal(await counted(), 3 * CALLS)
+  const { lines } = await history('by=operation&grain=hour')
+  t.ok(lines.some(({ name }) => name === COUNTED))
+  t.equal(await next.stop(), 0)
+  const runs = await opened(t).sql`SELECT DISTINCT run FROM history_hours`
+  t.equal(runs.length, 1)
+})
