@@ -99,3 +99,54 @@ t.test('what models did not get and what ended their streams is said with its co
   t.equal(cutText([{ cause: 'client_gone', streams: 3 }]), 'Streams cut: 3 client_gone.')
   t.equal(cutText([]), 'No stream was cut.')
 })
+
+interface Scale {
+  readonly grid: readonly number[]
+  x(point: number): number
+  y(value: number): number
+  pointAt(x: number): number
+}
+
+interface ChartScale {
+  scaleOf(frame: Readonly<Record<string, number>>, points: number, most: number): Scale
+  pathOf(values: readonly (number | null)[], scale: Pick<Scale, 'x' | 'y'>): string
+  ticksOf(sinceS: number, grainS: number, of: Readonly<{ points: number; room: number }>): readonly number[]
+}
+
+const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('parts/chart-scale.js')
+const FRAME = { width: 312, height: 132, left: 0, bottom: 24 }
+
+t.test('a chart of nothing, and of one point, has a grid and places', async (t) => {
+  for (const points of [1, 2]) {
+    const scale = scaleOf(FRAME, points, 0)
+    t.same(scale.grid, [0, 1])
+    t.same([scale.pointAt(-50), scale.pointAt(9_999)], [0, points - 1])
+  }
+  t.equal(pathOf([], scaleOf(FRAME, 1, 0)), '')
+})
+
+t.test('the grid of a chart has round values above all that is drawn', async (t) => {
+  for (const most of [0.0037, 0.9, 7, 12, 98_765]) {
+    const { grid, y } = scaleOf(FRAME, 10, most)
+    t.ok((grid.at(-1) ?? 0) >= most && grid.length <= 7, `${most}: ${grid.join(' ')}`)
+    t.ok(y(grid.at(-1) ?? 0) < y(0))
+  }
+})
+
+t.test('where nothing was measured a line has a gap, and a point alone is seen', async (t) => {
+  const path = pathOf([1, 2, null, 3, null], { x: (point) => point, y: (value) => value })
+  t.equal(path, 'M0.0 1.0L1.0 2.0M3.0 3.0L3.0 3.0')
+})
+
+t.test('times below a chart are round, and never more than have room', async (t) => {
+  for (const [grainS, points] of [
+    [1, 30],
+    [10, 360],
+    [60, 1_440],
+    [3_600, 744],
+  ] as const) {
+    const ticks = ticksOf(1_800_000_007, grainS, { points, room: 6 })
+    t.ok(ticks.length > 0 && ticks.length <= 7, `${grainS}: ${ticks.length}`)
+    t.ok(ticks.every((tick) => tick >= 0 && tick < points))
+  }
+})

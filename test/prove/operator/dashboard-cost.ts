@@ -100,6 +100,8 @@ async function measured(stand: Stand, { pages, rate, seconds }: Input): Promise<
     performance.now(),
     viewsOf(open),
   ]
+  // A page reads its history every ten seconds: here once in a shorter time.
+  await Promise.all(open.map(() => readHistory(stand)))
   await pause(seconds * 1_000)
   // A supervisor that stalls tells its views later.
   const giveUpAt = performance.now() + GIVE_UP_MS
@@ -129,6 +131,13 @@ function openPage({ adminPort, keys }: Stand): RawClient {
     `GET /api/v1/admin/live HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${keys.management_key}\r\n\r\n`,
   )
   return page
+}
+
+async function readHistory({ adminPort, keys }: Stand): Promise<void> {
+  const answer = await fetch(`http://localhost:${adminPort}/api/v1/admin/history?by=operation`, {
+    headers: { authorization: `Bearer ${keys.management_key}` },
+  })
+  await answer.arrayBuffer()
 }
 
 function viewsOf(pages: readonly RawClient[]): number {

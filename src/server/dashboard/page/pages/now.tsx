@@ -8,6 +8,7 @@ import { DataTable, type Column } from '../parts/data-table.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
 import { Tile } from '../parts/tile.tsx'
+import { NowHistory } from './now-history.tsx'
 import { Models } from './now-models.tsx'
 import { named, Plots, type Busiest } from './now-plots.tsx'
 
@@ -22,7 +23,8 @@ export const nowPage: Page = {
 const OVERTAKES = 1.5
 
 /** What the node is doing, and what hurts. */
-function Now({ live }: PageContext): ComponentChild {
+function Now(context: PageContext): ComponentChild {
+  const { live } = context
   const { latest, looks, isStale, problem } = useLive(live)
   const busiest = useBusiest(latest)
   if (latest === null)
@@ -45,6 +47,8 @@ function Now({ live }: PageContext): ComponentChild {
       )}
       <Findings latest={latest} />
       <Tiles latest={latest} busiest={busiest} />
+      <NowHistory {...context} />
+      <h2>The last five minutes</h2>
       <Plots looks={looks} busiest={busiest} />
       <section class="panel" aria-label="Operations">
         <h2>Operations</h2>

@@ -5,7 +5,11 @@ import type { Loaded } from './loaded.tsx'
 const REFRESH_MS = 4_000
 
 /** Loads again now and then, as long as something of it may still change and the page is seen. */
-export function useRefresh(isMoving: boolean, loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>): void {
+export function useRefresh(
+  isMoving: boolean,
+  loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>,
+  everyMs = REFRESH_MS,
+): void {
   const latest = useRef(loaded)
   latest.current = loaded
   useEffect(() => {
@@ -14,7 +18,7 @@ export function useRefresh(isMoving: boolean, loaded: Pick<Loaded<unknown>, 'isL
       // A new look ends the one under way: answers that take longer than this would never be shown.
       if (!document.hidden && !latest.current.isLoading) latest.current.reload()
     }
-    const timer = setInterval(look, REFRESH_MS)
+    const timer = setInterval(look, everyMs)
     return () => clearInterval(timer)
-  }, [isMoving])
+  }, [isMoving, everyMs])
 }

@@ -1,0 +1,262 @@
+import { h, type ComponentChild } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { HistoryAnswer, HistoryData, HistoryLine } from '../../../../schemas/operator/history.ts'
+import type { Static } from 'typebox'
+import type { PageContext } from '../page.ts'
+import { SelectField } from '../parts/fields.tsx'
+import { duration, figure, usd } from '../parts/figures.tsx'
+import { useKeyNames } from '../parts/key-names.ts'
+import { Awaited, useLoaded } from '../parts/loaded.tsx'
+import { useRefresh } from '../parts/refresh.ts'
+import { TimeChart, type ChartLine } from '../parts/time-chart.tsx'
+import { HistoryTable } from './history-table.tsx'
+
+const METRICS = [
+  ['requests', 'Requests a second'],
+  ['refused', 'Refused (4xx) a second'],
+  ['failed', 'Failed (5xx) a second'],
+  ['latency', 'Latency'],
+  ['first_output', 'Time to the first output'],
+  ['tokens', 'Tokens a second'],
+  ['cost', 'Cost a minute'],
+] as const
+const BY = [
+  ['all', 'All together'],
+  ['operation', 'By operation'],
+  ['provider', 'By provider'],
+  ['model', 'By model'],
+  ['key', 'By key'],
+  ['status', 'By status'],
+] as const
+const QUANTILES = [
+  ['p50', 'p50'],
+  ['p90', 'p90'],
+  ['p99', 'p99'],
+] as const
+const HOUR_S = 3_600
+/** A time up to now, and the grain that it is drawn at. */
+const RANGES = {
+  quarter: { text: '15 minutes', seconds: HOUR_S / 4, grain: 'second' },
+  hour: { text: 'An hour', seconds: HOUR_S, grain: 'ten_seconds' },
+  day: { text: 'A day', seconds: 24 * HOUR_S, grain: 'minute' },
+  month: { text: 'A month', seconds: 31 * 24 * HOUR_S, grain: 'hour' },
+} as const
+const RANGE_OPTIONS = Object.entries(RANGES).map(([name, { text }]) => [name, text] as const)
+/** What a status and a key have no lines of. */
+const WITHOUT: Readonly<Record<string, readonly string[]>> = {
+  status: ['refused', 'failed', 'latency', 'first_output', 'tokens', 'cost'],
+  key: ['first_output', 'tokens'],
+}
+/** Milliseconds between two reads of a range that ends now: of an hour at most, and of a longer one. */
+const REFRESH_MS = 10_000
+const LONG_REFRESH_MS = 60_000
+const COLOURS = 6
+const BAD = ['breaker_open', 'degraded', 'reload_refused']
+
+/** What the node did until now, one metric at a time; what is chosen stands in the address. */
+export function NowHistory(context: PageContext): ComponentChild {
+  const { api, query, setQuery } = context
+  const choice = choiceOf(query)
+  const { metric, by, range, from, to } = choice
+  const loaded = useLoaded(
+    (signal) =>
+      api.get<Static<typeof HistoryAnswer>>(
+        ['admin', 'history'],
+        { metric, by, ...spanOf(choice, context) },
+        signal,
+      ),
+    [api, metric, by, range, from, to],
+  )
+  useRefresh(from === null, loaded, RANGES[range].seconds > HOUR_S ? LONG_REFRESH_MS : REFRESH_MS)
+  const { value, isLoading } = loaded
+  // While another choice is on its way, the last lines stay.
+  return (
+    <section class="panel" aria-label="History">
+      <div class="head">
+        <h2>History</h2>
+        <div class="filters">
+          <Choices choice={choice} setQuery={setQuery} />
+        </div>
+      </div>
+      <div aria-busy={isLoading}>
+        <Awaited {...loaded} />
+        {value !== undefined && <Lines data={value.data} choice={choice} context={context} />}
+      </div>
+    </section>
+  )
+}
+
+interface Choice {
+  readonly metric: string
+  readonly by: string
+  readonly quantile: string
+  readonly range: keyof typeof RANGES
+  /** Instants of a range that was chosen by hand. */
+  readonly from: string | null
+  readonly to: string | null
+}
+
+function choiceOf(query: URLSearchParams): Choice {
+  const one = (name: string, of: readonly (readonly [string, string])[], otherwise: string): string => {
+    const given = query.get(name)
+    return of.find(([value]) => value === given)?.[0] ?? otherwise
+  }
+  const [by, from, to] = [one('by', BY, 'all'), query.get('from'), query.get('to')]
+  const metric = one('metric', METRICS, 'requests')
+  const isSpan = from !== null && to !== null
+  return {
+    by,
+    metric: WITHOUT[by]?.includes(metric) === true ? 'requests' : metric,
+    quantile: one('quantile', QUANTILES, 'p99'),
+    range: one('range', RANGE_OPTIONS, 'hour') as keyof typeof RANGES,
+    from: isSpan ? from : null,
+    to: isSpan ? to : null,
+  }
+}
+
+/** By the clock of the node, which is not that of the browser. */
+function spanOf({ range, from, to }: Choice, { live }: PageContext): Readonly<Record<string, string | null>> {
+  if (from !== null) return { from, to }
+  const { latest } = live.state
+  const now = latest === null ? Date.now() : Date.parse(latest.at)
+  const { seconds, grain } = RANGES[range]
+  return { from: new Date(now - seconds * 1_000).toISOString(), grain }
+}
+
+function Choices({
+  choice,
+  setQuery,
+}: { readonly choice: Choice } & Pick<PageContext, 'setQuery'>): ComponentChild {
+  const { metric, by, quantile, range, from } = choice
+  const all = METRICS.filter(([value]) => WITHOUT[by]?.includes(value) !== true)
+  return [
+    <SelectField
+      key="m"
+      label="Figure"
+      value={metric}
+      options={all}
+      onInput={(value) => setQuery({ metric: value })}
+    />,
+    <SelectField
+      key="b"
+      label="Lines"
+      value={by}
+      options={BY}
+      onInput={(value) => setQuery({ by: value })}
+    />,
+    isTime(metric) && by !== 'all' && (
+      <SelectField
+        key="q"
+        label="Quantile"
+        value={quantile}
+        options={QUANTILES}
+        onInput={(value) => setQuery({ quantile: value })}
+      />
+    ),
+    <SelectField
+      key="r"
+      label="Range"
+      value={from === null ? range : ''}
+      options={from === null ? RANGE_OPTIONS : [['', 'Chosen'], ...RANGE_OPTIONS]}
+      onInput={(value) => setQuery({ range: value, from: null, to: null })}
+    />,
+    from !== null && (
+      <button key="z" type="button" onClick={() => setQuery({ from: null, to: null })}>
+        Up to now
+      </button>
+    ),
+  ]
+}
+
+interface LinesProps {
+  readonly data: HistoryData
+  readonly choice: Choice
+  readonly context: PageContext
+}
+
+function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentChild {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const nameOf = useKeyNames(context)
+  const lines = useMemo(() => drawn(data, { quantile, nameOf }), [data, quantile, nameOf])
+  const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden])
+  const { metric, grain_seconds: grainS, events } = data
+  const title = METRICS.find(([value]) => value === metric)?.[1] ?? metric
+  const [sinceS, untilS] = [Date.parse(data.from) / 1_000, Date.parse(data.to) / 1_000]
+  const toggle = (name: string): void =>
+    setHidden((last) => new Set(last.has(name) ? [...last].filter((one) => one !== name) : [...last, name]))
+  if (lines.length === 0) return <p class="empty">Nothing was called in this time.</p>
+  return (
+    <div class="stack">
+      <TimeChart
+        title={title}
+        sinceS={sinceS}
+        grainS={grainS}
+        points={(untilS - sinceS) / grainS}
+        lines={shown}
+        events={events.map(({ at, kind, text }) => ({
+          atS: Date.parse(at) / 1_000,
+          text: `${kind.replace('_', ' ')}: ${text}`,
+          isBad: BAD.includes(kind),
+        }))}
+        format={formatOf(data)}
+        timeOf={(second) => timeText(second, grainS)}
+        onRange={(since, until) => context.setQuery({ from: isoOf(since), to: isoOf(until) })}
+        onReset={() => context.setQuery({ from: null, to: null })}
+      />
+      <div class="actions" role="group" aria-label="Lines that are shown">
+        {lines.map(({ name, look }) => (
+          <button
+            key={name}
+            type="button"
+            class="small legend"
+            aria-pressed={!hidden.has(name)}
+            onClick={() => toggle(name)}
+          >
+            <i class={look} />
+            {name}
+          </button>
+        ))}
+      </div>
+      <HistoryTable
+        title={title}
+        sinceS={sinceS}
+        grainS={grainS}
+        lines={shown}
+        events={events}
+        format={formatOf(data)}
+        timeOf={(second) => timeText(second, grainS)}
+      />
+    </div>
+  )
+}
+
+/** Of latencies by name one quantile is shown: three of each would be a thicket. */
+function drawn(
+  { lines, by, metric }: HistoryData,
+  { quantile, nameOf }: { readonly quantile: string; readonly nameOf: (hash: string) => string },
+): readonly ChartLine[] {
+  const named = (line: HistoryLine): string => {
+    if (line.is_others) return 'others'
+    return by === 'key' ? nameOf(line.name) : line.name
+  }
+  const some = by === 'all' || !isTime(metric) ? lines : lines.filter((line) => line.quantile === quantile)
+  return some.map((line, nth) => ({
+    name: by === 'all' ? (line.quantile ?? 'all') : named(line),
+    look: `line-${(nth % COLOURS) + 1}${nth < COLOURS ? '' : ' dashed'}`,
+    values: line.values,
+  }))
+}
+
+function formatOf({ unit }: HistoryData): (value: number | null | undefined) => string {
+  return { per_second: figure, usd_per_minute: usd, ms: duration }[unit]
+}
+
+const isTime = (metric: string): boolean => metric === 'latency' || metric === 'first_output'
+const isoOf = (second: number): string => new Date(second * 1_000).toISOString()
+
+function timeText(second: number, grainS: number): string {
+  const at = new Date(second * 1_000)
+  if (grainS >= HOUR_S)
+    return `${at.toLocaleDateString('en-GB').slice(0, 5)} ${at.toLocaleTimeString('en-GB').slice(0, 5)}`
+  return at.toLocaleTimeString('en-GB').slice(0, grainS < 60 ? 8 : 5)
+}

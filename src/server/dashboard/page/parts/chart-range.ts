@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks'
+
+/** Points that a long step of the keyboard goes. */
+const LONG_STEP = 10
+
+export interface RangeProps {
+  /** Number of points. */
+  readonly points: number
+  /** From the first point up to the last, which belongs to it. */
+  onRange(first: number, last: number): void
+  onReset(): void
+}
+
+export interface Range {
+  /** The point that is looked at; null: none. */
+  readonly cursor: number | null
+  /** What is marked, in order; null: nothing. */
+  readonly marked: readonly [first: number, last: number] | null
+  move(point: number | null): void
+  /** Begins to mark at a point. */
+  grasp(point: number): void
+  /** Ends the marking, and takes the range where it is one. */
+  release(): void
+  key(event: KeyboardEvent): void
+}
+
+/** A point that is looked at, and a range that is marked, by the pointer or by keys. */
+export function useRange({ points, onRange, onReset }: RangeProps): Range {
+  const [cursor, setCursor] = useState<number | null>(null)
+  const [anchor, setAnchor] = useState<number | null>(null)
+  const marked = anchor === null || cursor === null || anchor === cursor ? null : inOrder(anchor, cursor)
+  const clear = (): void => setAnchor(null)
+  const take = (): void => {
+    if (marked !== null) onRange(...marked)
+    clear()
+  }
+  const step = (to: number, isMarking: boolean): void => {
+    const from = cursor ?? points - 1
+    if (isMarking && anchor === null) setAnchor(from)
+    if (!isMarking) clear()
+    setCursor(Math.min(points - 1, Math.max(0, to)))
+  }
+  const key = (event: KeyboardEvent): void => {
+    const at = cursor ?? points
+    const places: Readonly<Record<string, number>> = {
+      ArrowLeft: at - 1,
+      ArrowRight: at + 1,
+      PageUp: at - LONG_STEP,
+      PageDown: at + LONG_STEP,
+      Home: 0,
+      End: points - 1,
+    }
+    const to = places[event.key]
+    if (to !== undefined) step(to, event.shiftKey)
+    else if (event.key === 'Enter') take()
+    else if (event.key === 'Escape') {
+      if (anchor === null) onReset()
+      clear()
+    } else return
+    event.preventDefault()
+  }
+  return { cursor, marked, move: setCursor, grasp: setAnchor, release: take, key }
+}
+
+function inOrder(one: number, other: number): readonly [number, number] {
+  return one < other ? [one, other] : [other, one]
+}

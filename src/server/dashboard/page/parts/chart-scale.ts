@@ -1,0 +1,86 @@
+/** Lines of the grid above the one at zero. */
+const GRID_LINES = 4
+const NICE = [1, 2, 2.5, 5, 10] as const
+
+/** Where values and times lie on a drawing. */
+export interface Scale {
+  /** Values of the lines of the grid, the lowest first; the last is the top. */
+  readonly grid: readonly number[]
+  x(point: number): number
+  y(value: number): number
+  /** The point at a place, in whole points. */
+  pointAt(x: number): number
+}
+
+export interface Frame {
+  readonly width: number
+  readonly height: number
+  readonly left: number
+  readonly bottom: number
+}
+
+/** @param points number of points, at least 1 */
+export function scaleOf({ width, height, left, bottom }: Frame, points: number, most: number): Scale {
+  const step = niceStep(most)
+  const lines = Math.max(1, Math.ceil(most / step))
+  const [across, up, last] = [
+    Math.max(1, width - left - RIGHT),
+    height - bottom - TOP,
+    Math.max(1, points - 1),
+  ]
+  return {
+    grid: Array.from({ length: lines + 1 }, (_, nth) => nth * step),
+    x: (point) => left + (point / last) * across,
+    y: (value) => TOP + up - (value / (lines * step)) * up,
+    pointAt: (x) => Math.min(points - 1, Math.max(0, Math.round(((x - left) / across) * last))),
+  }
+}
+
+/** Pixels above the highest line, and behind the last point. */
+const TOP = 8
+const RIGHT = 12
+
+function niceStep(most: number): number {
+  if (most <= 0) return 1
+  const rough = most / GRID_LINES
+  const power = 10 ** Math.floor(Math.log10(rough))
+  return (NICE.find((nice) => nice * power >= rough) ?? 10) * power
+}
+
+/** The path of a line; where nothing was measured it has a gap, and a point alone is a dot. */
+export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
+  let path = ''
+  let isOn = false
+  for (const [point, value] of values.entries()) {
+    if (value !== null) {
+      const place = `${x(point).toFixed(1)} ${y(value).toFixed(1)}`
+      path += `${isOn ? 'L' : 'M'}${place}`
+      if (!isOn && (values[point + 1] ?? null) === null) path += `L${place}`
+    }
+    isOn = value !== null
+  }
+  return path
+}
+
+/** Points at which a time stands below the drawing: round ones, about as many as have room. */
+export function ticksOf(
+  sinceS: number,
+  grainS: number,
+  { points, room }: { points: number; room: number },
+): number[] {
+  const spanS = points * grainS
+  const stepS = STEPS_S.find((step) => spanS / step <= room) ?? DAY_S * Math.ceil(spanS / DAY_S / room)
+  const first = Math.ceil((sinceS - zoneS(sinceS)) / stepS) * stepS + zoneS(sinceS)
+  const ticks: number[] = []
+  for (let at = first; at < sinceS + spanS; at += stepS) ticks.push((at - sinceS) / grainS)
+  return ticks
+}
+
+const DAY_S = 86_400
+const MINUTE_S = 60
+const STEPS_S = [10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY_S]
+
+/** Seconds by which the person's clock is behind UTC: round times are round on that clock. */
+function zoneS(atS: number): number {
+  return new Date(atS * 1_000).getTimezoneOffset() * MINUTE_S
+}

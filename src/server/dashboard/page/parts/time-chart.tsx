@@ -1,0 +1,188 @@
+import { h, type ComponentChild } from 'preact'
+import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { pathOf, scaleOf, ticksOf, type Scale } from './chart-scale.ts'
+import { useRange, type Range } from './chart-range.ts'
+
+export interface ChartLine {
+  readonly name: string
+  /** Names of classes that give it a colour, and dashes. */
+  readonly look: string
+  readonly values: readonly (number | null)[]
+}
+
+export interface ChartEvent {
+  readonly atS: number
+  readonly text: string
+  readonly isBad: boolean
+}
+
+export interface TimeChartProps {
+  readonly title: string
+  /** Second since 1970 of the first point. */
+  readonly sinceS: number
+  readonly grainS: number
+  readonly points: number
+  readonly lines: readonly ChartLine[]
+  readonly events: readonly ChartEvent[]
+  format(value: number | null | undefined): string
+  timeOf(second: number): string
+  /** A part was chosen, in seconds since 1970. */
+  onRange(sinceS: number, untilS: number): void
+  /** All is wanted again. */
+  onReset(): void
+}
+
+const HEIGHT = 220
+const LEFT = 60
+const BOTTOM = 24
+/** Pixels of a time below the drawing. */
+const TICK_WIDTH = 90
+
+/** Lines over time, drawn by ourselves: a range is chosen by the pointer or by keys. */
+export function TimeChart(props: TimeChartProps): ComponentChild {
+  const { title, sinceS, grainS, points, lines, format, timeOf, onRange, onReset } = props
+  const { box, width } = useWidth()
+  const help = useId()
+  const range = useRange({
+    points,
+    onRange: (first, last) => onRange(sinceS + first * grainS, sinceS + (last + 1) * grainS),
+    onReset,
+  })
+  const scale = useMemo(() => {
+    const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
+    return scaleOf({ width, height: HEIGHT, left: LEFT, bottom: BOTTOM }, points, most)
+  }, [lines, width, points])
+  const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
+  const at = range.cursor !== null && range.cursor < points ? range.cursor : null
+  const pointOf = (event: PointerEvent): number =>
+    scale.pointAt(event.clientX - (box.current?.getBoundingClientRect().left ?? 0))
+  return (
+    <div
+      ref={box}
+      class="chart"
+      role="application"
+      aria-roledescription="chart"
+      aria-label={`${title}. Last: ${said}`}
+      aria-describedby={help}
+      tabIndex={0}
+      onKeyDown={range.key}
+      onPointerMove={(event) => range.move(pointOf(event))}
+      onPointerLeave={() => range.marked === null && range.move(null)}
+      onPointerDown={(event) => {
+        if (event.button !== 0) return
+        box.current?.setPointerCapture(event.pointerId)
+        range.move(pointOf(event))
+        range.grasp(pointOf(event))
+      }}
+      onPointerUp={range.release}
+    >
+      <Drawing {...props} scale={scale} width={width} range={range} />
+      <p id={help} class="unseen">
+        Left and right look at a point, with shift they mark a range, enter shows it alone, escape shows all.
+      </p>
+      <p class="unseen" aria-live="polite">
+        {at !== null &&
+          `${timeOf(sinceS + at * grainS)}: ${lines.map(({ name, values }) => `${name} ${format(values[at])}`).join(', ')}`}
+      </p>
+      <Readout {...props} at={at} />
+    </div>
+  )
+}
+
+/** What is under the cursor, else the last values. */
+function Readout({
+  lines,
+  events,
+  sinceS,
+  grainS,
+  at,
+  format,
+  timeOf,
+}: TimeChartProps & { readonly at: number | null }): ComponentChild {
+  const near = at === null ? [] : events.filter(({ atS }) => Math.floor((atS - sinceS) / grainS) === at)
+  return (
+    <p class="legend" aria-hidden="true">
+      {at !== null && <span>{timeOf(sinceS + at * grainS)}</span>}
+      {lines.map(({ name, look, values }) => (
+        <span key={name}>
+          <i class={look} />
+          {`${name} `}
+          <b>{format(values.at(at ?? -1))}</b>
+        </span>
+      ))}
+      {near.map(({ text, atS }) => (
+        <span key={`${atS} ${text}`}>{text}</span>
+      ))}
+    </p>
+  )
+}
+
+interface DrawingProps extends TimeChartProps {
+  readonly scale: Scale
+  readonly width: number
+  readonly range: Range
+}
+
+function Drawing({ scale, width, range, ...props }: DrawingProps): ComponentChild {
+  const { sinceS, grainS, points, lines, events, format, timeOf } = props
+  const { cursor, marked } = range
+  const paths = useMemo(
+    () => lines.map(({ name, look, values }) => <path key={name} class={look} d={pathOf(values, scale)} />),
+    [lines, scale],
+  )
+  const room = Math.max(2, Math.floor((width - LEFT) / TICK_WIDTH))
+  const floor = HEIGHT - BOTTOM
+  return (
+    <svg width={width} height={HEIGHT} aria-hidden="true">
+      {scale.grid.map((value) => (
+        <g key={value}>
+          <line class="rule" x1={LEFT} x2={width} y1={scale.y(value)} y2={scale.y(value)} />
+          <text x={LEFT - 6} y={scale.y(value) + 4} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {ticksOf(sinceS, grainS, { points, room }).map((point) => (
+        <text key={point} x={scale.x(point)} y={HEIGHT - 6} text-anchor="middle">
+          {timeOf(sinceS + point * grainS)}
+        </text>
+      ))}
+      {events.map(({ atS, text, isBad }) => {
+        const x = scale.x((atS - sinceS) / grainS)
+        return (
+          <g key={`${atS} ${text}`} class={isBad ? 'event bad' : 'event'}>
+            <title>{text}</title>
+            <line x1={x} x2={x} y1={0} y2={floor} />
+            <path d={`M${x - 4} 0h8l-4 7z`} />
+          </g>
+        )
+      })}
+      {marked !== null && (
+        <rect
+          class="marked"
+          x={scale.x(marked[0])}
+          y={0}
+          width={scale.x(marked[1]) - scale.x(marked[0])}
+          height={floor}
+        />
+      )}
+      <g class="lines">{paths}</g>
+      {cursor !== null && <line class="cursor" x1={scale.x(cursor)} x2={scale.x(cursor)} y1={0} y2={floor} />}
+    </svg>
+  )
+}
+
+/** The width of an element, whenever it changes. */
+function useWidth(): { readonly box: { current: HTMLDivElement | null }; readonly width: number } {
+  const box = useRef<HTMLDivElement | null>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
+    setWidth(element.clientWidth)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return { box, width }
+}
