@@ -4,6 +4,7 @@ import { BODIES } from '../../src/schemas/bodies.ts'
 import { fieldRows } from '../../src/schemas/inference/forms/table/field-rows.ts'
 import { DIALECTS } from '../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../src/schemas/models/text-models.ts'
+import { described } from '../../src/server/http/reference/members/described.ts'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 
@@ -36,7 +37,7 @@ t.test('the document is OpenAPI 3.1 of interface version 1.0.0', async (t) => {
 })
 
 t.test('the document describes every operation and nothing else', async (t) => {
-  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, one]) =>
       method === 'servers' ? [] : [`${method} ${path} ${one.operationId}`],
     ),
@@ -48,7 +49,7 @@ t.test('the document describes every operation and nothing else', async (t) => {
           (one) => `${one} ${path} ${id}.${one}`,
         ),
   )
-  t.same(described.sort(), expected.sort())
+  t.same(found.sort(), expected.sort())
 })
 
 t.test('every reference in the document resolves', async (t) => {
@@ -62,8 +63,8 @@ t.test('every reference in the document resolves', async (t) => {
 })
 
 for (const operation of OPERATIONS) {
-  const described = document.paths[operation.path]?.[operation.method === 'any' ? 'post' : operation.method]
-  if (described === undefined) continue
+  const told = document.paths[operation.path]?.[operation.method === 'any' ? 'post' : operation.method]
+  if (told === undefined) continue
 
   t.test(`${operation.id}: the document has its statuses and no other`, async (t) => {
     const ofContent = operation.success.content === undefined ? [] : [206, 304, 416]
@@ -77,18 +78,18 @@ for (const operation of OPERATIONS) {
       ...ofQuery,
       ...ofCondition,
     ].map(String)
-    t.same(Object.keys(described.responses).sort(), [...new Set(statuses)].sort())
+    t.same(Object.keys(told.responses).sort(), [...new Set(statuses)].sort())
   })
 
   t.test(`${operation.id}: the document has its shapes`, async (t) => {
     const json = operation.area === 'scim' ? 'application/scim+json' : 'application/json'
     const type = operation.success.isRelayed === true ? '*/*' : (operation.success.content ?? json)
-    const success = described.responses[String(operation.success.status)]?.content?.[type]?.schema
+    const success = told.responses[String(operation.success.status)]?.content?.[type]?.schema
     // One that only ever refuses is described by its error.
     const isRefusal = operation.statuses.includes(operation.success.status)
     if (!isRefusal)
       t.same(deref(success), operation.success.body === null ? undefined : plain(operation.success.body))
-    const body = described.requestBody?.content[json]?.schema
+    const body = told.requestBody?.content[json]?.schema
     t.same(
       body === undefined ? undefined : deref(body),
       operation.input.body === undefined ? undefined : plain(BODIES[operation.input.body].schema),
@@ -97,7 +98,7 @@ for (const operation of OPERATIONS) {
 
   t.test(`${operation.id}: the document has its parameters`, async (t) => {
     const named = (place: string): readonly string[] =>
-      (described.parameters ?? [])
+      (told.parameters ?? [])
         .filter((one) => one.in === place)
         .map((one) => one.name)
         .sort()
@@ -117,8 +118,9 @@ for (const operation of OPERATIONS) {
   })
 }
 
+/** As the document has a schema: each member with a description. */
 function plain(schema: unknown): unknown {
-  return JSON.parse(JSON.stringify(schema))
+  return JSON.parse(JSON.stringify(described(schema)))
 }
 
 function membersOf(schema: unknown): readonly string[] {

@@ -2,6 +2,8 @@ import type { TSchema } from 'typebox'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../../schemas/limits/idempotency-limits.ts'
 import { SESSION_ID_CHARS_MAX } from '../../../schemas/limits/limits.ts'
 import type { AnyOperation } from '../../operations/define.ts'
+import { descriptionOf } from './members/described.ts'
+import { memberText } from './members/texts.ts'
 import { exampleOf, type Json } from './openapi-json.ts'
 
 /** Descriptions of parameters by name, for shapes without a description of their own. C39. */
@@ -34,8 +36,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
  * The description of a parameter as a member: that of its shape or of its name; empty when there is neither.
  */
 function parameterDescription(name: string, schema: TSchema): { readonly description?: string } {
-  const own: unknown = Reflect.get(schema, 'description')
-  const description = typeof own === 'string' && own !== '' ? own : BY_NAME[name]
+  const description = descriptionOf(schema) ?? BY_NAME[name] ?? memberText(name)
   return description === undefined ? {} : { description }
 }
 

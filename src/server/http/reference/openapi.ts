@@ -19,6 +19,7 @@ import {
   remarksOf,
   WHOLE_HEADERS,
 } from './openapi-headers.ts'
+import { described } from './members/described.ts'
 import { exampleOf, reference, type Json } from './openapi-json.ts'
 import { isRepeatable, parametersOf } from './openapi-parameters.ts'
 import { translationOf } from './openapi-translation.ts'
@@ -45,10 +46,10 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     const prefix = prefixOf(operation)
     const path = (paths[operation.path] ??=
       prefix === API_PREFIX ? {} : { servers: [{ url: prefix === '' ? '/' : prefix }] })
-    const described = operationOf(operation, schemas)
-    if (operation.method !== 'any') path[operation.method] = described
+    const told = operationOf(operation, schemas)
+    if (operation.method !== 'any') path[operation.method] = told
     // OpenAPI has no word for all methods: each method has the same text with an id of its own.
-    else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, described)
+    else for (const method of METHODS_OF_ANY) path[method] = ofAny(operation, method, told)
   }
   return {
     openapi: '3.1.0',
@@ -67,7 +68,7 @@ export function openApiOf(operations: readonly AnyOperation[]): Json {
     paths,
     webhooks: WEBHOOKS,
     components: {
-      schemas,
+      schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, described(schema)])),
       securitySchemes: { bearer: SECURITY, 'x-sluice-key': KEY_HEADER, 'x-api-key': ANTHROPIC_KEY_HEADER },
       headers: COMMON_HEADERS,
     },
@@ -93,8 +94,8 @@ const ANTHROPIC_KEY_HEADER: Json = {
 /** Methods that are described without a request body. */
 const BODILESS: readonly string[] = ['get', 'head', 'options', 'delete']
 
-function ofAny(operation: AnyOperation, method: string, described: Json): Json {
-  const { requestBody, ...rest } = described
+function ofAny(operation: AnyOperation, method: string, told: Json): Json {
+  const { requestBody, ...rest } = told
   return {
     ...rest,
     operationId: `${operation.id}.${method}`,

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { FAILURES } from '../../../../src/schemas/failures.ts'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
-import { openApiOf } from '../../../../src/server/http/reference/openapi.ts'
 import { openFront } from '../../../support/front.ts'
 
 t.test(
@@ -25,19 +24,3 @@ t.test(
     t.equal((await fetch(`${url}/docs/errors/none`)).status, 404)
   },
 )
-
-interface Described {
-  readonly operationId?: string
-  readonly parameters?: readonly { readonly name: string; readonly description?: string }[]
-}
-
-t.test('every parameter of the OpenAPI document has a description', async (t) => {
-  const { paths } = openApiOf(OPERATIONS) as { paths: Record<string, Record<string, Described>> }
-  const described = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const bare = described.flatMap(({ operationId = '', parameters = [] }) =>
-    parameters
-      .filter((parameter) => (parameter.description ?? '') === '')
-      .map((parameter) => `${operationId} ${parameter.name}`),
-  )
-  t.same(bare, [])
-})

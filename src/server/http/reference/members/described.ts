@@ -1,0 +1,45 @@
+import type { Json } from '../openapi-json.ts'
+import { memberText } from './texts.ts'
+
+/** Members of a schema that hold schemas. */
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
+const SINGLES = ['items', 'additionalProperties', 'not'] as const
+
+/**
+ * A copy of a schema in which each member has a description: that of its shape, else that of its name.
+ * @param owner name of the member whose schema it is; empty at the top
+ */
+export function described(schema: unknown, owner = ''): unknown {
+  if (!isObject(schema)) return schema
+  const copy: Record<string, unknown> = { ...schema }
+  for (const name of LISTS) {
+    const list = schema[name]
+    if (Array.isArray(list)) copy[name] = list.map((one: unknown) => described(one, owner))
+  }
+  for (const name of SINGLES) if (isObject(schema[name])) copy[name] = described(schema[name], owner)
+  if (isObject(schema['properties'])) copy['properties'] = membersOf(schema['properties'], owner)
+  return copy
+}
+
+function membersOf(properties: Json, owner: string): Json {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => {
+      const shape = described(member, name)
+      const text = descriptionOf(shape) ?? memberText(name, owner)
+      return [name, text === undefined ? shape : { ...(shape as Json), description: text }]
+    }),
+  )
+}
+
+/** The description of a schema: its own, or that of the first of its alternatives that has one. */
+export function descriptionOf(schema: unknown): string | undefined {
+  if (!isObject(schema)) return undefined
+  const { description, anyOf } = schema
+  if (typeof description === 'string' && description !== '') return description
+  const alternatives: readonly unknown[] = Array.isArray(anyOf) ? anyOf : []
+  return alternatives.map(descriptionOf).find((text) => text !== undefined)
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
