@@ -6,8 +6,8 @@ export interface TagText {
 
 /** Tags of operations: their subject, and the guide about it. */
 export const TAGS = {
-  embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'models' },
-  inference: { text: 'Let models write: chat completions, streamed or whole.', guide: 'chat' },
+  embeddings: { text: 'Turn text, tokens and media into vectors.', guide: 'embeddings' },
+  inference: { text: 'Let models write: chat completions, streamed or whole.', guide: 'streaming' },
   videos: {
     text: 'Generate videos in jobs of their own: submit one, poll it, download its clip.',
     guide: 'videos',
