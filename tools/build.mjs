@@ -1,13 +1,9 @@
 // Compiles src, bench and test into dist, and the dashboard's page beside them; puts the files of /docs
-// beside the code (files of the reference, guides); and joins the modules that a node runs.
+// beside the code (reference, guides, their scripts and index); and joins the modules that a node runs.
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { bundle } from './bundle.mjs'
 import { assemblePage } from './dashboard-page.mjs'
-import { writeGuides } from './guides.mjs'
-
-const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE']
 
 /**
  * Builds everything; ends the process when the compiler finds an error.
@@ -16,19 +12,19 @@ const PAGE_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE
 export async function build(tell = () => undefined) {
   tell('compiling the server')
   await compile('tsconfig.json')
-  tell('compiling the dashboard and joining modules')
-  await Promise.all([buildPages(), bundle()])
+  tell('compiling the pages')
+  await buildPages()
+  tell('joining modules')
+  await bundle()
 }
 
 /** The pages that a node serves: its dashboard, its reference and its guides. */
 async function buildPages() {
   await compile('tsconfig.dashboard.json')
   assemblePage()
-  const page = 'dist/src/server/http/docs'
-  mkdirSync(page, { recursive: true })
-  for (const file of PAGE_FILES) copyFileSync(`node_modules/swagger-ui-dist/${file}`, `${page}/${file}`)
-  copyFileSync('src/server/http/docs/guides.css', `${page}/guides.css`)
-  writeGuides(`${page}/guides`)
+  // These modules import the compiled code, which is not there before the first build.
+  const { writeDocs } = await import('./docs.mjs')
+  writeDocs()
 }
 
 /** Ends the process when the compiler finds an error. */

@@ -4,6 +4,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
+import { blockOf } from '../dist/src/server/http/reference/pages/highlight.js'
+import { escaped } from '../dist/src/server/http/reference/pages/html.js'
+import { shellOf, turnsOf } from '../dist/src/server/http/reference/pages/shell.js'
 
 const AT = '/docs/guides'
 const README = 'README.md'
@@ -14,9 +17,16 @@ const UNSERVED = /^(?:[A-Z]+|docs\/[\w/-]+)\.md$/
 /** Address of a local node in the README: in a guide it becomes the serving node's. */
 const HOME = 'http://127.0.0.1:8080/docs'
 
-/** @param folder folder that serves the pages; earlier contents are removed */
-export function writeGuides(folder) {
-  const pages = guidesOf((path) => readFileSync(path, 'utf8'))
+/** @returns the guides of this repository, by their names */
+export function guides() {
+  return guidesOf((path) => readFileSync(path, 'utf8'))
+}
+
+/**
+ * @param folder folder that serves the pages; earlier contents are removed
+ * @param pages HTML by name
+ */
+export function writePages(folder, pages) {
   mkdirSync(folder, { recursive: true })
   for (const [name, html] of pages) writeFileSync(`${folder}/${name}.html`, html)
   for (const file of readdirSync(folder))
@@ -49,9 +59,8 @@ export function guidesOf(textOf) {
     page.name,
     shellOf({
       title: page.title,
-      groups,
-      name: page.name,
-      body: `${render([page.heading, ...page.tokens], page.path)}${turns(order[at - 1], order[at + 1])}`,
+      all: allOf(groups, page.name),
+      body: `${render([page.heading, ...page.tokens], page.path)}${turnsOf(neighbour(order[at - 1]), neighbour(order[at + 1]))}`,
     }),
   ])
   const lists = groups
@@ -59,7 +68,7 @@ export function guidesOf(textOf) {
     .join('\n')
   const nav = `<nav class="groups" aria-label="Guides">\n${lists}\n</nav>\n`
   const body = `${render([start.heading, ...start.tokens.slice(0, list)], README)}${nav}${render(start.tokens.slice(list + 1), README)}`
-  return new Map([['index', shellOf({ title: 'Guides', groups: [], name: 'index', body })], ...made])
+  return new Map([['index', shellOf({ title: 'Guides', body })], ...made])
 }
 
 /**
@@ -134,11 +143,8 @@ class GuideRenderer extends Renderer {
       : `<a href="${escaped(place)}">${text}</a>`
   }
 
-  code(token) {
-    // A comment of a shell block explains the command beside it.
-    const comment = /^sh\b/.test(token.lang ?? '') ? /(^|\s{2,})(# .*)$/gm : /(?!)/g
-    const text = escaped(token.text).replace(comment, '$1<span class="comment">$2</span>')
-    return `<pre tabindex="0"><code>${text}\n</code></pre>\n`
+  code({ text, lang = '' }) {
+    return blockOf(text, lang.split(' ')[0])
   }
 
   table(token) {
@@ -179,11 +185,8 @@ function placeOf({ name }) {
   return name === 'index' ? `${AT}/` : `${AT}/${name}`
 }
 
-function turns(before, after) {
-  const turn = (page, rel, text) => `<a rel="${rel}" href="${AT}/${page.name}">${escaped(text)}</a>`
-  const back = before === undefined ? '<span></span>' : turn(before, 'prev', `← ${before.title}`)
-  const on = after === undefined ? '' : turn(after, 'next', `${after.title} →`)
-  return `<nav class="turns" aria-label="Neighbours">${back}${on}</nav>\n`
+function neighbour(page) {
+  return page === undefined ? null : { path: placeOf(page), title: page.title }
 }
 
 function listOf(members, current) {
@@ -192,36 +195,7 @@ function listOf(members, current) {
   return `<ul>\n${members.map(item).join('\n')}\n</ul>`
 }
 
-function shellOf({ title, groups, name, body }) {
-  const all = groups
-    .map((group) => `<h2>${escaped(group.title)}</h2>\n${listOf(group.members, name)}`)
-    .join('\n')
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)} · Sluice</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/guides.css">
-</head>
-<body>
-<header><nav aria-label="Documentation">
-<a class="home" href="${AT}/">Guides</a> <a href="/docs">API reference</a> <a href="/openapi.json">OpenAPI</a>
-</nav></header>
-<div class="frame">
-<main>
-${body}</main>
-${all === '' ? '' : `<nav class="all" aria-label="Guides">\n${all}\n</nav>\n`}</div>
-</body>
-</html>
-`
-}
-
-function escaped(text) {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+/** The lists of all guides, beside the one of this name. */
+function allOf(groups, name) {
+  return groups.map((group) => `<h2>${escaped(group.title)}</h2>\n${listOf(group.members, name)}`).join('\n')
 }

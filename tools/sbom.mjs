@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Dev dependencies whose code is part of the shipped pages and guides. */
-const BUILT_IN = new Set(['preact', 'uplot', 'swagger-ui-dist'])
+const BUILT_IN = new Set(['preact', 'uplot'])
 
 /** Licenses where the lock file has none, or differs from the license file in the package. */
 const LICENSES = {

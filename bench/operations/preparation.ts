@@ -1,16 +1,9 @@
 /** The things that an operation needs for a real answer, and the requests made of them. */
 import type { LoadRequest } from '../../test/support/load/load-plan.ts'
-import { prefixOf, type AnyOperation } from '../../src/server/operations/define.ts'
+import { examplePath, type ExampleInput } from '../../src/server/http/reference/samples/example-request.ts'
+import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { FORM } from '../../test/prove/keys/isolation/owners.ts'
 import type { World } from './world.ts'
-
-/** Differences from the operation's own example. */
-export interface Input {
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string>>
-  readonly body?: unknown
-  readonly method?: string
-}
 
 export interface Preparation {
   /** Number of things to prepare, since each request works once; null: the same requests are repeated. */
@@ -19,12 +12,12 @@ export interface Preparation {
   readonly status?: number
   /** Answers after which the cell ends. */
   readonly most?: number
-  make(world: World, nth: number): Promise<readonly Input[]> | readonly Input[]
+  make(world: World, nth: number): Promise<readonly ExampleInput[]> | readonly ExampleInput[]
 }
 
 /** Repeats the same requests in turn. */
 export function again(
-  make: (world: World) => Promise<readonly Input[]> | readonly Input[],
+  make: (world: World) => Promise<readonly ExampleInput[]> | readonly ExampleInput[],
   more: Pick<Preparation, 'status' | 'most'> = {},
 ): Preparation {
   return { fresh: null, make, ...more }
@@ -33,7 +26,7 @@ export function again(
 /** Prepares one thing for each request. */
 export function fresh(
   count: number,
-  make: (world: World, nth: number) => Promise<Input> | Input,
+  make: (world: World, nth: number) => Promise<ExampleInput> | ExampleInput,
 ): Preparation {
   return { fresh: count, make: async (world, nth) => [await make(world, nth)] }
 }
@@ -47,7 +40,7 @@ export async function requestsOf(
   world: World,
 ): Promise<readonly LoadRequest[]> {
   const count = preparation.fresh ?? 1
-  const inputs: (readonly Input[])[] = []
+  const inputs: (readonly ExampleInput[])[] = []
   const next = Array.from({ length: count }, (_, nth) => nth)[Symbol.iterator]()
   await Promise.all(
     Array.from({ length: MAKERS }, async () => {
@@ -57,7 +50,7 @@ export async function requestsOf(
   return inputs.flat().map((request) => requestOf(operation, request, world))
 }
 
-function requestOf(operation: AnyOperation, request: Input, world: World): LoadRequest {
+function requestOf(operation: AnyOperation, request: ExampleInput, world: World): LoadRequest {
   const { input, access, example } = operation
   const [kind = 'inference'] = access.keys
   const key = world.keyOf(kind)
@@ -69,29 +62,11 @@ function requestOf(operation: AnyOperation, request: Input, world: World): LoadR
       : { headers: sent === '' ? {} : { 'content-type': 'application/json' }, body: sent }
   return {
     method: request.method ?? (operation.method === 'any' ? 'GET' : operation.method.toUpperCase()),
-    path: `${prefixOf(operation)}${pathOf(operation, { ...(example.params ?? {}), ...request.params })}${queryOf(operation, request)}`,
+    path: examplePath(operation, request),
     headers: {
       ...(access.header === undefined ? { authorization: `Bearer ${key}` } : { [access.header]: key }),
       ...form.headers,
     },
     body: form.body,
   }
-}
-
-/** Fills in a path; the last segment of some paths takes slashes. */
-function pathOf({ path, input, isAtRoot }: AnyOperation, params: Readonly<Record<string, string>>): string {
-  const hasRest = input.hasRest === true || isAtRoot === true
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = params[name] ?? ''
-    return hasRest
-      ? value.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':')
-      : encodeURIComponent(value)
-  })
-}
-
-function queryOf({ example }: AnyOperation, { query: asked }: Input): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries({ ...(example.query ?? {}), ...asked }))
-    query.append(name, String(value))
-  return query.size === 0 ? '' : `?${query}`
 }

@@ -12,6 +12,8 @@ export const DASHBOARD_PATH = '/dashboard/'
 
 /** Path of the reference, on the public port alone. */
 export const DOCS_PATH = '/docs'
+/** Path of the reference's pages by tag, on the public port alone. */
+export const REFERENCE_PATH = `${DOCS_PATH}/reference`
 /** Path of the OpenAPI document, on the public port alone. */
 export const OPENAPI_PATH = '/openapi.json'
 

@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { Page } from 'playwright-core'
 import { WEBHOOKS } from '../../src/server/http/reference/openapi-webhooks.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import {
@@ -10,45 +9,117 @@ import {
   skipWithoutBrowser as skip,
   watch,
 } from '../support/wire/browser.ts'
-import { openFront } from '../support/front.ts'
+import { KEY, openFront, operation } from '../support/front.ts'
 
 /** Hundreds of operations on a machine that does ten other things. */
 t.setTimeout(600_000)
 
+t.test('without scripts the reference has every operation, and leads to the guides', { skip }, async (t) => {
+  const { url } = await openFront(t, [])
+  const browser = await openBrowser(t)
+  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage()
+  const seen = watch(page, { origin: url })
+  await page.goto(`${url}/docs`)
+  const links = await page.locator('.operations a').count()
+  t.equal(links, OPERATIONS.length)
+  await page.getByRole('link', { name: 'Create embeddings' }).click()
+  await page.getByRole('heading', { level: 2, name: 'Create embeddings' }).waitFor()
+  await page.locator('summary', { hasText: 'Python' }).first().click()
+  t.match(await page.locator('details[data-language=python]').first().innerText(), 'urllib.request')
+  t.equal(await page.locator('details.try:visible').count(), 0)
+  await page.goto(`${url}/docs/reference/videos`)
+  for (const name of Object.keys(WEBHOOKS)) t.equal(await page.locator(`h2[id="${name}"]`).count(), 1)
+  await page.getByRole('link', { name: 'Guides' }).click()
+  await page.locator('nav.groups').getByRole('link', { name: 'Videos', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Videos' }).waitFor()
+  t.same({ ...seen }, { abroad: [], errors: [] })
+})
+
 t.test(
-  'the reference page shows every operation in a browser, leads to the guides, and asks nobody else for anything',
+  'a call from the reference goes to this node with the typed key, which is kept nowhere',
   { skip },
   async (t) => {
-    const { url } = await openFront(t, OPERATIONS)
+    const created = OPERATIONS.find(({ id }) => id === 'embeddings.create')
+    const heard: unknown[] = []
+    const echo = operation({
+      ...(created as object),
+      id: 'embeddings.create',
+      path: '/embeddings',
+      run: (call) => {
+        heard.push(call.body)
+        return { ok: true, value: { kind: 'json', value: { said: '<b>not bold</b>' } } }
+      },
+    })
+    const { url } = await openFront(t, [echo])
     const page = await (await openBrowser(t)).newPage()
-    const seen = watch(page, { origin: url })
-    await page.goto(`${url}/docs`)
-    // One of all methods is shown under each of the usual ones; what we send to receivers stands below what
-    // we take.
-    const paths = OPERATIONS.flatMap(({ path, method }) =>
-      method === 'any' ? Array.from({ length: 7 }, () => path) : [path],
+    const seen = watch(page, { origin: url, mayBeRefused: (at) => at.endsWith('/embeddings') })
+    await page.goto(`${url}/docs/reference/embeddings`)
+    const form = page.locator('details.try').first()
+    await form.locator('summary').click()
+    await form.getByRole('button', { name: 'Send POST' }).click()
+    await form.getByRole('status').getByText('401').waitFor()
+    await form.getByLabel('Key').fill(KEY)
+    await form.getByRole('button', { name: 'Send POST' }).click()
+    await form.getByRole('status').getByText('200').waitFor()
+    t.match(await form.locator('pre').innerText(), '<b>not bold</b>')
+    t.match(heard, [{ model: 'sluice/lexical-1' }])
+    const kept = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML])',
     )
-    const expected = [...paths, ...Object.keys(WEBHOOKS)].sort()
-    await page.locator('.opblock-summary-path').first().waitFor()
-    t.same((await shownBy(page)).map((text) => text.replaceAll('\u200b', '')).sort(), expected)
-    await page.getByRole('link', { name: 'Guides' }).click()
-    await page.locator('nav.groups').getByRole('link', { name: 'Videos', exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'Videos' }).waitFor()
+    t.notMatch(kept, KEY)
+    await page.reload()
+    await form.locator('summary').click()
+    t.equal(await form.getByLabel('Key').inputValue(), '')
     t.same({ ...seen }, { abroad: [], errors: [] })
   },
 )
 
+t.test('the search leads from a question to a section by the keyboard alone', { skip }, async (t) => {
+  const { url } = await openFront(t, [])
+  const page = await (await openBrowser(t)).newPage()
+  const seen = watch(page, { origin: url })
+  await page.goto(`${url}/docs/guides/files`)
+  await page.keyboard.press('/')
+  await page.keyboard.type('rotate an api key')
+  await page.locator('.results a').first().waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+  t.match(page.url(), /\/docs\/guides\/keys/)
+  t.same({ ...seen }, { abroad: [], errors: [] })
+})
+
+t.test('a block is copied letter for letter', { skip }, async (t) => {
+  const { url } = await openFront(t, [])
+  const context = await (
+    await openBrowser(t)
+  ).newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const page = await context.newPage()
+  await page.goto(`${url}/docs/guides/errors`)
+  const text = await page.locator('pre').first().innerText()
+  await page.getByRole('button', { name: 'Copy' }).first().click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  t.equal((await page.evaluate<string>('navigator.clipboard.readText()')).trim(), text.trim())
+})
+
 t.test(
-  'guides can be read in both colours and on a telephone, and ask nobody else for anything',
+  'reference and guides can be read in both colours and on a telephone, and ask nobody else for anything',
   { skip },
   async (t) => {
     const { url } = await openFront(t, [])
     const page = await (await openBrowser(t)).newPage()
     const seen = watch(page, { origin: url })
-    for (const path of ['', 'money'])
-      for (const look of LOOKS.filter(({ name }) => name !== 'light')) {
+    for (const path of [
+      '',
+      '/reference/inference',
+      '/reference/keys',
+      '/guides/',
+      '/guides/money',
+      '/errors',
+    ])
+      for (const look of LOOKS) {
         await showAs(page, look)
-        await page.goto(`${url}/docs/guides/${path}`)
+        await page.goto(`${url}/docs${path}`)
         t.ok(
           (await page.evaluate<number>('document.documentElement.scrollWidth')) <= look.width,
           `${path} ${look.name}`,
@@ -58,24 +129,3 @@ t.test(
     t.same({ ...seen }, { abroad: [], errors: [] })
   },
 )
-
-/** Of so many operations the page holds those alone that are to be seen: it is scrolled through. */
-async function shownBy(page: Page): Promise<readonly string[]> {
-  const shown = new Map<string, string>()
-  for (let isAtEnd = false; ;) {
-    const blocks = await page.evaluate<[string, string][]>(BLOCKS)
-    const before = shown.size
-    for (const [id, path] of blocks) shown.set(id, path)
-    if (isAtEnd && shown.size === before) return [...shown.values()]
-    isAtEnd = await page.evaluate<boolean>(FURTHER)
-  }
-}
-
-const BLOCKS =
-  "[...document.querySelectorAll('.opblock')].map((one) => [one.id, one.querySelector('.opblock-summary-path').innerText])"
-/** Two frames: what comes into view is drawn in the second one. @returns whether there is nothing below */
-const FURTHER = `new Promise((resolve) => {
-  const before = scrollY
-  scrollBy(0, innerHeight * 0.8)
-  requestAnimationFrame(() => requestAnimationFrame(() => resolve(scrollY <= before)))
-})`

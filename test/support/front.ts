@@ -8,6 +8,7 @@ import {
   type HttpFront,
   type HttpOptions,
 } from '../../src/server/http/front.ts'
+import { WRITTEN_ORIGIN } from '../../src/server/http/reference/docs-page.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
 import type { AnyOperation, Call, Operation } from '../../src/server/operations/define.ts'
@@ -75,7 +76,7 @@ export async function openFront(
       leasesMax: CACHED_MAX,
     }),
     jobs: threads(),
-    ports: { spend: FREE_SPEND } as Ports,
+    ports: { spend: FREE_SPEND, publicOrigin: WRITTEN_ORIGIN } as Ports,
     observer: {
       log: { debug: write, info: write, warn: write, error: write },
       settled(call) {

@@ -21,7 +21,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
   if (match.kind === 'not_served') {
     return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
   }
-  const page = deps.site.find(head)
+  const page = deps.site.find(head, deps.ports.publicOrigin)
   if (page === null)
     return call.isScim
       ? call.fail({ name: 'scim_resource_unknown' })

@@ -5,13 +5,15 @@ import { brotliCompress, constants } from 'node:zlib'
 import { hasForm, takesCoding } from '../../../schemas/lists/negotiation.ts'
 import type { RequestHead } from '../call/head.ts'
 import type { Reply } from '../reply/reply-body.ts'
+import { escaped } from './pages/html.ts'
+import { WRITTEN_ORIGIN } from './docs-page.ts'
 
 /** A page without its status line and request id, which the pipeline adds. */
 export type Page = Omit<Reply, 'statusLine'>
 
 const compress = promisify(brotliCompress)
 /**
- * A medium quality: the bundle takes a tenth of a second in the thread pool, once, and shrinks to a quarter.
+ * A medium quality: the OpenAPI document takes some hundredths of a second in the thread pool, once.
  */
 const BROTLI_QUALITY = 5
 /** Bytes below which compression saves nothing. */
@@ -40,8 +42,10 @@ export class Asset {
   readonly #read: () => Promise<Uint8Array>
   readonly #headers: readonly string[]
   #loaded: Loaded | Promise<Loaded> | null = null
+  /** What the loaded text shows as the address of this installation. */
+  #origin = ''
 
-  /** @param contentType of UTF-8 text; the scripts of the reference page fail without the charset */
+  /** @param contentType of UTF-8 text */
   constructor(contentType: string, read: () => Promise<Uint8Array>, headers: readonly string[] = []) {
     this.#contentType = `${contentType}; charset=utf-8`
     this.#read = read
@@ -56,7 +60,10 @@ export class Asset {
     return new Asset(contentType, () => readFile(file), headers)
   }
 
-  page(head: RequestHead): Page | Promise<Page> {
+  /** @param origin takes the place of the address that samples are written with */
+  page(head: RequestHead, origin: string): Page | Promise<Page> {
+    if (this.#origin !== origin) this.#loaded = null
+    this.#origin = origin
     this.#loaded ??= this.#load()
     const loaded = this.#loaded
     return loaded instanceof Promise
@@ -66,7 +73,7 @@ export class Asset {
 
   async #load(): Promise<Loaded> {
     try {
-      const bytes = await this.#read()
+      const bytes = this.#withOrigin(await this.#read())
       const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
       const packed = bytes.length < COMPRESS_BYTES_MIN ? null : await compress(bytes, { params })
       const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
@@ -78,6 +85,12 @@ export class Asset {
       this.#loaded = null
       throw error
     }
+  }
+
+  /** In pages alone: other texts have no samples. */
+  #withOrigin(bytes: Uint8Array): Uint8Array {
+    if (!this.#contentType.startsWith('text/html') || this.#origin === WRITTEN_ORIGIN) return bytes
+    return Buffer.from(Buffer.from(bytes).toString().replaceAll(WRITTEN_ORIGIN, escaped(this.#origin)))
   }
 
   #pageOf({ plain, brotli }: Loaded, head: RequestHead): Page {

@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import { ERRORS_PATH, GUIDES_PATH } from '../../../schemas/api-prefix.ts'
 import { FAILURES, REASONS, type FailureName, type FailureRow } from '../../../schemas/failures.ts'
 import { remedyOf } from '../../../schemas/remedies.ts'
+import { inline } from './pages/html.ts'
+import { shellOf } from './pages/shell.ts'
 
 const NAMES = Object.keys(FAILURES) as FailureName[]
 /** Never reaches the wire. */
@@ -14,12 +16,14 @@ export function errorPages(): readonly (readonly [path: string, html: string])[]
   const shown = NAMES.filter((name) => name !== NEVER_SENT)
   const list = shown.map(
     (name) =>
-      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${inline(FAILURES[name].text)}</li>`,
+      `<li><a href="${ERRORS_PATH}/${name}"><code>${name}</code></a>: ${withPlaces(FAILURES[name].text)}</li>`,
   )
-  const all = shellOf(
-    'Error types',
-    `<p>Each error answer has one of these as <code>error.metadata.error_type</code>.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
-  )
+  const all = shellOf({
+    title: 'Error types',
+    body:
+      '<h1>Error types</h1>\n<p>Each error answer has one of these as <code>error.metadata.error_type</code>. ' +
+      `<a href="${GUIDES_PATH}/errors">Errors</a> says how a program handles them.</p>\n<ul>\n${list.join('\n')}\n</ul>\n`,
+  })
   return [
     [ERRORS_PATH, all],
     ...shown.map((name) => [`${ERRORS_PATH}/${name}`, pageOf(name, FAILURES[name])] as const),
@@ -47,49 +51,19 @@ function pageOf(name: FailureName, row: FailureRow): string {
         ? 'Something in the call, in its key or in what the organization has set.'
         : 'Something at this node or behind it.',
     ],
-    ['Remedy', inline(remedyOf(name, row))],
+    ['Remedy', withPlaces(remedyOf(name, row))],
     ['Retry', RETRY[row.retry]],
   ]
   const table = rows
     .map(([title, text]) => `<tr><th scope="row">${title}</th><td>${text}</td></tr>`)
     .join('\n')
-  return shellOf(
-    `<code>${name}</code>`,
-    `<p>${inline(row.text)}</p>\n<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
-    name,
-  )
+  return shellOf({
+    title: name,
+    body: `<h1><code>${name}</code></h1>\n<p>${withPlaces(row.text)}</p>\n<div class="table" tabindex="0">\n<table>\n${table}\n</table>\n</div>\n`,
+  })
 }
 
-function shellOf(heading: string, body: string, title = 'Error types'): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Sluice</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/guides.css">
-</head>
-<body>
-<header><nav aria-label="Documentation">
-<a class="home" href="${GUIDES_PATH}/">Guides</a> <a href="/docs">API reference</a> <a href="${ERRORS_PATH}">Error types</a>
-</nav></header>
-<div class="frame">
-<main>
-<h1>${heading}</h1>
-${body}</main>
-</div>
-</body>
-</html>
-`
-}
-
-/** Formats Sluice's own texts: words in backticks are code, and a `{place}` is filled in each answer. */
-function inline(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replace(/`([^`]*)`/g, '<code>$1</code>')
-    .replace(/\{(\w+)\}/g, '<var>$1</var>')
+/** Sluice's own texts, in which a `{place}` is filled in each answer. */
+function withPlaces(text: string): string {
+  return inline(text).replace(/\{(\w+)\}/g, '<var>$1</var>')
 }

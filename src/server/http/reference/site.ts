@@ -1,9 +1,16 @@
 import { readdirSync } from 'node:fs'
-import { API_PREFIX, DOCS_PATH, GUIDES_PATH, OPENAPI_PATH } from '../../../schemas/api-prefix.ts'
+import { basename } from 'node:path'
+import {
+  API_PREFIX,
+  DOCS_PATH,
+  GUIDES_PATH,
+  OPENAPI_PATH,
+  REFERENCE_PATH,
+} from '../../../schemas/api-prefix.ts'
 import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { Asset, type Page } from './asset.ts'
 import { errorPages } from './error-pages.ts'
-import { DOCS_PAGE, DOCS_PAGE_POLICY, DOCS_SCRIPT, GUIDE_POLICY, HEALTH } from './docs-page.ts'
+import { HEALTH, READ_POLICY, REFERENCE_POLICY } from './docs-page.ts'
 import type { RequestHead } from '../call/head.ts'
 
 const ROOT = '/'
@@ -23,61 +30,70 @@ const BEGINNING: Page = {
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
-/** The build copies these files beside the compiled code. */
+/** The build puts the files of the pages here. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
+/** What pages load, and its types. */
+const LOADED = [
+  [`${DOCS_PATH}/guides.css`, 'text/css'],
+  [`${DOCS_PATH}/guides.js`, 'text/javascript'],
+  [`${DOCS_PATH}/guides-index.js`, 'text/javascript'],
+  [`${DOCS_PATH}/reference.js`, 'text/javascript'],
+] as const
 
 /**
- * Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the guides below it. C29.
+ * Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the pages below it. C29.
  */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
 
   /** @param openApi text of the document */
   constructor(openApi: string) {
-    const page = Asset.ofText('text/html', DOCS_PAGE, ['content-security-policy', DOCS_PAGE_POLICY])
     this.#assets = new Map([
       ['/healthz', Asset.ofText('application/json', HEALTH, ['cache-control', 'no-store'])],
       [OPENAPI_PATH, Asset.ofText('application/json', openApi)],
-      [DOCS_PATH, page],
-      ['/docs/', page],
-      ['/docs/start.js', Asset.ofText('text/javascript', DOCS_SCRIPT)],
-      [
-        '/docs/swagger-ui-bundle.js',
-        Asset.ofFile('text/javascript', new URL('swagger-ui-bundle.js', DOCS_FILES)),
-      ],
-      ['/docs/swagger-ui.css', Asset.ofFile('text/css', new URL('swagger-ui.css', DOCS_FILES))],
-      ['/docs/guides.css', Asset.ofFile('text/css', new URL('guides.css', DOCS_FILES))],
-      ...guides(),
+      ...LOADED.map(([path, type]): [string, Asset] => [
+        path,
+        Asset.ofFile(type, new URL(basename(path), DOCS_FILES)),
+      ]),
+      ...pagesOf('reference', DOCS_PATH, { at: REFERENCE_PATH, policy: REFERENCE_POLICY }),
+      ...pagesOf('guides', GUIDES_PATH, { at: GUIDES_PATH, policy: READ_POLICY }),
       ...errorPages().map(([path, html]): [string, Asset] => [
         path,
-        Asset.ofText('text/html', html, ['content-security-policy', GUIDE_POLICY]),
+        Asset.ofText('text/html', html, ['content-security-policy', READ_POLICY]),
       ]),
     ])
   }
 
-  /** Null when there is no page at the path. */
-  find(head: RequestHead): Outcome<Page> | Promise<Outcome<Page>> | null {
+  /**
+   * Null when there is no page at the path.
+   * @param origin by which callers reach this installation; pages show it in their samples
+   */
+  find(head: RequestHead, origin: string): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
     if (asset === undefined && head.path !== ROOT) return null
     if (head.method !== 'get' && head.method !== 'head') {
       return fail('method_not_allowed', { fields: { allowed: 'GET, HEAD' } })
     }
-    const page = asset?.page(head) ?? BEGINNING
+    const page = asset?.page(head, origin) ?? BEGINNING
     return page instanceof Promise ? page.then(ok) : ok(page)
   }
 }
 
-/** The build creates a file for each guide; the files present are the guides served. */
-function guides(): readonly [string, Asset][] {
-  const folder = new URL('guides/', DOCS_FILES)
+/** The build creates a file for each page; the files present are the pages served. */
+function pagesOf(
+  name: 'reference' | 'guides',
+  first: string,
+  { at, policy }: { readonly at: string; readonly policy: string },
+): readonly [string, Asset][] {
+  const folder = new URL(`${name}/`, DOCS_FILES)
   return readdirSync(folder).flatMap((file) => {
-    const page = Asset.ofFile('text/html', new URL(file, folder), ['content-security-policy', GUIDE_POLICY])
-    const name = file.slice(0, -'.html'.length)
-    return name === 'index'
+    const page = Asset.ofFile('text/html', new URL(file, folder), ['content-security-policy', policy])
+    const own = file.slice(0, -'.html'.length)
+    return own === 'index'
       ? [
-          [GUIDES_PATH, page],
-          [`${GUIDES_PATH}/`, page],
+          [first, page],
+          [`${first}/`, page],
         ]
-      : [[`${GUIDES_PATH}/${name}`, page]]
+      : [[`${at}/${own}`, page]]
   })
 }

@@ -74,8 +74,9 @@ export async function startAdmin(options: AdminOptions): Promise<AdminPort> {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
- * True for a page of the public port that errors link to, and for the pages and the style that such a page
- * links to: text without scripts. The reference page is not among them.
+ * True for a page of the public port that errors link to, and for the pages that such a page links to, with
+ * their style and their script, which may call no address. The reference, which sends calls, is not among
+ * them.
  */
 function isTextPage(path: string): boolean {
   return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)

@@ -1,6 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
+import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { AUTHORIZATION, openFront, operation } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { USER_PAGES } from '../../../support/pages.ts'
@@ -16,12 +17,13 @@ t.test('the pages at the root need no key', async (t) => {
   const types: [string, string][] = [
     ['/docs', 'text/html'],
     ['/docs/', 'text/html'],
-    ['/docs/start.js', 'text/javascript'],
+    ['/docs/reference/keys', 'text/html'],
+    ['/docs/reference.js', 'text/javascript'],
     ['/docs/guides', 'text/html'],
     ['/docs/guides/', 'text/html'],
     ['/docs/guides.css', 'text/css'],
-    ['/docs/swagger-ui-bundle.js', 'text/javascript'],
-    ['/docs/swagger-ui.css', 'text/css'],
+    ['/docs/guides.js', 'text/javascript'],
+    ['/docs/guides-index.js', 'text/javascript'],
     ['/openapi.json', 'application/json'],
   ]
   for (const [path, type] of types) {
@@ -49,14 +51,30 @@ t.test('the root leads to the reference page, and says where the rest is', async
   t.same([head.status, await head.text()], [302, ''])
 })
 
-t.test('the reference page may load nothing from elsewhere and run no inline script', async (t) => {
+t.test('the pages of the reference load nothing from elsewhere, and call this node alone', async (t) => {
   const { url } = await open(t)
-  const page = await fetch(`${url}/docs`)
-  t.match(page.headers.get('content-security-policy'), /default-src 'none'; script-src 'self';/)
-  const text = await page.text()
-  t.notMatch(text, /https?:\/\/|<script>/)
-  for (const [, path = ''] of text.matchAll(/(?:src|href)="(\/[^"]*)"/g))
-    t.equal((await fetch(`${url}${path}`)).status, 200, path)
+  for (const path of ['/docs', '/docs/reference/keys']) {
+    const page = await fetch(`${url}${path}`)
+    t.equal(
+      page.headers.get('content-security-policy'),
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    )
+    const text = await page.text()
+    t.notMatch(text, /<script(?! type="module" src="\/docs\/\w+\.js">)|<style| style=| on\w+="/)
+    for (const [, loaded = ''] of text.matchAll(/(?:src|href)="(\/[^"#]*)"/g))
+      t.equal((await fetch(`${url}${loaded}`)).status, 200, loaded)
+  }
+})
+
+t.test('pages show the address of their installation, and as a text', async (t) => {
+  const origin = 'https://sluice.example"><script>'
+  const { url } = await openFront(t, OPERATIONS, { ports: { publicOrigin: origin } as Ports })
+  for (const path of ['/docs', '/docs/reference/keys', '/docs/guides/money']) {
+    const text = await (await fetch(`${url}${path}`)).text()
+    t.match(text, 'https://sluice.example&quot;&gt;&lt;script&gt;/api/v1', path)
+    t.notMatch(text, /127\.0\.0\.1:8080|example"></, path)
+  }
 })
 
 t.test(
@@ -90,8 +108,8 @@ t.test(
       [
         'data:,',
         `${url}/docs`,
+        `${url}/docs/errors`,
         `${url}/docs/guides.css`,
-        `${url}/openapi.json`,
         'https://www.standardwebhooks.com/',
       ].sort(),
     )
@@ -99,7 +117,7 @@ t.test(
 )
 
 t.test(
-  'the guides have every heading and every block of the pages, letter for letter, and run nothing',
+  'the guides have every heading and every block of the pages, letter for letter, and may call no address',
   async (t) => {
     const { url } = await open(t)
     const pages = [...(await guidesOf(url)).values()]
@@ -121,8 +139,10 @@ t.test(
       [],
     )
     for (const { text, policy } of pages) {
-      t.notMatch(text, /<script|<style| style=| on\w+="/)
-      t.match(policy, /^default-src 'none'; style-src 'self';/)
+      t.same(text.match(/<script[^>]*>/g), ['<script type="module" src="/docs/guides.js">'])
+      t.notMatch(text, /<style| style=| on\w+="/)
+      t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+      t.notMatch(policy, 'connect-src')
     }
   },
 )
@@ -131,16 +151,16 @@ t.test(
   'a page that the browser has is not sent again, and one that it has not comes compressed where it may',
   async (t) => {
     const { port, url } = await open(t)
-    const first = await fetch(`${url}/docs/swagger-ui.css`)
+    const first = await fetch(`${url}/docs/guides.css`)
     const etag = first.headers.get('etag') ?? ''
     t.match(etag, /^"[\w-]{22}(-br)?"$/)
     t.equal(
-      (await fetch(`${url}/docs/swagger-ui.css`, { headers: { 'if-none-match': `W/${etag}` } })).status,
+      (await fetch(`${url}/docs/guides.css`, { headers: { 'if-none-match': `W/${etag}` } })).status,
       304,
     )
     const client = rawClient(port)
     t.teardown(() => client.destroy())
-    client.send(requestText('GET /docs/swagger-ui.css', { 'accept-encoding': 'gzip, br' }))
+    client.send(requestText('GET /docs/guides.css', { 'accept-encoding': 'gzip, br' }))
     const length = Number(/content-length: (\d+)/i.exec(await client.until(/content-encoding: br/))?.[1])
     const text = await client.untilBody(length)
     t.equal(brotliDecompressSync(Buffer.from(text.slice(-length), 'latin1')).toString(), await first.text())
@@ -153,7 +173,7 @@ t.test(
     const { port } = await open(t)
     const ask = async (headers: Record<string, string>) => {
       const client = rawClient(port)
-      client.send(requestText('HEAD /docs/swagger-ui.css', { ...headers, connection: 'close' }))
+      client.send(requestText('HEAD /docs/guides.css', { ...headers, connection: 'close' }))
       const text = await client.closed()
       const [status, etag, length] = [/^HTTP\/1\.1 (\d+)/, /etag: (.*)\r/i, /content-length: (\d+)/i].map(
         (part) => part.exec(text)?.[1] ?? '',

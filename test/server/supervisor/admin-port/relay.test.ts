@@ -47,6 +47,8 @@ t.test(
       '/docs/errors/model_unknown',
       '/docs/errors',
       '/docs/guides.css',
+      '/docs/guides.js',
+      '/docs/guides-index.js',
       '/docs/guides/',
       '/docs/guides/models',
     ]
@@ -55,7 +57,7 @@ t.test(
       t.match(await stand.ask(path, { headers: {} }), { status: 201 }, path)
     }
     t.equal((await stand.ask('/docs/errors/x', { method: 'POST', headers: {} })).status, 405)
-    for (const path of ['/docs', '/docs/', '/openapi.json', '/docs/swagger-ui-bundle.js'])
+    for (const path of ['/docs', '/docs/', '/openapi.json', '/docs/reference.js', '/docs/reference/keys'])
       t.equal((await stand.ask(path, { headers: {} })).status, 404, path)
     t.same(
       front.asked,

@@ -1,0 +1,138 @@
+/** Searches the pages of the documentation by an index that the build makes; runs in browsers and in tests. */
+export interface SearchIndex {
+  /** Path and title. */
+  readonly pages: readonly (readonly [path: string, title: string])[]
+  /** Place of the page, anchor and heading; no anchor: the beginning of the page. */
+  readonly sections: readonly (readonly [page: number, id: string, title: string])[]
+  /** By word: place of a section and how much the word says of it, in turn. */
+  readonly terms: Readonly<Record<string, readonly number[]>>
+}
+
+export interface SearchResult {
+  readonly path: string
+  readonly page: string
+  readonly title: string
+}
+
+/** Words that say nothing of a subject. */
+const EMPTY = new Set(
+  (
+    'a an and are as at be by can could do does for from get give had has have how i if in into is it its make me mean my no not of on ' +
+    'one or our out over set should so than that the their them there these they this to too us use using want was we what when where ' +
+    'which who why will with would you your'
+  ).split(' '),
+)
+/** Other words for those of the pages. */
+const SAME: Readonly<Record<string, readonly string[]>> = {
+  price: ['cost'],
+  expensive: ['cost'],
+  spend: ['cost', 'money'],
+  vector: ['embed'],
+  throttle: ['rate', 'limit'],
+  quota: ['limit'],
+  token: ['key'],
+  login: ['key'],
+  password: ['secret'],
+  credential: ['secret', 'key'],
+  failover: ['fallback'],
+  retry: ['fallback'],
+  sse: ['stream', 'event'],
+  claude: ['anthropic', 'message'],
+  gpt: ['openai'],
+  llm: ['model'],
+  callback: ['webhook'],
+  picture: ['image'],
+  film: ['video'],
+}
+/** The same by their stems, as questions are looked up. */
+const SAME_STEMS = new Map(Object.entries(SAME).map(([word, others]) => [stemOf(word), others.map(stemOf)]))
+/** What another word counts, in parts of the asked one. */
+const SAME_SHARE = 0.4
+/** What a word counts that only begins as the asked one. */
+const PREFIX_SHARE = 0.5
+const PREFIX_CHARS_MIN = 3
+/** What the second best section of a page adds to it. */
+const SECOND_SHARE = 0.25
+
+/** The words of a text, as the index has them. */
+export function termsOf(text: string): readonly string[] {
+  const whole = text.toLowerCase().match(/[a-z0-9]+(?:[_.][a-z0-9]+)*/g) ?? []
+  return whole.flatMap((word) => {
+    const parts = /[_.]/.test(word) ? word.split(/[_.]/) : []
+    return [word, ...parts].filter((one) => !EMPTY.has(one)).map(stemOf)
+  })
+}
+
+/** The word without the endings of English that change no subject. */
+function stemOf(word: string): string {
+  if (/[_.\d]/.test(word) || word.length < 4) return word
+  const single = word
+    .replace(/ies$/, 'y')
+    .replace(/(ss|x|ch|sh)es$/, '$1')
+    .replace(/([^su])s$/, '$1')
+  const bare = single.replace(/(?:ing|ed)$/, '')
+  // Too short a rest is another word: `embed`, `string`.
+  if (bare === single || bare.length < 4 || !/[aeiouy]/.test(bare)) return single.replace(/e$/, '')
+  return bare.replace(/([bdgmnprt])\1$/, '$1').replace(/e$/, '')
+}
+
+/** The pages that answer a question, each by its best section, the best first. */
+export function search(index: SearchIndex, question: string, limit = 10): readonly SearchResult[] {
+  const asked = [...new Set(termsOf(question))]
+  const scores = new Map<number, number>()
+  const matched = new Map<number, number>()
+  for (const term of asked) {
+    for (const [section, score] of scoresOf(index, term)) {
+      scores.set(section, (scores.get(section) ?? 0) + score)
+      matched.set(section, (matched.get(section) ?? 0) + 1)
+    }
+  }
+  // A section with all words is a better answer than one with a single word many times.
+  const ranked = [...scores]
+    .map(([section, score]) => ({ section, score: score * ((matched.get(section) ?? 0) / asked.length) }))
+    .sort((one, other) => other.score - one.score)
+  return bestPages(index, ranked).slice(0, limit)
+}
+
+interface Ranked {
+  readonly section: number
+  readonly score: number
+}
+
+function bestPages(index: SearchIndex, ranked: readonly Ranked[]): readonly SearchResult[] {
+  const pages = new Map<number, { best: Ranked; score: number; count: number }>()
+  for (const one of ranked) {
+    const page = index.sections[one.section]?.[0] ?? 0
+    const known = pages.get(page)
+    if (known === undefined) pages.set(page, { best: one, score: one.score, count: 1 })
+    else if (known.count === 1)
+      pages.set(page, { ...known, score: known.score + one.score * SECOND_SHARE, count: 2 })
+  }
+  return [...pages.values()]
+    .sort((one, other) => other.score - one.score)
+    .flatMap(({ best }) => {
+      const [page = 0, id = '', title = ''] = index.sections[best.section] ?? []
+      const [path = '', name = ''] = index.pages[page] ?? []
+      return [{ path: id === '' ? path : `${path}#${id}`, page: name, title }]
+    })
+}
+
+/** Scores of sections for one word of the question; a rare word counts more. */
+function scoresOf(index: SearchIndex, term: string): ReadonlyMap<number, number> {
+  const scores = new Map<number, number>()
+  const add = (word: string, share: number): void => {
+    const list = Object.hasOwn(index.terms, word) ? (index.terms[word] ?? []) : []
+    const rarity = Math.log(1 + index.sections.length / (1 + list.length / 2))
+    for (let at = 0; at < list.length; at += 2) {
+      const section = list[at] ?? 0
+      const score = (list[at + 1] ?? 0) * rarity * share
+      if (score > (scores.get(section) ?? 0)) scores.set(section, score)
+    }
+  }
+  add(term, 1)
+  for (const other of SAME_STEMS.get(term) ?? []) add(other, SAME_SHARE)
+  // The last word may still be written, and some names are longer than what people ask.
+  if (scores.size === 0 && term.length >= PREFIX_CHARS_MIN)
+    for (const word of Object.keys(index.terms)) if (word.startsWith(term)) add(word, PREFIX_SHARE)
+  return scores
+}
