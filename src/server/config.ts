@@ -156,13 +156,13 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
   return { PATH, ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }), LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/**
- * The management key for a command-line verb, from the user's environment; null = none. It is no setting of a
- * node.
- */
-export function managementKeyGiven(): Secret | null {
-  const key = environment()['SLUICE_MANAGEMENT_KEY']
-  return key === undefined ? null : new Secret(key)
+/** Variables with a secret of the user of a command-line verb: none is a setting of a node. */
+const SECRETS_OF_VERBS = ['SLUICE_KEY', 'SLUICE_MANAGEMENT_KEY', 'SLUICE_WEBHOOK_SECRET'] as const
+
+/** A secret for a command-line verb, from the user's environment; null = none. */
+export function secretGiven(name: (typeof SECRETS_OF_VERBS)[number]): Secret | null {
+  const text = environment()[name]
+  return text === undefined ? null : new Secret(text)
 }
 
 /** All known settings that the environment gives; settings of the file are not included. */
@@ -172,21 +172,23 @@ export function settingsGiven(): Texts {
   )
 }
 
-/**
- * Preferences for the terminal from the environment: no color (NO_COLOR), no screen to draw on, no user who
- * could answer (CI).
- */
-export function terminalPreferences(): {
-  readonly isPlain: boolean
-  readonly isDumb: boolean
-  readonly isUnattended: boolean
-} {
-  const { NO_COLOR, TERM, CI } = environment()
+/** Preferences for the terminal from the environment: no screen to draw on, no user who could answer (CI). */
+export function terminalPreferences(): { readonly isDumb: boolean; readonly isUnattended: boolean } {
+  const { TERM, CI } = environment()
   return {
-    isPlain: NO_COLOR !== undefined,
     isDumb: TERM === undefined || TERM === 'dumb',
     isUnattended: CI !== undefined && CI !== 'false',
   }
+}
+
+/**
+ * Whether a stream gets colors: NO_COLOR turns them off, else FORCE_COLOR decides, else only a terminal that
+ * can show them.
+ */
+export function hasColour(stream: { readonly isTTY?: boolean }): boolean {
+  const { NO_COLOR, FORCE_COLOR } = environment()
+  if (NO_COLOR !== undefined || FORCE_COLOR === '0' || FORCE_COLOR === 'false') return false
+  return FORCE_COLOR !== undefined || (stream.isTTY === true && !terminalPreferences().isDumb)
 }
 
 /** The command that the user types before a verb. */
@@ -299,10 +301,9 @@ function effectiveText(config: Config, { name, schema, given }: Given): string {
 }
 
 /**
- * Variables with the prefix that are no settings: the path of the settings file, and the names that hold a
- * caller's key.
+ * Variables with the prefix that are no settings: the path of the settings file, and secrets of users.
  */
-const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', 'SLUICE_KEY', 'SLUICE_MANAGEMENT_KEY'])
+export const NOT_SETTINGS: ReadonlySet<string> = new Set(['SLUICE_CONFIG', ...SECRETS_OF_VERBS])
 
 const CHECKS = new Map(Object.entries(Settings.properties).map(([name, schema]) => [name, Compile(schema)]))
 const WHOLE = Compile(Settings)

@@ -134,7 +134,7 @@ t.test('no prompt, address or webhook secret of a video job is in a reply, a log
   const pages = await Promise.all(['/metrics', '/readyz', '/healthz'].map((path) => stand.admin(path)))
   const verbs = [['webhooks', 'list'], ['usage'], ['ledger', 'check'], ['audit', 'list']]
   // It ends with 1: the first keys are still there.
-  const doctor = await runVerb(stand.settings, ['doctor', '--json'])
+  const doctor = await runVerb(stand.settings, ['doctor', '--strict', '--json'])
   t.match(JSON.parse(doctor.stdout), { ok: false })
   const printed = [doctor, ...(await Promise.all(verbs.map((verb) => stand.cli(...verb))))]
   const listed = await videos('')

@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigInvalid } from '../config.ts'
+import { ConfigInvalid, readConfig } from '../config.ts'
 import { StartRefused } from '../supervisor/start-refused.ts'
 import { VERSION } from '../supervisor/version.ts'
+import { addHelpTexts, configureHelp } from './parts/help.ts'
 import { CliFailure, pasteable, tell } from './parts/verb.ts'
 
 /** How a verb ended; most verbs leave the default. */
@@ -71,6 +72,8 @@ const GROUPS: readonly {
   { verbs: ['openapi'], load: () => import('./operator/openapi.ts').then((group) => group.addOpenApiVerb) },
   { verbs: ['init'], load: () => import('./operator/init.ts').then((group) => group.addInit) },
   { verbs: ['top'], load: () => import('./operator/top.ts').then((group) => group.addTop) },
+  { verbs: ['open'], load: () => import('./operator/open.ts').then((group) => group.addOpen) },
+  { verbs: ['env'], load: () => import('./operator/env.ts').then((group) => group.addEnv) },
   {
     verbs: [COMPLETION],
     load: () => import('./operator/completion.ts').then((group) => group.addCompletion),
@@ -79,13 +82,12 @@ const GROUPS: readonly {
 
 /**
  * Runs the command line.
- * @param args without the two that name Node and the program; no argument means `serve`, so that `npx` on the
- * package starts a node
+ * @param args without the two that name Node and the program; for none see `bareVerb`
  * @returns 0, 1 (failed), 2 (bad usage or configuration), or null when a forked role goes on in this process
  */
 export async function run(args: readonly string[]): Promise<number | null> {
   const outcome: CliOutcome = { code: 0 }
-  const [verb = 'serve', ...options] = args
+  const [verb = await bareVerb(), ...options] = args
   try {
     const program = await programOf(verb, outcome, args.includes('--json'))
     await program.parseAsync([verb, ...options], { from: 'user' })
@@ -93,6 +95,20 @@ export async function run(args: readonly string[]): Promise<number | null> {
   } catch (problem) {
     return explain(problem, args.includes('--json'))
   }
+}
+
+/**
+ * The verb of a command line without one: `serve`, so that `npx` on the package starts a node. A person at a
+ * terminal whose node runs already gets the help: a second node could not start.
+ */
+async function bareVerb(): Promise<string> {
+  const reading = readConfig()
+  if (!process.stdin.isTTY || !process.stdout.isTTY || !reading.ok) return 'serve'
+  const { runningSupervisor } = await import('../supervisor/data-directory/data-directory.ts')
+  const node = runningSupervisor(reading.generation.config.dataDir)
+  if (node?.isVerb !== false) return 'serve'
+  process.stderr.write(`A node runs already (pid ${node.pid}).\n\n`)
+  return '--help'
 }
 
 /**
@@ -104,11 +120,13 @@ export async function programOf(verb: string, outcome: CliOutcome, asJson: boole
     .exitOverride()
     .version(VERSION)
     .showHelpAfterError('(--help behind the verb tells its options; sluice --help lists the verbs)')
+  configureHelp(program)
   // With --json a program reads only the one line that `explain` writes.
   if (asJson) program.configureOutput({ writeErr: () => {} })
   const named = GROUPS.filter(({ verbs }) => verbs.includes(verb) && verb !== COMPLETION)
   // Help, and the message for an unknown verb, need all groups.
   for (const { load } of named.length > 0 ? named : GROUPS) (await load())(program, outcome)
+  addHelpTexts(program)
   return program
 }
 

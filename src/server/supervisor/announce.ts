@@ -1,4 +1,5 @@
 import { hostForUrl, isLoopback } from '../../schemas/values/origins.ts'
+import { hasColour } from '../config.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { countsOf } from './fleet/scaling.ts'
@@ -48,7 +49,7 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
     keys,
     certFile: config.tls?.certFile ?? null,
     rootKeyFile: files.madeRootKey,
-    hasColour: isTerminal,
+    hasColour: hasColour(isTerminal ? process.stdout : process.stderr),
   })
   // For machines stdout contains only JSON; the banner then goes to stderr, where people look for it.
   if (isTerminal) process.stdout.write(text)

@@ -51,7 +51,9 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
 export function plainEnvironment(): NodeJS.ProcessEnv {
   dropSpawnHooks()
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(?:NODE_OPTIONS$|TAP|_TAPJS)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(?:NODE_OPTIONS$|NO_COLOR$|FORCE_COLOR$|TAP|_TAPJS)/.test(name),
+    ),
   )
 }
 

@@ -27,7 +27,8 @@ export async function runVerb(settings: Settings, args: readonly string[], input
     })
   host.ref()
   host.channel?.ref()
-  const order: VerbOrder = { env: { ...plainEnvironment(), ...settings }, args, input }
+  // Its output may be a terminal, which nobody looks at.
+  const order: VerbOrder = { env: { ...plainEnvironment(), NO_COLOR: '1', ...settings }, args, input }
   const ended = await answerOf(host, order)
   // An idle one keeps no test from ending, and ends with it.
   host.unref()

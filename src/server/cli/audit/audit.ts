@@ -5,6 +5,7 @@ import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
 import { findAudit } from '../../store/audit/audit-search.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { idIfAny } from '../parts/reference.ts'
 import { escapeControlsInJson } from '../parts/terminal-text.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
 
@@ -33,7 +34,7 @@ export function addAuditVerbs(program: Command): void {
     .option('--workspace <ref>', 'events of this workspace: id or slug')
     .option('--operation <id>', 'events of this operation, such as vault.put_secret')
     .option('--object <kind/id>', 'events of this object, such as secret/openai_key')
-    .option('--actor <id>', 'events of this key or SCIM token (its hash) or user')
+    .option('--actor <id>', 'events of this key (its name or hash), SCIM token (its hash) or user')
     .option('--since <time>', 'events from this time on (ISO 8601)', timeOf)
     .option('--before <n>', 'the page before this number', countOf)
     .option('--limit <count>', 'events at most', countOf, LISTED_DEFAULT)
@@ -53,7 +54,8 @@ export function addAuditVerbs(program: Command): void {
 async function list({ store }: DatabaseHandle, options: ListOptions): Promise<void> {
   const organizationId = need(await findOrganization(store.sql, options.organization ?? null)).id
   const [objectKind, objectId] = options.object === undefined ? [] : objectOf(options.object)
-  const { workspace, operation, actor: actorId, since, before, limit } = options
+  const { workspace, operation, actor, since, before, limit } = options
+  const actorId = actor === undefined ? undefined : await idIfAny(store.sql, 'key', actor)
   const { rows, nextBefore } = need(
     await findAudit(
       store,

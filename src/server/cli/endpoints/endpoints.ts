@@ -10,6 +10,7 @@ import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { openPrivateEndpoints } from '../../store/endpoints/private-endpoints.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { idOf } from '../parts/reference.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 import { withProber } from './own-prober.ts'
 
@@ -59,7 +60,10 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
       'send a real minimal request in each form, and keep what was found; exit code 1 where it did not pass',
     ),
   )
-    .argument('<id>', `id of the endpoint, as \`${LIST}\` shows it`)
+    .argument(
+      '<endpoint>',
+      `model of the endpoint, or its id or the beginning of it, as \`${LIST}\` shows them`,
+    )
     .option(
       '--workspace <ref>',
       'id or slug of the workspace that it is for; left out: its own, else default',
@@ -70,8 +74,9 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
         'forms that have to pass; left out: those of the draft, else any that its server has',
       ).choices(ENDPOINT_FORMS),
     )
-    .action((id: string, options: ValidateOptions) =>
+    .action((named: string, options: ValidateOptions) =>
       withDatabase(async (database) => {
+        const id = await idOf(database.store.sql, 'endpoint', named)
         const found = await validated(database, id, options)
         if (!found.passed) outcome.code = 1
         const { passed, checks, forms } = found

@@ -8,7 +8,6 @@ import {
   addLimitOptions,
   allowedModelsOf,
   expiryOf,
-  hashOf,
   limitsOf,
   overlapOf,
   rateOf,
@@ -16,6 +15,7 @@ import {
   type LimitOptions,
 } from './key-options.ts'
 import { linesOf, wireOf } from './key-text.ts'
+import { idOf } from '../parts/reference.ts'
 import { addVerb, print } from '../parts/verb.ts'
 
 /** Keys of every organization: a hash identifies one key. */
@@ -23,13 +23,15 @@ export function keysOf({ store, publish, rateLimitRpm }: DatabaseHandle): ApiKey
   return openApiKeys({ store, publish, rateLimitRpm })
 }
 
-const HASH_TEXT = 'hash of the key, as `keys list` shows it'
+/** Description of the argument by which verbs name a key. */
+export const KEY_TEXT = 'name of the key, or its hash or the beginning of it, as `keys list` shows them'
 
 export function addGet(group: Command): void {
   addVerb(group, 'get', 'show a key: its limits, and what it used')
-    .argument('<hash>', HASH_TEXT, hashOf)
-    .action((hash: string, options: { json?: boolean }) =>
+    .argument('<key>', KEY_TEXT)
+    .action((named: string, options: { json?: boolean }) =>
       withDatabase(async (database) => {
+        const hash = await idOf(database.store.sql, 'key', named)
         const key = need(await keysOf(database).get({ organizationId: null, hash }), {
           name: hash,
           list: 'keys list',
@@ -47,7 +49,7 @@ interface UpdateOptions extends LimitOptions {
 
 export function addUpdate(group: Command): void {
   const verb = addVerb(group, 'update', 'change a key; every front obeys')
-    .argument('<hash>', HASH_TEXT, hashOf)
+    .argument('<key>', KEY_TEXT)
     .option('--name <name>', 'its name', nameOf)
     .addOption(
       new Option('--state <on|off>', 'off: its calls are refused until it is on again').choices([
@@ -55,12 +57,13 @@ export function addUpdate(group: Command): void {
         'off',
       ]),
     )
-  addLimitOptions(verb).action((hash: string, options: UpdateOptions, command: Command) => {
+  addLimitOptions(verb).action((named: string, options: UpdateOptions, command: Command) => {
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0)
       command.error('error: name what to change; --help lists it', { exitCode: 2 })
     return withDatabase(async (database) => {
       const by = { ...database.by, operation: 'cli.keys-update' }
+      const hash = await idOf(database.store.sql, 'key', named)
       const key = need(await keysOf(database).update({ organizationId: null, hash }, changes, by), {
         name: hash,
         list: 'keys list',
@@ -92,18 +95,19 @@ export function addRotate(group: Command): void {
     'rotate',
     'make a key in the place of one, which works on for a while; prints the new one this once',
   )
-    .argument('<hash>', HASH_TEXT, hashOf)
+    .argument('<key>', KEY_TEXT)
     .option('--overlap <seconds>', 'for so long both work', overlapOf, KEY_OVERLAP_S_DEFAULT)
     .option(
       '--expires <instant>',
       'of the new key, ISO 8601 with an offset; left out: as the key had it',
       expiryOf,
     )
-    .action((hash: string, options: { json?: boolean; overlap: number; expires?: Date }) =>
+    .action((named: string, options: { json?: boolean; overlap: number; expires?: Date }) =>
       withDatabase(async (database) => {
         const { overlap: overlapS, expires: expiresAt } = options
         const by = { ...database.by, operation: 'cli.keys-rotate' }
         const input = { overlapS, ...(expiresAt !== undefined && { expiresAt }) }
+        const hash = await idOf(database.store.sql, 'key', named)
         const { apiKey, key, previous } = need(
           await keysOf(database).rotate({ organizationId: null, hash }, input, by),
           { name: hash, list: 'keys list' },

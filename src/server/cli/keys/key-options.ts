@@ -129,10 +129,3 @@ export function expiryOf(text: string): Date {
   if (instant.getTime() <= Date.now()) throw new InvalidArgumentError('This instant has passed.')
   return instant
 }
-
-/** Parses the hash of a key. */
-export function hashOf(text: string): string {
-  if (!/^[0-9a-f]{64}$/.test(text))
-    throw new InvalidArgumentError("It takes the 64 hexadecimal digits of a key's hash.")
-  return text
-}

@@ -14,18 +14,18 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { callLimitsFrom } from '../parts/call-limit-options.ts'
 import { nameOf, need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
-import { addGet, addRotate, addUpdate, keysOf } from './key-changes.ts'
+import { addGet, addRotate, addUpdate, KEY_TEXT, keysOf } from './key-changes.ts'
 import {
   addLimitOptions,
   allowedModelsOf,
   expiryOf,
-  hashOf,
   limitsOf,
   rateOf,
   scopesOf,
   type LimitOptions,
 } from './key-options.ts'
 import { tableOf, wireOf } from './key-text.ts'
+import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, print } from '../parts/verb.ts'
 
 /** Milliseconds that `--wait` waits for live fronts. */
@@ -55,10 +55,11 @@ export function addKeyVerbs(program: Command): void {
   addRotate(group)
   addVerb(group, 'revoke', 'end a key for good')
     .alias('delete')
-    .argument('<hash>', 'hash of the key, as `keys list` shows it', hashOf)
+    .argument('<key>', KEY_TEXT)
     .option('--wait', 'return when every live front has obeyed')
-    .action((hash: string, options: { json?: boolean; wait?: boolean }) =>
+    .action((named: string, options: { json?: boolean; wait?: boolean }) =>
       withDatabase(async ({ store, publish, by }) => {
+        const hash = await idOf(store.sql, 'key', named)
         const change = need(await revokeKey(store, hash, by), { name: hash, list: 'keys list' })
         await publish(change)
         const silent = options.wait === true ? await untilApplied(store, change.n) : null
@@ -120,7 +121,7 @@ function addCreate(group: Command): void {
         .makeOptionMandatory(),
     )
     .option('--workspace <ref>', 'id or slug, for inference keys; left out: the default workspace')
-    .option('--intern <id>', 'id of the intern, for intern keys')
+    .option('--intern <ref>', 'name or id of the intern, for intern keys')
     .option('--organization <ref>', 'id or name; may be left out when there is one')
     .option('--expires <instant>', 'ISO 8601 with an offset; left out: never', expiryOf)
     .option('--creator <id>', 'who made it, as you know people')
@@ -140,7 +141,7 @@ function addCreate(group: Command): void {
 function mistakeIn({ kind, intern, workspace, scopes }: CreateOptions): string | null {
   if (kind === 'management' && scopes !== undefined)
     return 'only inference and intern keys have scopes: leave --scopes out'
-  if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <id>'
+  if (kind === 'intern' && intern === undefined) return 'an intern key needs its intern: --intern <ref>'
   if (kind !== 'intern' && intern !== undefined) return `--intern goes with --kind intern, not with ${kind}`
   if (kind === 'inference' || workspace === undefined) return null
   return kind === 'intern'
@@ -172,7 +173,8 @@ async function made(
     return need(await createKey(store, { ...input, kind, ...(await ownerOf(store, options)) }, by))
   const organizationId =
     organization === undefined ? null : need(await findOrganization(store.sql, organization)).id
-  return need(await createInternKey(store, { ...input, internId: intern ?? '', organizationId }, by))
+  const internId = await idOf(store.sql, 'intern', intern ?? '')
+  return need(await createInternKey(store, { ...input, internId, organizationId }, by))
 }
 
 async function ownerOf(

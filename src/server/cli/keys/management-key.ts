@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Secret } from '../../../schemas/vault/secret.ts'
-import { managementKeyGiven } from '../../config.ts'
+import { secretGiven } from '../../config.ts'
 import { FIRST_KEYS_FILE } from '../../supervisor/data-directory/first-keys.ts'
+import { readText } from '../parts/text-file.ts'
 import { CliFailure } from '../parts/verb.ts'
 
 /**
@@ -11,43 +12,59 @@ import { CliFailure } from '../parts/verb.ts'
  * The key is never an argument, which every user of the machine sees. Throws CliFailure.
  */
 export function managementKey(dataDir: string, keyFile: string | undefined): Secret {
-  if (keyFile !== undefined) return keyIn(keyFile, readText(keyFile))
-  const given = managementKeyGiven()
+  return keyOf(MANAGEMENT, dataDir, keyFile)
+}
+
+/**
+ * The key of a program that calls models: from the named file, else from `SLUICE_KEY`, else from the first
+ * keys. Throws CliFailure.
+ */
+export function inferenceKey(dataDir: string, keyFile: string | undefined): Secret {
+  return keyOf(INFERENCE, dataDir, keyFile)
+}
+
+/** Where a kind of key is looked for. */
+interface Sought {
+  readonly kind: string
+  readonly variable: Parameters<typeof secretGiven>[0]
+  /** Its member of the first keys. */
+  readonly member: string
+}
+
+const MANAGEMENT: Sought = {
+  kind: 'management key',
+  variable: 'SLUICE_MANAGEMENT_KEY',
+  member: 'management_key',
+}
+const INFERENCE: Sought = { kind: 'inference key', variable: 'SLUICE_KEY', member: 'inference_key' }
+
+function keyOf(sought: Sought, dataDir: string, keyFile: string | undefined): Secret {
+  if (keyFile !== undefined) return keyIn(sought, keyFile, readText(keyFile))
+  const given = secretGiven(sought.variable)
   if (given !== null) return given
   const first = join(dataDir, FIRST_KEYS_FILE)
   try {
-    return keyIn(first, readFileSync(first, 'utf8'))
+    return keyIn(sought, first, readFileSync(first, 'utf8'))
   } catch (problem) {
     if (problem instanceof CliFailure) throw problem
     throw new CliFailure(
-      `no management key: name a file that holds one with --key-file, or set SLUICE_MANAGEMENT_KEY (${first} cannot be read)`,
+      `no ${sought.kind}: name a file that holds one with --key-file, or set ${sought.variable} (${first} cannot be read)`,
     )
   }
 }
 
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
-    throw new CliFailure(`${file} cannot be read${code}`, { cause })
-  }
-}
-
 /** The key in a file; no error shows any of the file's text. */
-function keyIn(file: string, text: string): Secret {
-  const key = text.trim().startsWith('{') ? managementKeyOf(text) : text.trim()
+function keyIn({ kind, member }: Sought, file: string, text: string): Secret {
+  const key = text.trim().startsWith('{') ? memberOf(text, member) : text.trim()
   // The key goes into a header.
-  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key))
-    throw new CliFailure(`${file} holds no management key`)
+  if (key === null || !/^[\x21-\x7e]{1,512}$/.test(key)) throw new CliFailure(`${file} holds no ${kind}`)
   return new Secret(key)
 }
 
-function managementKeyOf(text: string): string | null {
+function memberOf(text: string, member: string): string | null {
   try {
     const value: unknown = JSON.parse(text)
-    const key: unknown =
-      typeof value === 'object' && value !== null ? Reflect.get(value, 'management_key') : null
+    const key: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, member) : null
     return typeof key === 'string' ? key : null
   } catch {
     return null

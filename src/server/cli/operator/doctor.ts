@@ -1,30 +1,46 @@
 import type { Command } from 'commander'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
+import { inTone, type Tone } from '../parts/colour.ts'
 import { escapeControls } from '../parts/terminal-text.ts'
 import { addVerb, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
+interface Options {
+  readonly json?: boolean
+  readonly strict?: true
+}
+
 /**
- * `doctor`: exit code 1 after any finding. Decision: a warning counts as much as a problem, since a script
- * that runs doctor would otherwise not notice a root key without a backup.
+ * `doctor`: exit code 1 after a problem, and with `--strict` after a warning. Decision: a warning keeps no
+ * node from working, so that a script which waits for a node that works does not fail by it.
  */
 export function addDoctor(program: Command, outcome: { code: number | null }): void {
-  const verb = addVerb(
+  addVerb(
     program,
     'doctor',
     'look for what is wrong with this machine or installation, and say how to mend it; changes nothing',
   )
-  verb.action(async (options: { json?: boolean }) => {
-    const found = await examine(loadGeneration())
-    const findings = found.map((one) => ({
-      ...one,
-      detail: pasteable(one.detail),
-      ...(one.fix !== undefined && { fix: pasteable(one.fix) }),
-    }))
-    const { isWell, text } = reportOf(findings)
-    print(options, { ok: isWell, findings }, text)
-    if (!isWell) outcome.code = 1
-  })
+    .option('--strict', 'exit code 1 after a warning too')
+    .action(async (options: Options) => {
+      const found = await examine(loadGeneration())
+      const findings = found.map((one) => ({
+        ...one,
+        detail: pasteable(one.detail),
+        ...(one.fix !== undefined && { fix: pasteable(one.fix) }),
+      }))
+      const { isWell, text } = reportOf(findings)
+      const isOk = isWell || (options.strict !== true && findings.every(({ level }) => level !== 'problem'))
+      print(options, { ok: isOk, findings }, text, (line) => line.replace(LEVEL, levelInTone))
+      if (!isOk) outcome.code = 1
+    })
+}
+
+/** The level at the beginning of a finding's line: no other line begins with one and blanks. */
+const LEVEL = /^(ok|warning|problem)(?= {2,})/
+const TONES: Readonly<Record<string, Tone>> = { ok: 'good', warning: 'warn', problem: 'bad' }
+
+function levelInTone(level: string): string {
+  return inTone(level, TONES[level] ?? 'plain')
 }
 
 /** A line for each finding, and another line with its remedy; a summary at the end. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { terminalPreferences } from '../../config.ts'
+import { hasColour, terminalPreferences } from '../../config.ts'
 import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
 import { managementKey } from '../keys/management-key.ts'
 import { frameOf } from './top/frame.ts'
@@ -27,12 +27,12 @@ export function addTop(program: Command): void {
       const { dataDir } = loadGeneration().config
       if (runtimeOf(dataDir) === null)
         throw new CliFailure(`no node runs on ${dataDir}, or it is still starting`)
-      const { isPlain, isDumb } = terminalPreferences()
+      const { isDumb } = terminalPreferences()
       const watched: Watched = {
         // A restarted node may have another address.
         adminUrl: () => runtimeOf(dataDir)?.adminUrl ?? null,
         managementKey: managementKey(dataDir, options.keyFile),
-        hasColour: process.stdout.isTTY && !isPlain && !isDumb,
+        hasColour: hasColour(process.stdout),
       }
       if (process.stdout.isTTY && !isDumb && options.once !== true && options.json !== true)
         return watchLive(watched)

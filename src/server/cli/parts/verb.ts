@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { commandName, ConfigInvalid, readConfig, type Generation } from '../../config.ts'
+import { commandName, ConfigInvalid, hasColour, readConfig, type Generation } from '../../config.ts'
 import { asCalled } from '../../config/program-name.ts'
 import { escapeControls, escapeControlsInJson, escapeControlsInLines } from './terminal-text.ts'
 
@@ -14,9 +14,18 @@ export function addVerb(parent: Command, name: string, description: string): Com
 /**
  * Prints the result of a verb: one JSON document with `--json`, else lines for a person. Both may contain
  * texts that others chose.
+ * @param painted gives a line its colors, where there are any, after the control characters of others were
+ * escaped
  */
-export function print(options: Printing, value: unknown, text: string): void {
-  process.stdout.write(`${printed(options, value, text)}\n`)
+export function print(
+  options: Printing,
+  value: unknown,
+  text: string,
+  painted?: (line: string) => string,
+): void {
+  const lines = printed(options, value, text)
+  const isPainted = painted !== undefined && options.json !== true && hasColour(process.stdout)
+  process.stdout.write(`${isPainted ? lines.split('\n').map(painted).join('\n') : lines}\n`)
 }
 
 /** Prints progress or a failure on stderr, since stdout contains only the result. */

@@ -8,6 +8,7 @@ import {
 } from '../../store/scim/scim-tokens.ts'
 import { nameOf, need, withDatabase } from '../parts/database.ts'
 import { expiryOf } from '../keys/key-options.ts'
+import { idOf } from '../parts/reference.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
 interface Options {
@@ -34,9 +35,13 @@ export function addScimVerbs(program: Command): void {
       }),
     )
   addVerb(group, 'revoke', 'end a token for good; every front obeys')
-    .argument('<id>', 'id of the token, as `scim tokens list` shows it')
-    .action((id: string, options: Options) =>
+    .argument(
+      '<token>',
+      'name of the token, or its id or the beginning of it, as `scim tokens list` shows them',
+    )
+    .action((named: string, options: Options) =>
       withDatabase(async ({ store, publish, by }) => {
+        const id = await idOf(store.sql, 'scim token', named)
         const change = need(await revokeScimToken(store, id, by), { name: id, list: 'scim tokens list' })
         await publish(change)
         print(options, { id, revoked: true, epoch: change.n }, `revoked ${id}`)

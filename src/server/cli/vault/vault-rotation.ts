@@ -4,7 +4,6 @@ import { HEARTBEAT_MS } from '../../../schemas/limits/limits.ts'
 import { resealSecret } from '../../../workers/seal-secrets.ts'
 import { openDataRotation } from '../../store/vault/data-rotation.ts'
 import { nodesOnOtherRootKey } from '../../store/nodes/fronts.ts'
-import { isId } from '../../store/base/ids.ts'
 import type { Store } from '../../store/base/open.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { aloneWithRootKeys, openRootRotation } from '../../store/vault/root-rotation.ts'
@@ -14,6 +13,7 @@ import { rotateData, type DataRotation } from '../../vault/rotate-data.ts'
 import { rotateRoot, type RootRotation } from '../../vault/rotate-root.ts'
 import { VaultKeys } from '../../vault/vault-keys.ts'
 import { need, remedyOf, withDatabase } from '../parts/database.ts'
+import { idOf } from '../parts/reference.ts'
 import { addConfirmRootVerb } from './root-key-copies.ts'
 import { newOwnRootKey, ownRootKeys } from './root-keys.ts'
 import { addStatusVerb } from './vault-status.ts'
@@ -47,7 +47,10 @@ export function addRotationVerbs(group: Command, outcome: Outcome): void {
   addVerb(group, 'rotate-data', 'give vaults new sealing keys and seal every secret anew')
     .option('--workspace <ref>', 'id or slug; left out: of all workspaces')
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
-    .option('--vault <id>', 'this vault alone')
+    .option(
+      '--vault <ref>',
+      'this vault alone: its id, the beginning of its id or, of an attachable vault, its name',
+    )
     .option(
       '--made-before <time>',
       'leave the keys that were made then or later: goes on with an interrupted run',
@@ -158,8 +161,7 @@ function noVault(vault: string): string {
 
 async function scopeOf(store: Store, { workspace, organization, vault }: DataOptions) {
   if (workspace === undefined) {
-    if (vault !== undefined && !isId(vault)) throw new CliFailure(noVault(vault))
-    return { workspaceId: null, vaultId: vault ?? null }
+    return { workspaceId: null, vaultId: vault === undefined ? null : await idOf(store.sql, 'vault', vault) }
   }
   if (vault !== undefined) throw new CliFailure('give --workspace or --vault, not both')
   const organizationId =

@@ -15,6 +15,7 @@ import { findAttachableVault } from '../../store/vault/attachable-vaults.ts'
 import type { Store } from '../../store/base/open.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
 import { need, withDatabase } from '../parts/database.ts'
+import { idOf } from '../parts/reference.ts'
 import { withVaults } from './own-vaults.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
 
@@ -33,7 +34,7 @@ export function addVaultSecretVerbs(group: Command): void {
     'store a secret in an attachable vault; its value is read from standard input, less one line break at its end',
   )
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <id>', 'id of the vault')
+    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
     .requiredOption('--host <host...>', 'exact hostnames that the value is released to')
     .action(async (name: string, options: Options & { host: readonly string[] }, command: Command) => {
       const hosts = hostsOf(options.host, command)
@@ -49,7 +50,7 @@ export function addVaultSecretVerbs(group: Command): void {
     })
   addVerb(group, 'rm', 'remove a secret of an attachable vault')
     .argument('<name>', SECRET_NAME_RULES, nameOf)
-    .requiredOption('--vault <id>', 'id of the vault')
+    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
     .action((name: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
         const scope = await scopeOf(store, options.vault)
@@ -60,7 +61,7 @@ export function addVaultSecretVerbs(group: Command): void {
       }),
     )
   addVerb(group, 'secrets', 'list the secrets of an attachable vault; never their values')
-    .requiredOption('--vault <id>', 'id of the vault')
+    .requiredOption('--vault <ref>', 'name or id of the vault, or the beginning of its id')
     .action((options: Options) =>
       withDatabase(async ({ store }) => {
         const secrets = await everySecret(store, await scopeOf(store, options.vault))
@@ -84,7 +85,8 @@ async function everySecret(store: Store, scope: VaultScope): Promise<readonly Se
   }
 }
 
-async function scopeOf(store: Store, id: string): Promise<VaultScope> {
+async function scopeOf(store: Store, named: string): Promise<VaultScope> {
+  const id = await idOf(store.sql, 'vault', named)
   const { organizationId, workspaceId } = need(await findAttachableVault(store.sql, id), {
     name: id,
     list: 'vault list',

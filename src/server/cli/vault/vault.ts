@@ -8,6 +8,7 @@ import {
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
 import { nameOf, need, withDatabase } from '../parts/database.ts'
+import { idOf } from '../parts/reference.ts'
 import { addRotationVerbs } from './vault-rotation.ts'
 import { addVaultSecretVerbs } from './vault-secrets.ts'
 import { addVerb, print, table } from '../parts/verb.ts'
@@ -54,9 +55,10 @@ export function addVaultVerbs(program: Command, outcome: { code: number | null }
       }),
     )
   addVerb(group, 'delete', 'remove such a vault with every secret in it')
-    .argument('<id>', 'id of the vault')
-    .action((id: string, options: Options) =>
+    .argument('<vault>', 'name or id of the vault, or the beginning of its id')
+    .action((named: string, options: Options) =>
       withDatabase(async ({ store, by }) => {
+        const id = await idOf(store.sql, 'vault', named)
         need(await deleteAttachableVault(store, id, by), { name: id, list: 'vault list' })
         print(options, { id, deleted: true }, `deleted ${id}`)
       }),

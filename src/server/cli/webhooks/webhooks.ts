@@ -1,19 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { DELIVERY_STATES, type DeliveryState } from '../../../schemas/webhooks/webhook-deliveries.ts'
 import { WEBHOOK_OVERLAP_MS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
-import type { WebhookSecret, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
+import type { WebhookSecret } from '../../ports/webhooks/webhooks.ts'
 import type { Workspace } from '../../ports/workspaces/workspaces.ts'
-import { appendAudit } from '../../store/base/append-audit.ts'
-import { isId } from '../../store/base/ids.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { listDeliveries, replayDeliveries, type SeenDelivery } from '../../store/webhooks/dead-letters.ts'
-import { openWebhookSecretRows } from '../../store/webhooks/secrets.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
-import { openWebhookSecrets } from '../../vault/webhook-secrets.ts'
 import { need, remedyOf, withDatabase, type DatabaseHandle } from '../parts/database.ts'
-import { rootRing } from '../vault/root-keys.ts'
+import { idOf } from '../parts/reference.ts'
 import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
+import { ownWebhookSecrets, shownSecrets } from './shown-secrets.ts'
 
 interface Options {
   readonly json?: boolean
@@ -29,29 +25,18 @@ export function addWebhookVerbs(program: Command): void {
   const secret = group.command('secret').description('what the webhooks of a workspace are signed with')
   addSecretVerb(secret, 'show', 'print the signing secret, and those that still sign beside it').action(
     (workspace: string, options: Options) =>
-      withSecrets(workspace, options, async (secrets, database, found) => {
-        const current = need(await secrets.current(found.id))
-        await database.store.sql.begin((tx) =>
-          appendAudit(tx, {
-            ...database.by,
-            organizationId: found.organizationId,
-            workspaceId: found.id,
-            operation: 'cli.webhooks-secret-show',
-            outcome: 'released',
-            objectKind: 'webhook_secret',
-            objectId: found.id,
-            before: null,
-            after: { signing: current.length },
-          }),
-        )
-        tellSecrets(options, current)
+      withDatabase(async (database) => {
+        const found = await workspaceOf(database, workspace, options)
+        tellSecrets(options, await shownSecrets(database, found))
       }),
   )
   addSecretVerb(secret, 'rotate', 'make a new signing secret; the one before it signs beside it for a while')
     .option('--overlap <duration>', 'how long: 0s, 30m, 24h, at most 720h', overlapOf, 24 * HOUR_MS)
     .action((workspace: string, options: Options & { overlap: number }) =>
-      withSecrets(workspace, options, async (secrets, { by }, found) => {
-        tellSecrets(options, need(await secrets.rotate(found.id, options.overlap, by)))
+      withDatabase(async (database) => {
+        const { id } = await workspaceOf(database, workspace, options)
+        const rotated = await ownWebhookSecrets(database.store).rotate(id, options.overlap, database.by)
+        tellSecrets(options, need(rotated))
       }),
     )
 }
@@ -83,19 +68,18 @@ function addReplay(group: Command): void {
     'replay',
     'deliver again, with all attempts anew: one delivery, or all dead letters; addresses that answered 410 are tried again',
   )
-    .argument('[id]', 'id of the delivery, as `webhooks list` shows it')
+    .argument('[id]', 'id of the delivery or the beginning of it, as `webhooks list` shows it')
     .option('--dead', 'all dead letters')
     .option('--workspace <ref>', 'with --dead: those of one workspace, by id or slug')
     .option('--organization <ref>', 'id or name, where a slug is not the only one')
-    .action((id: string | undefined, options: Options & { dead?: true }, command: Command) => {
-      if ((id === undefined) !== (options.dead === true))
+    .action((named: string | undefined, options: Options & { dead?: true }, command: Command) => {
+      if ((named === undefined) !== (options.dead === true))
         command.error('error: it takes an id, or --dead', { exitCode: 2 })
-      if (id !== undefined && options.workspace !== undefined)
+      if (named !== undefined && options.workspace !== undefined)
         command.error('error: --workspace goes with --dead', { exitCode: 2 })
       return withDatabase(async (database) => {
         const { workspace } = options
-        if (id !== undefined && !isId(id))
-          throw new CliFailure(`${NOT_FOUND} ${remedyOf({ name: id, list: 'webhooks list' })}`)
+        const id = named === undefined ? undefined : await idOf(database.store.sql, 'delivery', named)
         const workspaceId =
           workspace === undefined ? null : (await workspaceOf(database, workspace, options)).id
         const input = id === undefined ? { id: null, workspaceId } : { id }
@@ -119,20 +103,6 @@ function addSecretVerb(group: Command, name: string, description: string): Comma
   return addVerb(group, name, description)
     .argument('<workspace>', 'id or slug')
     .option('--organization <ref>', 'id or name; may be left out where the slug is the only one')
-}
-
-type UseSecrets = (secrets: WebhookSecrets, database: DatabaseHandle, workspace: Workspace) => Promise<void>
-
-function withSecrets(reference: string, options: Options, use: UseSecrets): Promise<void> {
-  return withDatabase(async (database) => {
-    const { store } = database
-    const workspace = await workspaceOf(database, reference, options)
-    await use(
-      openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing: rootRing(store), randomBytes }),
-      database,
-      workspace,
-    )
-  })
 }
 
 async function workspaceOf(

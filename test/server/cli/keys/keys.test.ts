@@ -231,7 +231,6 @@ for (const [what, args] of [
   ['a model without its author', ['keys', 'update', 'f'.repeat(64), '--allow-model', 'gpt']],
   ['a change of nothing', ['keys', 'update', 'f'.repeat(64)]],
   ['an overlap of months', ['keys', 'rotate', 'f'.repeat(64), '--overlap', '9999999']],
-  ['a hash that is none', ['keys', 'revoke', 'sk-sluice-v1-oops']],
 ] as const) {
   t.test(`${what} is bad usage: exit code 2`, async (t) => {
     t.capture(process.stderr, 'write')

@@ -118,7 +118,7 @@ t.test(
 )
 
 t.test('without a value, an argument or a verb to type the options are offered', inBash, async (t) => {
-  t.same(offered([['doctor', '']]), [['--json', '-h', '--help']])
+  t.same(offered([['doctor', '']]), [['--json', '--strict', '-h', '--help']])
 })
 
 t.test('fish offers verbs, options and values', { skip: missing('fish') }, async (t) => {

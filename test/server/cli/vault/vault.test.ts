@@ -137,7 +137,7 @@ t.test(
   async (t) => {
     const { run } = await stand(t)
     const wrong: readonly [readonly string[], RegExp][] = [
-      [['--kind', 'intern'], /--intern <id>/],
+      [['--kind', 'intern'], /--intern <ref>/],
       [['--kind', 'inference', '--intern', 'x'], /--kind intern/],
       [['--kind', 'intern', '--intern', 'x', '--workspace', 'default'], /leave --workspace out/],
     ]

@@ -9,7 +9,8 @@ import type {
 import { percentText } from '../../../observe/load-advice.ts'
 import { bytesText, durationText, grouped, msText, rateText } from './figures.ts'
 import { tableLines, type Column } from './table.ts'
-import { piece, type Line, type Piece, type Tone } from './text.ts'
+import type { Tone } from '../../parts/colour.ts'
+import { piece, type Line, type Piece } from './text.ts'
 
 /**
  * Lines that belong together. On a small screen a section shows its first lines and the number of its other

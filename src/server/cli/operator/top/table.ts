@@ -1,4 +1,5 @@
-import { fitted, piece, widthOf, type Line, type Tone } from './text.ts'
+import type { Tone } from '../../parts/colour.ts'
+import { fitted, piece, widthOf, type Line } from './text.ts'
 
 export interface Column<Row> {
   readonly title: string

@@ -1,7 +1,5 @@
+import { inTone, type Tone } from '../../parts/colour.ts'
 import { escapeControls } from '../../parts/terminal-text.ts'
-
-/** The style of a piece of text; without color the text reads the same. */
-export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warn' | 'bad'
 
 export interface Piece {
   readonly text: string
@@ -11,16 +9,6 @@ export interface Piece {
 /** One line of the screen. */
 export type Line = readonly Piece[]
 
-const CODES: Readonly<Record<Tone, string>> = {
-  plain: '',
-  strong: '1',
-  faint: '2',
-  good: '32',
-  warn: '33',
-  bad: '1;31',
-}
-const ESC = '\u001b['
-
 export function piece(text: string, tone: Tone = 'plain'): Piece {
   return { text, tone }
 }
@@ -28,9 +16,7 @@ export function piece(text: string, tone: Tone = 'plain'): Piece {
 /** A line for a terminal, no wider than `columns`: longer text is cut, and an ellipsis shows the cut. */
 export function lineText(line: Line, columns: number, hasColour: boolean): string {
   return cutLine(line, columns)
-    .map(({ text, tone }) =>
-      hasColour && tone !== 'plain' && text !== '' ? `${ESC}${CODES[tone]}m${text}${ESC}0m` : text,
-    )
+    .map(({ text, tone }) => (hasColour ? inTone(text, tone) : text))
     .join('')
     .trimEnd()
 }

@@ -1,0 +1,96 @@
+import { Option, type Command } from 'commander'
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { inferenceKey } from '../keys/management-key.ts'
+import { addVerb, loadGeneration, print } from '../parts/verb.ts'
+import { assignment, SHELLS, type Assigned, type Shell } from './env/shells.ts'
+
+interface Options {
+  readonly json?: boolean
+  readonly for?: readonly Client[]
+  readonly shell: Shell
+  readonly withKey?: true
+  readonly keyFile?: string
+}
+
+const CLIENTS = ['openai', 'anthropic', 'openrouter'] as const
+type Client = (typeof CLIENTS)[number]
+
+/** The variable that holds the key; those of the clients refer to it. */
+const KEY_VARIABLE = 'SLUICE_KEY'
+
+/**
+ * The variables of each client. Anthropic's client adds `/v1` by itself; its bearer token wins over another
+ * key that the shell may have for Anthropic.
+ */
+const VARIABLES: Readonly<
+  Record<Client, { readonly url: string; readonly path: string; readonly key: string }>
+> = {
+  openai: { url: 'OPENAI_BASE_URL', path: API_PREFIX, key: 'OPENAI_API_KEY' },
+  anthropic: {
+    url: 'ANTHROPIC_BASE_URL',
+    path: API_PREFIX.replace(/\/v1$/, ''),
+    key: 'ANTHROPIC_AUTH_TOKEN',
+  },
+  openrouter: { url: 'OPENROUTER_BASE_URL', path: API_PREFIX, key: 'OPENROUTER_API_KEY' },
+}
+
+const HOW = `
+sh, bash, zsh:  eval "$(sluice env --with-key)"
+fish:           sluice env --with-key --shell fish | source
+PowerShell:     sluice env --with-key --shell powershell | Out-String | Invoke-Expression
+`
+
+/** `env`. */
+export function addEnv(program: Command): void {
+  addVerb(
+    program,
+    'env',
+    'print variables by which clients of OpenAI, Anthropic and OpenRouter call this node',
+  )
+    .addOption(new Option('--for <client...>', 'only for these clients').choices([...CLIENTS]))
+    .addOption(new Option('--shell <shell>', 'whose commands').choices([...SHELLS]).default('sh'))
+    .option('--with-key', `print the key too: that of ${KEY_VARIABLE}, or the first one`)
+    .option('--key-file <file>', 'holds the key, with --with-key')
+    .addHelpText('after', HOW)
+    .action((options: Options, command: Command) => {
+      if (options.keyFile !== undefined && options.withKey !== true)
+        command.error('error: --key-file goes with --with-key', { exitCode: 2 })
+      const origin = ownOrigin()
+      const key = options.withKey === true ? keyOf(options) : null
+      const assigned = assignmentsOf(origin, options.for ?? CLIENTS, key)
+      print(
+        options,
+        { base_url: `${origin}${API_PREFIX}`, variables: variablesOf(assigned, key) },
+        assigned.map((one) => assignment(options.shell, one)).join('\n'),
+      )
+    })
+}
+
+/** The origin by which callers reach the node: the configured one, else that of the running node. */
+function ownOrigin(): string {
+  const { config, settings } = loadGeneration()
+  const isGiven = settings['SLUICE_PUBLIC_URL'] !== undefined
+  return isGiven ? config.publicOrigin : (runtimeOf(config.dataDir)?.url ?? config.publicOrigin)
+}
+
+function keyOf({ keyFile }: Options): string {
+  return inferenceKey(loadGeneration().config.dataDir, keyFile).reveal()
+}
+
+function assignmentsOf(origin: string, clients: readonly Client[], key: string | null): readonly Assigned[] {
+  const own: readonly Assigned[] = key === null ? [] : [{ name: KEY_VARIABLE, text: key }]
+  const theirs = CLIENTS.filter((client) => clients.includes(client)).flatMap((client): Assigned[] => {
+    const { url, path, key: name } = VARIABLES[client]
+    return [
+      { name: url, text: origin + path },
+      { name, sameAs: KEY_VARIABLE },
+    ]
+  })
+  return [...own, ...theirs]
+}
+
+/** The variables for a program, which sees the key itself; without it, null stands for it. */
+function variablesOf(assigned: readonly Assigned[], key: string | null): Record<string, string | null> {
+  return Object.fromEntries(assigned.map((one) => [one.name, 'text' in one ? one.text : key]))
+}

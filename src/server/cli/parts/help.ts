@@ -1,0 +1,62 @@
+import { Command } from 'commander'
+import { commandName, hasColour } from '../../config.ts'
+import { inTone } from './colour.ts'
+import { examplesOf } from './examples.ts'
+import { headingOf } from './headings.ts'
+
+/** Colors and the verb `help`; to be called before verbs are added, which inherit the colors. */
+export function configureHelp(program: Command): void {
+  program
+    .configureOutput({
+      getOutHasColors: () => hasColour(process.stdout),
+      getErrHasColors: () => hasColour(process.stderr),
+      outputError: (text, write) => {
+        write(hasColour(process.stderr) ? text.replace(/^error:/, (word) => inTone(word, 'bad')) : text)
+        write(elsewhere(program, text))
+      },
+    })
+    .configureHelp({ styleTitle: (title) => inTone(title, 'strong') })
+    .addHelpCommand(helpVerb())
+}
+
+/** Puts each verb under its heading, and its examples into its help. */
+export function addHelpTexts(program: Command): void {
+  for (const verb of program.commands) {
+    const heading = headingOf(verb.name())
+    if (heading !== null) verb.helpGroup(heading)
+    addExamples(verb, verb.name())
+  }
+}
+
+/** Verbs that an error about an unknown verb names. Decision. */
+const VERBS_NAMED_MAX = 5
+
+/** A line about the verbs of other groups that have the name of an unknown verb; empty where there is none. */
+function elsewhere(program: Command, error: string): string {
+  const [, word] = /^error: unknown command '([^']+)'/.exec(error) ?? []
+  const paths = word === undefined ? [] : pathsTo(program, word)
+  if (paths.length === 0) return ''
+  const names = paths.slice(0, VERBS_NAMED_MAX).map((path) => `\`${commandName()} ${path}\``)
+  return `There is ${names.join(', ')}${paths.length > VERBS_NAMED_MAX ? ' and more' : ''}.\n`
+}
+
+function pathsTo(command: Command, word: string, path = ''): readonly string[] {
+  return command.commands.flatMap((verb) => {
+    const own = `${path} ${verb.name()}`.trimStart()
+    return [...(verb.name() === word ? [own] : []), ...pathsTo(verb, word, own)]
+  })
+}
+
+function helpVerb(): Command {
+  const verb = new Command('help').argument('[verb]').description('show the help of a verb').helpOption(false)
+  return verb.helpGroup(headingOf('help') ?? '')
+}
+
+function addExamples(verb: Command, path: string): void {
+  const examples = examplesOf(path)
+  if (examples.length > 0) {
+    const lines = (): readonly string[] => examples.map((example) => `  ${commandName()} ${example}`)
+    verb.addHelpText('after', () => `\n${inTone('Examples:', 'strong')}\n${lines().join('\n')}`)
+  }
+  for (const below of verb.commands) addExamples(below, `${path} ${below.name()}`)
+}

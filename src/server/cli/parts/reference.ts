@@ -1,0 +1,87 @@
+import { fail, type FailureName } from '../../../schemas/failures.ts'
+import { hashOfKey, isKeyShaped } from '../../../schemas/keys/api-keys.ts'
+import { NAMES_COMPARED_MAX } from '../../../schemas/nearest.ts'
+import { isId } from '../../store/base/ids.ts'
+import { unknownName } from '../../store/base/near-names.ts'
+import type { Queryable } from '../../store/base/open.ts'
+import {
+  findReferred,
+  referredNames,
+  type Referred,
+  type ReferredKind,
+} from '../../store/operator/references.ts'
+import { need } from './database.ts'
+import { CliFailure } from './verb.ts'
+
+interface Referring {
+  /** Several of them, for a message. */
+  readonly what: string
+  readonly unknown: FailureName
+  /** The verb that lists them; null: none does. */
+  readonly list: string | null
+}
+
+const KINDS: Readonly<Record<ReferredKind, Referring>> = {
+  key: { what: 'API keys', unknown: 'api_key_unknown', list: 'keys list' },
+  vault: { what: 'vaults', unknown: 'vault_unknown', list: 'vault list' },
+  'scim token': { what: 'SCIM tokens', unknown: 'scim_token_unknown', list: 'scim tokens list' },
+  delivery: { what: 'deliveries', unknown: 'delivery_unknown', list: 'webhooks list' },
+  endpoint: { what: 'private endpoints', unknown: 'endpoint_unknown', list: 'endpoints list' },
+  intern: { what: 'interns', unknown: 'intern_unknown', list: null },
+}
+
+/** Candidates that the message about an ambiguous text names. Decision. */
+const CANDIDATES_MAX = 5
+/** Digits of a hash that a message shows. Decision. */
+const HASH_SHOWN_DIGITS = 16
+const HASH = /^[0-9a-f]{64}$/
+
+/**
+ * The whole id of a row that a person named by its id, by the beginning of its id or by its name. A whole id
+ * is returned unchanged, whether or not there is such a row: no name can take its place. Throws CliFailure
+ * for a text that means no row, or several.
+ */
+export async function idOf(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
+  if (isWhole(kind, text)) return text
+  if (isKeyShaped(text)) throw new CliFailure(plainKey(text))
+  const found = await findReferred(sql, kind, { text, countMax: CANDIDATES_MAX + 1 })
+  const [row] = found
+  if (row === undefined) return refuseUnknown(sql, kind, text)
+  return found.length === 1 ? row.id : need<string>(ambiguous(kind, found))
+}
+
+/** The same, but a text that means no row stays as it is. */
+export async function idIfAny(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
+  const found = isWhole(kind, text) ? [] : await findReferred(sql, kind, { text, countMax: 1 })
+  return found.length === 0 ? text : idOf(sql, kind, text)
+}
+
+/** The message about a plain key in the place of its name. */
+function plainKey(key: string): string {
+  return `every user of this machine sees arguments: name the key by its hash, ${hashOfKey(key)}, or by its name`
+}
+
+function isWhole(kind: ReferredKind, text: string): boolean {
+  return kind === 'key' ? HASH.test(text) : isId(text)
+}
+
+async function refuseUnknown(sql: Queryable, kind: ReferredKind, text: string): Promise<never> {
+  const { unknown: name, list } = KINDS[kind]
+  const among = await referredNames(sql, kind, NAMES_COMPARED_MAX)
+  return list === null
+    ? need<never>(unknownName(name, text, among))
+    : need<never>(fail(name), { name: text, list, among })
+}
+
+function ambiguous(kind: ReferredKind, found: readonly Referred[]): ReturnType<typeof fail> {
+  const names = found.slice(0, CANDIDATES_MAX).map(candidateText).join(', ')
+  return fail('reference_ambiguous', {
+    fields: { what: KINDS[kind].what, remedy: 'name one by more digits' },
+    detail: `They are ${names}${found.length > CANDIDATES_MAX ? ' and more' : ''}.`,
+  })
+}
+
+function candidateText({ id, name }: Referred): string {
+  const shownId = HASH.test(id) ? `${id.slice(0, HASH_SHOWN_DIGITS)}…` : id
+  return name === null ? shownId : `${shownId} (${name})`
+}

@@ -1,0 +1,89 @@
+import type { Fragment } from '../base/guarded-row.ts'
+import type { Queryable } from '../base/open.ts'
+
+/** A row that a person names by its id, by the beginning of its id or by its name. */
+export interface Referred {
+  /** A UUID, or a key's hash. */
+  readonly id: string
+  /** Null for rows without a name. */
+  readonly name: string | null
+}
+
+/** Digits of a beginning at least: a shorter one is a name. Decision. */
+export const PREFIX_DIGITS_MIN = 6
+
+/** Rows that a person may name. */
+export type ReferredKind = 'key' | 'vault' | 'scim token' | 'delivery' | 'endpoint' | 'intern'
+
+interface Source {
+  rows(sql: Queryable): Fragment
+  readonly id: 'hash' | 'uuid'
+}
+
+/** Rows as `id` and `name`, without those that were revoked or removed. */
+const SOURCES: Readonly<Record<ReferredKind, Source>> = {
+  key: {
+    rows: (sql) => sql`SELECT hash AS id, name FROM api_keys WHERE revoked_at IS NULL`,
+    id: 'hash',
+  },
+  vault: { rows: (sql) => sql`SELECT id, name FROM vaults WHERE kind = 'attachable'`, id: 'uuid' },
+  'scim token': {
+    rows: (sql) => sql`SELECT id, name FROM scim_tokens WHERE revoked_at IS NULL`,
+    id: 'uuid',
+  },
+  delivery: { rows: (sql) => sql`SELECT id, NULL::text AS name FROM webhook_deliveries`, id: 'uuid' },
+  endpoint: {
+    rows: (sql) => sql`SELECT id, model_permaslug AS name FROM private_endpoints WHERE deleted_at IS NULL`,
+    id: 'uuid',
+  },
+  intern: {
+    rows: (sql) => sql`
+      SELECT i.id, i.name FROM interns i JOIN workspaces w ON w.id = i.workspace_id AND w.deleted_at IS NULL`,
+    id: 'uuid',
+  },
+}
+
+/**
+ * Rows of all organizations that have the text as their name, or whose id begins with it. A name that looks
+ * like the beginning of another row's id finds both rows. For the command line alone.
+ */
+export async function findReferred(
+  sql: Queryable,
+  kind: ReferredKind,
+  { text, countMax }: { readonly text: string; readonly countMax: number },
+): Promise<readonly Referred[]> {
+  const { rows, id } = SOURCES[kind]
+  const begins = id === 'hash' ? hashesFrom(sql, text) : uuidsFrom(sql, text)
+  return sql<Referred[]>`
+    SELECT r.id::text AS id, r.name FROM (${rows(sql)}) r
+    WHERE r.name = ${text} ${begins === null ? sql`` : sql`OR ${begins}`} ORDER BY r.id LIMIT ${countMax}`
+}
+
+/** Names of rows, to be compared with an unknown one. */
+export async function referredNames(
+  sql: Queryable,
+  kind: ReferredKind,
+  countMax: number,
+): Promise<readonly string[]> {
+  const rows = await sql<{ name: string }[]>`
+    SELECT DISTINCT r.name FROM (${SOURCES[kind].rows(sql)}) r WHERE r.name IS NOT NULL ORDER BY r.name LIMIT ${countMax}`
+  return rows.map(({ name }) => name)
+}
+
+function hashesFrom(sql: Queryable, text: string): Fragment | null {
+  const prefix = text.toLowerCase()
+  return prefix.length >= PREFIX_DIGITS_MIN && /^[0-9a-f]{1,64}$/.test(prefix)
+    ? sql`starts_with(r.id, ${prefix})`
+    : null
+}
+
+const [LEAST, GREATEST] = ['0', 'f'].map((digit) => [8, 4, 4, 4, 12].map((n) => digit.repeat(n)).join('-'))
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** A range, which the index of the ids finds among any number of rows. */
+function uuidsFrom(sql: Queryable, text: string): Fragment | null {
+  const prefix = text.toLowerCase()
+  const [from, to] = [LEAST, GREATEST].map((bound = '') => prefix + bound.slice(prefix.length))
+  if (prefix.length < PREFIX_DIGITS_MIN || from === undefined || to === undefined) return null
+  return UUID.test(from) && UUID.test(to) ? sql`r.id BETWEEN ${from}::uuid AND ${to}::uuid` : null
+}

@@ -1,0 +1,136 @@
+/** What a verb takes for a hash or a UUID: a name, the whole, or the beginning of it. C39. */
+import t from 'tap'
+import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
+import { PREFIX_DIGITS_MIN } from '../../../../src/server/store/operator/references.ts'
+import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
+import { openFolder } from '../../../support/files/storage.ts'
+import { must } from '../../../support/must.ts'
+import { runToEnd, sluice } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+
+t.setTimeout(300_000)
+
+const store = await openTestStore(t)
+const { workspace } = must(await createOrganization(store, { name: 'Acme' }))
+const settings = {
+  DATABASE_URL: store.options.url,
+  SLUICE_DATA: await openFolder(t),
+  SLUICE_ROOT_KEY: 'a1'.repeat(32),
+}
+const run = (line: string) => runVerb(settings, line.split(' '))
+
+async function made(line: string): Promise<Readonly<Record<string, unknown>>> {
+  return JSON.parse((await run(`${line} --json`)).stdout) as Record<string, unknown>
+}
+
+async function keyNamed(name: string): Promise<string> {
+  return String((await made(`keys create --kind inference --name ${name}`))['hash'])
+}
+
+const nameOf = async (named: string): Promise<unknown> => (await made(`keys get ${named}`))['name']
+
+t.test('a name that is the beginning of the hash of another key means neither', async (t) => {
+  const victim = await keyNamed('victim')
+  const prefix = victim.slice(0, PREFIX_DIGITS_MIN)
+  const decoy = await keyNamed(prefix)
+  const { code, stderr } = await run(`keys revoke ${prefix}`)
+  t.equal(code, 1)
+  t.match(stderr, /^Several API keys match; name one by more digits\. They are /)
+  for (const hash of [victim, decoy]) t.match(stderr, hash.slice(0, 16))
+  t.equal(await nameOf(victim), 'victim')
+  t.equal(await nameOf(decoy), prefix)
+  t.equal(await nameOf(victim.slice(0, 20)), 'victim', 'more digits are enough')
+})
+
+t.test('no name takes the place of a whole hash', async (t) => {
+  const hash = await keyNamed('whole')
+  await keyNamed(hash)
+  t.equal(await nameOf(hash), 'whole')
+})
+
+t.test('a key itself is refused with its hash, and never shown', async (t) => {
+  const key = String((await made('keys create --kind inference --name pasted'))['key'])
+  const { code, stderr } = await run(`keys revoke ${key}`)
+  t.equal(code, 1)
+  t.match(stderr, hashOfKey(key))
+  t.notOk(stderr.includes(key))
+  t.equal(await nameOf('pasted'), 'pasted')
+})
+
+t.test('a beginning of few digits is only a name', async (t) => {
+  const hash = await keyNamed('few')
+  const { code, stderr } = await run(`keys get ${hash.slice(0, PREFIX_DIGITS_MIN - 1)}`)
+  t.equal(code, 1)
+  t.match(stderr, /There is no such API key\. You asked for /)
+})
+
+t.test('quotes and percent signs in a text are letters of a name', async (t) => {
+  for (const text of ["'", '%%%%%%', "x'OR'1'='1", '______', '\\'])
+    t.match(await run(`keys get ${text}`), { code: 1, stderr: /no such API key/ }, text)
+})
+
+t.test('several keys of one name are told with their hashes; a revoked key is none of them', async (t) => {
+  const [one, other] = [await keyNamed('twin'), await keyNamed('twin')]
+  const { stderr } = await run('keys update twin --limit 1')
+  for (const hash of [one, other]) t.match(stderr, `${hash.slice(0, 16)}… (twin)`)
+  t.match(await run(`keys revoke ${one}`), { code: 0 })
+  t.equal((await made('keys get twin'))['hash'], other)
+})
+
+t.test('verbs of keys take a name and a beginning: get, update, rotate, revoke', async (t) => {
+  const hash = await keyNamed('laptop')
+  t.equal((await made('keys get laptop'))['hash'], hash)
+  t.equal((await made(`keys get ${hash.slice(0, 12).toUpperCase()}`))['hash'], hash)
+  t.match(await made('keys update laptop --limit 5'), { hash, limit: 5 })
+  const rotated = await made(`keys rotate ${hash.slice(0, 12)} --overlap 0`)
+  t.match(rotated, { previous: { hash } })
+  t.match(await run(`keys revoke ${String(rotated['hash']).slice(0, 12)}`), { code: 0 })
+})
+
+t.test('a misspelt name is told with the nearest', async (t) => {
+  await keyNamed('workstation')
+  const { code, stderr } = await run('keys get workstaton')
+  t.equal(code, 1)
+  t.match(stderr, /Nearest: `workstation`\. `\S+ keys list` shows what is there/)
+})
+
+t.test('vaults are named by their name and the beginning of their id', async (t) => {
+  const { id } = await made('vault create --workspace default --name tools')
+  const put = ['vault', 'put', 'token', '--host', 'api.example.com', '--vault']
+  t.match(await runVerb(settings, [...put, 'tools'], 'value'), { code: 0 })
+  t.match(await made(`vault secrets --vault ${String(id).slice(0, 23)}`), { data: [{ name: 'token' }] })
+  t.match(await run('vault rotate-data --vault tools'), { code: 0 })
+  t.match(await run('vault delete tools'), { code: 0, stdout: `deleted ${String(id)}\n` })
+  t.match(await run('vault delete tools'), { code: 1, stderr: /no such vault\. You asked for `tools`/ })
+})
+
+t.test('SCIM tokens are named by their name', async (t) => {
+  const { id } = await made('scim tokens create --name okta')
+  t.match(await made('scim tokens revoke okta'), { id, revoked: true })
+  t.match(await run('scim tokens revoke okta'), { code: 1, stderr: /no such SCIM token/ })
+})
+
+t.test('a delivery is named by the beginning of its id', async (t) => {
+  const told = delivery(workspace.id)
+  await outboxed(store, [told])
+  const rows = await store.sql<{ id: string }[]>`
+    UPDATE webhook_deliveries SET state = 'dead' WHERE idempotency_key = ${told.idempotencyKey} RETURNING id`
+  const [id = ''] = rows.map((row) => row.id)
+  t.match(await run(`webhooks replay ${id.slice(0, 26)}`), { code: 0, stdout: /^1 delivery / })
+  t.match(await run('webhooks replay 0190a1b2-c3d4'), { code: 1, stderr: /There is no such delivery/ })
+})
+
+t.test('events of a key are found by its name, and those of a user by the user', async (t) => {
+  const hash = await keyNamed('auditor')
+  const { code, stdout } = await run('audit list --actor auditor --json')
+  t.same([code, JSON.parse(stdout)], [0, { data: [], has_more: false, next_before: null }], hash)
+  t.match(await run('audit list --actor nobody-known'), { code: 0 })
+})
+
+t.test('the program itself takes a name', async (t) => {
+  const hash = await keyNamed('by-hand')
+  const { code, stdout } = await runToEnd(settings, sluice('keys', 'revoke', 'by-hand'))
+  t.same([code, stdout], [0, `revoked ${hash}\n`])
+})
