@@ -235,6 +235,11 @@ const MONEY: Readonly<Record<string, Preparation>> = {
 const ADMIN: Readonly<Record<string, Preparation>> = {
   'admin.get_job': withVideo,
   'admin.get_job_content': withVideo,
+  // Of a name that is nobody's: the attempt fails, and the call tells so.
+  'admin.test_webhook': again(({ place }) => [
+    { body: { workspace_id: place.workspaceId, url: 'https://hooks.acme.example/sluice' } },
+  ]),
+  'admin.list_webhook_events': again(({ place }) => [{ query: { workspace_id: place.workspaceId } }]),
   'admin.replay_webhook': fresh(60, async ({ stand, place }) => ({
     params: { id: await plantDelivery(stand, place.workspaceId) },
   })),

@@ -39,6 +39,7 @@ import { SCIM_USER_BODY_BYTES_MAX } from './scim/scim-resource-limits.ts'
 import { ScimGroupBody, ScimPatchBody, ScimSearchBody, ScimUserBody } from './scim/scim-resources.ts'
 import { CopySecretsBody, SecretBody } from './vault/vault.ts'
 import { VideoBody } from './videos/videos.ts'
+import { TestWebhookBody } from './webhooks/operator-webhooks.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspaces.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
@@ -146,6 +147,7 @@ export const BODIES = {
   scim_group_patch: { schema: ScimPatchBody, bytesMax: JSON_BODY_BYTES_MAX },
   scim_search: { schema: ScimSearchBody, bytesMax: SCIM_USER_BODY_BYTES_MAX, keepsOthers: true },
   replay_dead: { schema: ReplayDeadBody, bytesMax: JSON_BODY_BYTES_MAX },
+  test_webhook: { schema: TestWebhookBody, bytesMax: JSON_BODY_BYTES_MAX },
   set_private_endpoint_pricing: { schema: SetEndpointPricingBody, bytesMax: JSON_BODY_BYTES_MAX },
 } as const satisfies Record<string, BodyForm>
 export type BodyName = keyof typeof BODIES

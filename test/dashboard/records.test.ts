@@ -277,6 +277,29 @@ t.test(
   },
 )
 
+t.test(
+  'a test event is sent after a question, and what the receiver answered is told',
+  { skip },
+  async (t) => {
+    const { dashboard, receiver, manage } = present(records)
+    const { page, dialog } = parts()
+    await manage('PATCH', 'workspaces/default', { default_callback_url: `${receiver.origin}/default` })
+    await dashboard.visit('Webhooks')
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    receiver.isOpen = false
+    await dialog.getByRole('button', { name: 'Send' }).click()
+    await dialog
+      .getByRole('alert')
+      .getByText(/^Not delivered: 127\.0\.0\.1 answered 410 .* \(gone\)\.$/)
+      .waitFor()
+    receiver.isOpen = true
+    await dialog.getByRole('button', { name: 'Send' }).click()
+    await page.getByText(/^Delivered: 127\.0\.0\.1 answered 200 after \d+ ms\.$/).waitFor()
+    t.match(receiver.taken.at(-1), '"type":"webhook.test"')
+    t.same(await findingsInAllLooks(page), [])
+  },
+)
+
 t.test('a list that cannot be had says why, and is asked for again', { skip }, async () => {
   const { dashboard, open } = present(records)
   const { page, jobs } = parts()

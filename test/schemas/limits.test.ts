@@ -15,6 +15,7 @@ import * as nodeLimits from '../../src/schemas/limits/limits.ts'
 import * as rateLimits from '../../src/schemas/limits/rate-limits.ts'
 import * as modelLimits from '../../src/schemas/models/model-limits.ts'
 import * as providerLimits from '../../src/schemas/models/provider-limits.ts'
+import { WEBHOOK_TEST_DEADLINE_MS } from '../../src/schemas/webhooks/webhook-limits.ts'
 import * as vaultLimits from '../../src/schemas/vault/vault-limits.ts'
 import * as workspaceLimits from '../../src/schemas/workspaces/workspace-limits.ts'
 import * as moneyLimits from '../../src/schemas/money/money-limits.ts'
@@ -143,6 +144,7 @@ const DEADLINES: Readonly<Record<string, number>> = {
   'containers.file_content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'video.get_content': fileLimits.DOWNLOAD_DEADLINE_MS,
   'admin.get_job_content': fileLimits.DOWNLOAD_DEADLINE_MS,
+  'admin.test_webhook': WEBHOOK_TEST_DEADLINE_MS,
   'egress.forward': limits.EGRESS_DEADLINE_MS,
   'private_endpoints.create': limits.PROBING_DEADLINE_MS,
   'private_endpoints.validate': limits.PROBING_DEADLINE_MS,

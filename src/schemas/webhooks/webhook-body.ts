@@ -48,3 +48,24 @@ export function webhookBody(video: EndedVideo, origin: string): string {
 export function clipUrls(origin: string, id: string, outputs: number): readonly string[] {
   return Array.from({ length: outputs }, (_, index) => `${origin}/api/v1/videos/${id}/content?index=${index}`)
 }
+
+/** The type of an event that says nothing of a job. */
+export const TEST_EVENT_TYPE = 'webhook.test'
+
+/** The body of a test event, as JSON, in the envelope of all events. */
+export function testBody({
+  id,
+  workspaceId,
+  at,
+}: {
+  /** UUID of the event. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly at: Date
+}): string {
+  return JSON.stringify({
+    type: TEST_EVENT_TYPE,
+    created_at: at.toISOString(),
+    data: { id, workspace_id: workspaceId },
+  })
+}

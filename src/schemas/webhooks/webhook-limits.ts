@@ -3,6 +3,20 @@
  * answer. C17.
  */
 export const WEBHOOK_ATTEMPT_MS_MAX = 15_000
+/**
+ * Milliseconds of a call that sends a test event: an attempt, and the lookups and the secret before it.
+ * Decision.
+ */
+export const WEBHOOK_TEST_DEADLINE_MS = 20_000
+/** Events of one page of ended jobs. Decision. */
+export const WEBHOOK_EVENTS_PAGE_MAX = 100
+/** Seconds by which a list of events may begin before now. Decision: an hour. */
+export const WEBHOOK_EVENTS_BACK_S_MAX = 3_600
+/**
+ * Milliseconds for which a list of events repeats itself: the end of a job is written a little later than the
+ * instant that it has. Decision.
+ */
+export const WEBHOOK_EVENTS_SETTLE_MS = 5_000
 /** Bytes of a receiver's answer that are read before its connection is closed. Decision. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536
 /** Milliseconds of a receiver's `Retry-After` that delay the next attempt. Decision: a day. */

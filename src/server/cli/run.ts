@@ -62,6 +62,11 @@ const GROUPS: readonly {
     load: () => import('./webhooks/webhooks.ts').then((group) => group.addWebhookVerbs),
   },
   {
+    verbs: ['test-webhook'],
+    load: () => import('./webhooks/test-webhook.ts').then((group) => group.addTestWebhook),
+  },
+  { verbs: ['listen'], load: () => import('./webhooks/listen.ts').then((group) => group.addListen) },
+  {
     verbs: ['models', 'catalog'],
     load: () => import('./models/models.ts').then((group) => group.addModelVerbs),
   },

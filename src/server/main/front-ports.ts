@@ -30,6 +30,7 @@ import { openPresetPorts } from './presets.ts'
 import { openDirectoryPorts } from './scim.ts'
 import { openVaultPorts } from './vault.ts'
 import { openVideoPorts } from './videos.ts'
+import { openWebhookPorts } from './webhooks.ts'
 
 export interface FrontPortDeps {
   readonly part: StartedPart
@@ -107,6 +108,7 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
     ...videos.ports,
     history: openHistory({ channel: deps.channel, store }),
     ...openPresetPorts(config, { store, hints, feed }),
+    ...openWebhookPorts(config, { store, egress, keyRing: files.keyRing }),
   }
   const breakers = (): readonly BreakerReading[] =>
     joinedBreakers([...embedder.breakers(), ...inference.breakers()])

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
+import type { Config } from '../config.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { watchWebhooks } from '../observe/webhook-metrics.ts'
 import type { Egress } from '../ports/egress/egress.ts'
 import type { KeyRing } from '../ports/vault/key-ring.ts'
 import type { Log } from '../ports/observe.ts'
+import type { Ports } from '../ports/ports.ts'
 import type { VideoViews } from '../ports/videos/videos.ts'
-import type { DeliveryCounts } from '../ports/webhooks/webhooks.ts'
+import type { DeliveryCounts, WebhookSecrets } from '../ports/webhooks/webhooks.ts'
 import { restingClaim } from '../runner/resting-claims.ts'
 import type { LookForOpen } from '../store/lifecycle/open-rows.ts'
 import { repeat } from '../runner/repeat.ts'
+import { openOperatorWebhooks } from '../runner/webhooks/operator-webhooks.ts'
 import { openWebhookSender } from '../runner/webhooks/sender.ts'
 import type { Store } from '../store/base/open.ts'
+import { newId } from '../store/base/ids.ts'
 import { openDeliveries } from '../store/webhooks/deliveries.ts'
+import { openEndedEvents } from '../store/webhooks/ended-events.ts'
 import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
 import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
 
@@ -45,7 +50,7 @@ export function startWebhooks({
 }: WebhookDeps): () => Promise<void> {
   let counts: DeliveryCounts | null = null
   const deliveries = openDeliveries({ store })
-  const secrets = openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
+  const secrets = secretsOf({ store, keyRing })
   const meters = watchWebhooks(metrics.registry, () => counts)
   metrics.live.add({ deliveries: () => counts })
   const chores = [
@@ -88,4 +93,18 @@ export function startWebhooks({
   return async () => {
     await Promise.all([sender.close(), ...chores.map((stop) => stop())])
   }
+}
+
+/** The part of a front by which operators try out webhooks. */
+export function openWebhookPorts(
+  { publicOrigin }: Pick<Config, 'publicOrigin'>,
+  { store, egress, keyRing }: Pick<WebhookDeps, 'store' | 'egress' | 'keyRing'>,
+): Pick<Ports, 'operatorWebhooks'> {
+  const events = openEndedEvents(store, publicOrigin)
+  const secrets = secretsOf({ store, keyRing })
+  return { operatorWebhooks: openOperatorWebhooks({ egress, secrets, events, now: Date.now, newId }) }
+}
+
+function secretsOf({ store, keyRing }: Pick<WebhookDeps, 'store' | 'keyRing'>): WebhookSecrets {
+  return openWebhookSecrets({ rows: openWebhookSecretRows(store), keyRing, randomBytes })
 }

@@ -6,6 +6,8 @@ import { getAdminSession } from './operator/get-session.ts'
 import { getAdminStorage } from './operator/get-storage.ts'
 import { listAdminJobs } from './operator/list-jobs.ts'
 import { listAdminWebhooks } from './operator/list-webhooks.ts'
+import { listWebhookEvents } from './operator/list-webhook-events.ts'
+import { testWebhook } from './operator/test-webhook.ts'
 import { replayDeadWebhooks } from './operator/replay-dead-webhooks.ts'
 import { replayWebhook } from './operator/replay-webhook.ts'
 import { getContainerFileContent } from './containers/get-container-file-content.ts'
@@ -255,5 +257,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listAdminWebhooks,
   replayWebhook,
   replayDeadWebhooks,
+  testWebhook,
+  listWebhookEvents,
   getAdminStorage,
 ]

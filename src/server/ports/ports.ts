@@ -28,6 +28,7 @@ import type { Transfers } from './files/transfer.ts'
 import type { SecretBundles, SecretReleases, Vaults } from './vault/vault.ts'
 import type { VideoJobs } from './videos/videos.ts'
 import type { ScimAnswers, ScimGroups, ScimUsers } from './scim/scim.ts'
+import type { OperatorWebhooks } from './webhooks/operator-webhooks.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 /** Everything that an operation may use; `main/front-ports.ts` builds one for each front. */
@@ -61,6 +62,7 @@ export interface Ports {
   readonly auditLog: AuditLog
   readonly admin: AdminRecords
   readonly history: History
+  readonly operatorWebhooks: OperatorWebhooks
   readonly workspaces: Workspaces
   readonly scimUsers: ScimUsers
   readonly scimGroups: ScimGroups

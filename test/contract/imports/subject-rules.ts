@@ -109,7 +109,7 @@ export const SUBJECT_LAYERS: Readonly<Record<string, SubjectRules>> = {
       operator: ['keys', 'models', 'vault'],
       scim: ['keys'],
       vault: ['operator'],
-      webhooks: ['vault'],
+      webhooks: ['keys', 'vault'],
       workspaces: ['vault'],
     },
   },

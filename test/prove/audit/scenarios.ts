@@ -188,6 +188,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     again: 'nothing',
     refused: async (_, done) => [{ ...done, body: { workspace_id: randomUUID() } }],
   },
+  'admin.test_webhook': { unaudited: 'it changes nothing: an event of no job is sent once' },
 
   ...ENDPOINT_SCENARIOS,
   ...SCIM_SCENARIOS,

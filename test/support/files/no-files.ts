@@ -37,6 +37,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   activity: unused,
   admin: unused,
   history: unused,
+  operatorWebhooks: unused,
   auditLog: unused,
   videos: unused,
   presets: unused,

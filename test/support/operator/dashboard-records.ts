@@ -20,6 +20,7 @@ const UPSTREAM_HOST = 'localhost'
 export interface Receiver {
   /** False: whatever it is told, its address is gone. */
   isOpen: boolean
+  readonly origin: string
   /** Bodies that it has taken. */
   readonly taken: string[]
 }
@@ -40,8 +41,8 @@ export interface Records {
 
 /** The dashboard is signed in; what it makes URLs of is noted in the page, as `made` and `gone`. */
 export async function openRecords(t: Teardown): Promise<Records> {
-  const receiver: Receiver = { isOpen: false, taken: [] }
   const target = await startWebhookReceiver(() => (receiver.isOpen ? TAKEN : GONE))
+  const receiver: Receiver = { isOpen: false, origin: target.origin, taken: [] }
   const [videos, upstream] = [await startVideos({ makeMs: NEVER_MS }), await startProvider(UPSTREAM_HOST)]
   t.teardown(() => Promise.all([target.close(), videos.close(), upstream.close()]).then(() => undefined))
   Object.defineProperty(receiver, 'taken', {

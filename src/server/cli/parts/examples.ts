@@ -70,6 +70,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'webhooks replay': ['--dead --workspace default', '0190a1b2-c3d4'],
   'webhooks secret show': ['default'],
   'webhooks secret rotate': ['default --overlap 24h'],
+  'test-webhook': ['', '--workspace research --to https://hooks.acme.example/sluice'],
+  listen: ['http://127.0.0.1:3000/hooks', '3000 --workspace research --url https://ai.acme.example'],
   'audit list': ['--since 2027-01-01T00:00:00Z', '--operation keys.create --limit 20'],
   'audit export': ['> audit.ndjson'],
   'audit verify': [''],

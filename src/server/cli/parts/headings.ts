@@ -4,7 +4,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'Who may call:': ['organizations', 'workspaces', 'members', 'keys', 'scim'],
   'Models and their secrets:': ['models', 'catalog', 'endpoints', 'vault'],
   'Money:': ['budgets', 'credits', 'usage', 'ledger'],
-  'Webhooks:': ['webhooks'],
+  'Webhooks:': ['webhooks', 'test-webhook', 'listen'],
   'Records and files:': ['audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
   'For shells and programs:': ['openapi', 'completion', 'help'],
 }

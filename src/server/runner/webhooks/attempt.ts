@@ -63,7 +63,7 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
   const answer = await way.value.exchange({
     method: 'POST',
     path: target.path,
-    headers: [...headersOf(claim), ...signed],
+    headers: [...eventHeaders(claim), ...signed],
     body,
     bodyBytes: body.length,
     // A request that was sent is cut only at its own end: the receiver may have acted on it.
@@ -76,7 +76,8 @@ export async function attemptDelivery(claim: ClaimedDelivery, deps: AttemptDeps)
   return { result: resultOf(answer.value, deps.now()), failure: null, rest: drained(answer.value, endsAt) }
 }
 
-function headersOf({ idempotencyKey }: ClaimedDelivery): readonly string[] {
+/** Headers of an event beside its signatures, as a flat list of names and values. */
+export function eventHeaders({ idempotencyKey }: Pick<ClaimedDelivery, 'idempotencyKey'>): readonly string[] {
   return [
     'content-type',
     'application/json',

@@ -6,6 +6,7 @@ import type { StoredClip } from '../../ports/videos/video-work.ts'
 import type { NewDelivery } from '../../ports/webhooks/webhooks.ts'
 import { plain } from '../money/lending/books.ts'
 import type { Transaction } from '../base/open.ts'
+import { endedVideoOf } from '../webhooks/ended-video.ts'
 import { insertDeliveries } from '../webhooks/outbox.ts'
 import { OPEN_STATES, type VideoRow } from './rows.ts'
 import { settle, type SettledRow, type Settling } from './settling.ts'
@@ -111,20 +112,7 @@ async function insertClips(
 
 function deliveryOf(row: EndedRow, origin: string | null): readonly NewDelivery[] {
   if (row.callback_url === null || origin === null) return []
-  const body = webhookBody(
-    {
-      id: row.id,
-      status: row.state as VideoEnding,
-      endedAt: row.ended_at,
-      generationId: row.generation_id,
-      model: row.model,
-      error: row.error,
-      outputs: row.outputs,
-      costNano: row.is_unpriced ? null : Number(row.cost_nano),
-      isByok: row.own_secret !== null,
-    },
-    origin,
-  )
+  const body = webhookBody(endedVideoOf(row), origin)
   return [
     {
       workspaceId: row.workspace_id,

@@ -3,6 +3,7 @@ import { Compile } from 'typebox/compile'
 import { LIVE_PATH } from '../../../schemas/api-prefix.ts'
 import { LiveView } from '../../../schemas/operator/live-view.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
+import { connectionReason, messageIn, parsedJson } from './answer-text.ts'
 
 /**
  * Milliseconds without an event after which the node counts as gone; a node sends an event every second.
@@ -45,7 +46,7 @@ export function followLive({ silenceMs = LIVE_SILENCE_MS_MAX, ...input }: LiveIn
       resolve({ kind: 'away', reason: `it is silent for ${silenceMs / 1_000} s` })
       request.destroy()
     })
-    request.once('error', (cause) => resolve({ kind: 'away', reason: reasonOf(cause) }))
+    request.once('error', (cause) => resolve({ kind: 'away', reason: connectionReason(cause) }))
   })
 }
 
@@ -89,13 +90,6 @@ function refusalOf({ statusCode = 0 }: IncomingMessage, text: string): LiveEnd {
   }
 }
 
-/** The message of an error in Sluice's envelope. */
-function messageIn(text: string): string | null {
-  const error: unknown = memberOf(parsed(text), 'error')
-  const message = memberOf(error, 'message')
-  return typeof message === 'string' ? message : null
-}
-
 /** Null for a comment, which only keeps the connection open. */
 function viewOf(event: string): LiveView | 'other' | null {
   const data = event
@@ -104,28 +98,8 @@ function viewOf(event: string): LiveView | 'other' | null {
     .map((line) => line.slice('data:'.length))
     .join('\n')
   if (data === '') return null
-  const value = parsed(data)
+  const value = parsedJson(data)
   return CHECK.Check(value) ? value : 'other'
 }
 
 const CHECK = Compile(LiveView)
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/**
- * The reason of a failed connection. A refused connection to a name with several addresses has no message of
- * its own.
- */
-function reasonOf(cause: Error): string {
-  return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message
-}

@@ -16,6 +16,7 @@ import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
+import { SendTest } from './webhook-test.tsx'
 
 export const webhooksPage: Page = {
   path: 'webhooks',
@@ -80,6 +81,7 @@ function Webhooks(context: PageContext): ComponentChild {
               onDone={done}
             />
           )}
+          <SendTest context={context} workspace={workspace} workspaces={workspaces} />
           <Reload loaded={loaded} />
         </div>
       </div>

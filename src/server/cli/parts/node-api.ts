@@ -1,0 +1,118 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+import { FAILURES } from '../../../schemas/failures.ts'
+import type { Secret } from '../../../schemas/vault/secret.ts'
+import { runtimeOf } from '../../supervisor/data-directory/data-directory.ts'
+import { connectionReason, messageIn, parsedJson } from '../../supervisor/admin-port/answer-text.ts'
+import { callHttp, type HttpCallAnswer } from '../../supervisor/admin-port/http-call.ts'
+import { CliFailure } from './verb.ts'
+
+/** Options of verbs that call a node. */
+export interface NodeOptions {
+  readonly url?: URL
+  readonly keyFile?: string
+}
+
+export function addNodeOptions(verb: Command): Command {
+  return verb
+    .option('--url <url>', 'where the node is; left out: the one that runs here', originOf)
+    .option('--key-file <file>', 'holds a management key; left out: SLUICE_MANAGEMENT_KEY, or the first keys')
+}
+
+/** A node, and the management key by which a verb calls it. */
+export interface NodeAddress {
+  readonly origin: string
+  readonly key: Secret
+}
+
+/** The origin of the named node, else of the one that runs here. Throws CliFailure. */
+export function nodeOrigin({ url }: NodeOptions, dataDir: string): string {
+  if (url !== undefined) return url.origin
+  const runtime = runtimeOf(dataDir)
+  if (runtime !== null) return runtime.adminUrl
+  throw new CliFailure(
+    `no node runs on ${dataDir}, or it is still starting: name another one with --url https://…`,
+  )
+}
+
+export interface NodeRequest {
+  readonly method: 'GET' | 'POST'
+  /** Below `/api/v1`. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+}
+
+/** Milliseconds until an answer of a node has come: above the deadline of each operation of a verb. Decision. */
+const ANSWER_MS_MAX = 30_000
+/** Bytes of an answer of a node. Decision. */
+const ANSWER_BYTES_MAX = 64 * 2 ** 20
+/** First digits of the statuses of answers, and of failures that lie with the node. */
+const [OK, SERVER] = [2, 5]
+
+/** The node cannot be reached, or not now: the same call may succeed later. */
+export class NodeAway extends CliFailure {}
+
+/**
+ * Calls an operation of a node.
+ * @param shape of the answer. Throws CliFailure with the node's own message, and NodeAway.
+ */
+export async function callNode<T extends TSchema>(
+  { origin, key }: NodeAddress,
+  request: NodeRequest,
+  shape: T,
+): Promise<Static<T>> {
+  const url = new URL(`${origin}${API_PREFIX}${request.path}`)
+  for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
+  const { method, body, signal } = request
+  const answer = await reach(origin, () =>
+    callHttp({
+      url,
+      method,
+      headers: {
+        authorization: `Bearer ${key.reveal()}`,
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: Buffer.from(JSON.stringify(body)) }),
+      ...(signal !== undefined && { signal }),
+      msMax: ANSWER_MS_MAX,
+      bytesMax: ANSWER_BYTES_MAX,
+    }),
+  )
+  const digit = Math.floor(answer.status / 100)
+  if (digit === OK) return valueOf(answer, shape)
+  const message = messageIn(answer.text) ?? `it answers ${answer.status}`
+  const isNotNow = FAILURES.rate_limited.status.some((status) => status === answer.status)
+  throw digit === SERVER || isNotNow
+    ? new NodeAway(`the node at ${origin}: ${message}`)
+    : new CliFailure(message)
+}
+
+function valueOf<T extends TSchema>({ text }: HttpCallAnswer, shape: T): Static<T> {
+  const value = parsedJson(text)
+  if (Compile(shape).Check(value)) return value
+  throw new CliFailure(
+    'the node answers in a form that this command does not know: is it of another version?',
+  )
+}
+
+async function reach(origin: string, call: () => Promise<HttpCallAnswer>): Promise<HttpCallAnswer> {
+  try {
+    return await call()
+  } catch (cause) {
+    const reason = cause instanceof Error ? connectionReason(cause) : String(cause)
+    throw new NodeAway(`the node at ${origin} cannot be reached: ${reason}`, { cause })
+  }
+}
+
+/** Parses `--url`: the origin counts, so that a base URL of a client does as well. */
+function originOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new InvalidArgumentError('It takes an address such as https://ai.acme.example.')
+  return url
+}

@@ -1,0 +1,105 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { WEBHOOK_EVENTS_BACK_S_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
+import { secretGiven } from '../../config.ts'
+import { findWorkspace } from '../../store/base/find-workspace.ts'
+import { managementKey } from '../keys/management-key.ts'
+import { need, withDatabase } from '../parts/database.ts'
+import { addNodeOptions, nodeOrigin, type NodeOptions } from '../parts/node-api.ts'
+import { readText } from '../parts/text-file.ts'
+import { addVerb, CliFailure, countOf, loadGeneration, print, tell } from '../parts/verb.ts'
+import { forwardEvents } from './listen/forward-events.ts'
+import { forwardedLine } from './listen/forwarded-line.ts'
+import { shownSecrets } from './shown-secrets.ts'
+
+interface Options extends NodeOptions {
+  readonly json?: boolean
+  readonly workspace: string
+  readonly secretFile?: string
+  readonly since: number
+  readonly count?: number
+}
+
+/** `listen`: exit code 1 where an event was not verified. */
+export function addListen(program: Command, outcome: { code: number | null }): void {
+  const verb = addVerb(
+    program,
+    'listen',
+    'forward the webhooks of a workspace to a receiver on this machine, and verify both signatures of each',
+  )
+    .argument('<to>', 'a port of this machine, or an address such as http://127.0.0.1:3000/hooks', receiverOf)
+    .option('--workspace <ref>', 'id or slug', 'default')
+    .option(
+      '--secret-file <file>',
+      'holds the signing secret; left out: SLUICE_WEBHOOK_SECRET, or that of the node that runs here',
+    )
+    .option('--since <seconds>', 'begin with the events of the last seconds', secondsOf, 0)
+    .option('--count <count>', 'end after so many events', countOf)
+  addNodeOptions(verb).action(async (to: URL, options: Options) => {
+    const { dataDir } = loadGeneration().config
+    const node = { origin: nodeOrigin(options, dataDir), key: managementKey(dataDir, options.keyFile) }
+    const secrets = await secretsOf(options)
+    const { workspace, since, count = Infinity } = options
+    if (secrets.length === 0) tell(options, { warning: UNVERIFIED }, `warning: ${UNVERIFIED}`)
+    tell(
+      options,
+      { listening: workspace, to: to.href },
+      `webhooks of ${workspace} go to ${to.href}; Ctrl-C ends`,
+    )
+    await forwardEvents({
+      node,
+      workspace,
+      to,
+      secrets,
+      backS: since,
+      count,
+      onForwarded(forwarded) {
+        const { value, text, isGenuine } = forwardedLine(forwarded)
+        if (isGenuine === false) outcome.code = 1
+        print(options, value, text)
+      },
+      onTrouble: (message) => tell(options, { warning: message }, `warning: ${message}`),
+    })
+  })
+}
+
+const UNVERIFIED =
+  'signatures are not verified: give the secret of the workspace by --secret-file or SLUICE_WEBHOOK_SECRET'
+
+/** A named node is not asked for its secret: no call of the API tells it. */
+async function secretsOf({ secretFile, url, workspace }: Options): Promise<readonly string[]> {
+  if (secretFile !== undefined) return [checkedSecret(secretFile, readText(secretFile))]
+  const given = secretGiven('SLUICE_WEBHOOK_SECRET')
+  if (given !== null) return [checkedSecret('SLUICE_WEBHOOK_SECRET', given.reveal())]
+  if (url !== undefined) return []
+  return withDatabase(async (database) => {
+    const found = need(await findWorkspace(database.store.sql, workspace, null))
+    return (await shownSecrets(database, found)).map(({ text }) => text)
+  })
+}
+
+/** No error shows any of the text. */
+function checkedSecret(where: string, text: string): string {
+  const secret = text.trim()
+  if (/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)) return secret
+  throw new CliFailure(`${where} holds no signing secret: \`sluice webhooks secret show\` prints it`)
+}
+
+const PORT = /^\d{1,5}$/
+const PORT_MAX = 65_535
+
+/** Parses the receiver. */
+function receiverOf(text: string): URL {
+  if (PORT.test(text) && Number(text) > 0 && Number(text) <= PORT_MAX)
+    return new URL(`http://127.0.0.1:${text}/`)
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new InvalidArgumentError('It takes a port, or an address such as http://127.0.0.1:3000/hooks.')
+  return url
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text)
+  if (!/^\d{1,5}$/.test(text) || seconds > WEBHOOK_EVENTS_BACK_S_MAX)
+    throw new InvalidArgumentError(`It takes seconds from 0 to ${WEBHOOK_EVENTS_BACK_S_MAX}.`)
+  return seconds
+}

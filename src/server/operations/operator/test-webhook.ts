@@ -1,0 +1,72 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
+import { TestWebhookAnswer, type TestWebhookBody } from '../../../schemas/webhooks/operator-webhooks.ts'
+import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
+import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
+import { defineOperation, type Success } from '../define.ts'
+import { ADMIN_KEYS } from './admin-answers.ts'
+
+interface Inputs {
+  readonly body: 'test_webhook'
+}
+
+const DEFAULT = 'default'
+
+/** Sends a test event to a receiver and tells what came of it. Source: an extension of Sluice; C4, C17. */
+export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
+  id: 'admin.test_webhook',
+  method: 'post',
+  path: '/admin/webhooks/test',
+  tag: 'admin',
+  summary: 'Send a test webhook',
+  description:
+    'One attempt, signed with the secret of the workspace and sent as each delivery is; it is never repeated and is no row of the ' +
+    'list. The event is `webhook.test`. An attempt that the receiver refuses is a 200 that says so.',
+  access: ADMIN_KEYS,
+  deadlineMs: WEBHOOK_TEST_DEADLINE_MS,
+  outlivesClient: false,
+  input: { body: 'test_webhook' },
+  success: { status: 200, body: TestWebhookAnswer },
+  statuses: [400, 403, 404, 429, 500],
+  failures: [
+    'workspace_unknown',
+    'callback_url_invalid',
+    'data_key_unavailable',
+    'busy',
+    'store_unavailable',
+  ],
+  example: { body: { url: 'https://hooks.acme.example/sluice' } },
+  async run({ key, body }, { workspaces, egress, operatorWebhooks }) {
+    const reference = body.workspace_id ?? DEFAULT
+    const found = await workspaces.get({ organizationId: key.organizationId, reference })
+    if (!found.ok) return found
+    const { id: workspaceId, defaultCallbackUrl } = found.value
+    const url = body.url ?? defaultCallbackUrl
+    if (url === null) return noReceiver()
+    const checked = await checkCallbackUrl(url, { path: '/url', gate: egress, holder: workspaceId })
+    if (!checked.ok) return checked
+    const tested = await operatorWebhooks.test({ workspaceId, url })
+    return tested.ok ? ok(answerOf(tested.value)) : tested
+  },
+})
+
+function noReceiver(): Outcome<never> {
+  const issue = {
+    path: '/url',
+    message: 'is missing, and the workspace has no default_callback_url',
+    expected: 'the address of a receiver',
+  }
+  return fail('callback_url_invalid', { metadata: { issues: [issue] } })
+}
+
+function answerOf({ eventId, host, status, reason, durationMs }: WebhookTestResult): Success {
+  const data = {
+    event_id: eventId,
+    host,
+    delivered: reason === null,
+    status,
+    reason,
+    duration_ms: durationMs,
+  }
+  return { kind: 'json', value: { data } }
+}

@@ -1,0 +1,97 @@
+import { ok, type Outcome } from '../../../schemas/failures.ts'
+import { testBody } from '../../../schemas/webhooks/webhook-body.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
+import { signatureHeaders } from '../../../schemas/webhooks/webhook-signatures.ts'
+import type { Egress } from '../../ports/egress/egress.ts'
+import type {
+  EndedEvents,
+  EventPage,
+  EventsInput,
+  OperatorWebhooks,
+  SignedEvent,
+  WebhookTest,
+  WebhookTestResult,
+} from '../../ports/webhooks/operator-webhooks.ts'
+import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
+import { attemptDelivery, eventHeaders } from './attempt.ts'
+
+export interface OperatorWebhookDeps {
+  readonly egress: Pick<Egress, 'vetted'>
+  readonly secrets: Pick<WebhookSecrets, 'current'>
+  readonly events: EndedEvents
+  /** Milliseconds of the wall clock, as `Date.now`. */
+  readonly now: () => number
+  /** A new UUID. */
+  readonly newId: () => string
+  /** Milliseconds that an attempt may take; WEBHOOK_ATTEMPT_MS_MAX when absent. */
+  readonly attemptMs?: number
+}
+
+/** Test events, which leave as a delivery does, and events for receivers that no delivery reaches. C17. */
+export function openOperatorWebhooks(deps: OperatorWebhookDeps): OperatorWebhooks {
+  return {
+    test: (input) => test(deps, input),
+    events: (input) => events(deps, input),
+  }
+}
+
+async function test(deps: OperatorWebhookDeps, input: WebhookTest): Promise<Outcome<WebhookTestResult>> {
+  const { attemptMs = WEBHOOK_ATTEMPT_MS_MAX } = deps
+  const claim = claimOf(deps, input)
+  const beganAt = performance.now()
+  const { result, failure } = await attemptDelivery(claim, {
+    ...deps,
+    attemptMs,
+    beginsBy: beganAt + attemptMs,
+  })
+  if (result === null) return { ok: false, failure: failure ?? { name: 'internal' } }
+  return ok({
+    eventId: claim.id,
+    host: claim.host,
+    status: result.status,
+    reason: reasonOf(result),
+    durationMs: Math.round(performance.now() - beganAt),
+  })
+}
+
+/** A delivery that is no row: it is attempted once. */
+function claimOf({ newId, now }: OperatorWebhookDeps, { workspaceId, url }: WebhookTest): ClaimedDelivery {
+  const id = newId()
+  return {
+    id,
+    workspaceId,
+    jobId: '',
+    attempt: 0,
+    tries: 0,
+    url,
+    host: new URL(url).hostname,
+    isDisabled: false,
+    idempotencyKey: `test-${id}`,
+    body: testBody({ id, workspaceId, at: new Date(now()) }),
+  }
+}
+
+function reasonOf(result: DeliveryResult): WebhookTestResult['reason'] {
+  if (result.kind === 'delivered') return null
+  return result.kind === 'gone' ? 'gone' : result.reason
+}
+
+async function events(
+  { events: rows, secrets, now }: OperatorWebhookDeps,
+  input: EventsInput,
+): Promise<Outcome<EventPage<SignedEvent>>> {
+  const page = await rows.list(input)
+  if (!page.ok) return page
+  if (page.value.events.length === 0) return ok({ ...page.value, events: [] })
+  const current = await secrets.current(input.workspaceId)
+  if (!current.ok) return current
+  const signing = { timestampS: Math.floor(now() / 1_000), secrets: current.value.map(({ text }) => text) }
+  const signed = page.value.events.map((event) => ({
+    ...event,
+    headers: [
+      ...eventHeaders(event),
+      ...signatureHeaders({ ...signing, id: event.id, body: Buffer.from(event.body) }),
+    ],
+  }))
+  return ok({ ...page.value, events: signed })
+}
