@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import {
   API_PREFIX,
@@ -79,14 +79,18 @@ export class Site {
   }
 }
 
-/** The build creates a file for each page; the files present are the pages served. */
+/**
+ * The build creates a file for each page; the files present are the pages served. Compiled code without a
+ * build has none.
+ */
 function pagesOf(
   name: 'reference' | 'guides',
   first: string,
   { at, policy }: { readonly at: string; readonly policy: string },
 ): readonly [string, Asset][] {
   const folder = new URL(`${name}/`, DOCS_FILES)
-  return readdirSync(folder).flatMap((file) => {
+  const files = existsSync(folder) ? readdirSync(folder) : []
+  return files.flatMap((file) => {
     const page = Asset.ofFile('text/html', new URL(file, folder), ['content-security-policy', policy])
     const own = file.slice(0, -'.html'.length)
     return own === 'index'
