@@ -168,7 +168,9 @@ const PAGES_OF_BOUNDED_BYTES: ReadonlySet<string> = new Set(
     'models/list-embedding-models',
     'models/list-model-endpoints',
     'models/list-models',
+    'models/list-providers',
     'models/list-user-models',
+    'models/list-zdr-endpoints',
     'videos/list-video-models',
     // Constants.
     'scim/discovery/list-resource-types',

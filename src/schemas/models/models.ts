@@ -171,6 +171,9 @@ export const ModelEndpointsAnswer = Type.Object({
   }),
 })
 
+/** Answer of GET /endpoints/zdr. B2.3. */
+export const ZdrEndpointsAnswer = Type.Object({ data: Type.Array(ModelEndpoint) })
+
 /** Answer of the model lists. B2.3, B3.1: clients refuse a list without `links` or `total_count`. */
 export const ModelListAnswer = Type.Object({
   data: Type.Array(Model),

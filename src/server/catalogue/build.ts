@@ -7,7 +7,7 @@ import { buildProviderText, counted, endpointText } from './build-text.ts'
 import { buildProviderVideo, endpointPricing, FREE_VIDEO, makesVideo, videoFacts } from './build-video.ts'
 import { wireVideoModel } from './wire-video.ts'
 import { allTermsOf, isFree, isUnpriced, type Terms } from './terms.ts'
-import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel } from './wire.ts'
+import { bareModel, type Offer, type Shown, tagOf, wireEndpoints, wireModel, zdrEndpoints } from './wire.ts'
 
 /** Prices of an endpoint without any in the catalogue; replies always contain the four that §2.10 names. */
 export const FREE: Pricing = { prompt: '0', completion: '0', request: '0', image: '0' }
@@ -54,6 +54,7 @@ export function underAlias(model: ResolvedModel): ResolvedModel {
     wire,
     bodies: new RenderedBodies(wire, {
       endpoints: () => model.bodies.endpoints,
+      zdr: () => model.bodies.zdr,
       video: () => model.bodies.video,
     }),
   }
@@ -82,6 +83,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     wire,
     bodies: new RenderedBodies(wire, {
       endpoints: () => render(wireEndpoints(shown)),
+      zdr: () => renderZdr(shown),
       video: () => video && render(wireVideoModel(wire, video, entry, terms.endpoints)),
     }),
   }
@@ -130,6 +132,7 @@ function endpointOf(model: ModelEntry, offer: Offer): Endpoint {
 
 interface Renderers {
   readonly endpoints: () => Uint8Array
+  readonly zdr: () => Uint8Array | null
   readonly video: () => Uint8Array | null
 }
 
@@ -141,6 +144,7 @@ export class RenderedBodies implements ModelBodies {
   #item: Uint8Array | null = null
   #bare: Uint8Array | null = null
   #endpoints: Uint8Array | null = null
+  #zdr: Uint8Array | null | undefined
   #video: Uint8Array | null | undefined
 
   constructor(wire: Model, others: Renderers) {
@@ -164,9 +168,19 @@ export class RenderedBodies implements ModelBodies {
     return (this.#endpoints ??= this.#others.endpoints())
   }
 
+  get zdr(): Uint8Array | null {
+    return this.#zdr === undefined ? (this.#zdr = this.#others.zdr()) : this.#zdr
+  }
+
   get video(): Uint8Array | null {
     return this.#video === undefined ? (this.#video = this.#others.video()) : this.#video
   }
+}
+
+/** The endpoints that declare zero data retention, joined by commas; null: none does. */
+export function renderZdr(shown: Shown): Uint8Array | null {
+  const endpoints = zdrEndpoints(shown)
+  return endpoints.length === 0 ? null : Buffer.from(endpoints.map((one) => JSON.stringify(one)).join(','))
 }
 
 export function render(value: object): Uint8Array {

@@ -2,7 +2,7 @@
 import type { Pricing } from '../../schemas/models/models.ts'
 import type { OwnListing, OwnModel } from '../ports/models/own-models.ts'
 import type { ResolvedModel } from '../ports/models/models.ts'
-import { FREE, RenderedBodies, render, type BuiltModel } from './build.ts'
+import { FREE, RenderedBodies, render, renderZdr, type BuiltModel } from './build.ts'
 import type { ModelEntry } from './format.ts'
 import { merged, select, selectable } from './select.ts'
 import { wireEndpoints, wireModel, type Offer, type Shown } from './wire.ts'
@@ -19,6 +19,7 @@ export function listOwn(models: readonly OwnModel[], now: () => number): OwnList
   ])
   // Whole lists of thousands are kept by the selection that they are of.
   const lists = new WeakMap<readonly ResolvedModel[], readonly ResolvedModel[]>()
+  const zdrLists = new WeakMap<readonly ResolvedModel[], readonly ResolvedModel[]>()
   return {
     resolve: (id) => byId.get(id.toLowerCase()) ?? null,
     among(found, filter) {
@@ -27,6 +28,15 @@ export function listOwn(models: readonly OwnModel[], now: () => number): OwnList
       const ours = select(own, filter, now())
       const list = ours.length === 0 ? found : merged(ours, found, filter.sort)
       lists.set(found, list)
+      return list
+    },
+    withoutRetention(found) {
+      const known = zdrLists.get(found)
+      if (known !== undefined) return known
+      const ours = [...byId.values()].filter(({ bodies }) => bodies.zdr !== null)
+      const ids = new Set(ours.map(({ id }) => id))
+      const list = ours.length === 0 ? found : [...ours, ...found.filter(({ id }) => !ids.has(id))]
+      zdrLists.set(found, list)
       return list
     },
   }
@@ -45,23 +55,34 @@ function built(own: OwnModel): BuiltModel {
     contextLength: null,
     inputModalities: wire.architecture.input_modalities,
     wire,
-    bodies: new RenderedBodies(wire, { endpoints: () => render(wireEndpoints(shown)), video: () => null }),
+    bodies: new RenderedBodies(wire, {
+      endpoints: () => render(wireEndpoints(shown)),
+      zdr: () => renderZdr(shown),
+      video: () => null,
+    }),
   }
   return { entry, model, bySuffix: new Map([['', model]]) }
 }
 
 /** The catalogue's model, with the workspace's endpoints before those of the catalogue. */
 function joined(own: OwnModel, known: ResolvedModel): ResolvedModel {
+  const shown = (): Shown => shownOf(own, { ...entryOf(own), id: known.id, name: known.wire.name })
   const endpoints = (): Uint8Array => {
     const theirs = parsed(known.bodies.endpoints)
-    const entry = { ...entryOf(own), id: known.id, name: known.wire.name }
-    const ours = parsed(render(wireEndpoints(shownOf(own, entry))))
+    const ours = parsed(render(wireEndpoints(shown())))
     return render({
       data: { ...theirs.data, endpoints: [...ours.data.endpoints, ...theirs.data.endpoints] },
     })
   }
-  return { ...known, bodies: new RenderedBodies(known.wire, { endpoints, video: () => known.bodies.video }) }
+  const zdr = (): Uint8Array | null => {
+    const [ours, theirs] = [renderZdr(shown()), known.bodies.zdr]
+    return ours === null || theirs === null ? (ours ?? theirs) : Buffer.concat([ours, COMMA, theirs])
+  }
+  const video = (): Uint8Array | null => known.bodies.video
+  return { ...known, bodies: new RenderedBodies(known.wire, { endpoints, zdr, video }) }
 }
+
+const COMMA = Buffer.from(',')
 
 interface EndpointsBody {
   readonly data: { readonly endpoints: readonly unknown[] }
@@ -87,6 +108,7 @@ function entryOf({ slug, createdAt, callable, endpoints }: OwnModel): ModelEntry
       provider: endpoint.provider.slug,
       upstream_model: endpoint.upstreamModel,
       ...(region !== null && { regions: [region] }),
+      ...(endpoint.isZdr !== null && { zdr: endpoint.isZdr }),
     })),
   }
 }

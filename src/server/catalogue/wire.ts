@@ -102,6 +102,11 @@ export function wireEndpoints(shown: Shown): object {
   }
 }
 
+/** The endpoints of a model that declare zero data retention. B2.3. */
+export function zdrEndpoints(shown: Shown): readonly ModelEndpoint[] {
+  return shown.offers.filter(({ entry }) => entry.zdr === true).map((offer) => wireEndpoint(shown, offer))
+}
+
 function wireEndpoint({ id, entry: model }: Shown, offer: Offer): ModelEndpoint {
   const { entry, provider, pricing, tag = tagOf(entry) } = offer
   return {

@@ -57,7 +57,9 @@ import { getModel } from './models/get-model.ts'
 import { listEmbeddingModels } from './models/list-embedding-models.ts'
 import { listModelEndpoints } from './models/list-model-endpoints.ts'
 import { listModels } from './models/list-models.ts'
+import { listProviders } from './models/list-providers.ts'
 import { listUserModels } from './models/list-user-models.ts'
+import { listZdrEndpoints } from './models/list-zdr-endpoints.ts'
 import { retrieveModel } from './models/retrieve-model.ts'
 import { retrieveModelByAuthor } from './models/retrieve-model-by-author.ts'
 import { createGroup } from './scim/create-group.ts'
@@ -152,6 +154,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listVideoModels,
   listPresets,
   getPreset,
+  listProviders,
+  listZdrEndpoints,
   listPresetVersions,
   getPresetVersion,
   diffPreset,

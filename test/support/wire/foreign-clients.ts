@@ -16,8 +16,13 @@ export function installClients(): Promise<void> {
 
 /** A module of a package of the folder, which is installed first where it is not there. */
 export async function load(name: string): Promise<unknown> {
+  return import(pathToFileURL(await locate(name)).href)
+}
+
+/** The file of a module of a package of the folder. */
+export async function locate(name: string): Promise<string> {
   await installClients()
-  return import(pathToFileURL(createRequire(join(FOLDER, 'package.json')).resolve(name)).href)
+  return createRequire(join(FOLDER, 'package.json')).resolve(name)
 }
 
 interface Reached {
@@ -102,6 +107,15 @@ export async function openRouterClient({ baseUrl, apiKey }: Reached): Promise<Op
     OpenRouter: new (options: object) => OpenRouterClient
   }
   return new OpenRouter({ serverURL: baseUrl, apiKey, retryConfig: { strategy: 'none' } })
+}
+
+type AnyCall = (...asked: readonly unknown[]) => Promise<unknown>
+
+/** The same client by the names of its groups and methods, for calls of all of them. */
+export type AnyOpenRouterClient = Readonly<Record<string, Readonly<Record<string, AnyCall>>>>
+
+export async function anyOpenRouterClient(reached: Reached): Promise<AnyOpenRouterClient> {
+  return (await openRouterClient(reached)) as unknown as AnyOpenRouterClient
 }
 
 /** Checks of `@openrouter/sdk` for what it reads: each throws at what the client refuses. */

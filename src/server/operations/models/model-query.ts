@@ -4,7 +4,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import type { Issue } from '../../../schemas/failure-metadata.ts'
 import { MODELS_PAGE_DEFAULT, MODELS_PAGE_MAX } from '../../../schemas/models/model-limits.ts'
 import type { BareModelParams, ListModelsQuery, ModelParams } from '../../../schemas/models/models.ts'
-import type { ModelFilter, ResolvedModel } from '../../ports/models/models.ts'
+import type { ModelBodies, ModelFilter, ResolvedModel } from '../../ports/models/models.ts'
 import type { KeyRecord } from '../../ports/keys/keys.ts'
 import type { Ports } from '../../ports/ports.ts'
 import type { Success } from '../define.ts'
@@ -109,7 +109,7 @@ const EVERY_OF = new WeakMap<readonly ResolvedModel[], Promise<readonly Uint8Arr
 function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
   const known = EVERY_OF.get(found)
   if (known !== undefined) return known
-  const parts = inTurns(found)
+  const parts = itemsInTurns(found, ({ item }) => item).then((items) => [...items, endOf(found, null)])
   EVERY_OF.set(found, parts)
   return parts
 }
@@ -117,13 +117,21 @@ function everyOf(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]
 /** Models whose bodies are rendered in one turn of the loop: 2 ms. All of 100,000 take two seconds. */
 const RENDERED_AT_ONCE = 100
 
-async function inTurns(found: readonly ResolvedModel[]): Promise<readonly Uint8Array[]> {
-  const parts: Uint8Array[] = []
+/**
+ * The opened list of one body of each model, without its end. @param bodyOf null: the model is not in the
+ * list
+ */
+export async function itemsInTurns(
+  found: readonly ResolvedModel[],
+  bodyOf: (bodies: ModelBodies) => Uint8Array | null,
+): Promise<readonly Uint8Array[]> {
+  const parts: Uint8Array[] = [OPEN]
   for (const [at, { bodies }] of found.entries()) {
     if (at > 0 && at % RENDERED_AT_ONCE === 0) await setImmediate()
-    parts.push(at === 0 ? OPEN : COMMA, bodies.item)
+    const body = bodyOf(bodies)
+    if (body !== null) parts.push(...(parts.length === 1 ? [] : [COMMA]), body)
   }
-  return [...parts, endOf(found, null)]
+  return parts
 }
 
 function endOf({ length }: readonly ResolvedModel[], next: string | null): Uint8Array {
@@ -157,6 +165,8 @@ function json(parts: readonly Uint8Array[]): Success {
 
 const OPEN = Buffer.from('{"data":[')
 const COMMA = Buffer.from(',')
+/** The end of a list that says nothing behind its items. */
+export const CLOSE_LIST = Buffer.from(']}')
 
 function nextLink(
   path: string,

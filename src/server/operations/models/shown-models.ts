@@ -21,10 +21,30 @@ export function selectModels<T>(
   use: (found: readonly ResolvedModel[]) => MaybeLater<T>,
 ): MaybeLater<T> {
   const found = ports.models.select(filter)
-  const among = (own: Own): MaybeLater<T> =>
-    use(own.ok && own.value !== null ? own.value.among(found, filter) : found)
+  return withOwn(key, ports, (own) => use(own?.among(found, filter) ?? found))
+}
+
+/**
+ * The models with an endpoint that declares zero data retention and that a key may see; while the store is
+ * away those of the catalogue.
+ */
+export function selectWithoutRetention<T>(
+  key: KeyRecord,
+  ports: ModelPorts,
+  use: (found: readonly ResolvedModel[]) => MaybeLater<T>,
+): MaybeLater<T> {
+  const found = ports.models.select({ isZdr: true })
+  return withOwn(key, ports, (own) => use(own?.withoutRetention(found) ?? found))
+}
+
+function withOwn<T>(
+  key: KeyRecord,
+  ports: ModelPorts,
+  use: (own: OwnListing | null) => MaybeLater<T>,
+): MaybeLater<T> {
+  const told = (own: Own): MaybeLater<T> => use(own.ok ? own.value : null)
   const own = ownModels(key, ports)
-  return own instanceof Promise ? own.then(among) : among(own)
+  return own instanceof Promise ? own.then(told) : told(own)
 }
 
 /** A model that a key may see. Failures: model_unknown, and those of `PrivateModels.of`. */

@@ -215,6 +215,11 @@ export interface ModelBodies {
   readonly bare: Uint8Array
   /** `{"data":…}` of GET /models/{author}/{slug}/endpoints. */
   readonly endpoints: Uint8Array
+  /**
+   * Those of its endpoints that declare zero data retention, as GET /endpoints/zdr lists them, joined by
+   * commas; null: none declares it.
+   */
+  readonly zdr: Uint8Array | null
   /** The bare object of GET /videos/models; null when the model makes no video. */
   readonly video: Uint8Array | null
 }

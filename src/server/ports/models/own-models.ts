@@ -36,4 +36,10 @@ export interface OwnListing {
    * @param found by the same filter
    */
   among(found: readonly ResolvedModel[], filter: ModelFilter): readonly ResolvedModel[]
+  /**
+   * The models with an endpoint that declares zero data retention: those with endpoints of the workspace
+   * first.
+   * @param found those of the catalogue
+   */
+  withoutRetention(found: readonly ResolvedModel[]): readonly ResolvedModel[]
 }
