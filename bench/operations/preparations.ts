@@ -230,6 +230,38 @@ const MONEY: Readonly<Record<string, Preparation>> = {
     params: { id: await newWorkspace(world, `bench-leaving-${nth}`) },
   })),
   'workspaces.list_members': withWorkspace,
+  'workspaces.add_members': again(({ owner, place }) =>
+    ['admin', 'member'].map((role) => ({
+      params: { id: owner.places.other.workspaceId },
+      body: { user_ids: [place.userId], role },
+    })),
+  ),
+  'workspaces.remove_members': again(({ owner, place }) => [
+    { params: { id: owner.places.other.workspaceId }, body: { user_ids: [place.userId] } },
+  ]),
+}
+
+async function newProviderKey(world: World, slug: string): Promise<string> {
+  const body = { provider: 'openai', key: 'sk-0123456789', workspace_id: await newWorkspace(world, slug) }
+  return String((await world.made('management', { method: 'POST', path: '/byok', body }))['id'])
+}
+
+const PROVIDER_KEYS: Readonly<Record<string, Preparation>> = {
+  'byok.create': fresh(40, async (world, nth) => ({
+    body: {
+      provider: 'openai',
+      key: 'sk-0123456789',
+      workspace_id: await newWorkspace(world, `bench-keyed-${nth}`),
+    },
+  })),
+  'byok.get': again(async (world) => [{ params: { id: await newProviderKey(world, 'bench-key-read') } }]),
+  'byok.update': again(async (world) => {
+    const id = await newProviderKey(world, 'bench-key-replaced')
+    return ['sk-one', 'sk-two'].map((key) => ({ params: { id }, body: { key } }))
+  }),
+  'byok.delete': fresh(40, async (world, nth) => ({
+    params: { id: await newProviderKey(world, `bench-key-leaving-${nth}`) },
+  })),
 }
 
 const ADMIN: Readonly<Record<string, Preparation>> = {
@@ -256,6 +288,7 @@ export const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   ...VAULT,
   ...ENDPOINTS,
   ...MONEY,
+  ...PROVIDER_KEYS,
   ...DIRECTORY,
   ...ADMIN,
 }

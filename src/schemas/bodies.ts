@@ -40,6 +40,8 @@ import { ScimGroupBody, ScimPatchBody, ScimSearchBody, ScimUserBody } from './sc
 import { CopySecretsBody, SecretBody } from './vault/vault.ts'
 import { VideoBody } from './videos/videos.ts'
 import { TestWebhookBody } from './webhooks/operator-webhooks.ts'
+import { CreateProviderKeyBody, UpdateProviderKeyBody } from './workspaces/byok.ts'
+import { AddMembersBody, RemoveMembersBody } from './workspaces/members.ts'
 import { CreateWorkspaceBody, UpdateWorkspaceBody } from './workspaces/workspaces.ts'
 
 /** How the JSON body of an operation is received and checked, on the loop and in a short job alike. */
@@ -124,6 +126,10 @@ export const BODIES = {
   video: { schema: VideoBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_create: { schema: CreateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
   workspace_update: { schema: UpdateWorkspaceBody, bytesMax: JSON_BODY_BYTES_MAX },
+  byok_create: { schema: CreateProviderKeyBody, bytesMax: VAULT_BODY_BYTES_MAX, isSecret: true },
+  byok_update: { schema: UpdateProviderKeyBody, bytesMax: VAULT_BODY_BYTES_MAX, isSecret: true },
+  members_add: { schema: AddMembersBody, bytesMax: JSON_BODY_BYTES_MAX },
+  members_remove: { schema: RemoveMembersBody, bytesMax: JSON_BODY_BYTES_MAX },
   preset_responses: {
     schema: PresetResponsesBody,
     bytesMax: JSON_BODY_BYTES_MAX,

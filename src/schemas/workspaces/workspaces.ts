@@ -177,6 +177,8 @@ export type MemberRole = (typeof MEMBER_ROLES)[number]
 const Role = Type.Enum([...MEMBER_ROLES])
 
 export const MemberShape = Type.Object({
+  id: Type.String({ description: 'Of the membership: the ids of the workspace and of the user.' }),
+  workspace_id: Type.String(),
   user_id: Type.String(),
   user_name: Type.String(),
   display_name: nullable(Type.String()),

@@ -93,9 +93,14 @@ import { refuseBulk } from './scim/discovery/refuse-bulk.ts'
 import { refuseMe } from './scim/discovery/refuse-me.ts'
 import { refuseSearch } from './scim/discovery/refuse-search.ts'
 import { copySecrets } from './vault/copy-secrets.ts'
+import { createProviderKey } from './vault/create-provider-key.ts'
+import { deleteProviderKey } from './vault/delete-provider-key.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
+import { getProviderKey } from './vault/get-provider-key.ts'
+import { listProviderKeys } from './vault/list-provider-keys.ts'
 import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
 import { putInternSecret, putSecret } from './vault/put-secret.ts'
+import { updateProviderKey } from './vault/update-provider-key.ts'
 import { archivePreset } from './presets/archive-preset.ts'
 import { designatePreset } from './presets/designate-preset.ts'
 import { diffPreset } from './presets/diff-preset.ts'
@@ -122,11 +127,14 @@ import { getVideo } from './videos/get-video.ts'
 import { getVideoContent } from './videos/get-video-content.ts'
 import { listVideoModels } from './videos/list-video-models.ts'
 import { listVideos } from './videos/list-videos.ts'
+import { addMembers } from './workspaces/add-members.ts'
 import { createWorkspace } from './workspaces/create-workspace.ts'
 import { deleteWorkspace } from './workspaces/delete-workspace.ts'
 import { getWorkspace } from './workspaces/get-workspace.ts'
 import { listMembers } from './workspaces/list-members.ts'
+import { listOrganizationMembers } from './workspaces/list-organization-members.ts'
 import { listWorkspaces } from './workspaces/list-workspaces.ts'
+import { removeMembers } from './workspaces/remove-members.ts'
 import { updateWorkspace } from './workspaces/update-workspace.ts'
 
 /** Every operation of the API, in the order of the reference page. */
@@ -146,6 +154,8 @@ export const OPERATIONS: readonly AnyOperation[] = [
   retrieveModel,
   retrieveModelByAuthor,
   listEmbeddingModels,
+  listProviders,
+  listZdrEndpoints,
   createVideo,
   listVideos,
   getVideo,
@@ -154,8 +164,6 @@ export const OPERATIONS: readonly AnyOperation[] = [
   listVideoModels,
   listPresets,
   getPreset,
-  listProviders,
-  listZdrEndpoints,
   listPresetVersions,
   getPresetVersion,
   diffPreset,
@@ -193,6 +201,11 @@ export const OPERATIONS: readonly AnyOperation[] = [
   deleteInternSecret,
   copySecrets,
   listEffectiveSecrets,
+  listProviderKeys,
+  createProviderKey,
+  getProviderKey,
+  updateProviderKey,
+  deleteProviderKey,
   forwardRequest,
   listPrivateEndpoints,
   createPrivateEndpoint,
@@ -220,6 +233,9 @@ export const OPERATIONS: readonly AnyOperation[] = [
   updateWorkspace,
   deleteWorkspace,
   listMembers,
+  addMembers,
+  removeMembers,
+  listOrganizationMembers,
   listUsers,
   searchUsers,
   getUser,

@@ -24,6 +24,10 @@ export const TAGS = {
     guide: 'interns',
   },
   vault: { text: 'Secrets that programs use without seeing them.', guide: 'vault' },
+  byok: {
+    text: "A workspace's own keys for providers, as its vault has them: stored, replaced, never told.",
+    guide: 'provider-keys',
+  },
   'private-endpoints': {
     text: 'Model endpoints of your own: drafted, validated by a real call, routable in one workspace.',
     guide: 'endpoints',

@@ -1,18 +1,17 @@
-import { fail, ok, type Outcome } from '../../schemas/failures.ts'
-import type { Secret } from '../../schemas/vault/secret.ts'
-import type { ChangedBy, SecretMetadata, VaultScope } from '../ports/vault/vault.ts'
+import { fail, ok, type FailureName, type Outcome } from '../../schemas/failures.ts'
+import type { NewSecret, SecretMetadata, VaultActor, VaultScope } from '../ports/vault/vault.ts'
 
 /** Secrets of one vault that one front seals and commits together when they wait for each other. Decision. */
 export const VAULT_WRITES_TOGETHER_MAX = 32
 /** Characters of the secrets that are sealed and committed together, beyond the first secret. Decision. */
 export const VAULT_WRITES_TOGETHER_CHARS_MAX = 1_048_576
 
-export interface Put {
-  readonly name: string
-  readonly hosts: readonly string[]
-  readonly value: Secret
-  readonly by: ChangedBy
+export interface Put extends NewSecret {
+  readonly by: VaultActor
 }
+
+/** Failures of one of the puts alone: the others of its commit may be stored. */
+const OF_ONE: ReadonlySet<FailureName> = new Set(['vault_full', 'secret_exists', 'secret_unknown'])
 
 type Stored = Outcome<SecretMetadata>
 
@@ -85,13 +84,13 @@ export class GatheredPuts {
   /** Never rejects: a problem settles the puts that it concerns. */
   async #store(scope: VaultScope, together: readonly Waiting[]): Promise<void> {
     const stored = this.#options.store(scope, together)
-    const isFull = await stored.then(
-      (all) => !all.ok && all.failure.name === 'vault_full',
+    const isOfOne = await stored.then(
+      (all) => !all.ok && OF_ONE.has(all.failure.name),
       () => false,
     )
     for (const [nth, put] of together.entries()) {
       // The vault may have room for some of the puts.
-      if (isFull && together.length > 1) await this.#store(scope, [put])
+      if (isOfOne && together.length > 1) await this.#store(scope, [put])
       else put.settle(stored.then((all) => (all.ok ? only(all.value[nth]) : all)))
     }
   }

@@ -80,6 +80,7 @@ export function openVaults(deps: VaultDeps): Vaults {
   return {
     see: (scope) => rows.see(scope),
     list: (scope, page) => rows.list(scope, page),
+    among: (scope, names) => rows.among(scope, names),
     effective: (scope, page) => rows.effective(scope, page),
     remove: (scope, name, by) => inTurn(scope, () => rows.remove(scope, name, by)),
     put: (scope, request, by) => puts.put(scope, { ...request, by }),
@@ -153,12 +154,12 @@ async function seal(
 }
 
 function written(
-  { by }: Put,
+  { by, expects }: Put,
   secret: { readonly facts: SecretFacts } | undefined,
   sealed: SealedOut | undefined,
 ): WrittenSecret {
   if (secret === undefined || sealed === undefined) throw new Error('a secret was not sealed')
-  return { ...secret.facts, ...sealed, by }
+  return { ...secret.facts, ...sealed, by, ...(expects !== undefined && { expects }) }
 }
 
 async function copy(

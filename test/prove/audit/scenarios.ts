@@ -173,6 +173,38 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     refused: async ({ place }, done) => [done, { path: `/workspaces/${place.workspaceId}` }],
   },
 
+  'workspaces.add_members': {
+    request: async (world) => ({
+      path: `/workspaces/${await workspace(world)}/members/add`,
+      body: { user_ids: [world.place.userId] },
+    }),
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: { user_ids: [randomUUID()] } }],
+  },
+  'workspaces.remove_members': {
+    async request(world) {
+      const path = `/workspaces/${await workspace(world)}/members`
+      const body = { user_ids: [world.place.userId] }
+      await world.make('POST', `${path}/add`, body)
+      return { path: `${path}/remove`, body }
+    },
+    again: 'nothing',
+    refused: async (_, done) => [{ ...done, body: { user_ids: [randomUUID()] } }],
+  },
+
+  'byok.create': {
+    request: async (world) => ({ path: '/byok', body: await newProviderKey(world) }),
+    refused: async (_, done) => [done, { ...done, body: { provider: 'nobody', key: 'sk-one' } }],
+  },
+  'byok.update': {
+    request: async (world) => ({ path: await providerKey(world), body: { key: 'sk-two' } }),
+    refused: async (_, done) => [{ ...done, body: { key: 'sk-two', disabled: true } }],
+  },
+  'byok.delete': {
+    request: async (world) => ({ path: await providerKey(world) }),
+    refused: async (_, done) => [done],
+  },
+
   'admin.replay_webhook': {
     request: async ({ stand, place }) => ({
       path: `/admin/webhooks/${await plantDelivery(stand, place.workspaceId)}/replay`,
@@ -238,6 +270,16 @@ async function preset({ make }: World, versions = 1): Promise<string> {
 async function workspace({ make }: World): Promise<string> {
   const slug = unique('made')
   return String((await make('POST', '/workspaces', { name: slug, slug }))['id'])
+}
+
+/** The body of a key for a workspace that has none. */
+async function newProviderKey(world: World): Promise<object> {
+  return { provider: 'openai', key: 'sk-one', workspace_id: await workspace(world) }
+}
+
+/** @returns its path */
+async function providerKey(world: World): Promise<string> {
+  return `/byok/${String((await world.make('POST', '/byok', await newProviderKey(world)))['id'])}`
 }
 
 async function secret({ make }: World): Promise<string> {

@@ -69,7 +69,7 @@ interface CallMore {
 /** @param ports adds what a test needs beside interns */
 export async function openInternsFront(
   t: Test,
-  ports: Partial<Ports> = {},
+  ports: Partial<Ports> | ((store: Store) => Partial<Ports>) = {},
   http: Pick<Partial<HttpOptions>, 'timers'> = {},
 ): Promise<InternsFront> {
   const store = await openTestStore(t)
@@ -94,7 +94,10 @@ export async function openInternsFront(
   const { url: origin } = await openFront(t, OPERATIONS, {
     ...http,
     access,
-    ports: { ...recordPorts({ store, hints, feed, idempotency, woken }), ...ports },
+    ports: {
+      ...recordPorts({ store, hints, feed, idempotency, woken }),
+      ...(typeof ports === 'function' ? ports(store) : ports),
+    },
   })
   const url = `${origin}/api/v1`
   const own = { organizationId: organization.id, workspaceId: workspace.id }

@@ -29,6 +29,8 @@ export const WORKSPACE_FAILURES = [
 ] as const satisfies readonly FailureName[]
 
 export const EXAMPLE_WORKSPACE = 'research'
+/** Id of the user in the examples. */
+export const EXAMPLE_USER = '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b'
 
 export function actorOf(call: Pick<Call, 'key' | 'requestId'>, operation: string): WorkspaceActor {
   return { ...changedBy(call), operation }
@@ -141,7 +143,8 @@ export async function targetOf(
   return fail('body_invalid', { metadata: { issues } })
 }
 
-export function memberAnswer({ userId, userName, displayName, email, role, grants }: Member): MemberShape {
+export function memberAnswer(member: Member): MemberShape {
+  const { workspaceId, userId, userName, displayName, email, role, grants } = member
   const rendered = grants.map((grant) => ({
     source: grant.source,
     mapping_id: grant.mappingId,
@@ -151,6 +154,8 @@ export function memberAnswer({ userId, userName, displayName, email, role, grant
   const [first] = rendered
   if (first === undefined) throw new Error('a member has a grant')
   return {
+    id: `${workspaceId}:${userId}`,
+    workspace_id: workspaceId,
     user_id: userId,
     user_name: userName,
     display_name: displayName,

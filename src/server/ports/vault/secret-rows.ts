@@ -1,11 +1,12 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type {
-  ChangedBy,
   EffectiveSecret,
+  NewSecret,
   SecretMetadata,
   SecretPage,
   SecretPageInput,
   SecretSource,
+  VaultActor,
   VaultScope,
 } from './vault.ts'
 
@@ -42,7 +43,8 @@ export interface SealedSecret extends SecretFacts {
 
 /** A secret to be stored, with the caller of the change. */
 export interface WrittenSecret extends SealedSecret {
-  readonly by: ChangedBy
+  readonly by: VaultActor
+  readonly expects?: NonNullable<NewSecret['expects']>
 }
 
 /** A row to be opened. */
@@ -86,6 +88,8 @@ export interface SecretRows {
   /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
+  /** The secrets of these names that the vault has, in any order. */
+  among(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly SecretMetadata[]>>
   /** Failure: vault_unknown (the attached vault is gone). */
   effective(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage<EffectiveSecret>>>
   /** The vault, made when the workspace has none yet, and so many new versions. */
@@ -98,11 +102,11 @@ export interface SecretRows {
   /**
    * Stores all secrets or none, in one transaction with their audit events. Null: the keys of the vault or a
    * source of the copy changed since, so the secrets must be sealed again. Failures: vault_full,
-   * intern_in_transfer.
+   * intern_in_transfer, secret_exists, secret_unknown (against `expects`).
    */
   write(write: SecretWrite): Promise<Outcome<readonly SecretMetadata[] | null>>
   /** Failure: secret_unknown. */
-  remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
+  remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
   /** The workspace's own secrets of these names, in their order. Failure: secret_unknown. */
   sources(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly StoredSecret[]>>
   /**

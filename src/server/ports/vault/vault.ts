@@ -52,6 +52,20 @@ export interface ChangedBy {
   readonly requestId: string | null
 }
 
+/** The caller of a change of a vault. */
+export interface VaultActor extends ChangedBy {
+  /** Id of the operation, where it is none of the vault's own. */
+  readonly operation?: string
+}
+
+export interface NewSecret {
+  readonly name: string
+  readonly hosts: readonly string[]
+  readonly value: Secret
+  /** The secret must not be there, or must be there; left out: it is made or replaced. */
+  readonly expects?: 'absent' | 'present'
+}
+
 /**
  * Secrets of vaults: stored, listed, removed; never read back. Failures of all: store_unavailable,
  * intern_unknown.
@@ -60,14 +74,12 @@ export interface Vaults {
   /** Whether the vault exists and callers may see it. */
   see(scope: VaultScope): Promise<Outcome<null>>
   list(scope: VaultScope, page: SecretPageInput): Promise<Outcome<SecretPage>>
-  /** Failures: data_key_unavailable, busy, vault_full. */
-  put(
-    scope: VaultScope,
-    input: { readonly name: string; readonly hosts: readonly string[]; readonly value: Secret },
-    by: ChangedBy,
-  ): Promise<Outcome<SecretMetadata>>
+  /** The secrets of these names that the vault has, in any order. */
+  among(scope: VaultScope, names: readonly string[]): Promise<Outcome<readonly SecretMetadata[]>>
+  /** Failures: data_key_unavailable, busy, vault_full; secret_exists or secret_unknown against `expects`. */
+  put(scope: VaultScope, input: NewSecret, by: VaultActor): Promise<Outcome<SecretMetadata>>
   /** Failure: secret_unknown. */
-  remove(scope: VaultScope, name: string, by: ChangedBy): Promise<Outcome<null>>
+  remove(scope: VaultScope, name: string, by: VaultActor): Promise<Outcome<null>>
   /**
    * Copies secrets of the workspace's vault into an intern's, all or none. Failures: secret_unknown,
    * secret_uncopyable (a legacy row), intern_in_transfer, vault_full, data_key_unavailable, busy.

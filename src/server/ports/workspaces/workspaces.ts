@@ -87,6 +87,7 @@ export interface MemberGrant {
 }
 
 export interface Member {
+  readonly workspaceId: string
   readonly userId: string
   readonly userName: string
   readonly displayName: string | null
@@ -95,6 +96,29 @@ export interface Member {
   readonly role: MemberRole
   /** Oldest first; at least one. */
   readonly grants: readonly MemberGrant[]
+}
+
+/** An active user of an organization. */
+export interface OrganizationMember {
+  readonly id: string
+  readonly userName: string
+  readonly displayName: string | null
+  readonly email: string | null
+  /** As the identity provider has them; null where it has none, as for users of the command line. */
+  readonly givenName: string | null
+  readonly familyName: string | null
+}
+
+export interface NewMembers {
+  readonly userIds: readonly string[]
+  readonly role: MemberRole
+}
+
+export interface AddedMembers {
+  /** Grants that were made or changed. */
+  readonly changedCount: number
+  /** All users of the call, by user name. */
+  readonly members: readonly Member[]
 }
 
 /**
@@ -118,4 +142,15 @@ export interface Workspaces {
   remove(ref: WorkspaceRef, mayBeDefault: boolean, by: WorkspaceActor): Promise<Outcome<null>>
   /** Sorted by user name. */
   members(ref: WorkspaceRef, page: PageInput): Promise<Outcome<Page<Member>>>
+  /** The active users of an organization, by user name. */
+  users(organizationId: string, page: PageInput): Promise<Outcome<Page<OrganizationMember>>>
+  /**
+   * Gives users a manual grant, all or none. Failure: body_invalid, which names each wrong id by its place.
+   */
+  addMembers(ref: WorkspaceRef, input: NewMembers, by: WorkspaceActor): Promise<Outcome<AddedMembers>>
+  /**
+   * Ends manual grants, all or none. Failure: body_invalid, also for members by a mapping and for creators of
+   * live keys. @returns the number of grants that ended
+   */
+  removeMembers(ref: WorkspaceRef, userIds: readonly string[], by: WorkspaceActor): Promise<Outcome<number>>
 }

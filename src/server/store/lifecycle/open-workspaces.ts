@@ -7,7 +7,9 @@ import type {
   WorkspaceRef,
   Workspaces,
 } from '../../ports/workspaces/workspaces.ts'
+import { addMembers, removeMembers } from '../workspaces/bulk-members.ts'
 import { listMembers } from '../workspaces/members.ts'
+import { listUsers } from '../workspaces/organization-members.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { removeWorkspace } from './workspace-removal.ts'
@@ -42,6 +44,9 @@ export function openWorkspaces(store: Store, publish: Hints['publish']): Workspa
         const found = await find(store.sql, ref)
         return found.ok ? ok(await listMembers(store.sql, found.value.id, page)) : found
       }),
+    users: (organizationId, page) => reach(async () => ok(await listUsers(store.sql, organizationId, page))),
+    addMembers: (ref, input, by) => addMembers(store, ref, input, by),
+    removeMembers: (ref, userIds, by) => removeMembers(store, ref, userIds, by),
   }
 }
 

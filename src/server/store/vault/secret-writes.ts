@@ -4,7 +4,7 @@ import { SECRETS_PER_VAULT_MAX } from '../../../schemas/vault/vault-limits.ts'
 import { secretAnswer } from '../../../schemas/vault/vault.ts'
 import type { AuditEvent } from '../../ports/audit/audit.ts'
 import type { SealedSecret, SecretWrite } from '../../ports/vault/secret-rows.ts'
-import type { ChangedBy, SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
+import type { SecretMetadata, VaultActor, VaultScope } from '../../ports/vault/vault.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { holdRoom } from '../base/caps.ts'
 import type { Transaction } from '../base/open.ts'
@@ -13,7 +13,7 @@ import { lockIntern, lockVault, ownVault } from './vaults.ts'
 /**
  * Stores sealed secrets, all or none. Each row is written in full, so that a value is always bound to the
  * columns beside it. @returns null when the vault's key or a source changed since the sealing. Failures:
- * intern_unknown, intern_in_transfer, vault_full, quota_exceeded.
+ * intern_unknown, intern_in_transfer, vault_full, quota_exceeded, secret_exists, secret_unknown.
  */
 export async function writeSecrets(
   tx: Transaction,
@@ -32,6 +32,11 @@ export async function writeSecrets(
     roomOf(tx, vaultId, names),
   ])
   if (scope.internId !== null && intern === null) return fail('intern_unknown')
+  const unexpected = secrets.find(
+    ({ name, expects }) => expects !== undefined && before.has(name) !== (expects === 'present'),
+  )
+  if (unexpected !== undefined)
+    return fail(unexpected.expects === 'present' ? 'secret_unknown' : 'secret_exists')
   if (copyOf !== null && intern?.isInTransfer === true) return fail('intern_in_transfer')
   if (currentId !== keyId || !areHeld) return ok(null)
   if (others + names.length > SECRETS_PER_VAULT_MAX && before.size < names.length) {
@@ -90,6 +95,7 @@ const OPERATIONS: Readonly<Record<'put' | 'remove', Readonly<Record<Place, strin
 
 /** The command line writes a workspace's vault through one verb: for its keys for providers. */
 function operationOf(what: 'put' | 'remove', { scope, by }: Pick<Change, 'scope' | 'by'>): string {
+  if (by.operation !== undefined) return by.operation
   const place = placeOf(scope)
   return place === 'workspace' && by.actor.kind === 'cli' ? 'cli.workspaces-set' : OPERATIONS[what][place]
 }
@@ -97,7 +103,7 @@ function operationOf(what: 'put' | 'remove', { scope, by }: Pick<Change, 'scope'
 /** Failures: intern_unknown, secret_unknown. */
 export async function removeSecret(
   tx: Transaction,
-  { scope, name, by }: { readonly scope: VaultScope; readonly name: string; readonly by: ChangedBy },
+  { scope, name, by }: { readonly scope: VaultScope; readonly name: string; readonly by: VaultActor },
 ): Promise<Outcome<null>> {
   if (scope.internId !== null && (await lockIntern(tx, scope)) === null) return fail('intern_unknown')
   const [vault] = await tx<{ id: string }[]>`SELECT id FROM vaults WHERE id = (${ownVault(tx, scope)})`
@@ -179,7 +185,7 @@ function metadataOf({ name, hosts, fingerprint, created_at: createdAt }: Metadat
 interface Change {
   readonly scope: VaultScope
   readonly vaultId: string
-  readonly by: ChangedBy
+  readonly by: VaultActor
   readonly operation: string
   readonly name: string
   readonly before: SecretMetadata | null

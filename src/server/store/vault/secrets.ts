@@ -38,6 +38,7 @@ export function openSecretRows(store: Store, publish: Hints['publish'] | null = 
   return {
     see: (scope) => reach(async () => ((await isSeen(store, scope)) ? ok(null) : fail('intern_unknown'))),
     list: (scope, page) => reach(() => listSecrets(store, scope, page)),
+    among: (scope, names) => reach(() => secretsAmong(store, scope, names)),
     effective: (scope, page) => reach(() => listEffective(store, scope, page)),
     forWriting: (scope, versions) => reach(() => vaultForWriting(store.sql, scope, versions)),
     addKeys: (vaultId, keys) => reach(() => store.sql.begin((tx) => addVaultKeys(tx, vaultId, keys))),
@@ -84,6 +85,18 @@ async function listSecrets(
     SELECT name, array_to_json(hosts) AS hosts, fingerprint, created_at FROM secrets
     WHERE vault_id = (${ownVault(sql, scope)}) ORDER BY name LIMIT ${page.limit + 1} OFFSET ${page.offset}`
   return ok({ secrets: rows.slice(0, page.limit).map(secretOf), hasMore: rows.length > page.limit })
+}
+
+async function secretsAmong(
+  { sql }: Store,
+  scope: VaultScope,
+  names: readonly string[],
+): Promise<Outcome<readonly SecretMetadata[]>> {
+  if (names.length === 0) return ok([])
+  const rows = await sql<SecretRow[]>`
+    SELECT name, array_to_json(hosts) AS hosts, fingerprint, created_at FROM secrets
+    WHERE vault_id = (${ownVault(sql, scope)}) AND name IN ${sql(names)}`
+  return ok(rows.map(secretOf))
 }
 
 async function listEffective(

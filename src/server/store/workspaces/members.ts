@@ -5,7 +5,8 @@ import type { ChangedBy } from '../../ports/vault/vault.ts'
 import type { Member, MemberGrant, Page, PageInput } from '../../ports/workspaces/workspaces.ts'
 import { appendAudit } from '../base/append-audit.ts'
 import { lockDirectory } from '../scim/lock.ts'
-import { isId, newId } from '../base/ids.ts'
+import type { Fragment } from '../base/guarded-row.ts'
+import { idList, isId, newId } from '../base/ids.ts'
 import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { holdWorkspace } from '../base/find-workspace.ts'
@@ -41,22 +42,45 @@ export async function listMembers(
 ): Promise<Page<Member>> {
   const [rows, [counted]] = await Promise.all([
     // Grants are gathered for the page alone: a group may have brought 100,000 members.
-    sql<MemberRow[]>`
-      WITH page AS (
-        SELECT u.id, u.user_name, u.display_name, u.email FROM users u
-        WHERE u.is_active AND u.id IN (SELECT user_id FROM member_grants WHERE workspace_id = ${workspaceId})
-        ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset})
-      SELECT p.*, g.* FROM page p CROSS JOIN LATERAL (
-        SELECT bool_or(role = 'admin') AS is_admin,
-          json_agg(json_build_object('source', source, 'mapping_id', mapping_id, 'role', role, 'created_at', created_at)
-            ORDER BY created_at, mapping_id) AS grants
-        FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = p.id) AS g
-      ORDER BY lower(p.user_name), p.id`,
+    membersOf(
+      sql,
+      workspaceId,
+      sql`u.id IN (SELECT user_id FROM member_grants WHERE workspace_id = ${workspaceId})
+        ORDER BY lower(u.user_name), u.id LIMIT ${limit} OFFSET ${offset}`,
+    ),
     sql<{ count: number }[]>`
       SELECT count(DISTINCT g.user_id)::int AS count FROM member_grants g JOIN users u ON u.id = g.user_id
       WHERE g.workspace_id = ${workspaceId} AND u.is_active`,
   ])
-  return { rows: rows.map(memberOf), totalCount: counted?.count ?? 0 }
+  return { rows, totalCount: counted?.count ?? 0 }
+}
+
+/** The active members among these users, by user name. */
+export function membersAmong(
+  sql: Queryable,
+  workspaceId: string,
+  userIds: readonly string[],
+): Promise<readonly Member[]> {
+  return membersOf(
+    sql,
+    workspaceId,
+    sql`u.id IN ${idList(sql, userIds)}
+      AND EXISTS (SELECT 1 FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = u.id)`,
+  )
+}
+
+/** @param chosen condition on users as `u`, who all are members, with the order and the bounds of a page */
+async function membersOf(sql: Queryable, workspaceId: string, chosen: Fragment): Promise<readonly Member[]> {
+  const rows = await sql<MemberRow[]>`
+    WITH page AS (
+      SELECT u.id, u.user_name, u.display_name, u.email FROM users u WHERE u.is_active AND ${chosen})
+    SELECT p.*, g.* FROM page p CROSS JOIN LATERAL (
+      SELECT bool_or(role = 'admin') AS is_admin,
+        json_agg(json_build_object('source', source, 'mapping_id', mapping_id, 'role', role, 'created_at', created_at)
+          ORDER BY created_at, mapping_id) AS grants
+      FROM member_grants WHERE workspace_id = ${workspaceId} AND user_id = p.id) AS g
+    ORDER BY lower(p.user_name), p.id`
+  return rows.map((row) => memberOf(workspaceId, row))
 }
 
 /** Makes the user when there is none of this name; an existing user stays unchanged. */
@@ -133,7 +157,7 @@ export function addMember(store: Store, input: MembershipInput, by: ChangedBy): 
       if (before !== role)
         await appendAudit(
           tx,
-          eventOf({ ...input, user }, by, { operation: 'cli.members-add', before, after: role }),
+          memberEvent({ ...input, user }, by, { operation: 'cli.members-add', before, after: role }),
         )
       return ok(user)
     }),
@@ -157,7 +181,11 @@ export function removeMember(
         return fail('user_unknown', { detail: 'Nobody of this name was made a member by hand.' })
       await appendAudit(
         tx,
-        eventOf({ ...input, user: user.value }, by, { operation: 'cli.members-remove', before, after: null }),
+        memberEvent({ ...input, user: user.value }, by, {
+          operation: 'cli.members-remove',
+          before,
+          after: null,
+        }),
       )
       return user
     }),
@@ -170,7 +198,8 @@ interface Change {
   readonly after: MemberRole | null
 }
 
-function eventOf(
+/** The audit event of a grant by hand. */
+export function memberEvent(
   { workspace, user }: { readonly workspace: MembershipInput['workspace']; readonly user: User },
   by: ChangedBy,
   { operation, before, after }: Change,
@@ -204,8 +233,9 @@ interface MemberRow {
   }[]
 }
 
-function memberOf(row: MemberRow): Member {
+function memberOf(workspaceId: string, row: MemberRow): Member {
   return {
+    workspaceId,
     userId: row.id,
     userName: row.user_name,
     displayName: row.display_name,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { providerKeyId } from '../../../../src/schemas/workspaces/byok.ts'
 import { prefixOf, type AnyOperation } from '../../../../src/server/operations/define.ts'
 import { failureOf } from '../../../support/scim/scim-errors.ts'
 import { FORM, type Ask, type Place, type Told } from './owners.ts'
@@ -94,6 +95,8 @@ export function elsewhere(operation: AnyOperation, place: Place): Params | null 
   else if (isOf('/scim/group-mappings/')) params['id'] = place.mappingId
   else if (isOf('/Groups/{id}')) params['id'] = place.groupId
   else if (isOf('/scim/sync-jobs/')) params['id'] = place.syncId
+  else if (isOf('/byok/'))
+    params['id'] = providerKeyId({ workspaceId: place.workspaceId, provider: 'openai' })
   else if (isOf('/presets/') && !SAVED.test(operation.path))
     [params['slug'], params['version']] = [place.presetSlug, '1']
   else if (isOf('/Users/')) params['id'] = place.userId

@@ -209,6 +209,7 @@ function everyCall(act: () => Promise<Outcome<never>>, deadlineMs?: number): Vau
     vaults: (vaults: Vaults) => ({
       see: (scope) => vaults.see(scope),
       list: act,
+      among: act,
       effective: act,
       put: act,
       remove: act,

@@ -1,0 +1,134 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { HasMore } from '../lists/pages.ts'
+import { SECRET_VALUE_CHARS_MAX } from '../vault/vault-limits.ts'
+import {
+  NAME_CHARS_MAX,
+  PROVIDER_KEY_ID_CHARS_MAX,
+  WORKSPACES_OFFSET_MAX,
+  WORKSPACES_PAGE_DEFAULT,
+  WORKSPACES_PAGE_MAX,
+} from './workspace-limits.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
+
+const ID_PREFIX = 'byok_'
+
+/** A workspace's own key for a provider. */
+export interface ProviderKeyRef {
+  readonly workspaceId: string
+  /** Slug in the catalogue. */
+  readonly provider: string
+}
+
+/** `byok_`, and workspace and provider in base64url without padding: each key has one id. Decision. */
+export function providerKeyId({ workspaceId, provider }: ProviderKeyRef): string {
+  return ID_PREFIX + Buffer.from(`${workspaceId}/${provider}`).toString('base64url')
+}
+
+/** Null for a text that is the id of no key. */
+export function parseProviderKeyId(id: string): ProviderKeyRef | null {
+  const text = Buffer.from(id.slice(ID_PREFIX.length), 'base64url').toString()
+  const at = text.indexOf('/')
+  const ref = { workspaceId: text.slice(0, Math.max(0, at)), provider: text.slice(at + 1) }
+  return at > 0 && providerKeyId(ref) === id ? ref : null
+}
+
+/** The part of a fingerprint that tells keys of one workspace apart; it says nothing about the key. Decision. */
+const LABEL_CHARS = 'sha256:'.length + 12
+
+export function providerKeyLabel(fingerprint: string | null): string {
+  return (fingerprint ?? '').slice(0, LABEL_CHARS)
+}
+
+const WorkspaceReference = Type.String({
+  minLength: 1,
+  description: 'UUID or slug; the default workspace unless given.',
+})
+const ProviderSlug = Type.String({
+  minLength: 1,
+  maxLength: NAME_CHARS_MAX,
+  description: 'Slug of a provider of the catalogue.',
+})
+const Key = Type.String({
+  minLength: 1,
+  maxLength: SECRET_VALUE_CHARS_MAX,
+  pattern: '^[\\x21-\\x7e]+$',
+  title: 'string of visible ASCII characters',
+  writeOnly: true,
+  description: 'The key at the provider; never told again.',
+})
+
+/** What Sluice has one rule for: a request may say it, and another value is refused. */
+const RULES = {
+  name: optional(
+    nullable(Type.String({ description: 'Not kept: a key has the name of its secret in the vault.' })),
+  ),
+  disabled: optional(Type.Literal(false, { description: 'Only false: delete a key that nobody shall use.' })),
+  is_fallback: optional(
+    Type.Literal(false, { description: 'Only false: a workspace has one key for a provider.' }),
+  ),
+  is_required: optional(Type.Boolean({ description: 'Only as the answer has it.' })),
+  is_byok_only: optional(Type.Boolean({ description: 'Only as the answer has it.' })),
+  allowed_models: optional(Type.Null({ description: 'Only null: the models of the calling key count.' })),
+  allowed_api_key_hashes: optional(Type.Null({ description: 'Only null: all keys of the workspace.' })),
+  allowed_user_ids: optional(Type.Null({ description: 'Only null: all users.' })),
+  declared_zdr: optional(Type.Null({ description: 'Only null: as the endpoint in the catalogue.' })),
+}
+
+/** Other members are ignored. C25. */
+export const CreateProviderKeyBody = Type.Object({
+  provider: ProviderSlug,
+  key: Key,
+  workspace_id: optional(WorkspaceReference),
+  ...RULES,
+})
+export type CreateProviderKeyBody = Static<typeof CreateProviderKeyBody>
+
+/** Omitted members keep their value; other members are ignored. C25. */
+export const UpdateProviderKeyBody = Type.Object({ key: optional(Key), ...RULES })
+export type UpdateProviderKeyBody = Static<typeof UpdateProviderKeyBody>
+
+export const ProviderKeyParams = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: PROVIDER_KEY_ID_CHARS_MAX }),
+})
+
+export const ListProviderKeysQuery = Type.Object({
+  workspace_id: optional(WorkspaceReference),
+  provider: optional(ProviderSlug),
+  limit: optional(
+    Type.Integer({ minimum: 1, maximum: WORKSPACES_PAGE_MAX, default: WORKSPACES_PAGE_DEFAULT }),
+  ),
+  offset: optional(Type.Integer({ minimum: 0, maximum: WORKSPACES_OFFSET_MAX, default: 0 })),
+})
+
+/** A workspace's own key for a provider, without the key. B2.11. */
+export const ProviderKeyShape = Type.Object({
+  id: Type.String({ description: 'Of the key: workspace and provider in one text.' }),
+  workspace_id: nullable(Type.String({ description: 'Never null: each key belongs to a workspace.' })),
+  provider: Type.String({ description: 'Slug of the provider in the catalogue.' }),
+  name: Type.String({ description: 'Of the secret in the vault of the workspace.' }),
+  label: Type.String({ description: 'The beginning of the fingerprint: it tells two keys apart.' }),
+  created_at: Type.String({ format: 'date-time', description: 'A replaced key keeps it.' }),
+  disabled: Type.Boolean({ description: 'Always false: a key that shall not be used is deleted.' }),
+  is_required: Type.Boolean({
+    description:
+      'Calls of the workspace at the provider run under this key, never under the key of the operator.',
+  }),
+  is_byok_only: Type.Boolean({ description: 'As `is_required`: for every model of the provider.' }),
+  is_fallback: Type.Boolean({ description: 'Always false: a workspace has one key for a provider.' }),
+  sort_order: Type.Integer({ description: 'Always 0: a workspace has one key for a provider.' }),
+  allowed_models: Type.Null({ description: 'Always null: the models of the calling key count.' }),
+  allowed_api_key_hashes: Type.Null({ description: 'Always null: all keys of the workspace.' }),
+  allowed_user_ids: Type.Null({ description: 'Always null: all users.' }),
+  declared_zdr: Type.Null({ description: 'Always null: as the endpoint in the catalogue.' }),
+})
+export type ProviderKeyShape = Static<typeof ProviderKeyShape>
+
+export const ProviderKeyAnswer = Type.Object({ data: ProviderKeyShape })
+export const ProviderKeyListAnswer = Type.Object({
+  data: Type.Array(ProviderKeyShape),
+  total_count: Type.Integer({ minimum: 0 }),
+  has_more: HasMore,
+})
+export const DeletedProviderKeyAnswer = Type.Object({ deleted: Type.Literal(true) })

@@ -1,0 +1,59 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { HasMore } from '../lists/pages.ts'
+import { MEMBER_ROLES, MemberShape } from './workspaces.ts'
+import { MEMBERS_AT_ONCE_MAX, USER_REFERENCE_CHARS_MAX } from './workspace-limits.ts'
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+
+const UserIds = Type.Array(Type.String({ minLength: 1, maxLength: USER_REFERENCE_CHARS_MAX }), {
+  minItems: 1,
+  maxItems: MEMBERS_AT_ONCE_MAX,
+  description: 'Ids of users, as `GET /organization/members` has them; a repeated id counts once.',
+})
+
+/** Body of POST /workspaces/{id}/members/add. Other members are ignored. C25. */
+export const AddMembersBody = Type.Object({
+  user_ids: UserIds,
+  role: Type.Optional(
+    Type.Enum([...MEMBER_ROLES], {
+      description: 'Of the memberships that are given by hand.',
+      default: 'member',
+    }),
+  ),
+})
+export type AddMembersBody = Static<typeof AddMembersBody>
+
+/** Body of POST /workspaces/{id}/members/remove. Other members are ignored. C25. */
+export const RemoveMembersBody = Type.Object({ user_ids: UserIds })
+export type RemoveMembersBody = Static<typeof RemoveMembersBody>
+
+export const AddedMembersAnswer = Type.Object({
+  added_count: Type.Integer({ minimum: 0, description: 'Memberships that the call made or changed.' }),
+  data: Type.Array(MemberShape, { description: 'All users of the call, as members of the workspace.' }),
+})
+export const RemovedMembersAnswer = Type.Object({
+  removed_count: Type.Integer({ minimum: 0, description: 'Memberships that the call ended.' }),
+})
+
+/** The role of every user: what an organization may do, its management keys do. Decision. */
+export const ORGANIZATION_ROLE = 'org:member'
+
+/** A user in the list of an organization. B2.9. */
+export const OrganizationMemberShape = Type.Object({
+  id: Type.String({ description: 'Of the user, as workspaces take it.' }),
+  email: Type.String({ description: 'The user name where the directory has no address.' }),
+  first_name: nullable(Type.String({ description: 'Null: the identity provider told none.' })),
+  last_name: nullable(Type.String({ description: 'Null: the identity provider told none.' })),
+  role: Type.Literal(ORGANIZATION_ROLE, {
+    description: 'Sluice has no roles of an organization: its management keys act for it.',
+  }),
+  user_name: Type.String(),
+  display_name: nullable(Type.String()),
+})
+export type OrganizationMemberShape = Static<typeof OrganizationMemberShape>
+
+export const OrganizationMemberListAnswer = Type.Object({
+  data: Type.Array(OrganizationMemberShape),
+  total_count: Type.Integer({ minimum: 0 }),
+  has_more: HasMore,
+})

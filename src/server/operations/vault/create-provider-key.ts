@@ -1,0 +1,99 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import {
+  ProviderKeyAnswer,
+  providerKeyId,
+  type CreateProviderKeyBody,
+} from '../../../schemas/workspaces/byok.ts'
+import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
+import {
+  keyTakers,
+  mayWrite,
+  PROVIDER_KEY_ACCESS,
+  PROVIDER_KEY_WRITE_FAILURES,
+  providerKeyAnswer,
+  rulesOf,
+  vaultOf,
+  type KeyTaker,
+} from './provider-key-view.ts'
+import { SEALING_FAILURES } from './vault-scope.ts'
+
+const ID = 'byok.create'
+
+/** Stores a workspace's own key for a provider in its vault. Source: B2.11. */
+export const createProviderKey = defineOperation<{ body: 'byok_create' }, CreateProviderKeyBody>({
+  id: ID,
+  method: 'post',
+  path: '/byok',
+  tag: 'byok',
+  summary: "Store a workspace's key for a provider",
+  description:
+    'The key is sealed in the vault of the workspace, bound to the host of the provider, and never told again. ' +
+    'A workspace has one key for a provider: a second one is refused.',
+  access: PROVIDER_KEY_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { body: 'byok_create' },
+  success: { status: 201, body: ProviderKeyAnswer },
+  statuses: [400, 403, 500, 503],
+  failures: [
+    'body_invalid',
+    'workspace_unknown',
+    'provider_key_exists',
+    'store_unavailable',
+    ...PROVIDER_KEY_WRITE_FAILURES,
+    ...SEALING_FAILURES,
+  ],
+  example: { body: { provider: 'openai', key: 'sk-0123456789' } },
+  async run(call, { models, vaults, workspaces }) {
+    const { body, key } = call
+    const taker = takerOf(body.provider, keyTakers(models))
+    if (!taker.ok) return taker
+    const { slug, host, secretName: name } = taker.value
+    const rules = rulesOf(body, taker.value)
+    if (!rules.ok) return rules
+    const reference = body.workspace_id ?? ownWorkspaceOf(key)
+    const workspace = await workspaces.get({ organizationId: key.organizationId, reference })
+    if (!workspace.ok) return workspace
+    const allowed = mayWrite(workspace.value)
+    if (!allowed.ok) return allowed
+    const stored = await vaults.put(
+      vaultOf(workspace.value),
+      { name, hosts: [host], value: new Secret(body.key), expects: 'absent' },
+      { ...changedBy(call), operation: ID },
+    )
+    const workspaceId = workspace.value.id
+    if (stored.ok)
+      return ok({ kind: 'json', value: { data: providerKeyAnswer(workspaceId, taker.value, stored.value) } })
+    return stored.failure.name === 'secret_exists'
+      ? fail('provider_key_exists', {
+          fields: { secret: name, id: providerKeyId({ workspaceId, provider: slug }) },
+        })
+      : stored
+  },
+})
+
+function takerOf(slug: string, takers: readonly KeyTaker[]): Outcome<KeyTaker> {
+  const taker = takers.find((one) => one.slug === slug)
+  if (taker !== undefined) return ok(taker)
+  const near = hintOf(
+    nearest(
+      slug,
+      takers.map((one) => one.slug),
+    ),
+  )
+  return fail('body_invalid', {
+    detail: `No provider ${shown(slug)} of the catalogue takes keys of workspaces.${near}`,
+    metadata: {
+      issues: [
+        {
+          path: '/provider',
+          message: 'is none that takes keys',
+          expected: 'a slug of `GET /api/v1/providers`',
+        },
+      ],
+    },
+  })
+}

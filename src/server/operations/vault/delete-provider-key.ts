@@ -1,0 +1,47 @@
+import { fail, ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { DeletedProviderKeyAnswer, ProviderKeyParams } from '../../../schemas/workspaces/byok.ts'
+import { changedBy, defineOperation } from '../define.ts'
+import {
+  EXAMPLE_KEY_ID,
+  keyAt,
+  mayWrite,
+  placeOf,
+  PROVIDER_KEY_ACCESS,
+  PROVIDER_KEY_FAILURES,
+  PROVIDER_KEY_WRITE_FAILURES,
+  vaultOf,
+} from './provider-key-view.ts'
+
+const ID = 'byok.delete'
+
+/** Deletes a workspace's own key for a provider. Source: B2.11. */
+export const deleteProviderKey = defineOperation({
+  id: ID,
+  method: 'delete',
+  path: '/byok/{id}',
+  tag: 'byok',
+  summary: "Delete a workspace's key for a provider",
+  description: "The secret leaves the vault; from the next call on the operator's key counts again.",
+  access: PROVIDER_KEY_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: ProviderKeyParams },
+  success: { status: 200, body: DeletedProviderKeyAnswer },
+  statuses: [403, 404, 500, 503],
+  failures: [...PROVIDER_KEY_FAILURES, ...PROVIDER_KEY_WRITE_FAILURES],
+  example: { params: { id: EXAMPLE_KEY_ID } },
+  async run(call, ports) {
+    const place = await placeOf(call, ports)
+    if (!place.ok) return place
+    const { workspace } = place.value
+    const secret = await keyAt(place.value, ports)
+    if (!secret.ok) return secret
+    const allowed = mayWrite(workspace)
+    if (!allowed.ok) return allowed
+    const by = { ...changedBy(call), operation: ID }
+    const removed = await ports.vaults.remove(vaultOf(workspace), secret.value.name, by)
+    if (removed.ok) return ok({ kind: 'json', value: { deleted: true } })
+    return removed.failure.name === 'secret_unknown' ? fail('provider_key_unknown') : removed
+  },
+})

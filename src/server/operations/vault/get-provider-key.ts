@@ -1,0 +1,38 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ProviderKeyAnswer, ProviderKeyParams } from '../../../schemas/workspaces/byok.ts'
+import { defineOperation } from '../define.ts'
+import {
+  EXAMPLE_KEY_ID,
+  keyAt,
+  placeOf,
+  PROVIDER_KEY_ACCESS,
+  PROVIDER_KEY_FAILURES,
+  providerKeyAnswer,
+} from './provider-key-view.ts'
+
+/** Reads one of a workspace's own keys for providers, without the key. Source: B2.11. */
+export const getProviderKey = defineOperation({
+  id: 'byok.get',
+  method: 'get',
+  path: '/byok/{id}',
+  tag: 'byok',
+  summary: "Get a workspace's key for a provider",
+  access: PROVIDER_KEY_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { params: ProviderKeyParams },
+  success: { status: 200, body: ProviderKeyAnswer },
+  statuses: [403, 404, 500],
+  failures: PROVIDER_KEY_FAILURES,
+  example: { params: { id: EXAMPLE_KEY_ID } },
+  async run(call, ports) {
+    const place = await placeOf(call, ports)
+    if (!place.ok) return place
+    const { workspace, taker } = place.value
+    const secret = await keyAt(place.value, ports)
+    return secret.ok
+      ? ok({ kind: 'json', value: { data: providerKeyAnswer(workspace.id, taker, secret.value) } })
+      : secret
+  },
+})

@@ -1,0 +1,169 @@
+import { fail, ok, type FailureName, type Outcome } from '../../../schemas/failures.ts'
+import type { Issue } from '../../../schemas/failure-metadata.ts'
+import { hasEmbeddings } from '../../../schemas/models/protocols.ts'
+import {
+  parseProviderKeyId,
+  providerKeyId,
+  providerKeyLabel,
+  type ProviderKeyShape,
+  type UpdateProviderKeyBody,
+} from '../../../schemas/workspaces/byok.ts'
+import {
+  FILE_PROVIDERS,
+  providerKeyHost,
+  providerKeyName,
+} from '../../../schemas/workspaces/provider-keys.ts'
+import type { ModelCatalogue } from '../../ports/models/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { SecretMetadata, VaultScope } from '../../ports/vault/vault.ts'
+import type { Workspace } from '../../ports/workspaces/workspaces.ts'
+import type { KeyRecord } from '../../ports/keys/keys.ts'
+import type { OperationAccess } from '../define.ts'
+
+/** Management keys alone: inference keys see the secrets by their names. C4, B2.11. */
+export const PROVIDER_KEY_ACCESS = {
+  keys: ['management'],
+  refusesRegional: true,
+} as const satisfies OperationAccess
+
+/** Failures of the operations that name a key. */
+export const PROVIDER_KEY_FAILURES = [
+  'provider_key_unknown',
+  'store_unavailable',
+] as const satisfies readonly FailureName[]
+
+/** Failures of the operations that change a vault. */
+export const PROVIDER_KEY_WRITE_FAILURES = [
+  'programme_closed',
+  'vault_writes_disabled',
+  'busy',
+] as const satisfies readonly FailureName[]
+
+export const EXAMPLE_KEY_ID = providerKeyId({
+  workspaceId: '0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b',
+  provider: 'openai',
+})
+
+/** A provider at which a workspace may have a key of its own. */
+export interface KeyTaker {
+  readonly slug: string
+  /** The secret with the key must be bound to this host. */
+  readonly host: string
+  readonly secretName: string
+  /** Calls under the operator's key end when the workspace has one; false: the key serves files alone. */
+  readonly isOnlyOwn: boolean
+}
+
+/** Providers of the catalogue by slug. */
+export function keyTakers({ providers }: Pick<ModelCatalogue, 'providers'>): readonly KeyTaker[] {
+  const takers = providers.flatMap(({ slug, protocol, baseUrl }) => {
+    const host = providerKeyHost(baseUrl)
+    const isOnlyOwn = hasEmbeddings(protocol)
+    const isTaking = isOnlyOwn || FILE_PROVIDERS.some((name) => name === slug)
+    return host === null || !isTaking ? [] : [{ slug, host, secretName: providerKeyName(slug), isOnlyOwn }]
+  })
+  return takers.sort((one, other) => (one.slug < other.slug ? -1 : 1))
+}
+
+export function vaultOf({ id: workspaceId, organizationId }: Workspace): VaultScope {
+  return { organizationId, workspaceId, internId: null }
+}
+
+/** One key's place, whether or not there is a key. */
+export interface KeyPlace {
+  readonly workspace: Workspace
+  readonly taker: KeyTaker
+}
+
+/** Failure: provider_key_unknown, also for a workspace of another organization. */
+export async function placeOf(
+  { key, params }: { readonly key: KeyRecord; readonly params: { readonly id: string } },
+  { workspaces, models }: Pick<Ports, 'workspaces' | 'models'>,
+): Promise<Outcome<KeyPlace>> {
+  const ref = parseProviderKeyId(params.id)
+  const taker = keyTakers(models).find(({ slug }) => slug === ref?.provider)
+  if (ref === null || taker === undefined) return fail('provider_key_unknown')
+  const { organizationId } = key
+  const workspace = await workspaces.get({ organizationId, reference: ref.workspaceId })
+  if (!workspace.ok)
+    return workspace.failure.name === 'workspace_unknown' ? fail('provider_key_unknown') : workspace
+  // A slug names the workspace as well, and each key has one id.
+  return workspace.value.id === ref.workspaceId
+    ? ok({ workspace: workspace.value, taker })
+    : fail('provider_key_unknown')
+}
+
+/** The secrets that are keys of these providers, in their order. */
+export async function keysAmong(
+  workspace: Workspace,
+  takers: readonly KeyTaker[],
+  { vaults }: Pick<Ports, 'vaults'>,
+): Promise<Outcome<readonly (readonly [KeyTaker, SecretMetadata])[]>> {
+  const names = new Set(takers.map(({ secretName }) => secretName))
+  const secrets = await vaults.among(vaultOf(workspace), [...names])
+  if (!secrets.ok) return secrets
+  const byName = new Map(secrets.value.map((secret) => [secret.name, secret]))
+  return ok(
+    takers.flatMap((taker) => {
+      const secret = byName.get(taker.secretName)
+      return secret?.hosts?.includes(taker.host) === true ? [[taker, secret] as const] : []
+    }),
+  )
+}
+
+/** Failure: provider_key_unknown. */
+export async function keyAt(
+  { workspace, taker }: KeyPlace,
+  ports: Pick<Ports, 'vaults'>,
+): Promise<Outcome<SecretMetadata>> {
+  const found = await keysAmong(workspace, [taker], ports)
+  if (!found.ok) return found
+  const secret = found.value[0]?.[1]
+  return secret === undefined ? fail('provider_key_unknown') : ok(secret)
+}
+
+/** The switches of the workspace that close its vault close this way to it, too. §4.4, C5, C32. */
+export function mayWrite({ isInProgramme, mayWriteVault }: Workspace): Outcome<null> {
+  if (!isInProgramme) return fail('programme_closed')
+  return mayWriteVault ? ok(null) : fail('vault_writes_disabled')
+}
+
+/** Refuses what the key at this provider is not: an unsupported member is never ignored. */
+export function rulesOf(body: UpdateProviderKeyBody, { isOnlyOwn }: KeyTaker): Outcome<null> {
+  const wrong = (['is_required', 'is_byok_only'] as const).filter(
+    (name) => body[name] !== undefined && body[name] !== isOnlyOwn,
+  )
+  const message = isOnlyOwn
+    ? "is always so: a workspace's key stands in the place of the operator's"
+    : 'is never so: the key serves files at this provider'
+  const issues: readonly Issue[] = wrong.map((name) => ({
+    path: `/${name}`,
+    message,
+    expected: String(isOnlyOwn),
+  }))
+  return issues.length === 0 ? ok(null) : fail('body_invalid', { metadata: { issues } })
+}
+
+export function providerKeyAnswer(
+  workspaceId: string,
+  { slug, isOnlyOwn }: KeyTaker,
+  { name, fingerprint, createdAt }: SecretMetadata,
+): ProviderKeyShape {
+  return {
+    id: providerKeyId({ workspaceId, provider: slug }),
+    workspace_id: workspaceId,
+    provider: slug,
+    name,
+    label: providerKeyLabel(fingerprint),
+    created_at: createdAt.toISOString(),
+    disabled: false,
+    is_required: isOnlyOwn,
+    is_byok_only: isOnlyOwn,
+    is_fallback: false,
+    sort_order: 0,
+    allowed_models: null,
+    allowed_api_key_hashes: null,
+    allowed_user_ids: null,
+    declared_zdr: null,
+  }
+}

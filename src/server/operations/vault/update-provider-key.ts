@@ -1,0 +1,82 @@
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { Secret } from '../../../schemas/vault/secret.ts'
+import {
+  ProviderKeyAnswer,
+  ProviderKeyParams,
+  type UpdateProviderKeyBody,
+} from '../../../schemas/workspaces/byok.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { SecretMetadata } from '../../ports/vault/vault.ts'
+import { changedBy, defineOperation, type Call } from '../define.ts'
+import {
+  EXAMPLE_KEY_ID,
+  keyAt,
+  mayWrite,
+  placeOf,
+  PROVIDER_KEY_ACCESS,
+  PROVIDER_KEY_FAILURES,
+  PROVIDER_KEY_WRITE_FAILURES,
+  providerKeyAnswer,
+  rulesOf,
+  vaultOf,
+  type KeyPlace,
+} from './provider-key-view.ts'
+import { SEALING_FAILURES } from './vault-scope.ts'
+
+const ID = 'byok.update'
+
+interface Inputs {
+  readonly params: typeof ProviderKeyParams
+  readonly body: 'byok_update'
+}
+
+/** Replaces a workspace's own key for a provider. Source: B2.11. */
+export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>({
+  id: ID,
+  method: 'patch',
+  path: '/byok/{id}',
+  tag: 'byok',
+  summary: "Replace a workspace's key for a provider",
+  description: 'With `key` the key is replaced, from the next call on; the hosts of its secret stay.',
+  access: PROVIDER_KEY_ACCESS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: ProviderKeyParams, body: 'byok_update' },
+  success: { status: 200, body: ProviderKeyAnswer },
+  statuses: [400, 403, 404, 500, 503],
+  failures: ['body_invalid', ...PROVIDER_KEY_FAILURES, ...PROVIDER_KEY_WRITE_FAILURES, ...SEALING_FAILURES],
+  example: { params: { id: EXAMPLE_KEY_ID }, body: { key: 'sk-9876543210' } },
+  async run(call, ports) {
+    const place = await placeOf(call, ports)
+    if (!place.ok) return place
+    const { workspace, taker } = place.value
+    const rules = rulesOf(call.body, taker)
+    if (!rules.ok) return rules
+    const secret = await keyAt(place.value, ports)
+    if (!secret.ok) return secret
+    const now = await replaced(call, ports, { ...place.value, secret: secret.value })
+    return now.ok
+      ? ok({ kind: 'json', value: { data: providerKeyAnswer(workspace.id, taker, now.value) } })
+      : now
+  },
+})
+
+/** The secret as it is now; without `key` as it was. */
+async function replaced(
+  call: Call<unknown, unknown, UpdateProviderKeyBody>,
+  { vaults }: Pick<Ports, 'vaults'>,
+  { workspace, taker, secret }: KeyPlace & { readonly secret: SecretMetadata },
+): Promise<Outcome<SecretMetadata>> {
+  const { key } = call.body
+  if (key === undefined) return ok(secret)
+  const allowed = mayWrite(workspace)
+  if (!allowed.ok) return allowed
+  const stored = await vaults.put(
+    vaultOf(workspace),
+    { name: secret.name, hosts: secret.hosts ?? [taker.host], value: new Secret(key), expects: 'present' },
+    { ...changedBy(call), operation: ID },
+  )
+  // The secret was deleted between the two statements.
+  return !stored.ok && stored.failure.name === 'secret_unknown' ? fail('provider_key_unknown') : stored
+}

@@ -1,0 +1,47 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { AddedMembersAnswer, type AddMembersBody } from '../../../schemas/workspaces/members.ts'
+import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import {
+  actorOf,
+  EXAMPLE_USER,
+  EXAMPLE_WORKSPACE,
+  memberAnswer,
+  refOf,
+  WORKSPACE_FAILURES,
+  WORKSPACE_STATUSES,
+} from './workspace-answers.ts'
+
+const ID = 'workspaces.add_members'
+
+interface Inputs {
+  readonly params: typeof WorkspaceParams
+  readonly body: 'members_add'
+}
+
+/** Makes users of the organization members of a workspace by hand, all or none. Source: B2.9. */
+export const addMembers = defineOperation<Inputs, AddMembersBody>({
+  id: ID,
+  method: 'post',
+  path: '/workspaces/{id}/members/add',
+  tag: 'workspaces',
+  summary: 'Add members to a workspace',
+  description:
+    'All of the users or none. A grant by hand stays when a SCIM mapping of the user ends; a user who has one gets the role of the call.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: WorkspaceParams, body: 'members_add' },
+  success: { status: 200, body: AddedMembersAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: ['body_invalid', ...WORKSPACE_FAILURES],
+  example: { params: { id: EXAMPLE_WORKSPACE }, body: { user_ids: [EXAMPLE_USER] } },
+  async run(call, { workspaces }) {
+    const { user_ids: userIds, role = 'member' } = call.body
+    const added = await workspaces.addMembers(refOf(call), { userIds, role }, actorOf(call, ID))
+    if (!added.ok) return added
+    const { changedCount, members } = added.value
+    return ok({ kind: 'json', value: { added_count: changedCount, data: members.map(memberAnswer) } })
+  },
+})

@@ -1,0 +1,44 @@
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { RemovedMembersAnswer, type RemoveMembersBody } from '../../../schemas/workspaces/members.ts'
+import { WorkspaceParams } from '../../../schemas/workspaces/workspaces.ts'
+import { defineOperation } from '../define.ts'
+import {
+  actorOf,
+  EXAMPLE_USER,
+  EXAMPLE_WORKSPACE,
+  refOf,
+  WORKSPACE_FAILURES,
+  WORKSPACE_STATUSES,
+} from './workspace-answers.ts'
+
+const ID = 'workspaces.remove_members'
+
+interface Inputs {
+  readonly params: typeof WorkspaceParams
+  readonly body: 'members_remove'
+}
+
+/** Ends memberships that were given by hand, all or none. Source: B2.9. */
+export const removeMembers = defineOperation<Inputs, RemoveMembersBody>({
+  id: ID,
+  method: 'post',
+  path: '/workspaces/{id}/members/remove',
+  tag: 'workspaces',
+  summary: 'Remove members from a workspace',
+  description:
+    'All of the users or none. Members by a SCIM mapping are refused: they end in the identity provider. ' +
+    'So are users who are the `creator_user_id` of a live key of the workspace.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: true,
+  input: { params: WorkspaceParams, body: 'members_remove' },
+  success: { status: 200, body: RemovedMembersAnswer },
+  statuses: WORKSPACE_STATUSES,
+  failures: ['body_invalid', ...WORKSPACE_FAILURES],
+  example: { params: { id: EXAMPLE_WORKSPACE }, body: { user_ids: [EXAMPLE_USER] } },
+  async run(call, { workspaces }) {
+    const removed = await workspaces.removeMembers(refOf(call), call.body.user_ids, actorOf(call, ID))
+    return removed.ok ? ok({ kind: 'json', value: { removed_count: removed.value } }) : removed
+  },
+})
