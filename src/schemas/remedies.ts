@@ -8,7 +8,8 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   route_unknown:
     'Compare the path with the API reference: every path of the API begins with /api/v1, those of SCIM with /scim/v2.',
   not_served:
-    'Send such requests to another service: this one serves chat, embeddings, videos, files, secrets and the management of them.',
+    'Take what the message names in its place, or send such requests to another service: this one serves chat, ' +
+    'embeddings, videos, files, secrets and the management of them.',
   method_not_allowed: 'Use one of the methods of the `Allow` header.',
   params_invalid: 'Correct the segment of the path that `metadata.issues` names.',
   query_invalid:

@@ -1,6 +1,7 @@
 import { API_PREFIX, SCIM_PREFIX } from '../../../schemas/api-prefix.ts'
 import { BODIES, type BodyForm, type BodyName } from '../../../schemas/bodies.ts'
 import { isRateLimited, prefixOf, type AnyOperation } from '../../operations/define.ts'
+import { servedInstead } from './not-served.ts'
 import { compileUrlReader, decodedSegment, type UrlReader } from './query.ts'
 
 /** An operation prepared for service: everything that can be computed at boot. */
@@ -34,13 +35,6 @@ export type Match =
   | { readonly kind: 'unknown' }
 
 export type Routed = Extract<Match, { kind: 'route' | 'undecodable' }>
-
-/** Paths of the wider API that clients may try, and those below them. C29. */
-const NOT_SERVED = ['/chat/completions', '/completions', '/responses', '/messages']
-/** Paths that Sluice serves instead of NOT_SERVED. C29. */
-const SERVED_INSTEAD =
-  `POST ${API_PREFIX}/chat/completions, POST ${API_PREFIX}/responses, POST ${API_PREFIX}/messages, ` +
-  `POST ${API_PREFIX}/embeddings, GET ${API_PREFIX}/models`
 
 /** Replaces an id that does not decode: no id contains it, so that the answer is that of an unknown id. */
 const UNDECODABLE = '\ufffd'
@@ -129,10 +123,8 @@ export class RouteTable {
     const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
     if (rest !== null) return rest
     if (exact !== null) return exact
-    if (NOT_SERVED.some((start) => below === start || below.startsWith(`${start}/`))) {
-      return { kind: 'not_served', what: `${API_PREFIX}${below}`, instead: SERVED_INSTEAD }
-    }
-    return UNKNOWN
+    const instead = servedInstead(`${API_PREFIX}${below}`)
+    return instead === null ? UNKNOWN : { kind: 'not_served', what: `${API_PREFIX}${below}`, instead }
   }
 
   isAtRoot(path: string): boolean {

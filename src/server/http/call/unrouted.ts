@@ -19,7 +19,7 @@ export function answerUnrouted(call: RequestCall, match: Exclude<Match, Routed>)
     return call.fail({ name: 'method_not_allowed', fields: { allowed: match.allowed.join(', ') } })
   }
   if (match.kind === 'not_served') {
-    return call.fail({ name: 'not_served', fields: { what: match.what, instead: match.instead } })
+    return call.fail({ name: 'not_served', fields: { what: shown(match.what), instead: match.instead } })
   }
   const page = deps.site.find(head, deps.ports.publicOrigin)
   if (page === null)

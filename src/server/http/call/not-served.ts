@@ -1,0 +1,80 @@
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+
+/** A path that clients know and Sluice does not serve. C29. */
+interface NotServed {
+  /** The path as sent, with `{name}` for any one segment; paths below it are not served either. */
+  readonly path: string
+  /** What serves a caller best in its place, as a message says it. C39. */
+  readonly instead: string
+}
+
+const below = (path: string, instead: string): NotServed => ({ path: API_PREFIX + path, instead })
+const at = (method: string, path: string): string => `\`${method} ${API_PREFIX}${path}\``
+
+const WRITING = ['/chat/completions', '/responses', '/messages'].map((path) => at('POST', path)).join(', ')
+const SPENT = `what was spent by day, key, workspace and model (${at('GET', '/activity')})`
+const HEARD = `sound in chats, where the model takes or makes it (${at('POST', '/chat/completions')})`
+const MADE = `keys that a management key makes (${at('POST', '/keys')})`
+const TEXTS = `${WRITING}, ${at('POST', '/embeddings')}, ${at('GET', '/models')}`
+
+/** Every path that `@openrouter/sdk` 1.3.19 calls and no operation has, and older paths of inference. */
+export const NOT_SERVED: readonly NotServed[] = [
+  below('/chat/completions', TEXTS),
+  below('/completions', TEXTS),
+  below('/responses', TEXTS),
+  below('/messages', TEXTS),
+  below(
+    '/interns/{id}/chat/completions',
+    `chats under the key of the intern (${at('POST', '/chat/completions')})`,
+  ),
+  below('/analytics', SPENT),
+  below('/classifications', SPENT),
+  below('/datasets', SPENT),
+  below('/audio', HEARD),
+  below('/auth', MADE),
+  below('/oauth', MADE),
+  below(
+    '/benchmarks',
+    `models with the scores of the catalogue, by which they are sorted (${at('GET', '/models')})`,
+  ),
+  below('/generation/feedback', `the record of a call (${at('GET', '/generation')})`),
+  below(
+    '/guardrails',
+    `allowed models and limits of keys (${at('PATCH', '/keys/{hash}')}), and budgets of workspaces ` +
+      `(${at('PUT', '/workspaces/{workspace_ref}/budgets/{interval}')})`,
+  ),
+  below(
+    '/images',
+    `pictures from models that write them (${at('POST', '/chat/completions')} with \`modalities\`), ` +
+      `and videos (${at('POST', '/videos')})`,
+  ),
+  below(
+    '/observability',
+    `\`trace\` of each call, which the operator has posted to \`SLUICE_BROADCAST\`, and the record of a call ` +
+      `(${at('GET', '/generation')})`,
+  ),
+  below('/rerank', `vectors, by which documents are ordered (${at('POST', '/embeddings')})`),
+  below(
+    '/systemone',
+    `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`,
+  ),
+  below(
+    '/api/alpha',
+    `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`,
+  ),
+]
+
+const TEMPLATES = NOT_SERVED.map(({ path, instead }) => ({ segments: path.split('/'), instead }))
+
+/** @param path as sent @returns what is served instead; null for a path that no client knows */
+export function servedInstead(path: string): string | null {
+  const given = path.split('/')
+  const known = TEMPLATES.find(
+    ({ segments }) =>
+      segments.length <= given.length &&
+      segments.every((segment, nth) =>
+        segment.startsWith('{') ? given[nth] !== '' : segment === given[nth],
+      ),
+  )
+  return known?.instead ?? null
+}
