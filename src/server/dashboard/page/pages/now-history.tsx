@@ -1,6 +1,11 @@
 import { h, type ComponentChild } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { HistoryAnswer, HistoryData, HistoryLine } from '../../../../schemas/operator/history.ts'
+import type {
+  HistoryAnswer,
+  HistoryData,
+  HistoryEvent,
+  HistoryLine,
+} from '../../../../schemas/operator/history.ts'
 import type { Static } from 'typebox'
 import type { PageContext } from '../page.ts'
 import { SelectField } from '../parts/fields.tsx'
@@ -51,6 +56,8 @@ const WITHOUT: Readonly<Record<string, readonly string[]>> = {
 const REFRESH_MS = 10_000
 const LONG_REFRESH_MS = 60_000
 const COLOURS = 6
+/** Failures are red wherever they stand. */
+const STATUS_LOOKS: Readonly<Record<string, string>> = { '2xx': 'line-3', '4xx': 'line-4', '5xx': 'line-2' }
 const BAD = ['breaker_open', 'degraded', 'reload_refused']
 
 /** What the node did until now, one metric at a time; what is chosen stands in the address. */
@@ -176,6 +183,7 @@ interface LinesProps {
 
 function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentChild {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [looked, setLooked] = useState<number | null>(null)
   const nameOf = useKeyNames(context)
   const lines = useMemo(() => drawn(data, { quantile, nameOf }), [data, quantile, nameOf])
   const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden])
@@ -193,18 +201,19 @@ function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentCh
         grainS={grainS}
         points={(untilS - sinceS) / grainS}
         lines={shown}
-        events={events.map(({ at, kind, text }) => ({
-          atS: Date.parse(at) / 1_000,
-          text: `${kind.replace('_', ' ')}: ${text}`,
-          isBad: BAD.includes(kind),
+        events={events.map((event) => ({
+          atS: Date.parse(event.at) / 1_000,
+          text: eventText(event),
+          isBad: BAD.includes(event.kind),
         }))}
         format={formatOf(data)}
         timeOf={(second) => timeText(second, grainS)}
+        onLook={setLooked}
         onRange={(since, until) => context.setQuery({ from: isoOf(since), to: isoOf(until) })}
         onReset={() => context.setQuery({ from: null, to: null })}
       />
       <div class="actions" role="group" aria-label="Lines that are shown">
-        {lines.map(({ name, look }) => (
+        {lines.map(({ name, look, values }) => (
           <button
             key={name}
             type="button"
@@ -213,9 +222,11 @@ function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentCh
             onClick={() => toggle(name)}
           >
             <i class={look} />
-            {name}
+            {`${name} `}
+            <b>{formatOf(data)(values.at(looked ?? -1))}</b>
           </button>
         ))}
+        <span class="legend">{saidAt(looked, data)}</span>
       </div>
       <HistoryTable
         title={title}
@@ -230,6 +241,18 @@ function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentCh
   )
 }
 
+/** The time of a point, and what happened in it. */
+function saidAt(point: number | null, { from, grain_seconds: grainS, events }: HistoryData): string {
+  if (point === null) return ''
+  const startMs = Date.parse(from) + point * grainS * 1_000
+  const near = events.filter(
+    ({ at }) => Date.parse(at) >= startMs && Date.parse(at) < startMs + grainS * 1_000,
+  )
+  return [timeText(startMs / 1_000, grainS), ...near.map(eventText)].join(', ')
+}
+
+const eventText = ({ kind, text }: HistoryEvent): string => `${kind.replace('_', ' ')}: ${text}`
+
 /** Of latencies by name one quantile is shown: three of each would be a thicket. */
 function drawn(
   { lines, by, metric }: HistoryData,
@@ -242,7 +265,7 @@ function drawn(
   const some = by === 'all' || !isTime(metric) ? lines : lines.filter((line) => line.quantile === quantile)
   return some.map((line, nth) => ({
     name: by === 'all' ? (line.quantile ?? 'all') : named(line),
-    look: `line-${(nth % COLOURS) + 1}${nth < COLOURS ? '' : ' dashed'}`,
+    look: STATUS_LOOKS[line.name] ?? `line-${(nth % COLOURS) + 1}${nth < COLOURS ? '' : ' dashed'}`,
     values: line.values,
   }))
 }

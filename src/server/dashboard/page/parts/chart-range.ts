@@ -21,6 +21,8 @@ export interface Range {
   grasp(point: number): void
   /** Ends the marking, and takes the range where it is one. */
   release(): void
+  /** Forgets what was marked. */
+  drop(): void
   key(event: KeyboardEvent): void
 }
 
@@ -29,15 +31,15 @@ export function useRange({ points, onRange, onReset }: RangeProps): Range {
   const [cursor, setCursor] = useState<number | null>(null)
   const [anchor, setAnchor] = useState<number | null>(null)
   const marked = anchor === null || cursor === null || anchor === cursor ? null : inOrder(anchor, cursor)
-  const clear = (): void => setAnchor(null)
+  const drop = (): void => setAnchor(null)
   const take = (): void => {
     if (marked !== null) onRange(...marked)
-    clear()
+    drop()
   }
   const step = (to: number, isMarking: boolean): void => {
     const from = cursor ?? points - 1
     if (isMarking && anchor === null) setAnchor(from)
-    if (!isMarking) clear()
+    if (!isMarking) drop()
     setCursor(Math.min(points - 1, Math.max(0, to)))
   }
   const key = (event: KeyboardEvent): void => {
@@ -55,11 +57,11 @@ export function useRange({ points, onRange, onReset }: RangeProps): Range {
     else if (event.key === 'Enter') take()
     else if (event.key === 'Escape') {
       if (anchor === null) onReset()
-      clear()
+      drop()
     } else return
     event.preventDefault()
   }
-  return { cursor, marked, move: setCursor, grasp: setAnchor, release: take, key }
+  return { cursor, marked, move: setCursor, grasp: setAnchor, release: take, drop, key }
 }
 
 function inOrder(one: number, other: number): readonly [number, number] {

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathOf, scaleOf, ticksOf, type Scale } from './chart-scale.ts'
 import { useRange, type Range } from './chart-range.ts'
 
@@ -26,6 +26,8 @@ export interface TimeChartProps {
   readonly events: readonly ChartEvent[]
   format(value: number | null | undefined): string
   timeOf(second: number): string
+  /** The point that is looked at, from 0; null: none. */
+  onLook(point: number | null): void
   /** A part was chosen, in seconds since 1970. */
   onRange(sinceS: number, untilS: number): void
   /** All is wanted again. */
@@ -40,7 +42,7 @@ const TICK_WIDTH = 90
 
 /** Lines over time, drawn by ourselves: a range is chosen by the pointer or by keys. */
 export function TimeChart(props: TimeChartProps): ComponentChild {
-  const { title, sinceS, grainS, points, lines, format, timeOf, onRange, onReset } = props
+  const { title, sinceS, grainS, points, lines, format, timeOf, onLook, onRange, onReset } = props
   const { box, width } = useWidth()
   const help = useId()
   const range = useRange({
@@ -54,6 +56,7 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
   }, [lines, width, points])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const at = range.cursor !== null && range.cursor < points ? range.cursor : null
+  useEffect(() => onLook(at), [at])
   const pointOf = (event: PointerEvent): number =>
     scale.pointAt(event.clientX - (box.current?.getBoundingClientRect().left ?? 0))
   return (
@@ -75,6 +78,7 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
         range.grasp(pointOf(event))
       }}
       onPointerUp={range.release}
+      onPointerCancel={range.drop}
     >
       <Drawing {...props} scale={scale} width={width} range={range} />
       <p id={help} class="unseen">
@@ -84,36 +88,7 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
         {at !== null &&
           `${timeOf(sinceS + at * grainS)}: ${lines.map(({ name, values }) => `${name} ${format(values[at])}`).join(', ')}`}
       </p>
-      <Readout {...props} at={at} />
     </div>
-  )
-}
-
-/** What is under the cursor, else the last values. */
-function Readout({
-  lines,
-  events,
-  sinceS,
-  grainS,
-  at,
-  format,
-  timeOf,
-}: TimeChartProps & { readonly at: number | null }): ComponentChild {
-  const near = at === null ? [] : events.filter(({ atS }) => Math.floor((atS - sinceS) / grainS) === at)
-  return (
-    <p class="legend" aria-hidden="true">
-      {at !== null && <span>{timeOf(sinceS + at * grainS)}</span>}
-      {lines.map(({ name, look, values }) => (
-        <span key={name}>
-          <i class={look} />
-          {`${name} `}
-          <b>{format(values.at(at ?? -1))}</b>
-        </span>
-      ))}
-      {near.map(({ text, atS }) => (
-        <span key={`${atS} ${text}`}>{text}</span>
-      ))}
-    </p>
   )
 }
 
