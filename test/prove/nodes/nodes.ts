@@ -2,34 +2,18 @@
  * Two nodes as deploy/compose.yaml runs them, on one Postgres, one Redis and one bucket, behind the load
  * balancer of deploy/.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startLoad } from '../../support/load/load.ts'
 import type { LoadRequest } from '../../support/load/load-plan.ts'
-import {
-  makeSecrets,
-  nodeEnvironment,
-  startBalancer,
-  startOne,
-  type RunningBalancer,
-  type RunningNode,
-} from '../../support/nodes/nodes.ts'
-import { isOnPath, outsidePostgres } from '../../support/nodes/outside-stores.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
-import { FakeS3, s3Settings } from '../../support/files/s3.ts'
-import { freePort, pause, spawnServer, stopServer, untilListening } from '../../support/nodes/spawned.ts'
-import { sluice, type FirstKeys } from '../../support/nodes/stand.ts'
+import { pause } from '../../support/nodes/spawned.ts'
+import type { FirstKeys } from '../../support/nodes/stand.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
+import { install, replaceNode, whyNotInstalled, type Installation } from './installation.ts'
 
 export const program: Program = {
   text: 'two nodes behind the load balancer of deploy/: what one keeps the other one serves, and each is replaced under load',
   async run(proof) {
-    for (const name of ['nginx', 'redis-server']) {
-      if (await isOnPath(name)) continue
-      proof.skipped = `${name} is not on the PATH`
-      return
-    }
+    proof.skipped = await whyNotInstalled()
+    if (proof.skipped !== null) return
     const installation = await install(proof)
     await shared(proof, installation)
     await replaced(proof, installation)
@@ -38,65 +22,6 @@ export const program: Program = {
       proof.check(`the node on ${node.port} ends by itself`, code === 0, `exit code ${code}`)
     }
   },
-}
-
-interface Installation {
-  readonly url: string
-  readonly port: number
-  readonly balancer: RunningBalancer
-  readonly nodes: RunningNode[]
-  readonly env: Readonly<Record<string, string>>
-  readonly keys: FirstKeys
-}
-
-async function install(proof: Proof): Promise<Installation> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-nodes-'))
-  proof.after(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })))
-  chmodSync(folder, 0o755)
-  const secrets = makeSecrets(folder)
-  const databaseUrl = await databaseOf(proof)
-  const redisPort = await freePort()
-  const redis = spawnServer('redis-server', [
-    join(secrets, 'redis.conf'),
-    '--port',
-    String(redisPort),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-  ])
-  proof.after(() => stopServer(redis.child))
-  await untilListening(redisPort, redis)
-  const bucket = await FakeS3.start(proof)
-  const stores = { databaseUrl, redisPlace: `127.0.0.1:${redisPort}`, bucket: s3Settings(bucket) }
-  const env = nodeEnvironment(secrets, stores)
-  const migrated = await sluice(['migrate'], env)
-  proof.check(
-    'one migration comes before the nodes',
-    Number(migrated['migration']) > 0,
-    JSON.stringify(migrated),
-  )
-  const nodes: RunningNode[] = []
-  proof.after(async () => void (await Promise.all(nodes.map((node) => node.stop()))))
-  // One after the other, as compose does: the first one makes the first keys.
-  for (const name of ['node-1', 'node-2'])
-    nodes.push(await startOne(join(folder, name), env, await freePort()))
-  const port = await freePort()
-  const balancer = await startBalancer({
-    folder: join(folder, 'balancer'),
-    port,
-    nodes: nodes.map((node) => node.port),
-  })
-  proof.after(() => balancer.stop())
-  const keys = JSON.parse(readFileSync(join(folder, 'node-1/first-keys.json'), 'utf8')) as FirstKeys
-  return { url: `http://127.0.0.1:${port}`, port, balancer, nodes, env, keys }
-}
-
-async function databaseOf(proof: Proof): Promise<string> {
-  if (proof.isShort) return (await openTestDatabase(proof, 'empty')).url
-  const postgres = await outsidePostgres()
-  proof.after(() => postgres.close())
-  return postgres.url
 }
 
 /** What is written through the balancer is read at either node. */
@@ -164,7 +89,7 @@ const LOOK_MS = 50
 
 /** Each node is ended and started again, as in an upgrade, while calls go on. */
 async function replaced(proof: Proof, installation: Installation): Promise<void> {
-  const { nodes, env, port } = installation
+  const { nodes, port } = installation
   const load = await startLoad({
     host: '127.0.0.1',
     port,
@@ -175,11 +100,9 @@ async function replaced(proof: Proof, installation: Installation): Promise<void>
   })
   const restMs = proof.isShort ? 500 : 10_000
   await pause(restMs)
-  for (const [index, node] of [...nodes.entries()].slice(0, proof.isShort ? 1 : nodes.length)) {
-    const code = await node.stop()
-    proof.check(`the node on ${node.port} drains under load`, code === 0, `exit code ${code}`)
-    // In short the other one goes on alone.
-    if (!proof.isShort) nodes[index] = await startOne(node.dataDir, env, node.port)
+  // In short the other one goes on alone.
+  for (const index of proof.isShort ? [0] : nodes.keys()) {
+    await replaceNode(proof, installation, { index, isStarted: !proof.isShort })
     await pause(restMs)
   }
   const result = await load.stop()

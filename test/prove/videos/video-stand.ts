@@ -79,16 +79,24 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
     redis,
     receiver,
     client,
-    untilCalm: (msMax) => until(msMax, () => openRows(store)),
+    untilCalm: (msMax) => untilCalm(store, msMax),
     untilEnded: (kinds, msMax) => until(msMax, () => openJobs(store, kinds)),
   }
+}
+
+/** Milliseconds until all jobs have ended and all webhooks are delivered or dead; null after `msMax`. */
+export function untilCalm(store: Store, msMax: number): Promise<number | null> {
+  return until(msMax, () => openRows(store))
 }
 
 export function organizationOf({ stand }: VideoStand): string {
   return organizationAccount(stand.keys.organization_id)
 }
 
-export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'providers' | 'video'>): object {
+export function catalogueOf({ providers, video = {} }: Pick<VideoStandInput, 'providers' | 'video'>): {
+  readonly providers: readonly object[]
+  readonly models: readonly object[]
+} {
   return {
     providers: SUBMIT_KINDS.map((kind) => ({
       slug: kind,

@@ -5,6 +5,7 @@ import { startKilling } from './killing.ts'
 import type { Accepted } from './offers.ts'
 import { startKindsProvider } from './provider.ts'
 import { modelOf, startVideoStand, SUBMIT_KINDS, type VideoStand } from './video-stand.ts'
+import type { Stand } from '../../support/nodes/stand.ts'
 import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
@@ -83,6 +84,11 @@ export const program: Program = {
   },
 }
 
+/** Of a stand, what a run is judged by. */
+export interface JudgedStand extends Pick<VideoStand, 'store' | 'receiver'> {
+  readonly stand: Pick<Stand, 'cli'>
+}
+
 /** Offers at a steady pace, whatever becomes of earlier ones. */
 export async function offerAll(
   proof: Proof,
@@ -117,7 +123,7 @@ export async function offerAll(
 /** When all is calm. */
 export async function judgeRun(
   proof: Proof,
-  { store, stand, receiver }: VideoStand,
+  { store, stand, receiver }: JudgedStand,
   run: Omit<Parameters<typeof judge>[1], 'rows' | 'webhooks' | 'leases'>,
 ): Promise<void> {
   const { sql } = store

@@ -101,14 +101,18 @@ export interface RunningNode {
   stop(): Promise<number | null>
 }
 
+export interface NodePlace {
+  readonly dataDir: string
+  readonly env: Readonly<Record<string, string>>
+  readonly port: number
+  /** Folder of the built tree whose program it runs; absent: this one. */
+  readonly tree?: string
+}
+
 /** Starts one, and waits until it is ready. */
-export async function startOne(
-  dataDir: string,
-  env: Readonly<Record<string, string>>,
-  port: number,
-): Promise<RunningNode> {
+export async function startOne({ dataDir, env, port, tree = ROOT }: NodePlace): Promise<RunningNode> {
   const adminPort = await freePort()
-  const server = spawnServer(process.execPath, [join(ROOT, 'bin/sluice')], {
+  const server = spawnServer(process.execPath, [join(tree, 'bin/sluice')], {
     // As if npm had started it: it then drains when the run is ended by force.
     env: {
       npm_lifecycle_event: 'prove',
@@ -117,7 +121,7 @@ export async function startOne(
       SLUICE_PORT: String(port),
       SLUICE_ADMIN_PORT: String(adminPort),
     },
-    cwd: ROOT,
+    cwd: tree,
   })
   try {
     await untilPrinted(server, /"event":"ready"/, READY_MS_MAX)
@@ -139,6 +143,8 @@ export async function startOne(
 export interface RunningBalancer {
   /** Addresses of nodes that answered so far, by how often. */
   answered(): Readonly<Record<string, number>>
+  /** Lines that it wrote of errors. */
+  errors(): readonly string[]
   stop(): Promise<void>
 }
 
@@ -166,6 +172,10 @@ export async function startBalancer(place: BalancerPlace): Promise<RunningBalanc
       for (const row of rows.filter((address) => /^127/.test(address))) counts[row] = (counts[row] ?? 0) + 1
       return counts
     },
+    errors: () =>
+      readFileSync(join(place.folder, 'error.log'), 'utf8')
+        .split('\n')
+        .filter((line) => line !== ''),
     stop: () => stopServer(server.child),
   }
 }

@@ -158,16 +158,7 @@ function standOf(parts: Parts): Stand {
     output: () => server.output(),
     fronts: () => frontsOf(pid),
     cli: (...args) => sluice(args, settings),
-    embeddings: (apiKey = keys.inference_key) => ({
-      method: 'POST',
-      path: '/api/v1/embeddings',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({
-        model: STAND_MODEL,
-        input: 'The quick brown fox jumps over the lazy dog.',
-        encoding_format: 'float',
-      }),
-    }),
+    embeddings: (apiKey = keys.inference_key) => embeddingsRequest(apiKey),
     admin: async (path) => {
       const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers: { connection: 'close' } })
       return { status: answer.status, text: await answer.text() }
@@ -175,17 +166,35 @@ function standOf(parts: Parts): Stand {
   }
 }
 
-/** Runs one command line verb and parses what it prints. */
+/** An embeddings request of the stand's model, as a load sends it. */
+export function embeddingsRequest(apiKey: string): LoadRequest {
+  return {
+    method: 'POST',
+    path: '/api/v1/embeddings',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      model: STAND_MODEL,
+      input: 'The quick brown fox jumps over the lazy dog.',
+      encoding_format: 'float',
+    }),
+  }
+}
+
+/**
+ * Runs one command line verb and parses what it prints. @param tree folder of the built tree whose program
+ * runs
+ */
 export function sluice(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+  tree = ROOT,
 ): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
     const env = { ...plainEnvironment(), ...settings }
     execFile(
       process.execPath,
-      [join(ROOT, 'bin/sluice'), ...args, '--json'],
-      { env, cwd: ROOT },
+      [join(tree, 'bin/sluice'), ...args, '--json'],
+      { env, cwd: tree },
       (error, stdout, stderr) => {
         if (error !== null) reject(new Error(`sluice ${args.join(' ')}: ${error.message}\n${stderr}`))
         else resolve(JSON.parse(stdout) as Record<string, unknown>)

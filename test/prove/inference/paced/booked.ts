@@ -35,7 +35,10 @@ export async function rowsOf(
 }
 
 /** The records, by the ids of their calls. */
-export async function recordsOf({ store: { sql } }: PacedStand, calls: Calls): Promise<ById<KeptRecord>> {
+export async function recordsOf(
+  { store: { sql } }: Pick<PacedStand, 'store'>,
+  calls: Calls,
+): Promise<ById<KeptRecord>> {
   return byId(
     await sql<KeptRecord[]>`SELECT facts->>'requestId' AS id, id AS "generationId", facts FROM generations
       WHERE facts->>'requestId' = ANY(string_to_array(${idsOf(calls)}, ','))`,
@@ -48,7 +51,10 @@ export interface Booked {
 }
 
 /** Rows and records of each of these calls. */
-export async function bookedOf(stand: PacedStand, calls: Calls): Promise<(call: PacedCall) => Booked> {
+export async function bookedOf(
+  stand: Pick<PacedStand, 'store'>,
+  calls: Calls,
+): Promise<(call: PacedCall) => Booked> {
   const [rows, records] = await Promise.all([rowsOf(stand, calls), recordsOf(stand, calls)])
   return ({ id }) => ({ rows: rows.get(id) ?? [], records: records.get(id) ?? [] })
 }

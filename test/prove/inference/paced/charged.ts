@@ -6,12 +6,15 @@ import type { PacedCall } from './callers.ts'
 import { PROMPT_TOKENS } from './dialects.ts'
 import type { PacedStand } from './stand.ts'
 
+/** What the books are compared with, and the books. */
+type Books = Pick<PacedStand, 'store' | 'provider'>
+
 const NANO_PER_USD = 1e9
 
 /** @param calls all were answered, and are over */
 export async function checkCharged(
   proof: Proof,
-  stand: PacedStand,
+  stand: Books,
   { name, calls }: { readonly name: string; readonly calls: readonly PacedCall[] },
 ): Promise<void> {
   let wrong: readonly string[] = []
@@ -28,7 +31,7 @@ export async function checkCharged(
 }
 
 /** @returns what the books and the records say of these streams that is not so */
-async function unchargedOf(stand: PacedStand, calls: readonly PacedCall[]): Promise<readonly string[]> {
+async function unchargedOf(stand: Books, calls: readonly PacedCall[]): Promise<readonly string[]> {
   const booked = await bookedOf(stand, calls)
   return calls.flatMap((call) => {
     const wrong = wrongOf(stand, call, booked(call))
@@ -36,7 +39,7 @@ async function unchargedOf(stand: PacedStand, calls: readonly PacedCall[]): Prom
   })
 }
 
-function wrongOf({ provider }: PacedStand, call: PacedCall, booked: Booked): string | null {
+function wrongOf({ provider }: Pick<Books, 'provider'>, call: PacedCall, booked: Booked): string | null {
   const found = paidOf(call, booked)
   if (!found.ok) return found.wrong
   const { row, facts, cost } = found

@@ -46,21 +46,44 @@ export async function startPacedStand(
   const stand = await startSpendStand(proof, {
     fronts,
     settings: { SLUICE_STREAMS: STREAMS, ...settings },
-    catalogue: catalogue(provider.origin),
+    catalogue: catalogueOf(provider.origin, [
+      ...nativeEntries(),
+      ...PACED_PROTOCOLS.flatMap(({ name }) => entriesOf(name)),
+    ]),
     isPostgresEnded,
   })
   return { ...stand, provider, wordMs }
 }
 
-function catalogue(origin: string): object {
-  const pricing = { prompt: usdOf(PROMPT_NANO), completion: usdOf(COMPLETION_NANO) }
-  const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
+interface PacedEntry {
+  readonly id: string
+  /** Of its provider. */
+  readonly facts: object
+}
+
+export interface PacedCatalogue {
+  readonly providers: readonly object[]
+  readonly models: readonly object[]
+}
+
+/** The two models of a provider that speaks the form of each caller. */
+function nativeEntries(): readonly PacedEntry[] {
   const native = { protocol: 'openai', speaks: PACED_DIALECTS.map(({ name }) => name) }
-  const entries = [
+  return [
     { id: PACED_MODEL, facts: native },
     { id: DRAINED_MODEL, facts: { ...native, on_leave: 'drain' } },
-    ...PACED_PROTOCOLS.flatMap(({ name }) => entriesOf(name)),
-  ].map((entry) => ({ ...entry, slug: entry.id.replace('acme/', '') }))
+  ]
+}
+
+/** For versions without translation between forms, too. */
+export function nativeCatalogue(origin: string): PacedCatalogue {
+  return catalogueOf(origin, nativeEntries())
+}
+
+function catalogueOf(origin: string, rows: readonly PacedEntry[]): PacedCatalogue {
+  const pricing = { prompt: usdOf(PROMPT_NANO), completion: usdOf(COMPLETION_NANO) }
+  const architecture = { input_modalities: ['text'], output_modalities: ['text'] }
+  const entries = rows.map((entry) => ({ ...entry, slug: entry.id.replace('acme/', '') }))
   return {
     providers: entries.map(({ slug, facts }) => ({ slug, name: slug, base_url: `${origin}/v1`, ...facts })),
     models: entries.map(({ id, slug }) => {
@@ -73,7 +96,7 @@ function catalogue(origin: string): object {
 const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
 
 /** Google's provider is read to its end unless its entry says otherwise, the others are cut. D27. */
-function entriesOf(name: TextProtocol): readonly { readonly id: string; readonly facts: object }[] {
+function entriesOf(name: TextProtocol): readonly PacedEntry[] {
   const { paced, drained } = modelsAt(name)
   const facts = { protocol: MAKERS[name] ?? 'openai', speaks: [name] }
   const [cuts, reads] = [

@@ -1,0 +1,4 @@
+import { program } from './upgrade.ts'
+import { short } from '../short.ts'
+
+await short('upgrade', program)

@@ -1,0 +1,100 @@
+/** A tree of an earlier commit: what is missing is told, with how it comes. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { plainEnvironment } from '../load/load.ts'
+import type { Teardown } from '../teardown.ts'
+import { makeEarlierTree, PROMISED_FROM } from './earlier-tree.ts'
+
+function run(cwd: string, command: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: plainEnvironment(),
+  })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)
+  return stdout.trim()
+}
+
+const LOCK = '{ "lockfileVersion": 3, "packages": {} }\n'
+
+/** A repository of two commits, each of which writes its text where it is built. */
+function repository(t: Teardown): { readonly home: string; readonly clone: string; readonly first: string } {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
+  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const clone = join(home, 'origin')
+  for (const folder of ['tools', 'test', 'node_modules']) mkdirSync(join(clone, folder), { recursive: true })
+  const commit = (text: string): void => {
+    writeFileSync(join(clone, '.gitignore'), 'node_modules\n')
+    writeFileSync(join(clone, 'package-lock.json'), LOCK)
+    writeFileSync(join(clone, 'test/a.test.ts'), text)
+    writeFileSync(
+      join(clone, 'tools/build.mjs'),
+      `import { writeFileSync } from 'node:fs'\nwriteFileSync('built', '${text}')\n`,
+    )
+    run(clone, 'git', 'add', '.')
+    run(clone, 'git', '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qm', text)
+  }
+  run(clone, 'git', 'init', '-q')
+  commit('first')
+  const first = run(clone, 'git', 'rev-parse', 'HEAD')
+  commit('second')
+  return { home, clone, first }
+}
+
+t.test('a shallow clone has no such commit, and is told how it comes', async (t) => {
+  const { home, clone, first } = repository(t)
+  const shallow = join(home, 'shallow')
+  run(home, 'git', 'clone', '-q', '--depth', '1', `file://${clone}`, shallow)
+  const folder = join(home, 'tree')
+  t.same(await makeEarlierTree({ commit: first, clone: shallow, folder }), {
+    ok: false,
+    why: `this clone is shallow and has no commit ${first}: \`git fetch --unshallow\` brings it`,
+  })
+  t.notOk(existsSync(folder))
+})
+
+t.test('a whole clone without the commit is told how it comes', async (t) => {
+  const { home, clone } = repository(t)
+  t.same(await makeEarlierTree({ commit: PROMISED_FROM, clone, folder: join(home, 'tree') }), {
+    ok: false,
+    why: `this clone has no commit ${PROMISED_FROM}: \`git fetch origin ${PROMISED_FROM}\` brings it`,
+  })
+})
+
+t.test('a folder that is no clone is told as such', async (t) => {
+  const { home, first } = repository(t)
+  const made = await makeEarlierTree({ commit: first, clone: home, folder: join(home, 'tree') })
+  t.match(made, { ok: false, why: /^git cannot read .* as a clone of the repository: / })
+})
+
+t.test(
+  'the tree is that of the commit, without tests, with the packages of the clone, and built',
+  async (t) => {
+    const { home, clone, first } = repository(t)
+    const folder = join(home, 'tree')
+    t.same(await makeEarlierTree({ commit: first, clone, folder }), { ok: true })
+    t.equal(readFileSync(join(folder, 'built'), 'utf8'), 'first')
+    t.notOk(existsSync(join(folder, 'test')))
+    t.ok(lstatSync(join(folder, 'node_modules')).isSymbolicLink())
+  },
+)
+
+t.test('packages of another lock file are not those of the clone', async (t) => {
+  const { home, clone, first } = repository(t)
+  writeFileSync(join(clone, 'package-lock.json'), LOCK.replace('{}', '{ "": { "name": "other" } }'))
+  const folder = join(home, 'tree')
+  t.same(await makeEarlierTree({ commit: first, clone, folder }), { ok: true })
+  t.notOk(existsSync(join(folder, 'node_modules')))
+})
+
+t.test('a tree that cannot be built is a failure with the words of its build', async (t) => {
+  const { home, clone, first } = repository(t)
+  writeFileSync(join(clone, 'tools/build.mjs'), "process.stderr.write('no compiler')\nprocess.exit(1)\n")
+  run(clone, 'git', '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qam', 'third')
+  const commit = run(clone, 'git', 'rev-parse', 'HEAD')
+  t.not(commit, first)
+  await t.rejects(makeEarlierTree({ commit, clone, folder: join(home, 'tree') }), /no compiler/)
+})
