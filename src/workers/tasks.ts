@@ -9,6 +9,7 @@ import { refusalsOf } from '../schemas/inference/forms/table/refusals.ts'
 import { translateRequest } from '../schemas/inference/forms/translate.ts'
 import { foreignParts } from '../server/upstream/inference/foreign-parts.ts'
 import { joinedAnswer } from '../server/upstream/inference/native-answer.ts'
+import { largeEvent } from '../server/upstream/inference/parts/large-event.ts'
 import { compress } from './compress.ts'
 import { decodeEmbeddings } from './decode-embeddings.ts'
 import { echo } from './echo.ts'
@@ -60,6 +61,7 @@ const PROMPT_TASKS: { readonly [N in PromptJobName]: PromptTask<N> } = {
   translate: { run: translateRequest, moves: (written) => (written.ok ? [written.body] : []) },
   refused_fields: { run: refusalsOf, moves: () => [] },
   foreign_parts: { run: ({ dialect, body, bare }) => foreignParts(dialect, body, bare), moves: () => [] },
+  large_event: { run: largeEvent, moves: () => [] },
   translated_answer: { run: translatedAnswer, moves: movedOfAnswer },
   compress: { run: compress, moves: (packed) => [packed] },
   seal_secrets: {

@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'all'>> = {
     'vault/envelope',
     'upstream/inference/foreign-parts',
     'upstream/inference/native-answer',
+    'upstream/inference/parts/large-event',
     'upstream/inference/parts/whole-parts',
     'operations/inference/whole-texts',
   ],

@@ -186,6 +186,14 @@ export interface ShortJobTypes {
     }
     out: JoinedAnswer
   }
+  /**
+   * Reads a large event of a stream that is translated: what the loop reads of it, with arguments as bytes of
+   * JSON; null: it is invalid. D5.
+   */
+  large_event: {
+    in: { readonly protocol: TextProtocol; readonly data: Uint8Array }
+    out: Readonly<Record<string, unknown>> | null
+  }
   /** Compresses the bytes with gzip. */
   compress: { in: { readonly bytes: Uint8Array }; out: Uint8Array }
   /** Seals values of one vault, and clears the values. */

@@ -32,6 +32,11 @@ export class MovingTimer {
     this.#endsAt = Infinity
   }
 
+  /** Milliseconds until its end; Infinity: it is stopped. */
+  get leftMs(): number {
+    return Math.max(0, this.#endsAt - this.#now())
+  }
+
   /** Stops for good: nothing of the timer stays behind. */
   close(): void {
     this.stop()

@@ -120,6 +120,11 @@ export interface PartRead {
   readonly parts: readonly WrittenPart[]
   /** As in `NativeRead`. */
   readonly failure: Failure | null
+  /**
+   * Reads on, with an event that a thread reads: to be called once, and before the next read. Absent: all was
+   * read.
+   */
+  readonly rest?: () => Promise<PartRead>
 }
 
 /** The stream of a provider in its own protocol, for callers of other dialects. D5, D13, D22. */

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import {
   DRAIN_MS_MAX,
@@ -15,6 +16,7 @@ import type { InferenceSink, WrittenPart } from '../../ports/inference/inference
 import { MovingTimer } from '../../structures/moving-timer.ts'
 import type { NativeRead, NativeStream, PartRead, PartStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
+import { areLarge, slicesOf } from './sliced-parts.ts'
 
 const TOO_LARGE: Failure = { name: 'upstream_too_large', fields: { limit: STREAM_BYTES_MAX } }
 const NO_OUTPUT: Failure = { name: 'upstream_invalid', detail: 'Its stream began without an output.' }
@@ -66,6 +68,11 @@ export interface Relayed {
   readonly isDrained: boolean
 }
 
+/** The end of a stream. */
+interface Over {
+  readonly failure: Failure | null
+}
+
 /** Whole events in the caller's form, or parts that are written in it. */
 type Output = Uint8Array | readonly WrittenPart[]
 /** Memory of a part that is no output: the end of a block, a signature. */
@@ -86,6 +93,10 @@ export class Relay {
   #hasBegun = false
   /** The caller keeps up. */
   #hasRoom = true
+  /** Parts that are written in several turns of the loop; null: there are none. */
+  #slices: Iterable<readonly WrittenPart[]> | null = null
+  /** Reads on behind an event that a thread reads; null: there is none. */
+  #rest: NonNullable<PartRead['rest']> | null = null
   #isLate = false
   #isDraining = false
   #pausedMs = 0
@@ -128,29 +139,69 @@ export class Relay {
   }
 
   async #read(): Promise<Failure | null> {
-    const { body, sink, stallMs } = this.#input
+    const { body } = this.#input
     for (;;) {
-      const over = this.#take(await body.next())
+      const taken = this.#take(await body.next())
+      const over = this.#rest === null && this.#slices === null ? taken : await this.#goOn(taken)
       if (over !== null) return over.failure
       const memory = this.#hasMemory()
       // Each event would wait a turn of the microtasks for nothing.
       if (memory !== true && !(await memory)) return this.#endedAs({ name: 'busy' })
       // A caller who has left reads nothing, and the time of a drain goes on.
-      if (this.#hasRoom || this.#isDraining) continue
-      // Time in which the caller does not read is not the provider's.
-      this.#timer.stop()
-      const pausedAt = this.#now()
-      await sink.room()
-      this.#pausedMs += this.#now() - pausedAt
-      if (!this.#isDraining) this.#timer.start(stallMs)
+      if (!this.#hasRoom && !this.#isDraining) await this.#waitForRoom()
     }
+  }
+
+  /** Time in which the caller does not read is not the provider's. */
+  async #waitForRoom(): Promise<void> {
+    const { sink, stallMs } = this.#input
+    this.#timer.stop()
+    const pausedAt = this.#now()
+    await sink.room()
+    this.#pausedMs += this.#now() - pausedAt
+    if (!this.#isDraining) this.#timer.start(stallMs)
+  }
+
+  /** Writes what is more than one turn of the loop may write, and reads on behind events that a thread reads. */
+  async #goOn(taken: Over | null): Promise<Over | null> {
+    let over = taken
+    for (;;) {
+      await this.#writeSlices()
+      const rest = this.#rest
+      if (rest === null) return over
+      this.#rest = null
+      if (!this.#hasRoom && !this.#isDraining) await this.#waitForRoom()
+      over = this.#took(await this.#besides(rest()))
+    }
+  }
+
+  async #writeSlices(): Promise<void> {
+    const { sink, signal } = this.#input
+    const slices = this.#slices ?? []
+    this.#slices = null
+    for (const slice of slices) {
+      if (this.#hasRoom || this.#isDraining) await this.#besides(turn())
+      else await this.#waitForRoom()
+      // The client has left, and reads no more.
+      if (signal.aborted && !this.#isDraining) return
+      this.#hasRoom = deliver(slice, sink)
+    }
+  }
+
+  /** Waits for work of Sluice's own, whose time is not the provider's. */
+  async #besides<T>(work: Promise<T>): Promise<T> {
+    const { leftMs } = this.#timer
+    if (!this.#isDraining) this.#timer.stop()
+    const done = await work
+    if (!this.#isDraining) this.#timer.start(leftMs)
+    return done
   }
 
   /**
    * Passes on what a read has brought. The wait for the caller is apart: it would keep the bytes in memory.
    * @returns null: the stream goes on
    */
-  #take(next: Outcome<Uint8Array | null>): { readonly failure: Failure | null } | null {
+  #take(next: Outcome<Uint8Array | null>): Over | null {
     const { stream } = this.#input
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
@@ -158,10 +209,15 @@ export class Relay {
     if (next.value === null) return { failure: this.#end() }
     this.#bodyBytes += next.value.length
     if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
-    const read = stream.read(next.value)
+    return this.#took(stream.read(next.value))
+  }
+
+  #took(read: NativeRead | PartRead): Over | null {
+    const { stream } = this.#input
     const { failure } = read
     const output = outputOf(read)
     this.#hasRoom = output === null || this.#pass(output)
+    if ('rest' in read) this.#rest = read.rest ?? null
     if (failure !== null) return { failure }
     if (stream.isDone) return { failure: stream.end() }
     return this.#heldBytes > STREAM_PREFACE_BYTES_MAX ? { failure: NO_OUTPUT } : null
@@ -207,7 +263,9 @@ export class Relay {
     }
     if (!this.#hasBegun) this.#begin()
     if (!this.#isDraining) this.#timer.start(this.#input.stallMs)
-    return deliver(output, this.#input.sink)
+    if (output instanceof Uint8Array || !areLarge(output)) return deliver(output, this.#input.sink)
+    this.#slices = slicesOf(output)
+    return true
   }
 
   /** Events are lent until the next read. */

@@ -20,13 +20,14 @@ import { VERSION_HEADER } from './messages/messages-dialect.ts'
 import { answerOfJob } from './native-answer.ts'
 import { KeptParts } from './parts/kept-parts.ts'
 import { OriginalParts } from './parts/original-parts.ts'
+import type { ReadLarge } from './parts/part-events.ts'
 import { PART_PROTOCOLS } from './parts/part-protocols.ts'
 import { wholeParts } from './parts/whole-parts.ts'
 import type { NativeAnswer, NativeHead, NativeRequest, PartStream, WholeParts } from './protocol.ts'
 import { signatureFormatOf } from './spoken.ts'
 import { translationJob, type WrittenCall } from './translated/translation-job.ts'
 import { unsupported } from './translated/unsupported.ts'
-import type { CountWire, WholeInput, Wire } from './wire.ts'
+import type { CountWire, StreamInput, WholeInput, Wire } from './wire.ts'
 
 interface TranslatedWireDeps {
   readonly endpoint: Endpoint
@@ -61,8 +62,12 @@ export class TranslatedWire implements Wire {
     return this.#translated(job, media)
   }
 
-  stream(_head: NativeHead, redacted: RedactedTexts, origins: NativeRequest['origins']): PartStream {
-    const read = PART_PROTOCOLS[this.#protocol].stream(redacted, this.#signatureFormat)
+  stream(_head: NativeHead, redacted: RedactedTexts, { origins, caller }: StreamInput): PartStream {
+    const protocol = this.#protocol
+    // The work goes on when the caller has left, since the stream may be drained.
+    const readLarge: ReadLarge = (data) =>
+      this.#deps.jobs.run('large_event', { protocol, data }, { caller, transfer: movable(data) })
+    const read = PART_PROTOCOLS[protocol].stream(redacted, this.#signatureFormat, readLarge)
     const stream = origins === undefined ? read : new OriginalParts(read, origins)
     // The last event of responses repeats the whole answer.
     return this.#dialect === 'responses' ? new KeptParts(stream) : stream

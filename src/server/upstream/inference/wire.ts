@@ -24,18 +24,18 @@ export interface WholeInput extends Pick<NativeRequest, 'origins'> {
   readonly endsAt: number
 }
 
+/** What a stream is read for. */
+export interface StreamInput extends Pick<NativeRequest, 'origins'> {
+  readonly caller: Caller
+}
+
 /** How an endpoint is called for callers of one dialect: in that dialect, or in its own protocol. D5. */
 export interface Wire {
   /** Below the provider's base address. */
   pathOf(isStream: boolean): string
   /** Failures: field_unsupported, those of `CallMedia`, and those of the pool of short jobs. */
   request(job: InferenceJob, media: CallMedia): Outcome<NativeRequest> | Promise<Outcome<NativeRequest>>
-  /** @param origins of the request */
-  stream(
-    head: NativeHead,
-    redacted: RedactedTexts,
-    origins: NativeRequest['origins'],
-  ): NativeStream | PartStream
+  stream(head: NativeHead, redacted: RedactedTexts, asked: StreamInput): NativeStream | PartStream
   /**
    * An answer in the caller's dialect, or its parts, which the caller's side writes. Failures:
    * upstream_invalid, and those of the pool of short jobs. D14.

@@ -187,7 +187,10 @@ export class WritingEndpoint implements WritingProtocol {
       const refusal = failureOf(await readRefusal(outcome.value), this.#link)
       return { ok: false, failure: unquoted(refusal, searchedIn(job.request, sent)) }
     }
-    const stream = wire.stream(this.#head(job, model), this.#link.redacted, origins)
+    const stream = wire.stream(this.#head(job, model), this.#link.redacted, {
+      caller,
+      ...(origins && { origins }),
+    })
     const {
       failure: ended,
       hasBegun,

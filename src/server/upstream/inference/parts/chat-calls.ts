@@ -1,12 +1,12 @@
 import type { Failure } from '../../../../schemas/failures.ts'
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { TOOLS_MAX } from '../../../../schemas/inference/inference-limits.ts'
-import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { INVALID } from '../native-events.ts'
 import type { CallFragment } from './chat-event.ts'
 import type { ChatPart } from './chat-said.ts'
 import type { OpenCall } from './open-call.ts'
 import type { PartQueue } from './part-queue.ts'
+import { writtenJson } from './written-json.ts'
 
 type SignedPart = Extract<ChatPart, { id: string | null }>
 
@@ -31,7 +31,7 @@ export class ChatCalls {
     this.#remember(call, fragment)
     if (name !== '') call.name ??= name
     const json = fragment.function?.arguments ?? ''
-    return this.#queue.add(call, typeof json === 'string' ? json : withoutMarks(JSON.stringify(json)))
+    return this.#queue.add(call, typeof json === 'string' ? json : (writtenJson(json) ?? ''))
   }
 
   /**

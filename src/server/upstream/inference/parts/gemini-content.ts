@@ -1,7 +1,7 @@
 import { SIGNATURE_FORMATS } from '../../../../schemas/inference/forms/carried-signatures.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
-import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
+import { writtenJson } from './written-json.ts'
 
 /**
  * One part of Gemini's content. Parts of unknown kinds are skipped.
@@ -53,7 +53,7 @@ function callParts(
 function argumentsOf(args: unknown): string | null {
   if (!isThere(args)) return '{}'
   try {
-    return objectOf(args) === null ? null : withoutMarks(JSON.stringify(args))
+    return writtenJson(args)
   } catch {
     return null
   }

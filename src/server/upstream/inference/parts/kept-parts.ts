@@ -20,8 +20,10 @@ export class KeptParts extends PassedParts {
   #failure: Failure | null = null
 
   override read(bytes: Uint8Array): PartRead {
-    if (this.#failure !== null) return { parts: [], failure: this.#failure }
-    const { parts, failure } = super.read(bytes)
+    return this.#failure === null ? super.read(bytes) : { parts: [], failure: this.#failure }
+  }
+
+  protected override pass({ parts, failure }: PartRead): PartRead {
     const kept = this.#kept(parts)
     return { parts: kept, failure: this.#failure ?? failure }
   }

@@ -2,10 +2,9 @@ import {
   SIGNATURE_FORMATS,
   type SignatureUse,
 } from '../../../../schemas/inference/forms/carried-signatures.ts'
-import { isObject } from '../../../../schemas/values/members.ts'
-import { withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import type { WrittenPart } from '../../../ports/inference/inference.ts'
 import type { ContentBlock, MessageDelta } from './message-event.ts'
+import { writtenJson } from './written-json.ts'
 
 const format = SIGNATURE_FORMATS.messages
 
@@ -51,9 +50,7 @@ export class OpenBlock {
     if (type === 'thinking') return signed(this.#signature, 'reasoning')
     if (type === 'redacted_thinking') return signed(data ?? '', 'redacted')
     // An empty object is the begin of arguments that follow in fragments.
-    return type === 'tool_use' && !this.#hasArguments
-      ? said('arguments', withoutMarks(JSON.stringify(isObject(input) ? input : {})))
-      : []
+    return type === 'tool_use' && !this.#hasArguments ? said('arguments', writtenJson(input) ?? '{}') : []
   }
 }
 

@@ -28,7 +28,6 @@ export class OpenCall {
   /** Arguments are one JSON value: what servers send behind its end, as the same once more, is none of it. */
   add(text: string): void {
     if (this.isOver) return
-    this.#end.add(text)
-    this.held += text
+    this.held += text.slice(0, this.#end.add(text))
   }
 }

@@ -12,8 +12,7 @@ export class OriginalParts extends PassedParts {
     this.#calls = new OriginalCalls(origins)
   }
 
-  override read(bytes: Uint8Array): PartRead {
-    const { parts, failure } = super.read(bytes)
+  protected override pass({ parts, failure }: PartRead): PartRead {
     return { parts: this.#calls.of(parts), failure }
   }
 }

@@ -1,8 +1,9 @@
-import type { Failure } from '../../../../schemas/failures.ts'
-import { STREAM_MENDED_BYTES_MAX } from '../../../../schemas/inference/stream-limits.ts'
+import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../schemas/limits/limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
 import { objectOf, type Members } from '../../../../schemas/values/members.ts'
+import { joined } from '../../../../schemas/values/pieces.ts'
 import type { TokenUsage, WrittenPart } from '../../../ports/inference/inference.ts'
 import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
@@ -17,6 +18,9 @@ export const PARTS_MAX = 10_000
 
 const NOTHING: PartRead = { parts: [], failure: null }
 
+/** Has a thread read a large event: see `largeEvent`. Null: it is invalid. */
+export type ReadLarge = (data: Uint8Array) => Promise<Outcome<Members | null>>
+
 /**
  * The parts of a provider's stream, each event read by its protocol. A whole answer is read by the same code,
  * as the events of a stream that has it in few pieces: streamed and whole cannot differ. D5, D13, D22.
@@ -28,17 +32,18 @@ export abstract class PartEvents implements PartStream {
   finishReason: string | null = null
   upstreamId: string | null = null
   abstract readonly usage: TokenUsage | null
-  readonly #reader: SseReader
+  readonly #reader = new SseReader()
   readonly #redacted: RedactedTexts
+  readonly #readLarge: ReadLarge | null
   #parts: WrittenPart[] = []
   #failure: Failure | null = null
   /** Neighbours of one text become one part. */
   #isJoining = false
 
-  /** @param eventBytesMax bytes of one event, which is parsed on the loop */
-  constructor(redacted: RedactedTexts, eventBytesMax: number = STREAM_MENDED_BYTES_MAX) {
+  /** @param readLarge null: events of all sizes are parsed where the stream is read */
+  constructor(redacted: RedactedTexts, readLarge: ReadLarge | null = null) {
     this.#redacted = redacted
-    this.#reader = new SseReader(eventBytesMax)
+    this.#readLarge = readLarge
   }
 
   get heldBytes(): number {
@@ -50,13 +55,43 @@ export abstract class PartEvents implements PartStream {
     if (this.#failure !== null) return { parts: [], failure: this.#failure }
     if (this.isDone) return NOTHING
     const { events, failure } = this.#reader.read(bytes)
+    return this.#taken(events, failure)
+  }
+
+  /** @param failure of the reader, behind the events */
+  #taken(events: readonly SseEvent[], failure: Failure | null): PartRead {
+    let taken = 0
     for (const event of events) {
+      taken++
+      if (this.#isLarge(event)) {
+        // The bytes of the read may be used again before the thread has answered.
+        const others = events.slice(taken).map(owned)
+        return { parts: this.#given(), failure: null, rest: this.#restOf(owned(event), others, failure) }
+      }
       this.#failure = this.#event(event)
       if (this.#failure !== null || this.isDone) break
     }
     // Bytes behind the last event cannot fail a stream.
     if (!this.isDone) this.#failure ??= failure
     return { parts: this.#given(), failure: this.#failure }
+  }
+
+  #restOf(
+    { name, data }: SseEvent,
+    others: readonly SseEvent[],
+    failure: Failure | null,
+  ): NonNullable<PartRead['rest']> {
+    return async () => {
+      const read = await (this.#readLarge?.(data) ?? ok(parsed(data)))
+      this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
+      const isOver = this.#failure !== null || this.isDone
+      return isOver ? { parts: this.#given(), failure: this.#failure } : this.#taken(others, failure)
+    }
+  }
+
+  /** An error is told by its bytes. */
+  #isLarge({ name, data }: SseEvent): boolean {
+    return this.#readLarge !== null && data.length > INLINE_JSON_BYTES_MAX && name !== 'error'
   }
 
   /** Null: the stream was whole. D22. */
@@ -114,7 +149,11 @@ export abstract class PartEvents implements PartStream {
       this.done()
       return null
     }
-    const event = parsed(data)
+    return this.#takeParsed(parsed(data), name, data)
+  }
+
+  /** @param data of the event, or nothing of a large one, whose words are not told */
+  #takeParsed(event: Members | null, name: string, data: Buffer): Failure | null {
     if (event === null) return INVALID
     const failure = this.#take(event, name)
     return failure === 'failed' ? this.#failed(data) : failure
@@ -138,6 +177,13 @@ export abstract class PartEvents implements PartStream {
     this.#parts = []
     return parts
   }
+}
+
+const NO_DATA = Buffer.alloc(0)
+
+/** In memory of its own. */
+function owned(event: SseEvent): SseEvent {
+  return event.isOwn ? event : { ...event, data: joined([event.data]), isOwn: true }
 }
 
 /** Null: the parts are not of one text. */

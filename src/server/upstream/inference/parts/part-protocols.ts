@@ -4,22 +4,32 @@ import type { PartStream, WholeParts } from '../protocol.ts'
 import { ChatParts, chatWhole } from './chat-parts.ts'
 import { GeminiPartStream, geminiWhole } from './gemini-parts.ts'
 import { MessagesParts, messageWhole } from './messages-parts.ts'
+import type { ReadLarge } from './part-events.ts'
 import { ResponsesParts, responseWhole } from './responses-parts.ts'
 
 /** How the answers of a protocol are read in the internal form. D5. */
 export interface PartProtocol {
-  /** @param format of signatures, where a provider has the protocol of another maker and keys of its own */
-  stream(redacted: RedactedTexts, format?: string): PartStream
+  /**
+   * @param format of signatures, where a provider has the protocol of another maker and keys of its own
+   * @param readLarge as in `PartEvents`
+   */
+  stream(redacted: RedactedTexts, format?: string, readLarge?: ReadLarge): PartStream
   /** Null: no answer in the protocol, or none that is whole. D14. */
   whole(body: Buffer, format?: string): WholeParts | null
 }
 
 export const PART_PROTOCOLS: Readonly<Record<TextProtocol, PartProtocol>> = {
-  chat: { stream: (redacted) => new ChatParts(redacted), whole: chatWhole },
+  chat: { stream: (redacted, _, readLarge) => new ChatParts(redacted, readLarge), whole: chatWhole },
   responses: {
-    stream: (redacted, format) => new ResponsesParts(redacted, format),
+    stream: (redacted, format, readLarge) => new ResponsesParts(redacted, format, readLarge),
     whole: responseWhole,
   },
-  messages: { stream: (redacted) => new MessagesParts(redacted), whole: messageWhole },
-  gemini: { stream: (redacted) => new GeminiPartStream(redacted), whole: geminiWhole },
+  messages: {
+    stream: (redacted, _, readLarge) => new MessagesParts(redacted, readLarge),
+    whole: messageWhole,
+  },
+  gemini: {
+    stream: (redacted, _, readLarge) => new GeminiPartStream(redacted, readLarge),
+    whole: geminiWhole,
+  },
 }

@@ -6,7 +6,7 @@ import { OpenCall } from './open-call.ts'
 
 /** UTF-16 units of parts that wait for the end of a call before them. Decision. */
 export const HELD_UNITS_MAX = 1_048_576
-/** UTF-16 units that a waiting part takes in memory beside its text or its signature. */
+/** UTF-16 units that a part counts beside its text or its signature, for its memory and its events. */
 export const PART_UNITS = 64
 
 const TOO_MUCH: Failure = { name: 'upstream_too_large', fields: { limit: HELD_UNITS_MAX } }
@@ -69,7 +69,9 @@ export class PartQueue {
   add(call: OpenCall, text: string): Failure | null {
     const before = call.held.length
     call.add(text)
-    return this.#hold(call.held.length - before) ?? this.advance()
+    this.#heldUnits += call.held.length - before
+    // What is written at once is not held, however long it is.
+    return this.advance() ?? this.#crowded()
   }
 
   /** A call's signature that comes when another call has begun has no place any more. */
@@ -141,11 +143,16 @@ export class PartQueue {
 
   #hold(units: number): Failure | null {
     this.#heldUnits += units
+    return this.#crowded()
+  }
+
+  #crowded(): Failure | null {
     return this.#heldUnits > HELD_UNITS_MAX ? TOO_MUCH : null
   }
 }
 
-function unitsOf(part: WrittenPart): number {
+/** UTF-16 units that a part counts. */
+export function unitsOf(part: WrittenPart): number {
   if ('text' in part) return PART_UNITS + part.text.length
   return PART_UNITS + (part.kind === 'signature' ? part.signature.data.length : 0)
 }

@@ -11,7 +11,17 @@ export abstract class PassedParts implements PartStream {
   }
 
   read(bytes: Uint8Array): PartRead {
-    return this.#stream.read(bytes)
+    return this.#passed(this.#stream.read(bytes))
+  }
+
+  /** What becomes of the parts that were read. */
+  protected abstract pass(read: PartRead): PartRead
+
+  #passed(read: PartRead): PartRead {
+    const { rest } = read
+    const passed = this.pass(read)
+    if (rest === undefined || passed.failure !== null) return passed
+    return { ...passed, rest: async () => this.#passed(await rest()) }
   }
 
   end(): Failure | null {

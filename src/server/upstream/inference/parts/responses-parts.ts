@@ -6,16 +6,10 @@ import type { RedactedTexts } from '../../reason.ts'
 import { INVALID } from '../native-events.ts'
 import type { WholeParts } from '../protocol.ts'
 import { responsesUsageOf } from '../responses/responses-usage.ts'
-import { NOTHING_SECRET, parsed, PartEvents } from './part-events.ts'
+import { NOTHING_SECRET, parsed, PartEvents, type ReadLarge } from './part-events.ts'
 import { PartQueue } from './part-queue.ts'
 import { itemEventOf, outputItemOf, type ItemEvent, type OutputItem } from './response-event.ts'
 import { ResponseItems, type SaidKind } from './response-items.ts'
-
-/**
- * Bytes of one event, which is parsed on the loop in about 20 ms: those with the response have all of the
- * answer, and the instructions and tools of the request. Decision.
- */
-export const RESPONSE_EVENT_BYTES_MAX = 4_194_304
 
 const COMPLETED = 'response.completed'
 const INCOMPLETE = 'response.incomplete'
@@ -41,9 +35,16 @@ export class ResponsesParts extends PartEvents {
   readonly #items: ResponseItems
   #usage: TokenUsage | null = null
 
-  /** @param format of the provider's signatures */
-  constructor(redacted: RedactedTexts, format: string = SIGNATURE_FORMATS.responses) {
-    super(redacted, RESPONSE_EVENT_BYTES_MAX)
+  /**
+   * @param format of the provider's signatures
+   * @param readLarge as in `PartEvents`
+   */
+  constructor(
+    redacted: RedactedTexts,
+    format: string = SIGNATURE_FORMATS.responses,
+    readLarge?: ReadLarge | null,
+  ) {
+    super(redacted, readLarge)
     this.#items = new ResponseItems(this.#queue, format)
   }
 

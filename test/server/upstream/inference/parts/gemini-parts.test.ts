@@ -1,5 +1,5 @@
 import t from 'tap'
-import { STREAM_MENDED_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
+import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import {
   GeminiPartStream,
@@ -218,7 +218,7 @@ t.test('members that are missing or null are no mistake', async (t) => {
 })
 
 t.test('an event above the maximum ends the stream, many parts in one do not', async (t) => {
-  const large = read(streamOf(said('a'.repeat(STREAM_MENDED_BYTES_MAX), 'STOP')))
+  const large = read(streamOf(said('a'.repeat(STREAM_EVENT_BYTES_MAX), 'STOP')))
   t.equal(large.failure?.name, 'upstream_too_large')
   const count = 60_000
   const many = read(streamOf(chunk(Array(count).fill({ text: 'a' }), { finishReason: 'STOP' })))

@@ -1,9 +1,9 @@
 /** Streams of responses in the internal form, hostile ones first. */
 import t from 'tap'
+import { STREAM_EVENT_BYTES_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import type { WrittenPart } from '../../../../../src/server/ports/inference/inference.ts'
 import { ITEMS_MAX } from '../../../../../src/server/upstream/inference/parts/response-items.ts'
 import {
-  RESPONSE_EVENT_BYTES_MAX,
   ResponsesParts,
   responseWhole,
 } from '../../../../../src/server/upstream/inference/parts/responses-parts.ts'
@@ -122,7 +122,7 @@ t.test('items and events have their bounds', async (t) => {
     delta('output_text', 'x', { content_index: at }),
   )
   t.match(read(...parts).failure, { name: 'upstream_invalid' })
-  const long = delta('output_text', 'x'.repeat(RESPONSE_EVENT_BYTES_MAX))
+  const long = delta('output_text', 'x'.repeat(STREAM_EVENT_BYTES_MAX))
   t.match(read(long).failure, { name: 'upstream_too_large' })
 })
 

@@ -1,0 +1,46 @@
+import type { WrittenPart } from '../../ports/inference/inference.ts'
+import { unitsOf } from './parts/part-queue.ts'
+
+/** UTF-16 units of parts that are written in one turn of the loop, in about a millisecond. Decision. */
+export const SLICE_UNITS_MAX = 65_536
+const [HIGH_SURROGATE, LOW_SURROGATE] = [0xd800, 0xdc00] as const
+
+/** Whether the parts are too much for one turn of the loop. */
+export function areLarge(parts: readonly WrittenPart[]): boolean {
+  let units = 0
+  for (const part of parts) units += unitsOf(part)
+  return units > SLICE_UNITS_MAX
+}
+
+/** The same answer in parts of which each list is written in one turn: long texts are cut into fragments. */
+export function* slicesOf(parts: readonly WrittenPart[]): Generator<readonly WrittenPart[]> {
+  let slice: WrittenPart[] = []
+  let units = 0
+  for (const part of parts)
+    for (const fragment of fragmentsOf(part)) {
+      slice.push(fragment)
+      units += unitsOf(fragment)
+      if (units < SLICE_UNITS_MAX) continue
+      yield slice
+      slice = []
+      units = 0
+    }
+  if (slice.length > 0) yield slice
+}
+
+function* fragmentsOf(part: WrittenPart): Generator<WrittenPart> {
+  if (!('text' in part) || part.text.length <= SLICE_UNITS_MAX) return yield part
+  const { text } = part
+  for (let at = 0; at < text.length;) {
+    const end = endOfFragment(text, at)
+    yield { ...part, text: text.slice(at, end) }
+    at = end
+  }
+}
+
+/** No character is cut: clients decode each fragment by itself. */
+function endOfFragment(text: string, from: number): number {
+  const end = from + SLICE_UNITS_MAX
+  const last = text.charCodeAt(end - 1)
+  return last >= HIGH_SURROGATE && last < LOW_SURROGATE ? end - 1 : end
+}

@@ -1,0 +1,145 @@
+/** Passing large events on: in slices, as the caller reads, and beside the clock of the provider. */
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { ok } from '../../../../src/schemas/failures.ts'
+import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
+import type { InferenceSink, WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
+import type { PartRead, PartStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import { Drains, Relay, type Relayed } from '../../../../src/server/upstream/inference/relay.ts'
+import { SLICE_UNITS_MAX } from '../../../../src/server/upstream/inference/sliced-parts.ts'
+import { callerBy } from '../../../support/keys/callers.ts'
+
+const STALL_MS = 1_000
+const FIRST_OUTPUT_MS = 3_000
+const said = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
+
+/** A stream of one read. */
+function streamOf(read: PartRead, hasOutput: () => boolean = () => true): PartStream {
+  let isRead = false
+  return {
+    read: () => {
+      isRead = true
+      return read
+    },
+    get hasOutput() {
+      return hasOutput()
+    },
+    get isDone() {
+      return isRead
+    },
+    ...{ end: () => null, heldBytes: 0, usage: null, outputBytes: 0, finishReason: null, upstreamId: null },
+  }
+}
+
+interface Rig {
+  readonly taken: string[]
+  readonly run: Promise<Relayed>
+  leave(): void
+}
+
+function open(stream: PartStream, sink: Partial<InferenceSink> = {}): Rig {
+  const taken: string[] = []
+  const leaving = new AbortController()
+  const relay = new Relay({
+    body: { next: () => Promise.resolve(ok(Buffer.from('x'))), close: () => undefined },
+    stream,
+    sink: {
+      begin: () => undefined,
+      take: (parts) => {
+        taken.push(parts.map((part) => ('text' in part ? part.text : '')).join(''))
+        return true
+      },
+      pass: () => true,
+      room: () => Promise.resolve(),
+      ...sink,
+    },
+    begin: () => undefined,
+    signal: leaving.signal,
+    ...{ firstOutputMs: FIRST_OUTPUT_MS, stallMs: STALL_MS, onLeave: 'cancel', drains: new Drains() },
+    room: new AnswerBudget(2 ** 20).room(callerBy('o')),
+    now: () => Date.now(),
+  })
+  return { taken, run: relay.run(), leave: () => leaving.abort() }
+}
+
+/** Timers stand still, and go on by `tick` alone. */
+function stopClock(t: Test): void {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  t.teardown(() => mock.timers.reset())
+}
+
+/** Nothing is left to do but what waits. */
+async function settled(): Promise<void> {
+  for (let nth = 0; nth < 20; nth++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const LONG = 'a'.repeat(3 * SLICE_UNITS_MAX) + 'b'
+
+t.test('a long text is written in slices, between which other calls have their turns', async (t) => {
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const { taken, run } = open(streamOf({ parts: [said(LONG)], failure: null }))
+  t.match(await run, { failure: null, hasBegun: true })
+  isOver = true
+  t.equal(taken.join(''), LONG)
+  t.equal(taken.length, 4)
+  t.ok(turns >= 3, `${turns} turns`)
+})
+
+t.test('slices wait for a caller who is behind, and that time is the caller’s', async (t) => {
+  stopClock(t)
+  const waits: (() => void)[] = []
+  const texts: string[] = []
+  const { run } = open(streamOf({ parts: [said(LONG)], failure: null }), {
+    take: (parts) => {
+      for (const part of parts) if ('text' in part) texts.push(part.text)
+      return false
+    },
+    room: () => new Promise((resolve) => waits.push(resolve)),
+  })
+  for (let nth = 1; nth < 4; nth++) {
+    await settled()
+    t.equal(waits.length, nth)
+    t.equal(texts.length, nth)
+    mock.timers.tick(10 * STALL_MS)
+    waits.at(-1)?.()
+  }
+  t.match(await run, { failure: null, pausedMs: 30 * STALL_MS })
+  t.equal(texts.join(''), LONG)
+})
+
+t.test('a caller who leaves gets no more slices', async (t) => {
+  let slices = 0
+  const rig: Rig = open(streamOf({ parts: [said(LONG)], failure: null }), {
+    take: () => {
+      slices++
+      rig.leave()
+      return true
+    },
+  })
+  await rig.run
+  t.equal(slices, 1)
+})
+
+t.test('the time of a thread is not the provider’s, before and behind the first output', async (t) => {
+  stopClock(t)
+  const answers: ((read: PartRead) => void)[] = []
+  const rest = (): Promise<PartRead> => new Promise((resolve) => answers.push(resolve))
+  let hasOutput = false
+  const { taken, run } = open(streamOf({ parts: [], failure: null, rest }, () => hasOutput))
+  await settled()
+  mock.timers.tick(10 * FIRST_OUTPUT_MS)
+  hasOutput = true
+  answers[0]?.({ parts: [said('Hi')], failure: null, rest })
+  await settled()
+  t.same(taken, ['Hi'])
+  mock.timers.tick(10 * STALL_MS)
+  answers[1]?.({ parts: [said(' you')], failure: null })
+  t.match(await run, { failure: null, hasBegun: true })
+  t.same(taken, ['Hi', ' you'])
+})

@@ -1,0 +1,39 @@
+/** Parts that are written in several turns of the loop. */
+import t from 'tap'
+import type { WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
+import { PART_UNITS } from '../../../../src/server/upstream/inference/parts/part-queue.ts'
+import {
+  areLarge,
+  SLICE_UNITS_MAX,
+  slicesOf,
+} from '../../../../src/server/upstream/inference/sliced-parts.ts'
+import { joinedParts } from '../../../support/inference/cut-parts.ts'
+
+const said = (text: string): WrittenPart => ({ kind: 'text', choice: 0, text })
+
+t.test('long texts are cut, and nothing is lost or put elsewhere', (t) => {
+  const parts: readonly WrittenPart[] = [
+    said('a'.repeat(3 * SLICE_UNITS_MAX + 5)),
+    { kind: 'tool', choice: 0, id: 'c1', name: 'f' },
+    { kind: 'arguments', choice: 0, text: `${'b'.repeat(SLICE_UNITS_MAX - 1)}😀` },
+  ]
+  t.ok(areLarge(parts))
+  const slices = [...slicesOf(parts)]
+  t.same(joinedParts(slices.flat()), parts)
+  for (const slice of slices)
+    for (const part of slice)
+      if ('text' in part) {
+        t.ok(part.text.length <= SLICE_UNITS_MAX)
+        t.ok(part.text.isWellFormed(), 'no character is cut')
+      }
+  t.end()
+})
+
+t.test('many small parts are large, too, and few are not', (t) => {
+  const count = SLICE_UNITS_MAX / PART_UNITS
+  const many = Array.from({ length: 2 * count }, () => said('a'))
+  t.ok(areLarge(many))
+  t.ok([...slicesOf(many)].every((slice) => slice.length <= count))
+  t.notOk(areLarge(many.slice(0, count / 2)))
+  t.end()
+})
