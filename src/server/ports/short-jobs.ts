@@ -31,7 +31,10 @@ export type BodyVerdict =
    */
   | { readonly ok: false; readonly failure: Failure; readonly isForThread?: true }
 
-/** Pure, CPU-heavy tasks by name, with their input and output. Buffers are transferred, not copied. */
+/**
+ * Pure, CPU-heavy tasks by name, with their input and output. Buffers of an input that `transfer` names, and the
+ * bytes of an output, are transferred; others are copied, such as a request that another attempt may need.
+ */
 export interface ShortJobTypes {
   read_body: {
     in: { readonly body: BodyName; readonly bytes: Uint8Array; readonly isOnLoop?: boolean }

@@ -56,19 +56,19 @@ type JudgedJob = Pick<CountJob, 'models' | 'request' | 'files' | 'caller' | 'cal
 type Known = Outcome<Takers | null>
 
 /**
- * Null: every endpoint takes the call, as those do that get it as it came. The request is read for endpoints
- * of other forms alone; a large one in a thread. Failures: those of the pool of short jobs. D6.
+ * Null: every endpoint takes the call, as those do that get it as it came, or there is one endpoint alone. The
+ * request is read for endpoints of other forms; a large one in a thread. Failures: those of the pool of short
+ * jobs. D6.
  */
 export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known> {
   const native = isDropRefused(job.request) ? lostNatively(job) : NO_ISSUES
-  const kinds = kindsOf(job)
+  // The attempt at the only endpoint reads the request anyway, and tells what is refused.
+  const kinds = isAlone(job) ? null : kindsOf(job)
   if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
   const { body } = kinds.input.sent
   const known = (refused: readonly (readonly Issue[])[]): Takers =>
     new Takers(new Map([...native, ...kinds.refusedAt(refused)]))
   if (body.length <= INLINE_JSON_BYTES_MAX) return ok(known(refusalsOf(kinds.input)))
-  // Its attempt reads the request anyway.
-  if (isAlone(job)) return ALL_TAKE
   const { caller, call, deadlineAt: endsAt } = job
   return jobs
     .run('refused_fields', kinds.input, { caller, signal: call.signal, endsAt })

@@ -47,6 +47,13 @@ t.test('a model of the same form alone is not read for it', (t) => {
   t.end()
 })
 
+t.test('a request for one endpoint alone is read by its attempt alone', (t) => {
+  const { job, reads } = callOf([speaking('messages')], { response_format: { type: 'json_object' } })
+  t.same(takersOf(job, JOBS), { ok: true, value: null })
+  t.equal(reads(), 0)
+  t.end()
+})
+
 t.test('endpoints of one form are judged together, and those that are not set up are no way out', (t) => {
   const native = speaking('chat')
   const others = [speaking('messages'), speaking('messages'), speaking('gemini')]
