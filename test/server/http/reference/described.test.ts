@@ -94,14 +94,16 @@ t.test('no text is for a member that is gone, or for one whose shapes all have t
 t.test('the description of a shape wins, then that of its owner, then that of its name', async (t) => {
   const shape = Type.Object({
     name: Type.String({ description: 'Own.' }),
-    slug: Type.Union([Type.Null(), Type.String({ description: 'Of an alternative.' })]),
+    slug: Type.Union([Type.Null(), Type.String({ description: 'Of the one alternative.' })]),
+    id: Type.Union([Type.Integer(), Type.String({ description: 'Of one of two.' })]),
     error: Type.Object({ message: Type.String() }),
     message: Type.String(),
   })
   const texts = membersBelow(plain(described(shape))).map(({ path, schema }) => [path, descriptionOf(schema)])
   t.same(Object.fromEntries(texts), {
     '/name': 'Own.',
-    '/slug': 'Of an alternative.',
+    '/slug': 'Of the one alternative.',
+    '/id': MEMBER_TEXTS['id'],
     '/error': MEMBER_TEXTS['error'],
     '/error/message': MEMBER_TEXTS['error.message'],
     '/message': MEMBER_TEXTS['message'],

@@ -15,6 +15,7 @@ export const CALLING_TEXTS: Readonly<Record<string, string>> = {
   'input_video.data': 'The content in base64.',
   'input_file.data': 'The content in base64.',
   format: 'The form of the content or of the answer.',
+  embedding: 'The vector: numbers, or little-endian float32 in base64.',
   index: 'The place in the list, from 0.',
   session_id: 'Groups calls; calls of one group go to the same endpoint where caches help.',
   trace: 'Metadata for tracing; other members are passed through.',

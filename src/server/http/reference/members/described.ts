@@ -31,13 +31,17 @@ function membersOf(properties: Json, owner: string): Json {
   )
 }
 
-/** The description of a schema: its own, or that of the first of its alternatives that has one. */
+/** The description of a schema: its own, or that of its one alternative beside null. */
 export function descriptionOf(schema: unknown): string | undefined {
   if (!isObject(schema)) return undefined
   const { description, anyOf } = schema
   if (typeof description === 'string' && description !== '') return description
-  const alternatives: readonly unknown[] = Array.isArray(anyOf) ? anyOf : []
-  return alternatives.map(descriptionOf).find((text) => text !== undefined)
+  const alternatives: readonly unknown[] = Array.isArray(anyOf) ? anyOf.filter((one) => !isNull(one)) : []
+  return alternatives.length === 1 ? descriptionOf(alternatives[0]) : undefined
+}
+
+function isNull(schema: unknown): boolean {
+  return isObject(schema) && schema['type'] === 'null'
 }
 
 export function isObject(value: unknown): value is Json {

@@ -21,6 +21,7 @@ export function operationSection(operation: AnyOperation, told: Told): string {
   const method = operation.method === 'any' ? 'any' : operation.method.toUpperCase()
   return [
     headOf(operation.id, operation.summary, { method, path }),
+    textOf(told),
     samplesOf(operation),
     inputsOf(told),
     answersOf(told),
@@ -32,11 +33,9 @@ export function operationSection(operation: AnyOperation, told: Told): string {
 /** The section of a request that Sluice sends by itself. */
 export function webhookSection(name: string, told: Told): string {
   const summary = String(told.operation['summary'])
-  return [
-    headOf(name, summary, { method: 'POST', path: 'your address' }),
-    `<p>${inline(String(told.operation['description']))}</p>\n`,
-    inputsOf({ ...told, operation: { ...told.operation, description: undefined } }),
-  ].join('')
+  return [headOf(name, summary, { method: 'POST', path: 'your address' }), textOf(told), inputsOf(told)].join(
+    '',
+  )
 }
 
 function headOf(
@@ -63,17 +62,23 @@ function samplesOf(operation: AnyOperation): string {
   return `<div class="samples">\n${items.join('')}</div>\n`
 }
 
+function textOf({ operation }: Told): string {
+  const { description } = operation
+  return typeof description === 'string' ? `<p>${inline(description)}</p>\n` : ''
+}
+
 function inputsOf({ document, operation }: Told): string {
-  const { description, parameters, requestBody } = operation
-  const text = typeof description === 'string' ? `<p>${inline(description)}</p>\n` : ''
+  const { parameters, requestBody } = operation
   const rows = listOf(parameters).map((one) => {
     const isRequired = one['required'] === true
     const type = typeText(one['schema'], document)
     return { path: String(one['name']), type, isRequired, text: String(one['description'] ?? '') }
   })
   const inputs = rows.length === 0 ? '' : `<h3>Parameters</h3>\n${membersTable(rows)}`
-  return `${text}${inputs}${contentOf('Body', requestBody, document)}`
+  return `${inputs}${contentOf(BODY, requestBody, document)}`
 }
+
+const BODY = 'Body'
 
 /** The members of a body, by the first of its types. */
 function contentOf(title: string, told: unknown, document: Json): string {
@@ -82,7 +87,10 @@ function contentOf(title: string, told: unknown, document: Json): string {
   if (first === undefined) return ''
   const [type, media] = first
   const schema = isObject(media) ? media['schema'] : undefined
-  const rows = memberRows(schema, document)
+  // Callers need to know what they have to send; of an answer each member is read where it is there.
+  const rows = memberRows(schema, document).map((row) =>
+    title === BODY ? row : { ...row, isRequired: false },
+  )
   const table = rows.length === 0 ? '' : membersTable(rows)
   return `<h3>${title} <small><code>${escaped(type)}</code></small></h3>\n${table}`
 }

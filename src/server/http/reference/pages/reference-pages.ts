@@ -91,7 +91,7 @@ function firstPage(groups: readonly Group[], operations: readonly AnyOperation[]
 
 /** What all calls have in common, with the first sample. */
 function introduction(operations: readonly AnyOperation[]): string {
-  const first = operations.find(({ id }) => id === 'models.list') ?? operations[0]
+  const first = operations.find(({ id }) => id === 'embeddings.create') ?? operations[0]
   const sample =
     first === undefined ? '' : blockOf(sampleOf('curl', exampleRequestOf(first)), LANGUAGES.curl.highlight)
   return `<p>Every call carries a key: <code>Authorization: Bearer …</code>. In the samples an inference key is

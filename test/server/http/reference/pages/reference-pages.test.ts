@@ -38,6 +38,14 @@ t.test(
   },
 )
 
+t.test('a section says which members a caller has to send, and not which an answer has', async (t) => {
+  const html = pages.find(({ path }) => path === '/docs/reference/embeddings')?.html ?? ''
+  const [inputs = '', answer = ''] = html.split('<h3>Answer')
+  t.match(inputs, '<code>input</code> <small>required</small>')
+  t.match(answer, '<code>usage.total_tokens</code></td>')
+  t.notMatch(answer, '<small>required</small>')
+})
+
 t.test('the webhook of videos stands with the videos', async (t) => {
   const videos = pages.find(({ path }) => path === '/docs/reference/videos')?.html ?? ''
   t.match(videos, '<h2 id="video.generation">')
