@@ -38,8 +38,7 @@ const VARIABLES: Readonly<
 const HOW = `
 sh, bash, zsh:  eval "$(sluice env --with-key)"
 fish:           sluice env --with-key --shell fish | source
-PowerShell:     sluice env --with-key --shell powershell | Out-String | Invoke-Expression
-`
+PowerShell:     sluice env --with-key --shell powershell | Out-String | Invoke-Expression`
 
 /** `env`. */
 export function addEnv(program: Command): void {

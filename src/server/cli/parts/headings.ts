@@ -1,4 +1,4 @@
-/** The headings of `sluice --help`, each with its verbs. */
+/** The headings of `sluice --help`, each with its verbs in the order of the list. */
 const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'A node:': ['init', 'serve', 'open', 'env', 'top', 'doctor', 'reload', 'scale', 'config', 'migrate'],
   'Who may call:': ['organizations', 'workspaces', 'members', 'keys', 'scim'],
@@ -12,6 +12,13 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
 const HEADING_OF = new Map(
   Object.entries(HEADINGS).flatMap(([heading, verbs]) => verbs.map((verb) => [verb, heading] as const)),
 )
+
+const ORDER = [...HEADING_OF.keys()]
+
+/** Sorts verbs as the help lists them. */
+export function inOrder<T extends { name(): string }>(verbs: readonly T[]): T[] {
+  return verbs.toSorted((one, other) => ORDER.indexOf(one.name()) - ORDER.indexOf(other.name()))
+}
 
 /** The heading under which the help lists a verb; null for a verb that it does not list. */
 export function headingOf(verb: string): string | null {

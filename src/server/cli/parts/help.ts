@@ -1,8 +1,8 @@
-import { Command } from 'commander'
+import { Command, Help, type Option } from 'commander'
 import { commandName, hasColour } from '../../config.ts'
 import { inTone } from './colour.ts'
 import { examplesOf } from './examples.ts'
-import { headingOf } from './headings.ts'
+import { headingOf, inOrder } from './headings.ts'
 
 /** Colors and the verb `help`; to be called before verbs are added, which inherit the colors. */
 export function configureHelp(program: Command): void {
@@ -17,6 +17,22 @@ export function configureHelp(program: Command): void {
     })
     .configureHelp({ styleTitle: (title) => inTone(title, 'strong') })
     .addHelpCommand(helpVerb())
+  program.createHelp = () => Object.assign(new OrderedHelp(), program.configureHelp())
+}
+
+/** The help of the program: verbs and their headings in the order of the headings, not of loading. */
+class OrderedHelp extends Help {
+  override visibleCommands(command: Command): Command[] {
+    return inOrder(super.visibleCommands(command))
+  }
+
+  override groupItems<T extends Command | Option>(
+    _unsorted: T[],
+    visible: T[],
+    groupOf: (item: T) => string,
+  ): Map<string, T[]> {
+    return super.groupItems(visible, visible, groupOf)
+  }
 }
 
 /** Puts each verb under its heading, and its examples into its help. */

@@ -67,8 +67,12 @@ t.test('the help of a verb shows its examples, with the program as it was called
   t.match(group.stdout, /\nExamples:\n {2}bin\/sluice keys create .*\n {2}bin\/sluice keys list/)
 })
 
-t.test('the list of verbs is in groups', async (t) => {
+t.test('the list of verbs is in groups, in their order', async (t) => {
   const { stdout } = await runToEnd({}, sluice('--help'))
+  t.match(
+    stdout,
+    /^A node:\n {2}init [^]*^ {2}serve [^]*^ {2}migrate [^]*^Who may call:\n {2}organizations /m,
+  )
   for (const heading of ['A node:', 'Who may call:', 'Money:', 'Webhooks:'])
     t.match(stdout, new RegExp(`^${heading}$`, 'm'))
   t.notMatch(stdout, /^Commands:$/m)
