@@ -1,7 +1,8 @@
 import { keptFormOf } from '../schemas/bodies.ts'
 import { fail } from '../schemas/failures.ts'
 import { INFERENCE_BODY_BYTES_MAX } from '../schemas/inference/inference-limits.ts'
-import { mergedBody, type SavedPreset } from '../schemas/inference/presets/text-preset.ts'
+import { isNull } from '../schemas/inference/provider-body.ts'
+import { mergedBody, valueOf, type SavedPreset } from '../schemas/inference/presets/text-preset.ts'
 import { PRESET_FORMS, textPresetOf } from '../schemas/inference/presets/used-preset.ts'
 import type { TextInput } from '../schemas/inference/text-request.ts'
 import { KeptBody } from '../schemas/kept-body.ts'
@@ -26,7 +27,8 @@ export function mergePreset({
   const body = new KeptBody(bytes, read.source.places, { names, released: () => undefined })
   const form = PRESET_FORMS[name === 'count_tokens' ? 'messages' : name]
   const { size } = digestOf(read)
-  const request = { model, tokensMax: size.tokensMax, hasTools: size.tools > 0 }
+  const own = ownMembers(body, form.conflicts?.names ?? [])
+  const request = { model, tokensMax: size.tokensMax, hasTools: size.tools > 0, own }
   const used = textPresetOf(form, { ...preset, config: configOf(preset) }, request)
   const whole = mergedBody(form, body, { preset: used, model })
   if (whole.length > INFERENCE_BODY_BYTES_MAX)
@@ -40,6 +42,14 @@ export function mergePreset({
 /** The body is in the form of a call, whose digest this is. */
 function digestOf({ value }: { readonly value: Record<string, unknown> }): TextInput {
   return value as unknown as TextInput
+}
+
+function ownMembers(body: KeptBody, names: readonly string[]): Members {
+  const own = names.flatMap((name) => {
+    const member = body.knows(name) ? body.last(name) : null
+    return member === null || isNull(body, member) ? [] : [[name, valueOf(body, member)] as const]
+  })
+  return Object.fromEntries(own)
 }
 
 function configOf({ config }: SavedPreset): Members {

@@ -74,7 +74,10 @@ t.test('models have a bounded set of names', async (t) => {
 t.test('input is told by what caches had of it, and dropped members by their fields', async (t) => {
   const registry = new Registry()
   const meters = createStreamMeters(registry)
-  const dropped = ['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y']
+  const dropped = [
+    ...['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y'],
+    ...['strict', 'annotations', 'processing'],
+  ]
   meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped })
   meters.answered(
     { ...acme, provider: 'second' },
@@ -89,6 +92,9 @@ t.test('input is told by what caches had of it, and dropped members by their fie
     `sluice_dropped_fields_total{${ACME},field="reasoning"} 1`,
     `sluice_dropped_fields_total{${ACME},field="messages"} 1`,
     `sluice_dropped_fields_total{${ACME},field="other"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="strict"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="annotations"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="processing"} 1`,
   ])
     t.ok(text.includes(line), line)
   t.notMatch(text, /cache="none"\} 0|x_mine|max_tokens/)
@@ -97,7 +103,10 @@ t.test('input is told by what caches had of it, and dropped members by their fie
       model: 'acme/one',
       inputTokens: 450,
       cachedTokens: 300,
-      dropped: { seed: 2, reasoning: 1, other: 1, messages: 1 },
+      dropped: {
+        ...{ seed: 2, reasoning: 1, other: 1, messages: 1 },
+        ...{ strict: 1, annotations: 1, processing: 1 },
+      },
     },
   ])
 })

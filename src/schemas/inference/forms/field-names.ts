@@ -3,12 +3,24 @@
  */
 import { STRICT_CUT } from '../strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
+import { NESTED, type NestedObject } from './table/nested-table.ts'
 
 /** Stands for names that the table of fields does not have. */
 export const OTHER_FIELD = 'other'
 
-/** What is dropped within turns, parts and tools, by the names that writers have for it. */
-const WITHIN = ['item_reference', 'detail', 'web_search', 'tool_search'] as const
+/** What writers, and readers of items, leave out within turns, parts and tools. */
+const WITHIN = ['item_reference', 'detail', 'strict', 'filename', 'web_search', 'tool_search'] as const
+
+/** What readers leave out of an object, by the table. */
+function droppedIn({ dropped = [], inner = {} }: NestedObject): readonly string[] {
+  return [...dropped, ...Object.values(inner).flatMap(droppedIn)]
+}
+
+const NESTED_NAMES = Object.values(NESTED).flatMap((places) =>
+  Object.values(places)
+    .flatMap((objects) => Object.values(objects))
+    .flatMap((object) => (typeof object === 'string' ? [] : droppedIn(object))),
+)
 
 const NAMES: ReadonlySet<string> = new Set([
   ...CARRIED.flatMap(({ names: { chat = [], responses = [], messages = [] } }) =>
@@ -17,6 +29,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ...Object.values(OTHERS).flatMap((fields) => Object.keys(fields)),
   ...Object.keys(STRICT_CUT),
   ...WITHIN,
+  ...NESTED_NAMES,
   'transforms',
 ])
 

@@ -79,8 +79,9 @@ export function effortSent(draft: PromptDraft, asked: AskedReasoning): string | 
     if (effort !== 'none' && draft.prompt.dialect !== 'messages') draft.drop('reasoning.enabled')
     return effort === 'none' ? effort : null
   }
-  if (effort !== null || budget === null) return effort
+  if (budget === null) return effort
   draft.drop('reasoning.max_tokens')
+  if (effort !== null) return effort
   return effortOfBudget(budget, draft.prompt.tokensMax ?? draft.terms.tokensMax)
 }
 

@@ -1,5 +1,6 @@
 import type { TextProtocol } from '../../models/text-models.ts'
 import { isRefused, needsOf, refusedBy } from './needs.ts'
+import { toldName } from './table/told-names.ts'
 import type { Prompt } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
 
@@ -9,7 +10,8 @@ export class PromptDraft {
   readonly protocol: TextProtocol
   readonly terms: WriteTerms
   readonly #body: Record<string, unknown> = {}
-  readonly #dropped = new Set<string>()
+  /** With the paths of those that are not where their names say. */
+  readonly #dropped = new Map<string, string | undefined>()
 
   constructor(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms) {
     this.prompt = prompt
@@ -37,6 +39,11 @@ export class PromptDraft {
     return Object.hasOwn(this.#body, name)
   }
 
+  /** Where the turns are in the caller's body. */
+  get turnsPath(): string {
+    return this.prompt.dialect === 'responses' ? '/input' : '/messages'
+  }
+
   /** Takes a member out again. */
   leave(name: string): void {
     delete this.#body[name]
@@ -48,16 +55,27 @@ export class PromptDraft {
     this.drop(name)
   }
 
-  /** @param name as `x-sluice-dropped` has it */
-  drop(name: string): void {
-    this.#dropped.add(name)
+  /**
+   * @param name as chat has it
+   * @param path in the caller's body; absent: where the name says
+   */
+  drop(name: string, path?: string): void {
+    this.#add(toldName(name, this.prompt.dialect), path)
+  }
+
+  #add(name: string, path?: string): void {
+    if (!this.#dropped.has(name)) this.#dropped.set(name, path)
   }
 
   written(): WrittenPrompt {
-    for (const other of this.prompt.others) if (!isRefused(this.prompt, other)) this.drop(other.name)
+    for (const { name, path } of this.prompt.others)
+      if (!isRefused(this.prompt, { name, path })) this.#add(name, path)
     return {
       body: this.#body,
-      dropped: [...this.#dropped],
+      dropped: [...this.#dropped.keys()],
+      paths: new Map(
+        [...this.#dropped].flatMap(([name, path]) => (path === undefined ? [] : [[name, path]])),
+      ),
       refused: refusedBy(needsOf(this.prompt), this.protocol, this.terms),
     }
   }

@@ -62,7 +62,7 @@ export function translateRequest({ protocol, terms, isCount, ...sent }: Translat
   const { contents } = sent
   const write = isCount === true && protocol === 'gemini' ? writeGeminiCount : PROMPT_WRITERS[protocol]
   const written = write(prompt, terms)
-  const issues = sent.isDropRefused === true ? lostIssues(prompt, written) : written.refused
+  const issues = sent.isDropRefused === true ? lostIssues(prompt, terms, written) : written.refused
   if (issues.length > 0) return { ok: false, issues }
   // Memory of its own, which a thread can move.
   const json = new TextEncoder().encode(withoutMarks(JSON.stringify(written.body)))

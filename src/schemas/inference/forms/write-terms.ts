@@ -30,6 +30,8 @@ export interface WrittenPrompt {
   readonly body: Readonly<Record<string, unknown>>
   /** Members that only tune the answer and are not in the body, as `x-sluice-dropped` names them. */
   readonly dropped: readonly string[]
+  /** JSON pointers in the caller's body of dropped members that are not where their names say. */
+  readonly paths: ReadonlyMap<string, string>
   /** Not empty: the body must not be sent. */
   readonly refused: readonly RefusedMember[]
 }

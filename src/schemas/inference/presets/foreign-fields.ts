@@ -19,6 +19,8 @@ export interface PresetRequest {
   /** The most tokens of the answer that the request itself names; null: it names none. */
   readonly tokensMax: number | null
   readonly hasTools: boolean
+  /** Its members that the form's conflicts are about. */
+  readonly own: Members
 }
 
 export interface TakenFields {
@@ -57,8 +59,10 @@ export function foreignFields(forms: Forms, config: Members, request: PresetRequ
   const fields = Object.entries({ ...same, ...members }).filter(
     ([name, value]) => isAsked(name) && hasRoom(forms, { config, name, value }, lost),
   )
+  const fitting = to.conflicts?.fitting(Object.fromEntries(fields), request.own)
+  for (const name of fitting?.dropped ?? []) lost.drop(name, [name])
   return {
-    fields: Object.fromEntries(fields),
+    fields: fitting?.fields ?? Object.fromEntries(fields),
     tools: Array.isArray(list) ? (list as readonly unknown[]).slice(0, prompt.tools.length) : [],
     dropped: lost.members.map(({ name }) => name),
   }

@@ -1,6 +1,7 @@
 import { MESSAGES_KEPT } from '../../presets/preset-messages.ts'
 import { MessagesBody } from '../messages.ts'
 import { isNull } from '../provider-body.ts'
+import { BESIDE_THINKING, besideThinking } from './beside-thinking.ts'
 import { jsonOf, valueOf, type PresetForm } from './text-preset.ts'
 
 /** What a message takes of presets. D10. */
@@ -11,6 +12,7 @@ export const MESSAGES_PRESET: PresetForm = {
   empty: { messages: [] },
   // Both have the form of the answer.
   together: [['output_config', 'output_format']],
+  conflicts: { names: BESIDE_THINKING, fitting: besideThinking },
   promptEdits(body, systemPrompt) {
     const system = body.last('system')
     if (system === null || isNull(body, system)) return [{ kind: 'add', name: 'system', json: systemPrompt }]

@@ -4,6 +4,7 @@ import type { KeptRequest } from '../../presets/preset-input.ts'
 import { membersOf, type Members } from '../../values/members.ts'
 import { joined } from '../../values/pieces.ts'
 import { isNull, providerBody, type BodyEdit } from '../provider-body.ts'
+import type { FittingFields } from './beside-thinking.ts'
 
 export type PresetSource = KeptRequest['source']
 
@@ -38,6 +39,16 @@ export interface PresetForm {
   readonly empty: Members
   /** Fields of which the request's own one stands for all: they say the same thing. */
   readonly together: readonly (readonly string[])[]
+  /** What providers of the form refuse beside each other; absent: nothing. */
+  readonly conflicts?: {
+    /** Members of a request that decide on it. */
+    readonly names: readonly string[]
+    /**
+     * @param fields of a preset, in the words of the form
+     * @param own those members of the request, where it has them
+     */
+    fitting(fields: Members, own: Members): FittingFields
+  }
   /** @param systemPrompt as JSON */
   promptEdits(body: KeptBody, systemPrompt: string): readonly BodyEdit[]
 }

@@ -119,6 +119,22 @@ t.test('places of a cache go where they are taken, and are named elsewhere', (t)
   t.end()
 })
 
+t.test('a mark of the cache that a message has no place for is named', (t) => {
+  const cache_control = { type: 'ephemeral' }
+  const marked = (...content: readonly object[]): readonly string[] =>
+    translated(ofMessages, {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content },
+      ],
+    }).dropped
+  const call = { ...use('x'), cache_control }
+  t.same(marked(call, use('y')), ['cache_control'])
+  t.same(marked(use('y'), call), [], 'the last part has the mark of the message')
+  t.same(marked({ type: 'text', text: 'a', cache_control }, use('y')), [])
+  t.end()
+})
+
 t.test('reasoning is asked for in the words of the endpoint', (t) => {
   const asked = (
     more: object,
@@ -140,8 +156,12 @@ t.test('reasoning is asked for in the words of the endpoint', (t) => {
   const efforts = [1_024, 3_500, 9_500].map((tokens) => asked(budget(tokens), strict))
   t.same(
     efforts,
-    ['low', 'medium', 'high'].map((effort) => [effort, ['reasoning.max_tokens']]),
+    ['low', 'medium', 'high'].map((effort) => [effort, ['thinking.budget_tokens']]),
   )
+  t.same(asked({ ...budget(2_000), output_config: { effort: 'low' } }, strict), [
+    'low',
+    ['thinking.budget_tokens'],
+  ])
   t.same(asked({ thinking: { type: 'disabled' } }), [{ enabled: false }, []])
   t.same(asked({ thinking: { type: 'disabled' } }, strict), [undefined, []], 'the default is not named')
   t.same(asked({ reasoning: { effort: 'none' } }, strict, ofResponses), ['none', []])
@@ -188,7 +208,7 @@ t.test('the maker of chat has names of its own', (t) => {
   })
   const maker = translated(ofMessages, more, { isMaker: true, isStrict: true })
   t.match(maker.body, { max_completion_tokens: 9, max_tokens: undefined, user: undefined })
-  t.same(maker.dropped, ['user'])
+  t.same(maker.dropped, ['metadata.user_id'])
   const named = { metadata: { a: 'b' }, max_output_tokens: null }
   t.same(translated(ofResponses, named, { isMaker: true }).dropped, ['metadata'])
   t.same(translated(ofResponses, named, { tokensMax: 70 }).body['max_tokens'], 70)

@@ -242,7 +242,7 @@ t.test('a schema is the format of the answer', (t) => {
   const format = { type: 'json_schema', name: 'n', schema, description: 'd', strict: true }
   const { body, dropped } = translated(ofResponses, { text: { format, verbosity: 'low' } })
   t.same(body['output_config'], { format: { type: 'json_schema', schema } })
-  t.same(dropped, ['text.verbosity', 'response_format.description'])
+  t.same(dropped, ['text.verbosity', 'text.format.description'])
   t.end()
 })
 
@@ -296,5 +296,16 @@ t.test('texts of white space alone are left out, and a conversation without a te
     t.same(translated(ofResponses, { input }).body['messages'], [
       { role: 'user', content: [{ type: 'text', text: '.' }] },
     ])
+  t.end()
+})
+
+t.test('how closely a picture is looked at is named, also in what a tool gave', (t) => {
+  const picture = { type: 'input_image', image_url: 'https://x.example/a.png', detail: 'low' }
+  const input = [
+    { role: 'user', content: 'a' },
+    { type: 'function_call', call_id: 'x', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'x', output: [picture] },
+  ]
+  t.same(translated(['responses', 'messages'], { input }).dropped, ['detail'])
   t.end()
 })

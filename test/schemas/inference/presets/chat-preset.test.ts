@@ -70,7 +70,7 @@ function oracle(body: Members, { config, systemPrompt }: ReturnType<typeof prese
   return { ...merged, messages: [...before, ...(body['messages'] as readonly unknown[])] }
 }
 
-const REQUEST = { model: MODEL, tokensMax: null, hasTools: true }
+const REQUEST = { model: MODEL, tokensMax: null, hasTools: true, own: {} }
 const merged = (text: string, saved: Parameters<typeof textPresetOf>[1]): string => {
   const preset = textPresetOf(CHAT_PRESET, saved, REQUEST)
   return Buffer.from(mergedBody(CHAT_PRESET, keptChat(text).body, { preset, model: MODEL })).toString()

@@ -10,7 +10,7 @@ const FORMS = Object.keys(PRESET_FORMS) as PresetSource[]
 const PAIRS = FORMS.flatMap((from) =>
   FORMS.filter((to) => to !== from).map((to): readonly [PresetSource, PresetSource] => [from, to]),
 )
-const REQUEST: PresetRequest = { model: 'acme/one', tokensMax: null, hasTools: false }
+const REQUEST: PresetRequest = { model: 'acme/one', tokensMax: null, hasTools: false, own: {} }
 
 interface Used {
   readonly fields: Members
@@ -214,4 +214,31 @@ t.test('one tool that no call could have is left out alone', async (t) => {
   const { fields, dropped } = used('chat', 'responses', { tools: [one, { type: 'function' }, one] })
   t.equal((fields['tools'] as readonly unknown[]).length, 2)
   t.same(dropped, ['tools'])
+})
+
+t.test('what Anthropic refuses beside a member of the request is left out and named', async (t) => {
+  const model = 'anthropic/claude-sonnet-4.5'
+  const beside = (config: Members, own: Members): Used =>
+    used('chat', 'messages', config, { ...REQUEST, model, hasTools: true, own })
+  const effort = { reasoning: { effort: 'medium' } }
+  for (const own of [
+    { temperature: 0.3 },
+    { top_k: 5 },
+    { top_p: 0.5 },
+    { tool_choice: { type: 'any' } },
+    { tool_choice: { type: 'tool', name: 'f' } },
+  ])
+    t.same(beside(effort, own), { fields: {}, dropped: ['reasoning'] }, JSON.stringify(own))
+  for (const own of [{ temperature: 1 }, { top_p: 0.99 }, { tool_choice: { type: 'auto' } }, {}])
+    t.match(beside(effort, own), { fields: { thinking: { type: 'enabled' } }, dropped: [] })
+  const thinking = { type: 'enabled', budget_tokens: 2_000 }
+  t.same(beside({ temperature: 0.3, tool_choice: 'required' }, { thinking }), {
+    fields: {},
+    dropped: ['tool_choice', 'temperature'],
+  })
+  t.match(beside({ ...effort, temperature: 0.3 }, { thinking: { type: 'disabled' } }).fields, {
+    thinking: { type: 'enabled' },
+  })
+  t.same(beside({ temperature: 0.3 }, { top_p: 0.9 }), { fields: {}, dropped: ['temperature'] })
+  t.same(beside({ top_p: 0.9 }, { temperature: 0.3 }), { fields: {}, dropped: ['top_p'] })
 })

@@ -24,7 +24,7 @@ export function writeChatTurns(draft: PromptDraft): readonly Members[] {
       messages.push({ role: 'user', content: media })
       media = []
     }
-    if (isLost(draft, turn)) draft.drop('reasoning')
+    if (isLost(draft, turn)) draft.drop('reasoning', draft.turnsPath)
     else if (turn.role === 'tool') messages.push(writeResult(draft, turn, media))
     else if (turn.role === 'assistant') messages.push(writeAssistant(draft, turn.parts))
     else messages.push({ role: turn.role, content: writeContent(draft, turn.parts) })
@@ -108,6 +108,9 @@ function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Me
   const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
   const content = said.length === 0 && calls.length > 0 ? null : writeContent(draft, said)
   const last = parts.at(-1)
+  // A message has one mark, beside those of its texts.
+  const isUncut = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)
+  if (isUncut && !draft.terms.isStrict) draft.drop('cache_control', draft.turnsPath)
   return {
     role: 'assistant',
     content,
@@ -124,7 +127,7 @@ function writeReasoning(draft: PromptDraft, parts: readonly AssistantPart[]): Me
     const isLost = parts.some(
       (part) => part.kind === 'reasoning' || (part.kind === 'call' && part.signature !== null),
     )
-    if (isLost) draft.drop('reasoning')
+    if (isLost) draft.drop('reasoning', draft.turnsPath)
     return {}
   }
   const text = parts.flatMap((part) => (part.kind === 'reasoning' && part.text !== '' ? part.text : []))

@@ -24,30 +24,31 @@ export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
 
 /** The same prompt as the body of `countTokens`. */
 export function writeGeminiCount(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
-  const { body, dropped, refused } = writeGemini(prompt, terms)
-  const { generationConfig: _, ...counted } = body
+  const written = writeGemini(prompt, terms)
+  const { generationConfig: _, ...counted } = written.body
   const model = `models/${terms.upstreamModel}`
-  return { body: { generateContentRequest: { model, ...counted } }, dropped, refused }
+  return { ...written, body: { generateContentRequest: { model, ...counted } } }
 }
 
 function writeContents(draft: PromptDraft): void {
   const { system, contents, isReasoningDropped } = geminiContents(draft.prompt.turns, draft.terms)
   if (system.length > 0) draft.set('systemInstruction', { parts: system })
   draft.set('contents', contents)
-  if (isReasoningDropped) draft.drop('reasoning')
+  if (isReasoningDropped) draft.drop('reasoning', draft.turnsPath)
 }
 
 /** What parts and tools ask for, and Gemini has no words for. */
 function dropOthers(draft: PromptDraft): void {
   const { prompt } = draft
-  const { tools, isParallel, dialect, turns } = prompt
-  if (tools.length > 0 && isParallel === false)
-    draft.drop(dialect === 'messages' ? 'tool_choice.disable_parallel_tool_use' : 'parallel_tool_calls')
-  if (tools.some(({ isStrict }) => isStrict === true)) draft.drop('strict')
+  const { tools, isParallel, turns } = prompt
+  if (tools.length > 0 && isParallel === false) draft.drop('parallel_tool_calls')
+  if (tools.some(({ isStrict }) => isStrict === true)) draft.drop('strict', '/tools')
   // Google caches by itself; the caller's own places have no words there.
   if (hasCachePoint(prompt)) draft.drop('cache_control')
-  if (hasPart(turns, (part) => part.kind === 'image' && part.detail !== null)) draft.drop('detail')
-  if (hasPart(turns, (part) => part.kind === 'file' && part.filename !== null)) draft.drop('filename')
+  if (hasPart(turns, (part) => part.kind === 'image' && part.detail !== null))
+    draft.drop('detail', draft.turnsPath)
+  if (hasPart(turns, (part) => part.kind === 'file' && part.filename !== null))
+    draft.drop('filename', draft.turnsPath)
 }
 
 function hasPart(turns: readonly Turn[], isOne: (part: Turn['parts'][number]) => boolean): boolean {

@@ -33,7 +33,7 @@ export function writeGeminiThinking(draft: PromptDraft): Readonly<Record<string,
     return null
   }
   if (isSummaryChosen(reasoning)) draft.drop('reasoning.summary')
-  if (effort !== null && !Object.hasOwn(LEVELS, effort)) draft.drop('reasoning.effort')
+  if (isEffortLost(reasoning, effort)) draft.drop('reasoning.effort')
   const tokensMax = prompt.tokensMax ?? terms.tokensMax ?? ANSWER_TOKENS_MAX
   const amount = model.isThird
     ? levelOf(reasoning, effort, model.hasMinimal)
@@ -46,6 +46,11 @@ export function writeGeminiThinking(draft: PromptDraft): Readonly<Record<string,
 /** Null: not said. */
 function effortOf({ effort, budget, isOn }: AskedReasoning): string | null {
   return isOn === false || budget === 0 ? 'none' : effort
+}
+
+/** Google takes a budget or a level. */
+function isEffortLost({ budget }: AskedReasoning, effort: string | null): boolean {
+  return effort !== null && (!Object.hasOwn(LEVELS, effort) || (budget !== null && budget > 0))
 }
 
 function isSummaryChosen({ summary }: AskedReasoning): boolean {

@@ -73,12 +73,9 @@ function blocksOf(draft: PromptDraft, turn: Turn): readonly Members[] {
         writeGiven({ ...part, text: laterSystemText(part.text) }),
       )
     case 'user':
-      return saying(draft, turn.parts.filter(isGiven)).map((part) => {
-        if (part.kind === 'image' && part.detail !== null) draft.drop('detail')
-        return writeGiven(part)
-      })
+      return saying(draft, turn.parts.filter(isGiven)).map((part) => givenBlock(draft, part))
     case 'tool': {
-      const content = saying(draft, turn.parts).map(writeGiven)
+      const content = saying(draft, turn.parts).map((part) => givenBlock(draft, part))
       return [
         {
           ...{ type: 'tool_result', tool_use_id: idOf(draft, turn.callId) },
@@ -98,9 +95,14 @@ function saying<P extends Turn['parts'][number]>(draft: PromptDraft, parts: read
   if (draft.isSameForm) return parts
   return parts.filter((part) => {
     const isSilent = (part.kind === 'text' || part.kind === 'refusal') && part.text.trim() === ''
-    if (isSilent && part.cache !== null) draft.drop('cache_control')
+    if (isSilent && part.cache !== null) draft.drop('cache_control', draft.turnsPath)
     return !isSilent
   })
+}
+
+function givenBlock(draft: PromptDraft, part: GivenPart): Members {
+  if (part.kind === 'image' && part.detail !== null) draft.drop('detail', part.path)
+  return writeGiven(part)
 }
 
 /** Sounds and films are refused before. */
@@ -122,7 +124,7 @@ function modelBlocks(draft: PromptDraft, part: AssistantPart): readonly Members[
       return reasoningBlocks(draft, part)
     case 'call': {
       const signature = keptOf(draft, part.signature)
-      if (part.signature !== null && signature === null) draft.drop('reasoning')
+      if (part.signature !== null && signature === null) draft.drop('reasoning', draft.turnsPath)
       const call = { type: 'tool_use', id: idOf(draft, part.id), name: part.name }
       const block = { ...call, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }
       if (signature === null) return [block]
@@ -143,7 +145,7 @@ function reasoningBlocks(
 ): readonly Members[] {
   const kept = keptOf(draft, signature)
   if (kept === null) {
-    draft.drop('reasoning')
+    draft.drop('reasoning', draft.turnsPath)
     return []
   }
   const of = isRedacted ? 'redacted' : 'reasoning'

@@ -107,6 +107,6 @@ function choiceMember(choice: ToolChoice | null): Members | null {
 function formatMember(draft: PromptDraft): Members {
   const { format } = draft.prompt
   if (format?.kind !== 'json_schema') return {}
-  if (format.description !== null) draft.drop('response_format.description')
+  if (format.description !== null) draft.drop('response_format.json_schema.description')
   return { format: { type: format.kind, schema: format.schema } }
 }

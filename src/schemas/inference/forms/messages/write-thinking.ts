@@ -11,7 +11,7 @@ const EFFORT_USUAL = 'medium'
 /** Efforts that messages have other words for. */
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low' }
 /** The least `top_p` beside reasoning. */
-const TOP_P_MIN = 0.95
+export const TOP_P_MIN = 0.95
 
 interface Answer {
   readonly tokensMax: number

@@ -82,7 +82,7 @@ function keptOf(draft: PromptDraft, signature: Signature | null): Signature | nu
 /** The signature of a call, behind the call. */
 function signatureItems(draft: PromptDraft, signature: Signature | null): readonly Members[] {
   const kept = keptOf(draft, signature)
-  if (signature !== null && kept === null) draft.drop('reasoning')
+  if (signature !== null && kept === null) draft.drop('reasoning', draft.turnsPath)
   if (kept === null) return []
   return [
     {
@@ -100,7 +100,7 @@ function signatureItems(draft: PromptDraft, signature: Signature | null): readon
 function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Members[] {
   const kept = keptOf(draft, part.signature)
   if (kept === null) {
-    draft.drop('reasoning')
+    draft.drop('reasoning', draft.turnsPath)
     return []
   }
   const of = part.isRedacted ? 'redacted' : 'reasoning'

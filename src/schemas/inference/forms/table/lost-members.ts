@@ -2,30 +2,81 @@
 import type { Issue } from '../../../failure-metadata.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../models/text-models.ts'
 import type { Dialect } from '../../text-request.ts'
-import { fieldClass } from '../field-table.ts'
+import { isForeign, topOf } from '../field-table.ts'
+import { anyClaude } from '../messages/claude-models.ts'
+import { PROMPT_WRITERS } from '../prompt-writers.ts'
 import type { Prompt } from '../prompt.ts'
-import type { WrittenPrompt } from '../write-terms.ts'
+import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 
 /** All that keeps an endpoint from answering a request of which nothing may be left out. */
 export function lostIssues(
-  { dialect, others }: Pick<Prompt, 'dialect' | 'others'>,
-  { refused, dropped }: Pick<WrittenPrompt, 'refused' | 'dropped'>,
+  prompt: Prompt,
+  terms: WriteTerms,
+  { refused, dropped, paths }: Pick<WrittenPrompt, 'refused' | 'dropped' | 'paths'>,
 ): readonly Issue[] {
-  const paths = new Map(others.map(({ name, path }) => [name, path]))
-  return [...refused, ...dropped.map((name) => lostIssue(dialect, name, paths.get(name)))]
+  if (dropped.length === 0) return refused
+  const others = TEXT_PROTOCOLS.filter((protocol) => protocol !== prompt.dialect)
+  const losses = others.map((protocol) => lossOf(prompt, protocol, terms))
+  const lost = dropped.map((name) => {
+    const takers = [ownTaker(prompt.dialect, name), ...losses.map((loss) => takerOf(loss, name))]
+    return issueOf(name, takers, paths.get(name))
+  })
+  return [...refused, ...lost]
 }
 
 /**
- * @param name as `x-sluice-dropped` has it
- * @param path of the member in the caller's body, where it is known
+ * @param name of a member that a strict provider of the caller's own form does not get, as `x-sluice-dropped`
+ *   has it
  */
-export function lostIssue(dialect: Dialect, name: string, path = `/${name.replaceAll('.', '/')}`): Issue {
-  const takers = TEXT_PROTOCOLS.filter((protocol) => isTaken(dialect, name, protocol))
-  const expected = `an endpoint that speaks ${takers.join(' or ')}, or \`require_parameters\` that is not true`
-  return { path, message: 'would be left out', expected }
+export function strictIssue(dialect: Dialect, name: string): Issue {
+  return issueOf(name, [ownTaker(dialect, name)])
 }
 
-/** A provider of the caller's own form gets what it is sent. */
-function isTaken(dialect: Dialect, name: string, protocol: TextProtocol): boolean {
-  return protocol === dialect || fieldClass(dialect, name, { protocol, isStrict: false }) === 'mapped'
+/** What is left out for endpoints of a protocol. */
+interface Loss {
+  readonly protocol: TextProtocol
+  readonly lax: ReadonlySet<string>
+  readonly strict: ReadonlySet<string>
+}
+
+/** Models whose protocols leave out least for them. */
+const MODELS: Readonly<Partial<Record<TextProtocol, string>>> = {
+  messages: anyClaude(''),
+  gemini: 'gemini-2.5-pro',
+}
+
+/** Writers alone know it. */
+function lossOf(prompt: Prompt, protocol: TextProtocol, terms: WriteTerms): Loss {
+  const upstreamModel = MODELS[protocol] ?? terms.upstreamModel
+  const by = (isStrict: boolean) =>
+    new Set(PROMPT_WRITERS[protocol](prompt, { ...terms, upstreamModel, isStrict, isMaker: false }).dropped)
+  return { protocol, lax: by(false), strict: by(true) }
+}
+
+/** Null: the protocol has no such member. */
+function takerOf({ protocol, lax, strict }: Loss, name: string): string | null {
+  if (isIn(lax, name)) return null
+  return isIn(strict, name) ? `${protocol} ${WITH_MORE}` : protocol
+}
+
+/** Whether the member is left out, or what it stands in. */
+function isIn(names: ReadonlySet<string>, name: string): boolean {
+  return names.has(name) || names.has(topOf(name))
+}
+
+/** A provider of the caller's own form gets what it is sent, unless it refuses all but the maker's members. */
+function ownTaker(dialect: Dialect, name: string): string {
+  return isForeign(topOf(name), dialect) ? `${dialect} ${WITH_MORE}` : dialect
+}
+
+const WITH_MORE = "with more than OpenAI's members"
+
+function issueOf(
+  name: string,
+  takers: readonly (string | null)[],
+  path = `/${name.replaceAll('.', '/')}`,
+): Issue {
+  const forms = takers.filter((one) => one !== null).join(' or ')
+  const expected = `an endpoint that speaks ${forms}, or \`require_parameters\` that is not true`
+  return { path, message: 'would be left out', expected }
 }

@@ -18,7 +18,7 @@ export function refusalsOf({ sent, targets }: RefusalsJob): readonly (readonly I
   if (sent.isDropRefused === true)
     return targets.map(({ protocol, terms }) => {
       const prompt = promptFor(read, sent, protocol)
-      return lostIssues(prompt, PROMPT_WRITERS[protocol](prompt, terms))
+      return lostIssues(prompt, terms, PROMPT_WRITERS[protocol](prompt, terms))
     })
   const needs = new Map<TextProtocol, readonly Need[]>()
   return targets.map(({ protocol, terms }) => {

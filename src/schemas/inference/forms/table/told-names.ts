@@ -1,0 +1,17 @@
+/** Names of what writers leave out, as callers of each dialect have them. D6. */
+import type { Dialect } from '../../text-request.ts'
+
+/** By the name that writers have, which is that of chat; other dialects have the same one where none is here. */
+const TOLD: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>> = {
+  'reasoning.max_tokens': { messages: 'thinking.budget_tokens' },
+  'reasoning.effort': { messages: 'output_config.effort' },
+  'reasoning.exclude': { messages: 'thinking.display' },
+  'response_format.json_schema.description': { responses: 'text.format.description' },
+  parallel_tool_calls: { messages: 'tool_choice.disable_parallel_tool_use' },
+  user: { messages: 'metadata.user_id' },
+}
+
+/** @param name as a writer has it */
+export function toldName(name: string, dialect: Dialect): string {
+  return (Object.hasOwn(TOLD, name) ? TOLD[name]?.[dialect] : undefined) ?? name
+}
