@@ -10,6 +10,15 @@ export const LIVE_PATH = `${API_PREFIX}/admin/live`
 /** Path of the dashboard, on the admin port. */
 export const DASHBOARD_PATH = '/dashboard/'
 
+/** Path at which the dashboard begins and ends its session, on the admin port. C29. */
+export const SESSION_PATH = '/dashboard/session'
+
+/** Prefix of the API for the session of the dashboard, on the admin port; keys call it at `/api/v1`. C29. */
+export const DASHBOARD_API_PREFIX = `/dashboard${API_PREFIX}`
+
+/** Header with the half of a session that the page keeps; the other half is a cookie. C29. */
+export const PAGE_TOKEN_HEADER = 'x-sluice-page-token'
+
 /** Path of the reference, on the public port alone. */
 export const DOCS_PATH = '/docs'
 /** Path of the reference's pages by tag, on the public port alone. */

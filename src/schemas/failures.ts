@@ -37,6 +37,10 @@ export const FAILURES = {
   /** For the admin port: a foreign page may let its own name resolve to this node. */
   admin_host_refused: row([403],
     'caller', 'after_change', 'The admin port answers to localhost, to addresses, and to the name in SLUICE_ADMIN_HOST.'),
+  /** For the admin port: the session behind a cookie is over, was never there, or belongs to another page. */
+  session_ended: row([401], 'caller', 'after_change', 'The session of the dashboard has ended: sign in again.'),
+  /** For the admin port: another site's page may make a browser call it. */
+  page_foreign: row([403], 'caller', 'no', 'Only the page of the dashboard at this address may call this.'),
   // Organizations, workspaces, keys
   organization_unknown: row([404], 'caller', 'after_change', 'There is no such organization.'),
   workspace_unknown: row([404], 'caller', 'after_change', 'There is no such workspace.'),

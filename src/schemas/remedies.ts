@@ -23,6 +23,9 @@ const REMEDIES: Readonly<Partial<Record<FailureName, string>>> = {
   key_disabled: 'Ask who manages the key to enable it again.',
   wrong_key_kind: 'Call models with an inference key, and manage with a management key.',
   operator_only: 'Ask the operator of the installation.',
+  session_ended:
+    'Sign in on the dashboard again. Programs send a management key to `/api/v1` of the admin port, and need no session.',
+  page_foreign: 'Open the dashboard at the address of the admin port, and sign in there.',
   rate_limited:
     'Wait as `Retry-After` says, space calls evenly, or have the limit raised that `metadata.limit_source` names.',
   tokens_over_limit:

@@ -26,7 +26,7 @@ const chat = {
 
 t.test('is ready for a key at once, and takes it by the keyboard alone', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
-  await page.goto(url)
+  await page.goto(`${url}#/now`)
   await page.locator('input:focus').waitFor()
   t.comment(`ready after ${await page.evaluate<number>('Math.round(performance.now())')} ms`)
   await page.keyboard.type(managementKey)
@@ -35,14 +35,36 @@ t.test('is ready for a key at once, and takes it by the keyboard alone', { skip 
   t.equal(await page.title(), 'Now – Sluice')
 })
 
-t.test('keeps the key in its memory alone', { skip }, async (t) => {
+t.test('keeps the key nowhere, and half of its session out of the reach of scripts', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
   const kept = `(async () => JSON.stringify([
-    localStorage.length, sessionStorage.length, document.cookie, location.href, history.state, window.name, await indexedDB.databases(), await caches.keys(),
+    Object.keys(localStorage), sessionStorage.length, document.cookie, location.href,
+    history.state, window.name, await indexedDB.databases(), await caches.keys(),
   ]))()`
-  t.equal(await page.evaluate<string>(kept), JSON.stringify([0, 0, '', url, null, '', [], []]))
+  t.equal(
+    await page.evaluate<string>(kept),
+    JSON.stringify([['sluice-page-token'], 0, '', `${url}#/now`, null, '', [], []]),
+  )
+  t.notMatch(await page.evaluate<string>('JSON.stringify({ ...localStorage })'), managementKey)
   t.notMatch(await page.content(), managementKey)
-  t.same(await page.context().cookies(), [])
+  const [cookie, ...others] = await page.context().cookies(url)
+  t.match(cookie, { httpOnly: true, sameSite: 'Strict', path: '/dashboard/', expires: -1 })
+  t.notMatch(cookie?.value, managementKey)
+  t.same(others, [])
+})
+
+t.test('goes on after a reload, where it was, until the sign-out', { skip }, async (t) => {
+  const { page } = opened()
+  await page.evaluate("location.hash = '#/audit'")
+  await page.locator('h1:focus', { hasText: 'Audit' }).waitFor()
+  await page.reload()
+  await page.locator('h1:focus', { hasText: 'Audit' }).waitFor()
+  const old = await page.context().cookies()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Management key').waitFor()
+  await until('the node has ended it', async () => (await page.context().cookies()).length === 0)
+  t.equal(await page.evaluate<number>('localStorage.length'), 0)
+  await page.context().addCookies(old)
   await page.reload()
   await page.getByLabel('Management key').waitFor()
 })
@@ -50,6 +72,7 @@ t.test('keeps the key in its memory alone', { skip }, async (t) => {
 t.test('says what is wrong with a key that is none for it', { skip }, async (t) => {
   const { page, url, inferenceKey, managementKey } = opened()
   const refusal = async (key: string): Promise<string> => {
+    await page.goto('about:blank')
     await page.goto(url)
     await page.getByLabel('Management key').fill(key)
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -72,7 +95,7 @@ t.test('lets another key in, in another window', { skip }, async (t) => {
   const made = await dashboard.call('keys', managementKey, { body: { name: 'short', kind: 'management' } })
   const { key, data } = JSON.parse(made.body) as { key: string; data: { hash: string } }
   other = await dashboard.browser.newPage()
-  await other.goto(dashboard.url)
+  await other.goto(`${dashboard.url}#/now`)
   await other.getByLabel('Management key').fill(key)
   await other.keyboard.press('Enter')
   await other.getByText('Event-loop delay').waitFor()

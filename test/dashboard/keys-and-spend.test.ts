@@ -139,7 +139,7 @@ t.test('shows what was spent, by model, key and workspace, and adds credit', { s
   })
   const asked: string[] = []
   const hear = (request: Request): void =>
-    void asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1|[0-9a-f-]{36}/g, ''))
+    void asked.push(new URL(request.url()).pathname.replace(/^\/dashboard\/api\/v1|[0-9a-f-]{36}/g, ''))
   page.on('request', hear)
   const before = await page.locator('.head time').getAttribute('datetime')
   await page.getByRole('button', { name: 'Reload' }).click()

@@ -28,6 +28,7 @@ export interface Dashboard {
   readonly url: string
   readonly inferenceKey: string
   readonly managementKey: string
+  /** As a new session, which begins with the page Now. */
   signIn(): Promise<void>
   /** By the navigation, to the page of this title; resolves when it has the focus. */
   visit(title: string): Promise<void>
@@ -52,7 +53,7 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
   // A key that the test ends on purpose is refused.
   const seen = watch(page, {
     origin: new URL(url).origin,
-    mayBeRefused: (address) => address.includes('/api/v1/'),
+    mayBeRefused: (address) => /\/dashboard\/(?:session$|api\/v1\/)/.test(address),
   })
   return {
     node,
@@ -63,7 +64,10 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
     inferenceKey,
     managementKey,
     async signIn() {
-      await page.goto(url)
+      await page.context().clearCookies()
+      // A page that differs by its hash alone would not be loaded anew.
+      await page.goto('about:blank')
+      await page.goto(`${url}#/now`)
       await page.getByLabel('Management key').fill(managementKey)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor()

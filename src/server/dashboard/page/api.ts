@@ -1,3 +1,4 @@
+import type { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 
 /**
@@ -5,6 +6,7 @@ import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
  */
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
+const TOKEN_HEADER: typeof PAGE_TOKEN_HEADER = 'x-sluice-page-token'
 /** Codes of other refusals after which the key can do nothing here any more. */
 const KEY_GONE: readonly string[] = ['key_disabled', 'operator_only']
 
@@ -65,23 +67,19 @@ export interface Api {
 }
 
 /**
- * @param key stays in this closure: no storage, no URL, no attribute of the page
- * @param onRefused the key is none any more, or was never one
+ * @param pageToken the page's half of its session; the browser adds the other half
+ * @param onRefused the session is over, or its key can do nothing here any more
  */
-export function createApi(key: string, onRefused: (message: string) => void): Api {
-  const root = new URL('../api/v1/', document.baseURI)
+export function createApi(pageToken: string, onRefused: (message: string) => void): Api {
   const call = async (
     path: Path,
     query: Query,
     init: RequestInit & { readonly signal: AbortSignal },
   ): Promise<Response> => {
-    const url = new URL(path.map(encodeURIComponent).join('/'), root)
+    const url = new URL(path.map(encodeURIComponent).join('/'), new URL('api/v1/', document.baseURI))
     for (const [name, value] of Object.entries(query))
       if (value !== null && value !== undefined && value !== '') url.searchParams.set(name, String(value))
-    const response = await reach(url, {
-      ...init,
-      headers: { ...init.headers, authorization: `Bearer ${key}` },
-    })
+    const response = await reach(url, { ...init, headers: { ...init.headers, [TOKEN_HEADER]: pageToken } })
     if (response.ok) return response
     const error = await errorOf(response)
     if (error.status === UNAUTHENTICATED || KEY_GONE.includes(error.type)) onRefused(error.message)
@@ -104,16 +102,41 @@ export function createApi(key: string, onRefused: (message: string) => void): Ap
   }
 }
 
+/** Exchanges a key for a session: the browser keeps its cookie, and the page what is returned. */
+export async function beginSession(key: string): Promise<string> {
+  const { data } = (await askSession('POST', { authorization: `Bearer ${key}` })) as {
+    data: { page_token: string }
+  }
+  return data.page_token
+}
+
+/** Ends the session on the node, for each window that has it. */
+export async function endSession(pageToken: string): Promise<void> {
+  await askSession('DELETE', { [TOKEN_HEADER]: pageToken })
+}
+
+async function askSession(method: 'POST' | 'DELETE', headers: Record<string, string>): Promise<unknown> {
+  const signal = within()
+  const response = await reach(new URL('session', document.baseURI), { method, headers, signal })
+  if (!response.ok) throw await errorOf(response)
+  return inWords(response.json(), signal)
+}
+
 /** What went wrong, in one sentence. */
 export function messageOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem)
 }
 
 function reach(url: URL, init: RequestInit & { readonly signal: AbortSignal }): Promise<Response> {
-  return inWords(
-    fetch(url, { ...init, cache: 'no-store', credentials: 'omit', redirect: 'error' }),
-    init.signal,
-  )
+  return inWords(fetch(url, { ...OURS, ...init }), init.signal)
+}
+
+/** Some browsers send no origin with what has no referrer, and the node refuses changes without one. */
+const OURS: RequestInit = {
+  cache: 'no-store',
+  credentials: 'same-origin',
+  redirect: 'error',
+  referrerPolicy: 'same-origin',
 }
 
 /** An answer breaks off, or is late, between its head and its end, too. */

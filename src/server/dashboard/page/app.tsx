@@ -1,40 +1,75 @@
 import { h, type ComponentChild } from 'preact'
-import { useRef, useState } from 'preact/hooks'
-import { createApi } from './api.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, beginSession, createApi, endSession, messageOf } from './api.ts'
 import { openLiveFeed, type LiveFeed } from './live.ts'
 import type { Session } from './page.ts'
+import { forgetToken, storedToken, storeToken, watchToken } from './session-token.ts'
 import { Shell, type SignedIn } from './shell.tsx'
-import { SignIn } from './sign-in.tsx'
+import { Resuming, SignIn } from './sign-in.tsx'
 
-/**
- * The sign-in, or what is behind it. The key is gone with the page, and with everything that was loaded by
- * it.
- */
+/** What is shown: the sign-in with the reason for it, a session that is looked for, or what is behind it. */
+type Shown =
+  | { readonly kind: 'out'; readonly message: string | null }
+  | { readonly kind: 'resuming'; readonly problem: string | null }
+  | { readonly kind: 'in'; readonly signedIn: SignedIn }
+
+/** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
 export function App(): ComponentChild {
-  const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
-  const [message, setMessage] = useState<string | null>(null)
+  const [shown, setShown] = useState<Shown>(() =>
+    storedToken() === null ? { kind: 'out', message: null } : { kind: 'resuming', problem: null },
+  )
   const live = useRef<LiveFeed | null>(null)
-  const signOut = (reason: string | null): void => {
+  const leave = (message: string | null): void => {
     live.current?.close()
     live.current = null
-    setMessage(reason)
-    setSignedIn(null)
+    setShown({ kind: 'out', message })
   }
-  const signIn = async (key: string): Promise<void> => {
-    setMessage(null)
+  const enter = async (pageToken: string): Promise<void> => {
     let own: LiveFeed | null = null
     // A late refusal of a session that has ended is none of the next one.
-    const api = createApi(
-      key,
-      (reason) => own !== null && own === live.current && signOut(`You were signed out. ${reason}`),
-    )
+    const api = createApi(pageToken, (reason) => {
+      forgetToken(pageToken)
+      if (own !== null && own === live.current) leave(`You were signed out. ${reason}`)
+    })
     const { data: session } = await api.get<{ data: Session }>(['admin', 'session'])
+    live.current?.close()
     own = live.current = openLiveFeed(api)
-    setSignedIn({ api, live: own, session })
+    const signOut = (): void => {
+      endSession(pageToken).catch(() => undefined)
+      forgetToken(pageToken)
+      leave(null)
+    }
+    setShown({ kind: 'in', signedIn: { api, live: own, session, signOut } })
   }
-  return signedIn === null ? (
-    <SignIn message={message} signIn={signIn} />
-  ) : (
-    <Shell {...signedIn} signOut={() => signOut(null)} />
-  )
+  const resume = (pageToken: string | null): void => {
+    if (pageToken === null) return leave(null)
+    setShown({ kind: 'resuming', problem: null })
+    enter(pageToken).catch((problem: unknown) => {
+      if (isAway(problem)) setShown({ kind: 'resuming', problem: messageOf(problem) })
+      else leave(messageOf(problem))
+    })
+  }
+  useEffect(() => {
+    if (shown.kind === 'resuming') resume(storedToken())
+    return watchToken(resume)
+  }, [])
+  const signIn = async (key: string): Promise<void> => {
+    setShown({ kind: 'out', message: null })
+    const pageToken = await beginSession(key)
+    storeToken(pageToken)
+    await enter(pageToken)
+  }
+  switch (shown.kind) {
+    case 'out':
+      return <SignIn message={shown.message} signIn={signIn} />
+    case 'resuming':
+      return <Resuming problem={shown.problem} again={() => resume(storedToken())} />
+    case 'in':
+      return <Shell key={shown.signedIn.session.key.hash} {...shown.signedIn} />
+  }
+}
+
+/** The node is starting, restarting or out of reach: the session may still be there. */
+function isAway(problem: unknown): boolean {
+  return problem instanceof ApiError && (problem.status === 0 || problem.type === 'busy')
 }

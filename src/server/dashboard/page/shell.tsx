@@ -19,10 +19,11 @@ export interface SignedIn {
   readonly api: Api
   readonly live: LiveFeed
   readonly session: Session
+  signOut(): void
 }
 
 /** What stands around every page, and which one it is. */
-export function Shell({ signOut, ...signedIn }: SignedIn & { signOut(): void }): ComponentChild {
+export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
   const { organization, key } = signedIn.session
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
@@ -120,7 +121,7 @@ function Navigation({ current }: { readonly current: string }): ComponentChild {
 }
 
 /** How the node is, on every page. */
-function LiveState({ live }: SignedIn): ComponentChild {
+function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
   const { latest, isStale, problem } = useLive(live)
   const findings = latest?.findings ?? []
   const worst = findings.some(({ severity }) => severity === 'bad')

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { ApiError } from './api.ts'
 import { useAction } from './parts/dialog.tsx'
 import { Form, TextField } from './parts/fields.tsx'
+import { Awaited } from './parts/loaded.tsx'
 
 const KEY_SHAPE = /^[!-~]+$/
 /** Answers to a key that is none for this page, by their code. */
@@ -38,7 +39,10 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
         <TextField label="Management key" type="password" value={key} onInput={setKey} isRequired hasFocus />
       </Form>
       <div class="hint">
-        <p>The key stays in the memory of this page: it is gone when you reload or close it.</p>
+        <p>
+          The key is sent once and kept nowhere in this browser. You stay signed in while the page is used: up
+          to 12 hours, and 15 minutes without use.
+        </p>
         <p>
           {'The first one stands in '}
           <code>first-keys.json</code>
@@ -47,6 +51,22 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
           {' makes another.'}
         </p>
       </div>
+    </main>
+  )
+}
+
+/** While the page asks whether its session goes on. */
+export function Resuming({
+  problem,
+  again,
+}: {
+  readonly problem: string | null
+  again(): void
+}): ComponentChild {
+  return (
+    <main class="sign-in">
+      <h1>Sluice</h1>
+      <Awaited value={undefined} problem={problem} isLoading={problem === null} reload={again} />
     </main>
   )
 }

@@ -21,6 +21,14 @@ export interface LiveStreamsOptions {
   readonly now?: () => number
 }
 
+/** Who reads a view. */
+export interface LiveReader {
+  /** Header with a key that was just confirmed as an operator's. */
+  readonly authorization: string
+  /** False once the session behind the view has ended; asked with each view. */
+  isOpen(): boolean
+}
+
 const OK = 200
 const EVENT_STREAM = {
   'content-type': 'text/event-stream',
@@ -29,8 +37,8 @@ const EVENT_STREAM = {
 } as const
 
 /**
- * Open live views. Each is a response that goes on until its reader leaves, its key is gone, or the node
- * drains.
+ * Open live views. Each is a response that goes on until its reader leaves, its key or session is gone, or
+ * the node drains.
  */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions
@@ -40,12 +48,11 @@ export class LiveStreams {
     this.#options = options
   }
 
-  /** @param authorization header with a key that was just confirmed as an operator's */
-  open(response: ServerResponse, authorization: string): void {
+  open(response: ServerResponse, reader: LiveReader): void {
     if (!this.#admit(response)) return
     response.writeHead(OK, { ...EVERY_ANSWER, ...EVENT_STREAM })
     response.flushHeaders()
-    new LiveStream(this.#options, response, authorization).begin()
+    new LiveStream(this.#options, response, reader).begin()
   }
 
   /** Sends one view as JSON. */
@@ -69,7 +76,7 @@ export class LiveStreams {
 class LiveStream {
   readonly #options: LiveStreamsOptions
   readonly #response: ServerResponse
-  readonly #authorization: string
+  readonly #reader: LiveReader
   readonly #now: () => number
   /** Milliseconds at which the key was last confirmed as an operator's. */
   #knownAt: number
@@ -78,10 +85,10 @@ class LiveStream {
   /** Milliseconds since which the reader takes nothing; null while the reader takes data. */
   #stalledAt: number | null = null
 
-  constructor(options: LiveStreamsOptions, response: ServerResponse, authorization: string) {
+  constructor(options: LiveStreamsOptions, response: ServerResponse, reader: LiveReader) {
     this.#options = options
     this.#response = response
-    this.#authorization = authorization
+    this.#reader = reader
     this.#now = options.now ?? (() => performance.now())
     this.#knownAt = this.#now()
     this.#checkedAt = this.#knownAt
@@ -93,7 +100,7 @@ class LiveStream {
   }
 
   #tell(view: string | null): void {
-    if (view === null) return void this.#response.end()
+    if (view === null || !this.#reader.isOpen()) return void this.#response.end()
     const now = this.#now()
     if (now - this.#checkedAt >= ADMIN_KEY_MS_MAX - LIVE_LOOK_MS) void this.#askAgain(now)
     // A slow reader misses views and gets the newest one when it can: views are not queued.
@@ -108,7 +115,7 @@ class LiveStream {
 
   async #askAgain(now: number): Promise<void> {
     this.#checkedAt = now
-    const { kind } = await this.#options.keys.check(this.#authorization, LIVE_LOOK_MS)
+    const { kind } = await this.#options.keys.check(this.#reader.authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
     // The view stays open while no front can check the key: an operator needs it most then.
     const isOver =

@@ -50,10 +50,7 @@ export class OperatorKeys {
    * @param msMax largest age of a remembered result
    */
   async check(authorization: string | undefined, msMax = ADMIN_KEY_MS_MAX): Promise<KeyCheck> {
-    const key =
-      authorization === undefined || authorization.length > HEADER_CHARS_MAX
-        ? undefined
-        : BEARER.exec(authorization)?.[1]
+    const key = keyIn(authorization)
     if (key === undefined)
       return refused(
         failed({ name: 'credentials_missing', fields: { header: 'Authorization: Bearer <key>' } }),
@@ -89,6 +86,13 @@ export class OperatorKeys {
     const [oldest] = this.#known.keys()
     if (this.#known.size > ADMIN_KEYS_MAX && oldest !== undefined) this.#known.delete(oldest)
   }
+}
+
+/** The key of an `authorization` header; undefined for a text that is none. */
+export function keyIn(authorization: string | undefined): string | undefined {
+  return authorization === undefined || authorization.length > HEADER_CHARS_MAX
+    ? undefined
+    : BEARER.exec(authorization)?.[1]
 }
 
 function refused(answer: Answer): KeyCheck {

@@ -2,10 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import {
   API_PREFIX,
+  DASHBOARD_API_PREFIX,
   DASHBOARD_PATH,
   ERRORS_PATH,
   GUIDES_PATH,
   LIVE_PATH,
+  SESSION_PATH,
 } from '../../../schemas/api-prefix.ts'
 import { FAILURES, statusOf, type Failure } from '../../../schemas/failures.ts'
 import { cannotListen } from '../checks.ts'
@@ -14,10 +16,12 @@ import { Assets } from './assets.ts'
 import { boundConnections } from './connections.ts'
 import { isOwnHost } from './host-names.ts'
 import { LiveFeed, type LiveSource } from './live-feed.ts'
-import { LiveStreams } from './live-streams.ts'
+import { LiveStreams, type LiveReader } from './live-streams.ts'
 import { OperatorKeys } from './operator-keys.ts'
 import { PublicPort, type PublicPortOptions } from './public-port.ts'
 import { Relay } from './relay.ts'
+import { SessionDoor } from './session-door.ts'
+import { Sessions } from './sessions.ts'
 
 export interface AdminOptions extends LiveSource {
   readonly host: string
@@ -29,6 +33,8 @@ export interface AdminOptions extends LiveSource {
   metrics(): Promise<string>
   /** The dashboard's files; those of the build when absent. */
   readonly assets?: Assets
+  /** The dashboard's sessions; none at first when absent. */
+  readonly sessions?: Sessions
 }
 
 /** The open admin port. */
@@ -82,6 +88,15 @@ function isTextPage(path: string): boolean {
   return path === ERRORS_PATH || path.startsWith(`${ERRORS_PATH}/`) || path.startsWith(GUIDES_PATH)
 }
 
+/** A call of the API as the public port gets it, with its key. */
+interface ApiCall extends Pick<LiveReader, 'isOpen'> {
+  /** The path at the public port, with its query. */
+  readonly url: string
+  readonly authorization: string | undefined
+  /** Called when the key is an operator's no longer. */
+  onRefused?(): void
+}
+
 class AdminDesk {
   readonly port: PublicPort
   readonly feed: LiveFeed
@@ -90,6 +105,8 @@ class AdminDesk {
   readonly #keys: OperatorKeys
   readonly #relay: Relay
   readonly #streams: LiveStreams
+  readonly #sessions: Sessions
+  readonly #door: SessionDoor
 
   constructor(options: AdminOptions) {
     this.#options = options
@@ -99,16 +116,20 @@ class AdminDesk {
     this.#keys = new OperatorKeys(this.port)
     this.#relay = new Relay(this.port)
     this.#streams = new LiveStreams({ feed: this.feed, keys: this.#keys, keyGraceMs: options.keyGraceMs })
+    this.#sessions = options.sessions ?? new Sessions()
+    this.#door = new SessionDoor(this.#keys, this.#sessions)
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request
-    const [path = '', query = ''] = url.split('?', 2)
+    const [path = ''] = url.split('?', 1)
     const isHead = method === 'HEAD'
     // A probe may use any host name: its response contains nothing private.
     if (!PROBES.has(path) && !isOwnHost(request.headers.host, this.#options.host))
       return send(response, failed({ name: 'admin_host_refused' }), isHead)
-    if (path.startsWith(`${API_PREFIX}/`)) return this.#api(request, response, { path, query })
+    if (path.startsWith(`${API_PREFIX}/`)) return this.#keyApi(request, response)
+    if (path === SESSION_PATH) return send(response, await this.#door.answer(request))
+    if (path.startsWith(`${DASHBOARD_API_PREFIX}/`)) return this.#pageApi(request, response)
     if (!READS.has(method))
       return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET, HEAD' } }))
     if (isTextPage(path)) return this.#textPage(request, response)
@@ -128,32 +149,49 @@ class AdminDesk {
     return asset ?? failed({ name: 'route_unknown' })
   }
 
+  /** Serves the API to programs, which send a key. Cookies mean nothing here. */
+  #keyApi(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url = '', headers } = request
+    return this.#api(request, response, { url, authorization: headers.authorization, isOpen: () => true })
+  }
+
   /** Serves the API to keys of operators only, whatever the path. */
-  async #api(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { path, query }: { readonly path: string; readonly query: string },
-  ): Promise<void> {
+  async #api(request: IncomingMessage, response: ServerResponse, call: ApiCall): Promise<void> {
     // Browsers do not pipeline calls; a pipelined response would not learn that its caller has left.
     if (response.socket === null) return void request.socket.destroy()
-    const { authorization } = request.headers
     const isHead = request.method === 'HEAD'
     if (this.#options.readiness() === null) return send(response, failed(NOT_UP), isHead)
-    const check = await this.#keys.check(authorization)
+    const check = await this.#keys.check(call.authorization)
+    if (check.kind === 'refused') call.onRefused?.()
     if (check.kind !== 'operator') return send(response, check.answer, isHead)
     // For a caller that has left no close event follows.
     if (response.destroyed) return
-    if (path !== LIVE_PATH) return this.#relay.pass(request, response)
+    const { url, authorization = '' } = call
+    const [path = '', query = ''] = url.split('?', 2)
+    if (path !== LIVE_PATH) return this.#relay.pass(request, response, { path: url, authorization })
     if (request.method !== 'GET')
       return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
     if (new URLSearchParams(query).has('once')) return this.#streams.once(response)
-    this.#streams.open(response, authorization ?? '')
+    this.#streams.open(response, { authorization, isOpen: () => call.isOpen() })
+  }
+
+  /** Serves the API to the dashboard, which has a session in the place of a key. */
+  async #pageApi(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const entered = this.#door.enter(request)
+    if (entered.kind === 'refused') return send(response, entered.answer, request.method === 'HEAD')
+    const { session } = entered
+    return this.#api(request, response, {
+      url: API_PREFIX + (request.url ?? '').slice(DASHBOARD_API_PREFIX.length),
+      authorization: `Bearer ${session.key}`,
+      isOpen: () => session.isOpen(),
+      onRefused: () => this.#sessions.endAllOf(session.key),
+    })
   }
 
   /** Passes on a text page of the public port, without a key. */
   #textPage(request: IncomingMessage, response: ServerResponse): void {
     if (response.socket === null) return void request.socket.destroy()
-    this.#relay.pass(request, response)
+    this.#relay.pass(request, response, { path: request.url ?? '/', authorization: '' })
   }
 
   #readiness(): Answer {

@@ -5,6 +5,7 @@ import {
   ADMIN_BODY_BYTES_MAX,
   ADMIN_RELAYS_MAX,
 } from '../../../schemas/operator/admin-port-limits.ts'
+import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import { EVERY_ANSWER, failed, send } from './answers.ts'
@@ -24,12 +25,21 @@ const DROPPED: ReadonlySet<string> = new Set([
   'forwarded',
   'via',
   'x-real-ip',
+  PAGE_TOKEN_HEADER,
 ])
 /** Headers that the relay writes itself, with the values that it has checked. */
 const OURS: ReadonlySet<string> = new Set(['authorization', 'content-length'])
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 const TOO_LARGE: Failure = { name: 'body_too_large', fields: { limit: ADMIN_BODY_BYTES_MAX } }
 const NO_FRONT: Failure = { name: 'busy', detail: 'No front answers.' }
+
+/** A call as the public port gets it. */
+export interface RelayTarget {
+  /** The path with its query. */
+  readonly path: string
+  /** Empty for a page that needs no key. */
+  readonly authorization: string
+}
 
 /**
  * Passes calls on to the public port of this node, as streams in both directions; when one side ends, the
@@ -48,28 +58,36 @@ export class Relay {
     this.#answerMsMax = answerMsMax
   }
 
-  pass(request: IncomingMessage, response: ServerResponse): void {
+  pass(request: IncomingMessage, response: ServerResponse, target: RelayTarget): void {
     const length = Number(request.headers['content-length'] ?? 0)
     if (length > ADMIN_BODY_BYTES_MAX) return send(response, failed(TOO_LARGE))
     if (this.#running >= ADMIN_RELAYS_MAX) return send(response, failed({ name: 'busy' }))
     this.#running++
     response.once('close', () => this.#running--)
-    new RelayedCall(this.#port, request, response).begin(this.#answerMsMax)
+    new RelayedCall(this.#port, { request, response, target }).begin(this.#answerMsMax)
   }
+}
+
+interface CallInput {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly target: RelayTarget
 }
 
 class RelayedCall {
   readonly #port: Pick<PublicPort, 'ask'>
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #target: RelayTarget
   readonly #ending = new AbortController()
   readonly #hasBody: boolean
   #failure = NO_FRONT
 
-  constructor(port: Pick<PublicPort, 'ask'>, request: IncomingMessage, response: ServerResponse) {
+  constructor(port: Pick<PublicPort, 'ask'>, { request, response, target }: CallInput) {
     this.#port = port
     this.#request = request
     this.#response = response
+    this.#target = target
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     this.#hasBody = coding !== undefined || Number(length ?? 0) > 0
   }
@@ -89,7 +107,7 @@ class RelayedCall {
   #ask(answered: () => void): void {
     const outgoing = this.#port.ask({
       method: this.#request.method ?? 'GET',
-      path: this.#request.url ?? '/',
+      path: this.#target.path,
       headers: this.#headers(),
       signal: this.#ending.signal,
     })
@@ -121,8 +139,8 @@ class RelayedCall {
         name.startsWith('x-forwarded-')
       if (!isDropped) kept.push(name, value)
     }
-    const { authorization = '', 'content-length': length = '0' } = this.#request.headers
-    kept.push('authorization', authorization)
+    const { 'content-length': length = '0' } = this.#request.headers
+    kept.push('authorization', this.#target.authorization)
     if (!this.#hasBody)
       return BODILESS.has(this.#request.method ?? '') ? kept : [...kept, 'content-length', '0']
     return length === '0' ? [...kept, 'transfer-encoding', 'chunked'] : [...kept, 'content-length', length]

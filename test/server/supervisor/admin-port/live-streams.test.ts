@@ -23,7 +23,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   const listeners = new Set<LiveListener>()
   const checks: number[] = []
   const responses: ServerResponse[] = []
-  let [nowMs, check] = [0, { kind: 'operator' } as KeyCheck]
+  let [nowMs, check, isOpen] = [0, { kind: 'operator' } as KeyCheck, true]
   const streams = new LiveStreams({
     feed: {
       subscribe(listener) {
@@ -44,7 +44,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   const server = createServer(({ url }: IncomingMessage, response) => {
     responses.push(response)
     if (url === '/once') return void streams.once(response)
-    streams.open(response, 'Bearer k')
+    streams.open(response, { authorization: 'Bearer k', isOpen: () => isOpen })
   })
   t.teardown(() => {
     server.close()
@@ -68,6 +68,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
     tell: (view: string | null) => [...listeners].forEach((listener) => listener(view)),
     pass: (ms: number) => void (nowMs += ms),
     decide: (next: KeyCheck) => void (check = next),
+    endSession: () => void (isOpen = false),
   }
 }
 
@@ -111,6 +112,16 @@ t.test(
     t.ok(await page.until(/\r\n0\r\n\r\n$/))
   },
 )
+
+t.test('the end of the session behind a view ends the view with its next event', async (t) => {
+  const stand = await streamStand(t)
+  const page = await stand.open()
+  stand.tell('{"a":1}')
+  await page.until(/"a":1/)
+  stand.endSession()
+  stand.tell('{"a":2}')
+  t.notMatch(await page.until(/\r\n0\r\n\r\n$/), /"a":2/)
+})
 
 t.test(
   'while no front can tell whose a key is the view goes on, for as long as fronts serve without the store',

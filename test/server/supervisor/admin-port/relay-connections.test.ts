@@ -138,7 +138,9 @@ t.test('a front that does not answer is not waited for without end', async (t) =
   const front = await publicStand(t, script)
   const port = new PublicPort({ host: '127.0.0.1', port: front.port, isTls: false })
   const relay = new Relay(port, { answerMsMax: 500 })
-  const server = createServer((request, response) => relay.pass(request, response)).listen(0, '127.0.0.1')
+  const target = { path: '/api/v1/keys', authorization: '' }
+  const server = createServer((request, response) => relay.pass(request, response, target))
+  server.listen(0, '127.0.0.1')
   t.teardown(() => {
     port.close()
     server.close()

@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
+import { SESSION_IDLE_MS, SESSION_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
+import { failed, json, type Answer } from './answers.ts'
+import { keyIn, type OperatorKeys } from './operator-keys.ts'
+import { hostOf, isFromOwnPage, isPageTls } from './page-origin.ts'
+import { isSecretShaped, noSessionCookie, sessionCookie, sessionIdsIn } from './session-cookie.ts'
+import type { OpenSession, Sessions } from './sessions.ts'
+
+/** The session behind a request of the page, or the response for a request that may not pass. */
+export type Entered =
+  | { readonly kind: 'open'; readonly session: OpenSession }
+  | { readonly kind: 'refused'; readonly answer: Answer }
+
+const FOREIGN = { name: 'page_foreign' } as const
+const ENDED = { name: 'session_ended' } as const
+/** Milliseconds that a check of a key may be old at a sign-in: the key is checked anew. */
+const CHECKED_MS_MAX = -1
+
+/**
+ * Where the dashboard signs in and out, and shows who is signed in. A request passes when it comes from the
+ * dashboard's own page and brings both halves of one session. C29.
+ */
+export class SessionDoor {
+  readonly #keys: Pick<OperatorKeys, 'check'>
+  readonly #sessions: Sessions
+
+  constructor(keys: Pick<OperatorKeys, 'check'>, sessions: Sessions) {
+    this.#keys = keys
+    this.#sessions = sessions
+  }
+
+  /** Serves the path of the session: POST begins one, DELETE ends it. */
+  async answer(request: IncomingMessage): Promise<Answer> {
+    switch (request.method) {
+      case 'POST':
+        return this.#signIn(request)
+      case 'DELETE':
+        return this.#signOut(request)
+      default:
+        return failed({ name: 'method_not_allowed', fields: { allowed: 'POST, DELETE' } })
+    }
+  }
+
+  enter(request: IncomingMessage): Entered {
+    if (!isFromOwnPage(request)) return { kind: 'refused', answer: failed(FOREIGN) }
+    const session = this.#find(request)
+    return session === null ? { kind: 'refused', answer: failed(ENDED) } : { kind: 'open', session }
+  }
+
+  /** Exchanges a key for a session. Each sign-in has halves of its own, whatever cookies came with it. */
+  async #signIn(request: IncomingMessage): Promise<Answer> {
+    const { headers } = request
+    if (!isFromOwnPage(request)) return failed(FOREIGN)
+    const check = await this.#keys.check(headers.authorization, CHECKED_MS_MAX)
+    const key = keyIn(headers.authorization)
+    if (check.kind !== 'operator') return check.answer
+    if (key === undefined) return failed(ENDED)
+    const place = { host: hostOf(headers), isTls: isPageTls(headers) }
+    this.#find(request)?.end()
+    const { id, pageToken } = this.#sessions.begin(key, place.host)
+    const data = { page_token: pageToken, idle_ms: SESSION_IDLE_MS, max_ms: SESSION_MS_MAX }
+    return withCookie(json({ data }), sessionCookie(id, place))
+  }
+
+  #signOut(request: IncomingMessage): Answer {
+    const entered = this.enter(request)
+    if (entered.kind === 'refused') return entered.answer
+    entered.session.end()
+    const { headers } = request
+    const place = { host: hostOf(headers), isTls: isPageTls(headers) }
+    return withCookie(json({ data: { deleted: true } }), noSessionCookie(place))
+  }
+
+  #find({ headers }: IncomingMessage): OpenSession | null {
+    const pageToken = String(headers[PAGE_TOKEN_HEADER] ?? '')
+    if (!isSecretShaped(pageToken)) return null
+    const host = hostOf(headers)
+    for (const id of sessionIdsIn(headers, host)) {
+      const session = this.#sessions.open({ id, pageToken, host })
+      if (session !== null) return session
+    }
+    return null
+  }
+}
+
+function withCookie(answer: Answer, cookie: string): Answer {
+  return { ...answer, headers: { ...answer.headers, 'set-cookie': cookie } }
+}

@@ -1,0 +1,150 @@
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto'
+import { hashOfKey } from '../../../schemas/keys/api-keys.ts'
+import {
+  SESSION_IDLE_MS,
+  SESSION_MS_MAX,
+  SESSION_SECRET_BYTES,
+  SESSIONS_MAX,
+} from '../../../schemas/operator/admin-port-limits.ts'
+
+/** What a browser gets of a new session. The node keeps neither. */
+export interface NewSession {
+  /** For the cookie, which scripts cannot read. */
+  readonly id: string
+  /** For the storage of the page, which a browser gives to pages of this very origin alone. */
+  readonly pageToken: string
+}
+
+/** Both halves of a session as a request brings them, and the host that it was sent to. */
+export interface SessionClaim extends NewSession {
+  /** In lower case, with its port: a session is of one address. */
+  readonly host: string
+}
+
+/** A session that a request has proven. */
+export interface OpenSession {
+  readonly key: string
+  /** False once the session has ended. Each question is a use, and renews the session. */
+  isOpen(): boolean
+  end(): void
+}
+
+interface Session {
+  readonly keyHash: string
+  readonly sealedKey: SealedKey
+  /** Monotonic milliseconds. */
+  readonly beganAt: number
+  usedAt: number
+}
+
+interface SealedKey {
+  readonly nonce: Buffer
+  readonly text: Buffer
+  readonly tag: Buffer
+}
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+
+/**
+ * Sessions of the dashboard, in the memory of the supervisor: the one process through which all calls of the
+ * dashboard go, whichever front answers. The node keeps the hash of a session's id, and the key sealed under
+ * both halves of the session. Only the browser has the halves: what the node keeps opens nothing by itself.
+ */
+export class Sessions {
+  readonly #now: () => number
+  /** Sessions by the hash of their id; the session that was used the longest ago comes first. */
+  readonly #sessions = new Map<string, Session>()
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** All that the node keeps, for tests. */
+  get kept(): ReadonlyMap<string, unknown> {
+    return this.#sessions
+  }
+
+  /** Begins a session. Both of its halves are new: nothing that a request brings becomes part of it. */
+  begin(key: string, host: string): NewSession {
+    const created = { id: secretText(), pageToken: secretText() }
+    const now = this.#now()
+    for (const [digest, session] of this.#sessions) if (isOver(session, now)) this.#sessions.delete(digest)
+    const [stalest] = this.#sessions.keys()
+    if (this.#sessions.size >= SESSIONS_MAX && stalest !== undefined) this.#sessions.delete(stalest)
+    this.#sessions.set(digestOf(created.id), {
+      keyHash: hashOfKey(key),
+      sealedKey: sealed(key, { ...created, host }),
+      beganAt: now,
+      usedAt: now,
+    })
+    return created
+  }
+
+  /** The session of a claim; null when it is over, or when one half does not belong to the other. */
+  open(claim: SessionClaim): OpenSession | null {
+    const digest = digestOf(claim.id)
+    const session = this.#sessions.get(digest)
+    const key = session === undefined ? null : unsealed(session.sealedKey, claim)
+    if (key === null || !this.#use(digest)) return null
+    return {
+      key,
+      isOpen: () => this.#use(digest),
+      end: () => void this.#sessions.delete(digest),
+    }
+  }
+
+  /** Ends all sessions of a key that is an operator's no longer. */
+  endAllOf(key: string): void {
+    const keyHash = hashOfKey(key)
+    for (const [digest, session] of this.#sessions)
+      if (session.keyHash === keyHash) this.#sessions.delete(digest)
+  }
+
+  #use(digest: string): boolean {
+    const session = this.#sessions.get(digest)
+    if (session === undefined) return false
+    this.#sessions.delete(digest)
+    const now = this.#now()
+    if (isOver(session, now)) return false
+    session.usedAt = now
+    this.#sessions.set(digest, session)
+    return true
+  }
+}
+
+function isOver({ beganAt, usedAt }: Session, now: number): boolean {
+  return now - usedAt >= SESSION_IDLE_MS || now - beganAt >= SESSION_MS_MAX
+}
+
+function secretText(): string {
+  return randomBytes(SESSION_SECRET_BYTES).toString('base64url')
+}
+
+function digestOf(id: string): string {
+  return hash('sha256', id, 'base64url')
+}
+
+/** Both halves are random and of full length: one keyed hash of them is a key. */
+function sealingKey({ id, pageToken }: NewSession): Buffer {
+  return createHmac('sha256', id).update(pageToken).digest()
+}
+
+function sealed(key: string, claim: SessionClaim): SealedKey {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, sealingKey(claim), nonce).setAAD(Buffer.from(claim.host))
+  const text = Buffer.concat([cipher.update(key, 'utf8'), cipher.final()])
+  return { nonce, text, tag: cipher.getAuthTag() }
+}
+
+/** Null when a half or the host is another one. */
+function unsealed({ nonce, text, tag }: SealedKey, claim: SessionClaim): string | null {
+  const decipher = createDecipheriv(CIPHER, sealingKey(claim), nonce)
+  decipher.setAAD(Buffer.from(claim.host)).setAuthTag(tag)
+  try {
+    return Buffer.concat([decipher.update(text), decipher.final()]).toString()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,38 @@
+/** Requests that were recorded are refused once their session is over. */
+import t from 'tap'
+import { relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
+
+const REFUSED = { status: 401, error: 'session_ended' }
+
+t.test('a recorded call is refused after the sign-out, whatever it was', async (t) => {
+  const stand = await sessionStand(t)
+  const recorded = await stand.signIn()
+  t.equal((await stand.read(recorded)).status, 201)
+  t.equal((await stand.signOut(recorded)).status, 200)
+  t.match(await stand.read(recorded), REFUSED)
+  t.match(await stand.change(recorded), REFUSED)
+  t.match(await stand.signOut(recorded), REFUSED)
+  t.equal(relayedTo(stand.front).length, 1)
+})
+
+t.test(
+  'a recorded call is refused after the next sign-in of the same page, which ends the session',
+  async (t) => {
+    const stand = await sessionStand(t)
+    const recorded = await stand.signIn()
+    const { cookie, pageToken } = recorded
+    const next = await stand.signIn({ cookie, 'x-sluice-page-token': pageToken })
+    t.match(await stand.read(recorded), REFUSED)
+    t.equal((await stand.read(next)).status, 201)
+  },
+)
+
+t.test('a recorded sign-in makes another session, and does not bring back the one that ended', async (t) => {
+  const stand = await sessionStand(t)
+  const recorded = await stand.signIn()
+  await stand.signOut(recorded)
+  const next = await stand.signIn()
+  t.not(next.cookie, recorded.cookie)
+  t.not(next.pageToken, recorded.pageToken)
+  t.match(await stand.read(recorded), REFUSED)
+})

@@ -1,0 +1,57 @@
+/** A sign-out ends the session on the node, and a key that ends takes all of its sessions along. */
+import t from 'tap'
+import { OPERATOR_KEY } from '../../../../support/operator/admin-port.ts'
+import { headersOf, sessionStand } from '../../../../support/operator/session-stand.ts'
+import { rawClient } from '../../../../support/wire/raw-http.ts'
+
+const REFUSED = { status: 401, error: 'session_ended' }
+
+t.test('a sign-out ends its session, makes the browser forget it, and leaves other sessions', async (t) => {
+  const stand = await sessionStand(t)
+  const [mine, other] = [await stand.signIn(), await stand.signIn()]
+  const { status, headers } = await stand.signOut(mine)
+  t.equal(status, 200)
+  t.match(headers['set-cookie'], [
+    `sluice-session-${stand.port}=; Path=/dashboard/; HttpOnly; SameSite=Strict; Max-Age=0`,
+  ])
+  t.match(await stand.read(mine), REFUSED)
+  t.equal((await stand.read(other)).status, 201)
+})
+
+t.test('a sign-out with half of a session ends nothing', async (t) => {
+  const stand = await sessionStand(t)
+  const { cookie, pageToken } = await stand.signIn()
+  t.match(await stand.signOut({ cookie, pageToken: '' }), REFUSED)
+  t.match(await stand.signOut({ cookie: '', pageToken }), REFUSED)
+  t.equal((await stand.read({ cookie, pageToken })).status, 201)
+})
+
+t.test('a live view ends with its session', async (t) => {
+  const stand = await sessionStand(t)
+  const browsing = await stand.signIn()
+  const client = rawClient(stand.port)
+  t.teardown(() => client.destroy())
+  const headers = Object.entries({ host: stand.host, ...headersOf(browsing) })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  client.send(`GET /dashboard/api/v1/admin/live HTTP/1.1\r\n${lines}\r\n`)
+  await client.until(/data: \{/)
+  await stand.signOut(browsing)
+  t.ok(await client.until(/\r\n0\r\n\r\n$/))
+})
+
+t.test('a key that is revoked ends all of its sessions', async (t) => {
+  const stand = await sessionStand(t)
+  const all = [await stand.signIn(), await stand.signIn()]
+  stand.front.revoke()
+  // A sign-in asks anew, so that the node learns of it now.
+  await stand.askForSession()
+  t.equal((await stand.read(all[0] ?? { cookie: '', pageToken: '' })).status, 401)
+  t.equal(stand.sessions.kept.size, 0)
+})
+
+t.test('a key that nobody signed in by ends no session of others', async (t) => {
+  const stand = await sessionStand(t)
+  const browsing = await stand.signIn()
+  stand.sessions.endAllOf(`${OPERATOR_KEY}x`)
+  t.equal((await stand.read(browsing)).status, 201)
+})
