@@ -3,6 +3,7 @@ import { getAdminHistory } from './operator/get-history.ts'
 import { getAdminJob } from './operator/get-job.ts'
 import { getAdminJobContent } from './operator/get-job-content.ts'
 import { getAdminSession } from './operator/get-session.ts'
+import { getAdminStart } from './operator/get-start.ts'
 import { getAdminStorage } from './operator/get-storage.ts'
 import { listAdminJobs } from './operator/list-jobs.ts'
 import { listAdminWebhooks } from './operator/list-webhooks.ts'
@@ -271,6 +272,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   refuseSearch,
   getAdminSession,
   getAdminHistory,
+  getAdminStart,
   listAdminJobs,
   getAdminJob,
   getAdminJobContent,

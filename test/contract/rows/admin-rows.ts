@@ -23,6 +23,15 @@ export const ADMIN_ROWS: Readonly<Record<string, ContractRow>> = {
     source: SOURCE,
     uncaused: {},
   },
+  'admin.get_start': {
+    method: 'get',
+    path: '/admin/start',
+    success: 200,
+    statuses: [403, 500],
+    keys: KEYS,
+    source: SOURCE,
+    uncaused: {},
+  },
   'admin.list_jobs': {
     method: 'get',
     path: '/admin/jobs',

@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, beginSession, createApi, endSession, messageOf } from './api.ts'
+import type { StartAnswer } from '../../../schemas/operator/start.ts'
+import { ApiError, beginSession, createApi, endSession, messageOf, type Api } from './api.ts'
 import { openLiveFeed, type LiveFeed } from './live.ts'
 import type { Session } from './page.ts'
 import { forgetToken, storedToken, storeToken, watchToken } from './session-token.ts'
@@ -31,7 +32,10 @@ export function App(): ComponentChild {
       forgetToken(pageToken)
       if (own !== null && own === live.current) leave(`You were signed out. ${reason}`)
     })
-    const { data: session } = await api.get<{ data: Session }>(['admin', 'session'])
+    const [{ data: session }, isFresh] = await Promise.all([
+      api.get<{ data: Session }>(['admin', 'session']),
+      isFreshNode(api),
+    ])
     live.current?.close()
     own = live.current = openLiveFeed(api)
     const signOut = (): void => {
@@ -39,7 +43,7 @@ export function App(): ComponentChild {
       forgetToken(pageToken)
       leave(null)
     }
-    setShown({ kind: 'in', signedIn: { api, live: own, session, signOut } })
+    setShown({ kind: 'in', signedIn: { api, live: own, session, isFresh, signOut } })
   }
   const resume = (pageToken: string | null): void => {
     if (pageToken === null) return leave(null)
@@ -66,6 +70,16 @@ export function App(): ComponentChild {
       return <Resuming problem={shown.problem} again={() => resume(storedToken())} />
     case 'in':
       return <Shell key={shown.signedIn.session.key.hash} {...shown.signedIn} />
+  }
+}
+
+/** True while no model was called. A node that cannot tell is not begun with. */
+async function isFreshNode(api: Api): Promise<boolean> {
+  try {
+    const { data } = await api.get<StartAnswer>(['admin', 'start'])
+    return !data.has_called
+  } catch {
+    return false
   }
 }
 

@@ -6,10 +6,12 @@ import { keysPage } from './pages/keys.tsx'
 import { modelsPage } from './pages/models.tsx'
 import { nowPage } from './pages/now.tsx'
 import { spendPage } from './pages/spend.tsx'
+import { startPage } from './pages/start.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
 
-/** In the order of the navigation; the first is where a session begins. */
+/** In the order of the navigation. */
 export const PAGES: readonly Page[] = [
+  startPage,
   nowPage,
   spendPage,
   keysPage,
@@ -19,3 +21,10 @@ export const PAGES: readonly Page[] = [
   modelsPage,
   auditPage,
 ]
+
+/** Where a session begins: while no model was ever called there is nothing to see. */
+export const landingOf = (isFresh: boolean): Page => (isFresh ? startPage : nowPage)
+
+/** Pages of the navigation. */
+export const shownPages = (isFresh: boolean): readonly Page[] =>
+  PAGES.filter((page) => isFresh || page !== startPage)

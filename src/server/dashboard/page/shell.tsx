@@ -2,7 +2,7 @@ import { h, type ComponentChild } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLive, type LiveFeed } from './live.ts'
 import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
-import { PAGES } from './pages.ts'
+import { landingOf, PAGES, shownPages } from './pages.ts'
 import { useShortcuts } from './shortcuts.ts'
 import { ThemeSwitch } from './theme.tsx'
 import { messageOf, type Api } from './api.ts'
@@ -19,15 +19,18 @@ export interface SignedIn {
   readonly api: Api
   readonly live: LiveFeed
   readonly session: Session
+  /** No model was called yet. */
+  readonly isFresh: boolean
   signOut(): void
 }
 
 /** What stands around every page, and which one it is. */
 export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
-  const { organization, key } = signedIn.session
+  const { isFresh, session } = signedIn
+  const { organization, key } = session
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
-  const page = place.path === '' ? PAGES[0] : PAGES.find(({ path }) => path === place.path)
+  const page = place.path === '' ? landingOf(isFresh) : PAGES.find(({ path }) => path === place.path)
   const heading = useRef<HTMLHeadingElement | null>(null)
   const title = page?.title ?? 'No such page'
   useShortcuts(PAGES)
@@ -48,7 +51,7 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
       </a>
       <header class="top">
         <strong class="brand">Sluice</strong>
-        <Navigation current={title} />
+        <Navigation pages={shownPages(isFresh)} current={title} />
         <div class="corner">
           <LiveState {...signedIn} />
           <span class="hint who" title={`${key.name} ${key.label}`}>
@@ -100,11 +103,17 @@ function PageView({ page, context }: { readonly page: Page; readonly context: Pa
   return <page.view {...context} />
 }
 
-function Navigation({ current }: { readonly current: string }): ComponentChild {
+function Navigation({
+  pages,
+  current,
+}: {
+  readonly pages: readonly Page[]
+  readonly current: string
+}): ComponentChild {
   return (
     <nav aria-label="Pages">
       <ul>
-        {PAGES.map(({ path, title, letter }) => (
+        {pages.map(({ path, title, letter }) => (
           <li key={path}>
             <a
               href={hashOf(path)}

@@ -3,6 +3,7 @@ import type { AdminJobShape } from '../../../../schemas/operator/admin.ts'
 import type { Page, PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { DeliveryBadge } from '../parts/deliveries.tsx'
+import { GuideLink } from '../parts/empty-links.tsx'
 import { SelectField } from '../parts/fields.tsx'
 import { count, NONE, Time, usd } from '../parts/figures.tsx'
 import { SearchField, WorkspaceFilter } from '../parts/filters.tsx'
@@ -68,7 +69,12 @@ function Jobs(context: PageContext): ComponentChild {
           empty={
             isFiltered
               ? 'No job is like that.'
-              : ['There is no video job yet: ', <code key="call">POST /api/v1/videos</code>, ' makes one.']
+              : [
+                  'There is no video job yet: ',
+                  <code key="call">POST /api/v1/videos</code>,
+                  ' makes one. ',
+                  <GuideLink key="guide" page="videos" />,
+                ]
           }
         />
         <ListPager context={context} loaded={loaded} />

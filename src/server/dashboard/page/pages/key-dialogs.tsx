@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks'
 import type { ApiKey, CreateKeyBody, LimitReset, UpdateKeyBody } from '../../../../schemas/keys/keys.ts'
 import type { KeyScope } from '../../../../schemas/keys/scopes.ts'
 import type { PageContext } from '../page.ts'
+import { CopyBox } from '../parts/copy-box.tsx'
 import { Dialog, useAction } from '../parts/dialog.tsx'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { Time } from '../parts/figures.tsx'
-import { SecretBox } from '../parts/secret-box.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
 import { callInputOf, CallLimitFields, callLimitsBody, type CallInput } from './key-call-limits.tsx'
 import { ScopeFields } from './key-scopes.tsx'
@@ -247,7 +247,7 @@ function MadeDialog({ title, made, note, onClose }: MadeDialogProps): ComponentC
         <p>
           <strong>Copy it now: it is not shown again.</strong> {note}
         </p>
-        <SecretBox label={`API key ${made.data.name}`} text={made.key} />
+        <CopyBox label={`API key ${made.data.name}`} text={made.key} hasFocus />
       </div>
       <footer>
         <button type="button" onClick={onClose}>

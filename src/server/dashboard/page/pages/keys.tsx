@@ -65,7 +65,7 @@ function Keys(context: PageContext): ComponentChild {
           columns={columns}
           loaded={loaded}
           keyOf={({ hash }) => hash}
-          empty={workspace === '' ? 'There is no key yet.' : 'This workspace has no key.'}
+          empty={`${workspace === '' ? 'There is no key yet' : 'This workspace has no key'}: programs need one for each call. Create it above.`}
         />
         <Pager
           offset={offset}

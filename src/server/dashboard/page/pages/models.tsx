@@ -3,6 +3,7 @@ import type { LiveView, ProviderView } from '../../../../schemas/operator/live-v
 import { useLive } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
 import { DataTable, type Column } from '../parts/data-table.tsx'
+import { StartLink } from '../parts/empty-links.tsx'
 import { duration, figure, share, Time } from '../parts/figures.tsx'
 import { linkWith } from '../parts/lists.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
@@ -46,7 +47,10 @@ function Providers({ live, query }: PageContext): ComponentChild {
           columns={columnsOf(query)}
           rows={latest.providers}
           keyOf={({ provider }) => provider}
-          empty="No provider was asked since the node started."
+          empty={[
+            'No provider was asked since the node started. The health of each will stand here. ',
+            <StartLink key="start" />,
+          ]}
         />
       )}
     </section>

@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import type { LiveView, ModelView } from '../../../../schemas/operator/live-view.ts'
 import { DataTable, type Column } from '../parts/data-table.tsx'
+import { StartLink } from '../parts/empty-links.tsx'
 import { count, share } from '../parts/figures.tsx'
 
 const COLUMNS: readonly Column<ModelView>[] = [
@@ -29,7 +30,10 @@ export function Models({ models, cut }: Pick<LiveView['streams'], 'models' | 'cu
         columns={COLUMNS}
         rows={models}
         keyOf={({ model }) => model}
-        empty="No model has answered yet."
+        empty={[
+          'No model has answered yet. Tokens of each model will stand here, with the share that came from caches. ',
+          <StartLink key="start" />,
+        ]}
       />
       <p class="hint">{`${cutText(cut)} Since the processes started.`}</p>
     </div>

@@ -5,6 +5,7 @@ import { useLive } from '../live.ts'
 import { hashOf, type Page, type PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { DataTable, type Column } from '../parts/data-table.tsx'
+import { StartLink } from '../parts/empty-links.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
 import { Tile } from '../parts/tile.tsx'
@@ -207,7 +208,7 @@ function Operations({ latest: { operations, quantile_seconds: seconds } }: Lates
       columns={OPERATION_COLUMNS}
       rows={operations}
       keyOf={({ operation }) => operation}
-      empty={`No calls in the last ${count(seconds)} seconds.`}
+      empty={[`No calls in the last ${count(seconds)} seconds. `, <StartLink key="start" />]}
     />
   )
 }

@@ -2,6 +2,7 @@ import { h, type ComponentChild } from 'preact'
 import type { EndpointSummary } from '../../../../schemas/endpoints/private-endpoints.ts'
 import type { PageContext } from '../page.ts'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
+import { GuideLink } from '../parts/empty-links.tsx'
 import { EndpointBadge } from '../parts/endpoint-badge.tsx'
 import { NONE, Time } from '../parts/figures.tsx'
 import { useFocusedHeading } from '../parts/focus.ts'
@@ -37,7 +38,8 @@ export function PrivateEndpoints({ context }: { readonly context: PageContext })
         empty={[
           'None. ',
           <code key="call">POST /api/v1/private-endpoints</code>,
-          ' makes one of a server of your own.',
+          ' makes one of a server of your own. ',
+          <GuideLink key="guide" page="endpoints" />,
         ]}
       />
       {looked !== null && (

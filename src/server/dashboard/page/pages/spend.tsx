@@ -7,6 +7,7 @@ import type { Page, PageContext } from '../page.ts'
 import { Badge } from '../parts/badge.tsx'
 import { DataTable, type Column } from '../parts/data-table.tsx'
 import { Dialog, useAction } from '../parts/dialog.tsx'
+import { StartLink } from '../parts/empty-links.tsx'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { count, share, usd } from '../parts/figures.tsx'
 import { Reload } from '../parts/lists.tsx'
@@ -332,7 +333,10 @@ function Groups({ spend, by, workspaces }: GroupsProps): ComponentChild {
       columns={columns}
       rows={groups}
       keyOf={(group) => group.name}
-      empty="Nothing was called in this time."
+      empty={[
+        'Nothing was called in this time. Calls, tokens and cost will stand here. ',
+        <StartLink key="start" />,
+      ]}
     />
   )
 }

@@ -1,0 +1,77 @@
+import { API_PREFIX } from '../../../schemas/api-prefix.ts'
+import { ok } from '../../../schemas/failures.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
+import { StartAnswer, type StartProvider } from '../../../schemas/operator/start.ts'
+import { providerKeyHost, providerKeyName, variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
+import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
+import type { Ports } from '../../ports/ports.ts'
+import { defineOperation } from '../define.ts'
+import { ADMIN_KEYS } from './admin-answers.ts'
+
+const DAY_MS = 86_400_000
+
+/** Reads what a first call needs, and whether there was one. Source: an extension of Sluice; C4. */
+export const getAdminStart = defineOperation({
+  id: 'admin.get_start',
+  method: 'get',
+  path: '/admin/start',
+  tag: 'admin',
+  summary: 'Read what a first call needs',
+  description:
+    'The providers with the variables and secrets for their keys, and whether a model was ever called. ' +
+    "Served to management keys of the operator's organization alone.",
+  access: ADMIN_KEYS,
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: {},
+  success: { status: 200, body: StartAnswer },
+  statuses: [403, 500],
+  failures: ['operator_only', 'store_unavailable'],
+  example: {},
+  async run({ key: { organizationId } }, { admin, activity, models, operatorKeys, publicOrigin }) {
+    const session = await admin.session(organizationId)
+    if (!session.ok) return session
+    const called = await activity.list({ organizationId, from: aYearAgo(), limit: 1, offset: 0 })
+    if (!called.ok) return called
+    const providers = models.providers.map((provider) => startOf(provider, models, operatorKeys))
+    const data = {
+      api_url: publicOrigin + API_PREFIX,
+      has_called: called.value.count > 0,
+      providers,
+    }
+    return ok({ kind: 'json', value: { data } })
+  },
+})
+
+/** The first day that a list of activity may begin with, when it ends today. */
+function aYearAgo(): string {
+  return new Date(Date.now() - (ACTIVITY_DAYS_MAX - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
+}
+
+function startOf(
+  provider: Provider,
+  { models }: Pick<ModelCatalogue, 'models'>,
+  operatorKeys: Ports['operatorKeys'],
+): StartProvider {
+  const { slug, name, baseUrl } = provider
+  const variables = variablesOf(provider)
+  const host = providerKeyHost(baseUrl)
+  return {
+    slug,
+    name,
+    variables: [...variables],
+    is_set: variables.every((variable) => operatorKeys.has(variable)),
+    secret: host === null ? null : { name: providerKeyName(slug), host },
+    model: trialOf(models, slug),
+  }
+}
+
+/** The first model that writes, or else the first that embeds. */
+function trialOf(models: readonly ResolvedModel[], slug: string): StartProvider['model'] {
+  const served = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider.slug === slug))
+  const writer = served.find(({ isWriter }) => isWriter)
+  if (writer !== undefined) return { id: writer.id, kind: 'chat' }
+  const embedder = served.find(({ isEmbedding }) => isEmbedding)
+  return embedder === undefined ? null : { id: embedder.id, kind: 'embeddings' }
+}
