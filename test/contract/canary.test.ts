@@ -85,7 +85,9 @@ t.test('no reply to a refused caller holds its key or its text', async (t) => {
 
 t.test('neither logs nor pages of the operator hold a canary or an API key', async (t) => {
   const pages = await Promise.all(['/metrics', '/readyz', '/healthz'].map((path) => stand.admin(path)))
-  const verbs = [await stand.cli('config', 'print'), await stand.cli('models', 'list')]
+  const requests = await stand.cli('logs', '--limit', '1000')
+  t.match(JSON.stringify(requests), /"upstream_[a-z]+"/, 'the request log has what was refused')
+  const verbs = [requests, await stand.cli('config', 'print'), await stand.cli('models', 'list')]
   const outputs = [stand.output(), ...pages.map((page) => page.text), JSON.stringify(verbs), ...replies]
   for (const canary of [PROVIDER_CANARY, TEXT_CANARY, UNKNOWN_CANARY]) {
     t.same(outputs.slice(0, -replies.length).filter((text) => text.includes(canary)).length, 0, canary)

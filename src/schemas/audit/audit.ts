@@ -92,7 +92,7 @@ export const AuditAnswer = Type.Object({
 
 /** Names of the query's instants that are not valid. */
 export function faultsOfInstants(
-  query: Pick<ListAuditQuery, 'since' | 'until'>,
+  query: Readonly<Partial<Record<'since' | 'until', string | undefined>>>,
 ): readonly { readonly path: string; readonly expected: string }[] {
   return (['since', 'until'] as const).flatMap((name) => {
     const text = query[name]

@@ -8,6 +8,8 @@ export interface Kept {
   readonly deadLetterDays: number
   readonly jobDays: number
   readonly generationDays: number
+  /** Null: there is no request log. */
+  readonly requestDays: number | null
 }
 
 export function keptOf(settings: Settings): Kept {
@@ -18,5 +20,6 @@ export function keptOf(settings: Settings): Kept {
     deadLetterDays: settings.SLUICE_DEAD_LETTERS_KEPT_DAYS,
     jobDays: settings.SLUICE_JOBS_KEPT_DAYS,
     generationDays: settings.SLUICE_KEEP_GENERATIONS,
+    requestDays: settings.SLUICE_KEEP_REQUESTS === 'off' ? null : settings.SLUICE_KEEP_REQUESTS,
   })
 }

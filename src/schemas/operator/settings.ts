@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import { DRAIN_MS, FRONTS_MAX, NODE_DRAIN_MS_MAX, WORKERS_MAX } from '../limits/limits.ts'
 import { RATE_LIMIT_RPM_MAX } from '../limits/rate-limits.ts'
 import { GENERATION_DAYS_DEFAULT } from '../inference/generation-limits.ts'
+import { REQUEST_DAYS_DEFAULT } from '../requests/request-limits.ts'
 import { STREAM_HOLD_MS_DEFAULT, STREAM_HOLD_MS_MAX } from '../inference/stream-limits.ts'
 import { UPSTREAM_LONG_CALLS_DEFAULT, UPSTREAM_LONG_CALLS_MAX } from '../models/provider-limits.ts'
 import { KEPT_DAYS_MAX, KEPT_MONTHS_MAX } from './retention-limits.ts'
@@ -105,6 +106,7 @@ export const Settings = Type.Object({
   SLUICE_DEAD_LETTERS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 30),
   SLUICE_JOBS_KEPT_DAYS: kept('days', KEPT_DAYS_MAX, 90),
   SLUICE_KEEP_GENERATIONS: kept('days', KEPT_DAYS_MAX, GENERATION_DAYS_DEFAULT),
+  SLUICE_KEEP_REQUESTS: keptOrOff(KEPT_DAYS_MAX, REQUEST_DAYS_DEFAULT),
   SLUICE_PUBLIC_URL: Type.Optional(
     text('the origin that callers reach it by, without a path: https://sluice.example', { pattern: ORIGIN }),
   ),
@@ -157,6 +159,12 @@ function count(expected: string, minimum: number, maximum: number, byDefault?: n
 
 function kept(unit: string, maximum: number, byDefault: number) {
   return count(`a number of ${unit} from 1 to ${maximum}, or 0 for ever`, 0, maximum, byDefault)
+}
+
+function keptOrOff(maximum: number, byDefault: number) {
+  const number = Type.Integer({ minimum: 0, maximum })
+  const expected = `a number of days from 1 to ${maximum}, 0 for ever, or "off"`
+  return Type.Union([Type.Literal('off'), number], { default: byDefault, expected })
 }
 
 function auto(expected: string, maximum: number) {

@@ -44,6 +44,7 @@ const GROUPS: readonly {
   { verbs: ['keys'], load: () => import('./keys/keys.ts').then((group) => group.addKeyVerbs) },
   { verbs: ['files', 'sweep'], load: () => import('./files/files.ts').then((group) => group.addFileVerbs) },
   { verbs: ['audit'], load: () => import('./audit/audit.ts').then((group) => group.addAuditVerbs) },
+  { verbs: ['logs'], load: () => import('./requests/logs.ts').then((group) => group.addLogsVerb) },
   {
     verbs: ['backup', 'restore'],
     load: () => import('./operator/backup.ts').then((group) => group.addBackupVerbs),

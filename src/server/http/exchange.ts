@@ -33,6 +33,8 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   readonly time = new CallTime(this)
   /** Status of the reply; 0 before the reply. */
   status = 0
+  /** Of the reply's body; a stream counts its own. */
+  bytes = 0
   isClientGone = false
   readonly #host: ExchangeHost
   readonly #owner: ExchangeOwner
@@ -299,7 +301,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const res = this.#res
     if (res === null) return
     const { body } = reply
-    const bytes = body === null ? 0 : lengthOf(body)
+    const bytes = (this.bytes = body === null ? 0 : lengthOf(body))
     if (isLast && body === null) return this.#writeHeadAlone(res, reply)
     let isDone = bytes === 0 || (!isLast && isBodiless(reply, this.#isHead))
     if (isDone) writeWithoutBody(res, reply, isLast)

@@ -155,9 +155,15 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
     failure: 'header_invalid',
     cause: fault,
     isClientGone: false,
+    startedAt: performance.now(),
     durationMs: 0,
+    organizationId: null,
     workspaceId: null,
     keyHash: null,
+    limits: null,
+    limit: null,
+    requestBytes: null,
+    replyBytes: null,
     notes: {},
   }
 }

@@ -14,6 +14,7 @@ import { watchBreakers } from '../observe/breaker-metrics.ts'
 import { watchFrontLoad, type FrontReading } from '../observe/front-metrics.ts'
 import { createMetrics, type Metrics } from '../observe/metrics.ts'
 import { createObserver } from '../observe/observer.ts'
+import type { RequestRecorder } from '../observe/requests/request-recorder.ts'
 import { watchSessions } from '../observe/session-metrics.ts'
 import { openTracing, type CallTracer } from '../observe/tracing.ts'
 import { OPERATIONS } from '../operations/index.ts'
@@ -41,6 +42,7 @@ import { openAccess } from './front-keys.ts'
 import { openFrontPorts } from './front-ports.ts'
 import { openStores } from './front-stores.ts'
 import { rootKeysOf, type FileServices } from './files.ts'
+import { openRequestRecorder } from './requests.ts'
 
 /** Short-job threads of each lane of a front. Design §2. */
 const SHORT_THREADS = 1
@@ -82,7 +84,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   })
   const pools = openFrontPools(part, log)
   const egress = openGate(config, adminPorts, scanMemory())
-  const { observer, broadcast, tracer } = await observation(config, { egress, log, metrics })
+  const { observer, outlets } = await observation(config, { egress, log, metrics })
   const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
   const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
   const { ports, breakers, files, writers } = await openFrontPorts(config, {
@@ -112,7 +114,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       // front. The audit events of the front must be written before that too.
       .then(() => closeAll([heartbeat, adminPorts, ...writers]))
       .then(() =>
-        closeAll([modelCalls, feed, hints, state, files, pools, egress, broadcast, tracer, store, keyLane]),
+        closeAll([modelCalls, feed, hints, state, files, pools, egress, ...outlets, store, keyLane]),
       )
       .finally(() => process.exit(0))
   let isDraining = false
@@ -238,15 +240,19 @@ async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)
 
 interface Observation {
   readonly observer: Observer
-  readonly broadcast: Broadcast | undefined
-  readonly tracer: CallTracer | undefined
+  /** What finished calls are told to, to be closed behind the last of them. */
+  readonly outlets: readonly (Broadcast | CallTracer | RequestRecorder | undefined)[]
 }
 
-/** Metrics and the log are always on; the broadcast and traces are on when they have an address. */
+/**
+ * Metrics and the log are always on, the request log unless it is set to be off; the broadcast and traces are
+ * on when they have an address.
+ */
 async function observation(
-  { broadcastUrl, otlpEndpoint }: Config,
+  config: Config,
   { egress, log, metrics }: { egress: Egress; log: Log; metrics: Metrics },
 ): Promise<Observation> {
+  const { broadcastUrl, otlpEndpoint } = config
   const broadcast =
     broadcastUrl === null
       ? undefined
@@ -260,14 +266,16 @@ async function observation(
     otlpEndpoint === null
       ? undefined
       : await openTracing({ endpoint: otlpEndpoint.reveal(), version: VERSION })
+  const requests = openRequestRecorder(config, { metrics, log })
   const observer = createObserver({
     log,
     metrics,
     settled: metrics.settled,
+    ...(requests === undefined ? {} : { requests }),
     ...(broadcast === undefined ? {} : { broadcast }),
     ...(tracer === undefined ? {} : { tracer }),
   })
-  return { observer, broadcast, tracer }
+  return { observer, outlets: [broadcast, tracer, requests] }
 }
 
 /** Posts to the operator's broadcast address through the gate. C30. */

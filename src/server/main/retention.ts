@@ -1,4 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
+import { REQUEST_DAYS_DEFAULT } from '../../schemas/requests/request-limits.ts'
 import { OLDEST_LOOK_MS, PRUNE_LOOK_MS } from '../../schemas/operator/retention-limits.ts'
 import type { Config } from '../config.ts'
 import { ledgerMonths } from '../store/money/repair/retention.ts'
@@ -17,6 +18,7 @@ import {
   WEBHOOKS,
 } from '../store/lifecycle/retention/aged-rows.ts'
 import { auditChains } from '../store/lifecycle/retention/audit-chains.ts'
+import { requestDays } from '../store/requests/request-days.ts'
 import { openRetentionLeases } from '../store/base/retention-lease.ts'
 
 export interface RetentionDeps {
@@ -38,6 +40,8 @@ export function retentionSteps(
     agedRows(store, DEAD_LETTERS, days(kept.deadLetterDays)),
     agedRows(store, JOBS, days(kept.jobDays)),
     generationDays(store, kept.generationDays),
+    // What a log that was switched off has left goes by itself.
+    requestDays(store, kept.requestDays ?? REQUEST_DAYS_DEFAULT),
   ]
 }
 

@@ -15,6 +15,7 @@ import { openContainerUses } from '../store/containers/container-uses.ts'
 import { openDataKeys } from '../store/vault/data-keys.ts'
 import { openFileSweep } from '../store/files/file-sweep.ts'
 import { ensureGenerationDays } from '../store/inference/generation-days.ts'
+import { ensureRequestDays } from '../store/requests/request-days.ts'
 import { ensurePartitions } from '../store/money/lending/partitions.ts'
 import { openStore, type Store } from '../store/base/open.ts'
 import { keepHistoryHour, pruneHistoryHours } from '../store/operator/history-hours.ts'
@@ -32,6 +33,7 @@ import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { openGate } from './egress.ts'
 import { rootKeysOf } from './files.ts'
 import { startVideos } from './runner-videos.ts'
+import { startRequestLog } from './requests.ts'
 import { startRetention } from './retention.ts'
 import { openStorage } from './storage.ts'
 import { startWebhooks } from './webhooks.ts'
@@ -41,8 +43,8 @@ const PRUNE_MS = 60_000
 /** Milliseconds between two looks for months that the ledger needs soon. Decision. */
 const LEDGER_MONTHS_MS = 3_600_000
 
-/** Milliseconds between two looks for days that records of calls need soon. Decision. */
-const GENERATION_DAYS_MS = 3_600_000
+/** Milliseconds between two looks for days that records of calls and the request log need soon. Decision. */
+const RECORD_DAYS_MS = 3_600_000
 
 /** Milliseconds of a drain that are left for closing the parts that jobs used. */
 const CLOSE_MS = 4_000
@@ -58,6 +60,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
   const stopChores = startChores(config, { part, store, storage, log, onSweep: channel.onSweep })
   const retention = createRetentionMeters(metrics.registry, Date.now)
   const stopRetention = startRetention(config, { store, log, meters: retention })
+  const stopRequests = startRequestLog(config, { slot: part.slot, store, metrics, log })
   const state = openState({ ...stateAddress(part.redis), log })
   const views = openVideoViews(state)
   const adminPorts = watchAdminPorts(store, config.adminPort)
@@ -97,6 +100,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
     void Promise.all([
       stopChores(),
       stopRetention(),
+      stopRequests(),
       stopWebhooks(),
       stopDirectory(),
       stopVideos(DRAIN_MS - CLOSE_MS),
@@ -172,9 +176,9 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
     ),
     repeat(
       {
-        name: 'generation_days',
-        everyMs: GENERATION_DAYS_MS,
-        run: async () => ({ ...(await ensureGenerationDays(store)) }),
+        name: 'record_days',
+        everyMs: RECORD_DAYS_MS,
+        run: () => ensureRecordDays(store),
       },
       deps,
     ),
@@ -185,4 +189,9 @@ function startChores(config: Config, { part, store, storage, log, onSweep }: Cho
     isEnding = true
     await Promise.all(stops.map((stop) => stop()))
   }
+}
+
+async function ensureRecordDays(store: Store): Promise<Readonly<Record<string, number>>> {
+  const [generations, requests] = [await ensureGenerationDays(store), await ensureRequestDays(store)]
+  return { generations: generations.partitions, requests: requests.partitions }
 }

@@ -12,6 +12,8 @@ export interface ObserverOptions {
   readonly settled?: Pick<SettledCounts, 'add'>
   readonly broadcast?: Broadcast
   readonly tracer?: CallTracer
+  /** Keeps the call for the request log. */
+  readonly requests?: { settled(call: CallSettled): void }
   /** A number from 0 to below 1; decides which ordinary calls are logged. */
   readonly random?: () => number
   /** Milliseconds of any clock. */
@@ -37,7 +39,8 @@ const SECOND_MS = 1_000
  * up to a number a second for each name. Design §11.
  */
 export function createObserver(options: ObserverOptions): Observer {
-  const { log, metrics, settled, broadcast, tracer, random = Math.random, now = Date.now } = options
+  const { log, metrics, settled, broadcast, tracer, requests } = options
+  const { random = Math.random, now = Date.now } = options
   const lines = new LineBudget(log, now)
   return {
     log,
@@ -48,6 +51,7 @@ export function createObserver(options: ObserverOptions): Observer {
       settled?.add(call)
       if (call.notes.isUnpriced === true) metrics.unpriced(operation, call.notes.provider ?? '')
       tracer?.settled(call)
+      requests?.settled(call)
       if (failure !== null) return logFailure(call, log, lines)
       if (call.notes.failedAttempts !== undefined) return logFellBack(call, log, lines)
       if (durationMs > SLOW_MS || overheadMs > SLOW_OVERHEAD_MS) return log.warn('call_slow', fieldsOf(call))
@@ -78,7 +82,7 @@ function logFellBack(call: CallSettled, log: Log, lines: LineBudget): void {
 function fieldsOf(call: CallSettled): Record<string, unknown> {
   const { operation, requestId, status, failure, cause, isClientGone, durationMs, workspaceId, keyHash } =
     call
-  const { sessionId: _private, ...notes } = call.notes
+  const { sessionId: _private, attemptTimes: _times, ...notes } = call.notes
   return {
     operation,
     requestId,

@@ -18,6 +18,7 @@ import { promoteContainerFile } from './containers/promote-container-file.ts'
 import { writeContainerFile } from './containers/write-container-file.ts'
 import { listActivity } from './money/list-activity.ts'
 import { listAudit } from './audit/list-audit.ts'
+import { listRequests } from './requests/list-requests.ts'
 import { deleteBudget } from './money/delete-budget.ts'
 import { getBudget } from './money/get-budget.ts'
 import { listBudgets } from './money/list-budgets.ts'
@@ -228,6 +229,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   updateCaps,
   listActivity,
   listAudit,
+  listRequests,
   listWorkspaces,
   createWorkspace,
   getWorkspace,

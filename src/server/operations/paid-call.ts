@@ -67,7 +67,7 @@ export interface PaidCall<R> {
   ended(result: R, hold: Hold): Outcome<Success>
 }
 
-type PayingCall = Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded' | 'limited'>
+type PayingCall = Pick<Call, 'key' | 'requestId' | 'signal' | 'deadlineAt' | 'hasEnded' | 'limited' | 'notes'>
 
 /**
  * Reserves the most that a call may cost, makes the call, and pays its cost: nothing without a result. Before
@@ -141,6 +141,7 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   readonly #reject: (bug: unknown) => void
   /** Null: nothing is held yet. */
   #hold: Hold | null = null
+  #begunAt = 0
 
   constructor(
     call: PayingCall,
@@ -169,6 +170,7 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
   }
 
   begin(spend: Ports['spend']): void {
+    this.#begunAt = performance.now()
     const held = spend.hold(this)
     if (held instanceof Promise) held.then((late) => this.#held(late)).catch(this.#reject)
     else this.#held(held)
@@ -186,6 +188,7 @@ class Payment<R> implements HoldInput, CallFacts, WriteWaiter {
 
   written(isWritten: boolean): void {
     const hold = this.#hold
+    this.#call.notes.holdMs = performance.now() - this.#begunAt
     if (!isWritten || hold === null) return this.#resolve(fail('store_unavailable'))
     try {
       // A client that left during the write of the reservation gets no call and pays nothing. C24.
@@ -249,6 +252,12 @@ export function settle(
   if (spent.model !== undefined) notes.model = spent.model
   notes.promptTokens = spent.tokens
   notes.costUsd = usdOfNano(nano)
+  if (spent.text !== undefined) {
+    notes.outputTokens = spent.text.outputTokens
+    notes.cachedTokens = spent.text.cachedTokens
+  }
+  if (spent.isByok) notes.isByok = true
+  if (spent.isEstimated) notes.isEstimated = true
   if (spent.isUnpriced) notes.isUnpriced = true
   notes.attempts = spent.attempts
   notes.upstreamMs = spent.upstreamMs

@@ -1,4 +1,5 @@
 import type { FailureName } from '../../schemas/failures.ts'
+import type { LimitFlags } from '../../schemas/money/costs.ts'
 import type { Trace } from '../../schemas/trace.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -18,6 +19,8 @@ export interface CallNotes {
   authMs?: number
   limitsMs?: number
   validateMs?: number
+  /** Milliseconds until the most that the call may cost was reserved and written. */
+  holdMs?: number
   upstreamMs?: number
   /** Milliseconds until the first output, or the whole answer, was there. D32. */
   ttftMs?: number
@@ -29,12 +32,21 @@ export interface CallNotes {
   host?: string
   /** Tokens of the prompt. */
   promptTokens?: number
+  outputTokens?: number
+  /** Tokens of the prompt that the provider had in its cache. */
+  cachedTokens?: number
   costUsd?: number
+  /** Called with a credential of the workspace. */
+  isByok?: true
+  /** The tokens are Sluice's own count. */
+  isEstimated?: true
   /** The endpoint has no price: nothing was charged, whatever its provider charges. C40. */
   isUnpriced?: boolean
   attempts?: number
   /** Attempts at providers that failed, in order. */
   failedAttempts?: FailedAttempt[]
+  /** The begin of each of these, in milliseconds of `performance.now()`, and its duration; one after the other. */
+  attemptTimes?: number[]
 }
 
 /**
@@ -57,9 +69,20 @@ export interface CallSettled {
   readonly failure: FailureName | null
   readonly cause?: unknown
   readonly isClientGone: boolean
+  /** Milliseconds of `performance.now()`. */
+  readonly startedAt: number
   readonly durationMs: number
+  /** Null: the call had no valid key. */
+  readonly organizationId: string | null
   readonly workspaceId: string | null
   readonly keyHash: string | null
+  /** Limits of money that calls of the key count against; null without a key. */
+  readonly limits: LimitFlags | null
+  /** What refused the call: the owner of a limit and its interval, such as `workspace monthly`. */
+  readonly limit: string | null
+  /** Null: the body came in chunks. */
+  readonly requestBytes: number | null
+  readonly replyBytes: number | null
   /** The caller's W3C trace context, as it was sent. */
   readonly traceparent?: string | undefined
   readonly notes: CallNotes

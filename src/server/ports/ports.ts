@@ -21,6 +21,7 @@ import type { Files } from './files/files.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { Interns } from './workspaces/interns.ts'
 import type { Observer } from './observe.ts'
+import type { RequestLog } from './requests/request-log.ts'
 import type { PresetConfigs, Presets } from './presets/presets.ts'
 import type { EndpointProber, PrivateEndpoints, PrivateModels } from './endpoints/private-endpoints.ts'
 import type { ContainerFolders } from './files/storage.ts'
@@ -60,6 +61,7 @@ export interface Ports {
   readonly operators: Operators
   readonly activity: Activity
   readonly auditLog: AuditLog
+  readonly requestLog: RequestLog
   readonly admin: AdminRecords
   readonly history: History
   readonly operatorWebhooks: OperatorWebhooks

@@ -21,6 +21,7 @@ export const SUBJECTS = [
   'audit',
   'operator',
   'inference',
+  'requests',
 ] as const
 
 interface SubjectRules {

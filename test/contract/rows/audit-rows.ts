@@ -11,4 +11,13 @@ export const AUDIT_ROWS: Readonly<Record<string, ContractRow>> = {
     source: 'our extension: C4; the statuses of activity',
     uncaused: {},
   },
+  'requests.list': {
+    method: 'get',
+    path: '/admin/requests',
+    success: 200,
+    statuses: [400, 403, 404, 500],
+    keys: ['management'],
+    source: 'our extension: C4; the statuses of the audit log',
+    uncaused: {},
+  },
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createObserver } from '../../../src/server/observe/observer.ts'
 import type { CallSettled, Observer } from '../../../src/server/ports/observe.ts'
 import { keptLog } from '../../support/log.ts'
+import { settledCall } from '../../support/requests/settled-call.ts'
 
 t.test('an ordinary call is logged when it is drawn and else not', async (t) => {
   const { observer, log, draw } = open()
@@ -124,16 +125,5 @@ function open(): {
 }
 
 function call(more: Partial<CallSettled>): CallSettled {
-  return {
-    operation: 'embeddings.create',
-    requestId: 'r-1',
-    status: 200,
-    failure: null,
-    isClientGone: false,
-    durationMs: 12.3456,
-    workspaceId: 'w',
-    keyHash: 'h',
-    notes: {},
-    ...more,
-  }
+  return settledCall({ workspaceId: 'w', keyHash: 'h', ...more })
 }

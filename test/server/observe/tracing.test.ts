@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { settledCall } from '../../support/requests/settled-call.ts'
 import { openTracing } from '../../../src/server/observe/tracing.ts'
-import type { CallSettled } from '../../../src/server/ports/observe.ts'
 
 t.test(
   "a call becomes a span with the known trace keys as attributes, below the caller's own span",
@@ -67,17 +67,12 @@ t.test('a receiver that is not there fails nothing', async (t) => {
   t.pass('closed')
 })
 
-const CALL: CallSettled = {
-  operation: 'embeddings.create',
-  requestId: 'r-1',
-  status: 200,
-  failure: null,
-  isClientGone: false,
+const CALL = settledCall({
   durationMs: 5,
   workspaceId: 'w',
   keyHash: 'h',
   notes: { model: 'a/b', sessionId: 's-1' },
-}
+})
 
 async function receiver(t: {
   teardown(done: () => void): unknown

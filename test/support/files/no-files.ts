@@ -39,6 +39,7 @@ export const NO_FILES: Omit<Ports, 'models' | 'embedder' | 'observer'> = {
   history: unused,
   operatorWebhooks: unused,
   auditLog: unused,
+  requestLog: unused,
   videos: unused,
   presets: unused,
   groupMappings: unused,

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { auditEventText } from '../../operations/audit/audit-answers.ts'
 import type { AuditQuery, AuditRow } from '../../ports/audit/audit.ts'
 import { readAudit, verifyAudit } from '../../store/audit/audit-log.ts'
@@ -7,7 +7,7 @@ import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
 import { idIfAny } from '../parts/reference.ts'
 import { escapeControlsInJson } from '../parts/terminal-text.ts'
-import { addVerb, CliFailure, countOf, print, table } from '../parts/verb.ts'
+import { addVerb, CliFailure, countOf, print, table, timeOf } from '../parts/verb.ts'
 
 interface OfOrganization {
   readonly json?: boolean
@@ -152,11 +152,4 @@ function objectOf(text: string): readonly [string, string] {
   const at = text.indexOf('/')
   if (at < 1) throw new CliFailure('--object takes a kind and an id: secret/openai_key')
   return [text.slice(0, at), text.slice(at + 1)]
-}
-
-function timeOf(text: string): Date {
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
-  return time
 }

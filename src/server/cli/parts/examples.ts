@@ -72,6 +72,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'webhooks secret rotate': ['default --overlap 24h'],
   'test-webhook': ['', '--workspace research --to https://hooks.acme.example/sluice'],
   listen: ['http://127.0.0.1:3000/hooks', '3000 --workspace research --url https://ai.acme.example'],
+  logs: ['--failed --from 2027-01-01T00:00:00Z', '--follow --key 3fa91c --status 4xx'],
   'audit list': ['--since 2027-01-01T00:00:00Z', '--operation keys.create --limit 20'],
   'audit export': ['> audit.ndjson'],
   'audit verify': [''],

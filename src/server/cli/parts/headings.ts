@@ -5,7 +5,7 @@ const HEADINGS: Readonly<Record<string, readonly string[]>> = {
   'Models and their secrets:': ['models', 'catalog', 'endpoints', 'vault'],
   'Money:': ['budgets', 'credits', 'usage', 'ledger'],
   'Webhooks:': ['webhooks', 'test-webhook', 'listen'],
-  'Records and files:': ['audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
+  'Records and files:': ['logs', 'audit', 'files', 'sweep', 'prune', 'backup', 'restore', 'clusters'],
   'For shells and programs:': ['openapi', 'completion', 'help'],
 }
 

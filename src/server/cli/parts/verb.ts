@@ -66,6 +66,14 @@ export function countOf(text: string): number {
   return Number(text)
 }
 
+/** Parses an option with a time. */
+export function timeOf(text: string): Date {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('It takes a time such as 2026-01-31T00:00:00Z.')
+  return time
+}
+
 /** Reads the configuration. Throws `ConfigInvalid`. */
 export function loadGeneration(): Generation {
   const reading = readConfig()

@@ -17,6 +17,7 @@ import { Exchange } from '../exchange.ts'
 import { NO_HEADERS, type RequestHead } from './head.ts'
 import type { IdempotentCall } from './idempotent-call.ts'
 import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
+import type { EventWriter } from '../reply/event-writer.ts'
 import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
@@ -68,7 +69,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   isSharing = false
   /** Measured milliseconds of the loop. */
   #loopMs = 0
-  #events: EventStream | null = null
+  #events: EventWriter | null = null
   /** Start of the current measurement; null outside of one. */
   #heldSince: number | null = null
   #ownBytes = 0
@@ -321,9 +322,15 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       failure: this.#failureName(),
       cause: this.#failure?.cause,
       isClientGone: exchange.isClientGone,
+      startedAt: exchange.time.startedAt,
       durationMs: performance.now() - exchange.time.startedAt,
+      organizationId: this.organizationId,
       workspaceId: this.#key?.workspaceId ?? null,
       keyHash: this.#key?.hash ?? null,
+      limits: this.#key?.money ?? null,
+      limit: this.#failure === null ? null : limitOf(this.#failure),
+      requestBytes: this.head.declared,
+      replyBytes: this.#events?.writtenBytes ?? exchange.bytes,
       traceparent: this.head.kept('traceparent'),
       notes: this.notes,
     })
@@ -376,4 +383,10 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
     if (this.#failure !== null) return this.#failure.name
     return this.exchange.isClientGone ? 'client_gone' : null
   }
+}
+
+/** The limit that refused a call: its owner, and the interval of a limit of money. */
+function limitOf({ metadata }: Failure): string | null {
+  if (metadata?.scope === undefined) return null
+  return metadata.interval === undefined ? metadata.scope : `${metadata.scope} ${metadata.interval}`
 }

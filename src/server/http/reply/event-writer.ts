@@ -63,6 +63,10 @@ export class EventWriter implements EventStream {
     return this.#state === 'open'
   }
 
+  get writtenBytes(): number {
+    return this.#writtenBytes
+  }
+
   get hasRoom(): boolean {
     return this.#blockedBytes + this.#waitingBytes < STREAM_WAITING_BYTES_MAX
   }

@@ -7,6 +7,7 @@ export const RETENTION_KINDS = [
   'dead_letters',
   'jobs',
   'generations',
+  'requests',
 ] as const
 export type RetentionKind = (typeof RETENTION_KINDS)[number]
 

@@ -13,10 +13,10 @@ import type {
   GenerationSought,
 } from '../../ports/inference/generations.ts'
 import type { Log } from '../../ports/observe.ts'
-import { isPartitionMissing } from '../base/missing-partition.ts'
+import { withDays } from '../base/day-partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
 import { isAway, reach } from '../base/translate.ts'
-import { makeGenerationDays } from './generation-days.ts'
+import { GENERATION_TABLE } from './generation-days.ts'
 import { GenerationQueue } from './generation-queue.ts'
 
 export interface GenerationsOptions {
@@ -137,8 +137,8 @@ export async function insertGenerations(store: Store, batch: readonly Generation
   const workspaces = lines(({ workspaceId }) => workspaceId)
   const upstreamIds = lines(({ upstreamId }) => upstreamId ?? '')
   const facts = lines((one) => JSON.stringify(one.facts))
-  const write = () =>
-    store.within(
+  const write = async () => {
+    await store.within(
       GENERATIONS_WRITE_MS_MAX,
       (sql) => sql`
         INSERT INTO generations (id, created_at, organization_id, workspace_id, upstream_id, facts)
@@ -149,16 +149,12 @@ export async function insertGenerations(store: Store, batch: readonly Generation
         ) AS r(id, ms, organization, workspace, upstream, facts)
         ON CONFLICT DO NOTHING`,
     )
-  try {
-    await write()
-  } catch (problem) {
-    if (!isPartitionMissing(problem)) throw problem
-    await makeGenerationDays(
-      store,
-      batch.map(({ createdMs }) => createdMs),
-    )
-    await write()
   }
+  await withDays(
+    store,
+    { daily: GENERATION_TABLE, instants: () => batch.map(({ createdMs }) => createdMs) },
+    write,
+  )
 }
 
 /** Another line would move the values of all records behind it, also to other organizations. */

@@ -18,8 +18,8 @@ export interface CopiedSequence {
 
 /**
  * Tables without data to keep: the schema's own, the processes' reports of themselves, and work in progress
- * that starts anew. Records of calls (`generations`) are for a look back at the last days; the ledger has
- * their money.
+ * that starts anew. Records of calls (`generations`, `requests`) are for a look back at the last days; the
+ * ledger has their money.
  */
 const LEFT_OUT = [
   'schema_migrations',
@@ -31,6 +31,8 @@ const LEFT_OUT = [
   'ledger_closing_sums',
   'generations',
   'history_hours',
+  'requests',
+  'request_marks',
 ]
 const NAME = /^[a-z_][a-z0-9_]*$/
 

@@ -24,6 +24,7 @@ import { textTokens } from './022-text-tokens.ts'
 import { callLimits } from './023-call-limits.ts'
 import { historyHours } from './025-history-hours.ts'
 import { endpointForms } from './024-endpoint-forms.ts'
+import { requests } from './026-requests.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql } from '../base/open.ts'
 
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly Migration[] = [
   callLimits,
   endpointForms,
   historyHours,
+  requests,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

@@ -24,7 +24,7 @@ export interface TriedCall {
   /** As in `EmbeddingJob`. */
   readonly call: {
     readonly signal: AbortSignal
-    readonly notes?: Pick<CallNotes, 'failedAttempts'>
+    readonly notes?: Pick<CallNotes, 'failedAttempts' | 'attemptTimes'>
     sent?(isSent: boolean): void
   }
 }
@@ -119,7 +119,10 @@ export class Attempts<P> {
     meters.upstream(endpoint.provider.slug, name, now - startedAt)
     const durationMs = Math.round(now - startedAt)
     const attempt = failedAttempt(failure, endpoint.provider.slug)
-    if (call.notes !== undefined) (call.notes.failedAttempts ??= []).push(attempt)
+    if (call.notes !== undefined) {
+      ;(call.notes.failedAttempts ??= []).push(attempt)
+      ;(call.notes.attemptTimes ??= []).push(startedAt, now - startedAt)
+    }
     const fields = { ...attempt, endpoint: endpoint.tag, failure: name, durationMs }
     log.debug('upstream.attempt_failed', fields)
     if (health.isOpen && !wasOpen) {

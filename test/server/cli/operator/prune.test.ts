@@ -37,8 +37,26 @@ function rowsOf(text: string): Readonly<Record<string, number>> {
   return Object.fromEntries((JSON.parse(text) as Told).data.map(({ kind, rows }) => [kind, rows]))
 }
 
-const DUE = { ledger: 1, audit: 0, idempotency: 10, webhooks: 0, dead_letters: 0, jobs: 10, generations: 0 }
-const NONE = { ledger: 0, audit: 0, idempotency: 0, webhooks: 0, dead_letters: 0, jobs: 0, generations: 0 }
+const DUE = {
+  ledger: 1,
+  audit: 0,
+  idempotency: 10,
+  webhooks: 0,
+  dead_letters: 0,
+  jobs: 10,
+  generations: 0,
+  requests: 0,
+}
+const NONE = {
+  ledger: 0,
+  audit: 0,
+  idempotency: 0,
+  webhooks: 0,
+  dead_letters: 0,
+  jobs: 0,
+  generations: 0,
+  requests: 0,
+}
 
 t.test('prune counts what is due, then removes that and tells how long each is kept', async (t) => {
   const { run, store } = await stand(t)
@@ -57,6 +75,7 @@ t.test('prune counts what is due, then removes that and tells how long each is k
       { kind: 'dead_letters', kept: '30 days', oldest_at: /^20/ },
       { kind: 'jobs', kept: '2 days' },
       { kind: 'generations', kept: '30 days' },
+      { kind: 'requests', kept: '7 days' },
     ],
   })
   const again = await run()

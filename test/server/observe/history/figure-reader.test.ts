@@ -8,6 +8,7 @@ import { createObserver } from '../../../../src/server/observe/observer.ts'
 import type { BreakerReading, CallNotes } from '../../../../src/server/ports/observe.ts'
 import { SILENT } from '../../../support/log.ts'
 import { askedFor } from '../../../support/operator/history.ts'
+import { settledCall } from '../../../support/requests/settled-call.ts'
 
 const START_S = 1_800_000_000
 const KEY = 'f'.repeat(64)
@@ -18,17 +19,7 @@ function front(t: Test) {
   t.teardown(() => metrics.close())
   const observer = createObserver({ log: SILENT, metrics, settled: metrics.settled, random: () => 1 })
   const call = (status: number, notes: CallNotes = {}, keyHash: string | null = KEY): void =>
-    observer.settled({
-      operation: 'chat.create',
-      requestId: 'r',
-      status,
-      failure: null,
-      isClientGone: false,
-      durationMs: 2,
-      workspaceId: null,
-      keyHash,
-      notes,
-    })
+    observer.settled(settledCall({ operation: 'chat.create', durationMs: 2, status, keyHash, notes }))
   return { metrics, call }
 }
 

@@ -1,0 +1,44 @@
+/** Named limits of the request log, each with its unit and its source. */
+
+/** Days that the rows of the request log are kept, unless SLUICE_KEEP_REQUESTS says otherwise. Decision. */
+export const REQUEST_DAYS_DEFAULT = 7
+/** Calls that a front gathers before it writes them to the spill; it has room for twice as many. Decision. */
+export const REQUESTS_GATHERED_MAX = 2_048
+/** Milliseconds that a call waits for others before all of them go to the spill. Decision. */
+export const REQUESTS_FLUSH_MS = 250
+/** Batches in the spill of a node, up to 512 KiB each; calls beyond them are lost, and counted. Decision. */
+export const REQUESTS_SPILL_FILES_MAX = 256
+/** Milliseconds between two looks of a runner into the spill. Decision. */
+export const REQUESTS_LOOK_MS = 1_000
+/** Milliseconds that the insert of a batch may take before it counts as failed, and is repeated. Decision. */
+export const REQUESTS_WRITE_MS_MAX = 5_000
+/**
+ * Calls of one end (a failure, or none) that cost nothing, of one organization, front and second, which are
+ * all kept; of further ones a share is kept. Decision.
+ */
+export const REQUESTS_WHOLE_MAX = 20
+/** Of further calls of that kind one in so many is kept, with this weight. Decision. */
+export const REQUESTS_FIRST_WEIGHT = 10
+/** Calls of that kind behind which one in REQUESTS_LAST_WEIGHT is kept. Decision. */
+export const REQUESTS_FIRST_WEIGHT_MAX = 520
+/** The weight of those. Decision. */
+export const REQUESTS_LAST_WEIGHT = 100
+/** Kinds of calls that a front counts apart in a second; further kinds share one count. Decision. */
+export const REQUESTS_KINDS_MAX = 1_000
+/** Rows of a page of the request log. Decision. */
+export const REQUESTS_PAGE_MAX = 500
+/** Rows of a page when the request names no number. Decision. */
+export const REQUESTS_PAGE_DEFAULT = 50
+/**
+ * Rows that one read of the request log examines. A page of a search with few matches may be short; its
+ * cursor says where to continue. Decision.
+ */
+export const REQUESTS_LOOKED_MAX = 100_000
+/** Characters of a key's hash that a filter names at least. Decision. */
+export const REQUESTS_KEY_PREFIX_MIN = 6
+/** Milliseconds between two comparisons of the log with the ledger. Decision. */
+export const REQUESTS_COMPARE_MS = 30_000
+/** Milliseconds behind a paid call until the log has to have it: later it is taken from the ledger. Decision. */
+export const REQUESTS_LATE_MS = 60_000
+/** Milliseconds of the ledger that one comparison reads. Decision. */
+export const REQUESTS_COMPARED_MS_MAX = 120_000

@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import { setTimeout as after } from 'node:timers/promises'
+import { Option, type Command } from 'commander'
+import { Compile } from 'typebox/compile'
+import { REQUESTS_PAGE_MAX } from '../../../schemas/requests/request-limits.ts'
+import { ListRequestsQuery, REQUEST_FORMATS, type RequestShape } from '../../../schemas/requests/requests.ts'
+import { requestWire } from '../../operations/requests/request-answers.ts'
+import { requestQueryOf } from '../../operations/requests/request-query.ts'
+import { csvOf } from '../../operations/requests/request-tables.ts'
+import type { LoggedRequest, RequestQuery } from '../../ports/requests/request-log.ts'
+import type { Store } from '../../store/base/open.ts'
+import { findRequests } from '../../store/requests/request-search.ts'
+import { findOrganization } from '../../store/workspaces/organizations.ts'
+import { need, withDatabase } from '../parts/database.ts'
+import { escapeControlsInJson, escapeControlsInLines } from '../parts/terminal-text.ts'
+import { addVerb, CliFailure, countOf, table, timeOf } from '../parts/verb.ts'
+import { followed } from './follow.ts'
+
+interface Options {
+  readonly organization?: string
+  readonly workspace?: string
+  readonly key?: string
+  readonly requestId?: string
+  readonly operation?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly status?: string
+  readonly error?: string
+  readonly failed?: true
+  readonly minDuration?: string
+  readonly minCost?: string
+  readonly from?: Date
+  readonly to?: Date
+  readonly unauthenticated?: true
+  readonly limit: number
+  readonly follow?: true
+  readonly format?: 'json' | 'csv' | 'ndjson'
+  readonly json?: boolean
+}
+
+const LISTED_DEFAULT = 50
+
+/** `logs`. */
+export function addLogsVerb(program: Command): void {
+  addVerb(program, 'logs', 'finished calls, newest first: who called what, why it failed, what it cost')
+    .option('-f, --follow', 'show calls as they end, until Ctrl+C')
+    .option('--failed', 'calls that failed')
+    .option('--key <hash>', 'calls of this key: its hash, or the begin of it')
+    .option('--model <id>', 'calls of this model')
+    .option('--provider <slug>', 'calls that this provider answered, or was the last to fail')
+    .option('--status <status>', 'calls with this status, such as 429 or 5xx')
+    .option('--error <type>', 'calls that failed so, such as rate_limited')
+    .option('--operation <id>', 'calls of this operation, such as embeddings.create')
+    .option('--workspace <ref>', 'calls of this workspace: id or slug')
+    .option('--request-id <id>', 'the call with this x-request-id')
+    .option('--min-duration <ms>', 'calls that took so many milliseconds or more')
+    .option('--min-cost <usd>', 'calls that cost so many USD or more')
+    .option('--from <time>', 'calls that ended at this time or later (ISO 8601)', timeOf)
+    .option('--to <time>', 'calls that ended before this time', timeOf)
+    .option('--unauthenticated', 'calls without a valid key, which belong to no organization')
+    .option('--organization <ref>', 'id or name; left out: the only one')
+    .option('--limit <count>', 'calls at most', countOf, LISTED_DEFAULT)
+    .addOption(new Option('--format <form>', 'csv or ndjson in place of a table').choices(REQUEST_FORMATS))
+    .action((options: Options) => withDatabase(({ store }) => logs(store, options)))
+}
+
+async function logs(store: Store, options: Options): Promise<void> {
+  const organizationId =
+    options.unauthenticated === true
+      ? null
+      : need(await findOrganization(store.sql, options.organization ?? null)).id
+  const query = { organizationId, ...askedOf(options) }
+  if (options.follow !== true) return printRows(options, await pagesOf(store, query, options.limit))
+  const ended = once(process, 'SIGINT').then(() => false)
+  const rows = followed({
+    find: (from) => pagesOf(store, { ...query, from }, Infinity),
+    pause: (ms) => Promise.race([ended, after(ms, true)]),
+    now: Date.now,
+  })
+  for await (const some of rows) printRows({ ...options, isFollowing: true }, some)
+}
+
+/** All pages until there are enough rows. */
+async function pagesOf(store: Store, query: RequestQuery, most: number): Promise<readonly LoggedRequest[]> {
+  const found: LoggedRequest[] = []
+  for (let before = query.before; found.length < most;) {
+    const limit = Math.min(REQUESTS_PAGE_MAX, most - found.length)
+    const page = need(await findRequests(store, { ...query, limit, ...(before !== undefined && { before }) }))
+    found.push(...page.rows)
+    if (page.next === null) break
+    before = page.next
+  }
+  return found
+}
+
+const CHECKS = new Map(
+  Object.entries(ListRequestsQuery.properties).map(([name, shape]) => [name, Compile(shape)]),
+)
+
+/** The options as the operation would be asked. Throws CliFailure. */
+function askedOf(options: Options): Omit<RequestQuery, 'organizationId'> {
+  const { from, to, minDuration, minCost } = options
+  const given: readonly (readonly [option: string, name: keyof ListRequestsQuery, value: unknown])[] = [
+    ['workspace', 'workspace_id', options.workspace],
+    ['key', 'key', options.key],
+    ['request-id', 'request_id', options.requestId],
+    ['operation', 'operation', options.operation],
+    ['model', 'model', options.model],
+    ['provider', 'provider', options.provider],
+    ['status', 'status', options.status],
+    ['error', 'error_type', options.error],
+    ['failed', 'failed', options.failed],
+    ['min-duration', 'min_duration_ms', minDuration === undefined ? undefined : Number(minDuration)],
+    ['min-cost', 'min_cost_usd', minCost === undefined ? undefined : Number(minCost)],
+    ['from', 'from', from?.toISOString()],
+    ['to', 'to', to?.toISOString()],
+  ]
+  const query: Record<string, unknown> = {}
+  for (const [option, name, value] of given) {
+    if (value === undefined) continue
+    if (CHECKS.get(name)?.Check(value) === false) throw new CliFailure(wrong(option, name))
+    query[name] = value
+  }
+  return need(requestQueryOf(query))
+}
+
+function wrong(option: string, name: keyof ListRequestsQuery): string {
+  const shape = ListRequestsQuery.properties[name]
+  return `--${option} takes ${'title' in shape ? String(shape.title) : 'a number, at least 0'}`
+}
+
+function printRows(
+  {
+    json,
+    format,
+    isFollowing = false,
+  }: Pick<Options, 'json' | 'format'> & { readonly isFollowing?: boolean },
+  rows: readonly LoggedRequest[],
+): void {
+  const data = rows.map(requestWire)
+  const form = format ?? (json === true ? 'json' : 'table')
+  // Names of own models are a caller's choice.
+  if (form === 'csv') return write(escapeControlsInLines(csvOf(data).replaceAll('\r\n', '\n')))
+  if (form === 'ndjson' || (form === 'json' && isFollowing))
+    return write(data.map((row) => `${escapeControlsInJson(row)}\n`).join(''))
+  if (form === 'json') return write(`${escapeControlsInJson({ data })}\n`)
+  const lines = table([...(isFollowing ? [] : [HEADS]), ...data.map(cellsOf)])
+  if (lines !== '') write(`${lines}\n`)
+}
+
+function write(text: string): void {
+  process.stdout.write(text)
+}
+
+const HEADS = ['ENDED', 'STATUS', 'OPERATION', 'KEY', 'MODEL', 'PROVIDER', 'MS', 'USD', 'ERROR', 'REQUEST']
+const HASH_CHARS = 12
+
+function cellsOf(row: RequestShape): readonly string[] {
+  const { error_type: error, weight, limit } = row
+  return [
+    row.ended_at,
+    String(row.status ?? '?'),
+    weight === 1 ? row.operation : `${row.operation} ×${weight}`,
+    row.key?.slice(0, HASH_CHARS) ?? '-',
+    row.model ?? '-',
+    row.provider ?? '-',
+    row.duration_ms === null ? '?' : row.duration_ms.toFixed(1),
+    row.cost_usd === null ? '-' : String(row.cost_usd),
+    error === null ? '-' : limit === null ? error : `${error} (${limit})`,
+    row.request_id,
+  ]
+}

@@ -1,0 +1,48 @@
+import type { Config } from '../config.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { countRequests } from '../observe/requests/request-metrics.ts'
+import { RequestRecorder } from '../observe/requests/request-recorder.ts'
+import { openSpill, openSpillWriter, spillFolder } from '../observe/requests/spill-folder.ts'
+import type { Log } from '../ports/observe.ts'
+import { startRequestWriter } from '../runner/requests/request-writer.ts'
+import type { Store } from '../store/base/open.ts'
+import { isAway } from '../store/base/translate.ts'
+import { openRequestRows } from '../store/requests/request-rows.ts'
+
+interface RequestLogDeps {
+  readonly metrics: Pick<Metrics, 'registry'>
+  readonly log: Log
+}
+
+/** A front's part of the request log; undefined when the log is off. */
+export function openRequestRecorder(
+  { dataDir, kept }: Pick<Config, 'dataDir' | 'kept'>,
+  { metrics, log }: RequestLogDeps,
+): RequestRecorder | undefined {
+  if (kept.requestDays === null) return undefined
+  return new RequestRecorder({
+    spill: openSpillWriter(spillFolder(dataDir)),
+    count: countRequests(metrics.registry),
+    log,
+  })
+}
+
+/**
+ * The runner's part, in the first runner of a node: what a log that is off has left behind is written too.
+ * @returns a function that ends it
+ */
+export function startRequestLog(
+  { dataDir, kept }: Pick<Config, 'dataDir' | 'kept'>,
+  { slot, store, metrics, log }: RequestLogDeps & { readonly slot: number; readonly store: Store },
+): () => Promise<void> {
+  if (slot !== 0) return () => Promise.resolve()
+  return startRequestWriter({
+    spill: openSpill(spillFolder(dataDir)),
+    rows: openRequestRows(store),
+    isOn: kept.requestDays !== null,
+    count: countRequests(metrics.registry),
+    log,
+    isAway,
+    now: () => performance.now(),
+  })
+}

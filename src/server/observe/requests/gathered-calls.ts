@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { REQUESTS_GATHERED_MAX } from '../../../schemas/requests/request-limits.ts'
+import {
+  FIGURE,
+  FIGURES,
+  FLAG,
+  UNKNOWN,
+  type RequestBatch,
+} from '../../../schemas/requests/request-record.ts'
+import type { CallNotes, CallSettled } from '../../ports/observe.ts'
+import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
+
+const NANO_PER_USD = 1e9
+/** Bits of 64 that an id has not, so that it has 18 digits at most. */
+const SPARE_BITS = 5n
+
+/**
+ * Finished calls as numbers, in memory that is there from the begin: a call leaves no object behind. Its
+ * texts are those that are in memory anyway.
+ */
+export class GatheredCalls {
+  readonly #figures = new Float64Array(REQUESTS_GATHERED_MAX * FIGURES)
+  readonly #requestIds: string[] = []
+  readonly #numbers = new Map<string, number>()
+  readonly #failed: string[] = []
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  get isFull(): boolean {
+    return this.#count === REQUESTS_GATHERED_MAX
+  }
+
+  /**
+   * @param endedMs Unix milliseconds
+   * @param weight calls that this one stands for
+   */
+  add(call: CallSettled, endedMs: number, weight: number): void {
+    const { notes } = call
+    const to = this.#figures
+    const at = this.#count++ * FIGURES
+    this.#requestIds.push(call.requestId)
+    to[at + FIGURE.endedMs] = endedMs
+    to[at + FIGURE.durationMs] = call.durationMs
+    to[at + FIGURE.authMs] = notes.authMs ?? UNKNOWN
+    to[at + FIGURE.limitsMs] = notes.limitsMs ?? UNKNOWN
+    to[at + FIGURE.validateMs] = notes.validateMs ?? UNKNOWN
+    to[at + FIGURE.holdMs] = notes.holdMs ?? UNKNOWN
+    to[at + FIGURE.upstreamMs] = notes.upstreamMs ?? UNKNOWN
+    to[at + FIGURE.firstMs] = notes.ttftMs ?? UNKNOWN
+    to[at + FIGURE.status] = call.status
+    to[at + FIGURE.inputTokens] = notes.promptTokens ?? UNKNOWN
+    to[at + FIGURE.outputTokens] = notes.outputTokens ?? UNKNOWN
+    to[at + FIGURE.cachedTokens] = notes.cachedTokens ?? UNKNOWN
+    to[at + FIGURE.costNano] =
+      notes.costUsd === undefined ? UNKNOWN : Math.round(notes.costUsd * NANO_PER_USD)
+    to[at + FIGURE.requestBytes] = call.requestBytes ?? UNKNOWN
+    to[at + FIGURE.replyBytes] = call.replyBytes ?? UNKNOWN
+    to[at + FIGURE.attempts] = attemptsOf(notes)
+    to[at + FIGURE.weight] = weight
+    to[at + FIGURE.flags] = flagsOf(call)
+    to[at + FIGURE.organization] = this.#numberOf(call.organizationId)
+    to[at + FIGURE.workspace] = this.#numberOf(call.workspaceId)
+    to[at + FIGURE.key] = this.#numberOf(call.keyHash)
+    to[at + FIGURE.operation] = this.#numberOf(call.operation)
+    to[at + FIGURE.model] = this.#numberOf(notes.model)
+    to[at + FIGURE.provider] = this.#numberOf(notes.provider ?? notes.failedAttempts?.at(-1)?.provider)
+    to[at + FIGURE.error] = this.#numberOf(call.failure)
+    to[at + FIGURE.limit] = this.#numberOf(call.limit)
+    to[at + FIGURE.failed] = notes.failedAttempts === undefined ? 0 : this.#failedOf(notes, call.startedAt)
+  }
+
+  /** What was added since the last time; the numbers are valid until the next call is added. */
+  take(): RequestBatch {
+    const batch = {
+      id: String(randomBytes(8).readBigUInt64BE() >> SPARE_BITS),
+      requestIds: this.#requestIds.splice(0),
+      names: [...this.#numbers.keys()],
+      failed: this.#failed.splice(0),
+      figures: this.#figures.subarray(0, this.#count * FIGURES),
+    }
+    this.#numbers.clear()
+    this.#count = 0
+    return batch
+  }
+
+  #numberOf(text: string | null | undefined): number {
+    if (text === null || text === undefined) return 0
+    const known = this.#numbers.get(text)
+    if (known !== undefined) return known
+    const number = this.#numbers.size + 1
+    this.#numbers.set(text, number)
+    return number
+  }
+
+  #failedOf({ failedAttempts = [], attemptTimes = [] }: CallNotes, startedAt: number): number {
+    const attempts = failedAttempts.map(({ provider, status, code }, nth): LoggedAttempt => {
+      const [from = startedAt, durationMs = 0] = attemptTimes.slice(2 * nth)
+      return {
+        provider,
+        status,
+        code: wordOf(code),
+        atMs: tenth(from - startedAt),
+        durationMs: tenth(durationMs),
+      }
+    })
+    return this.#failed.push(JSON.stringify(attempts))
+  }
+}
+
+function attemptsOf({ attempts, failedAttempts }: CallNotes): number {
+  return attempts ?? failedAttempts?.length ?? 0
+}
+
+function flagsOf({ notes, isClientGone, limits }: CallSettled): number {
+  let flags = isClientGone ? FLAG.clientGone : 0
+  if (notes.isByok === true) flags |= FLAG.byok
+  if (notes.isEstimated === true) flags |= FLAG.estimated
+  if (notes.isUnpriced === true) flags |= FLAG.unpriced
+  if (limits === null || notes.costUsd === undefined) return flags
+  if (limits.isCreditLimited) flags |= FLAG.creditLimited
+  if (limits.isWorkspaceLimited) flags |= FLAG.workspaceLimited
+  if (limits.isKeyLimited) flags |= FLAG.keyLimited
+  return flags
+}
+
+/** Names of failures, of errors of the system, and codes of providers that are a word. */
+const WORD = /^(?:[a-z_]{1,40}|[A-Z_]{1,40})$/
+
+/** A provider's code may be any text, also a key or a part of the prompt: what is no word is not kept. */
+function wordOf(code: string): string {
+  return WORD.test(code) ? code : 'other'
+}
+
+function tenth(ms: number): number {
+  return Math.round(ms * 10) / 10
+}

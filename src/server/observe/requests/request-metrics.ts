@@ -1,0 +1,14 @@
+import type { Registry } from 'prom-client'
+import type { CountRequests } from '../../ports/requests/request-log.ts'
+import { Tally } from '../tally.ts'
+
+/** @returns counts calls of the request log by what became of them */
+export function countRequests(registry: Registry): CountRequests {
+  const calls = new Tally(
+    registry,
+    'sluice_request_log_calls_total',
+    'Calls on their way to the request log, by what became of them; the ledger has paid ones that were lost.',
+    ['outcome'],
+  )
+  return (outcome, count) => calls.add(count, outcome)
+}

@@ -1,0 +1,66 @@
+import { ok } from '../../../schemas/failures.ts'
+import { cutPage } from '../../../schemas/lists/cut-page.ts'
+import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
+import {
+  ListRequestsQuery,
+  RequestListAnswer,
+  type RequestFormat,
+} from '../../../schemas/requests/requests.ts'
+import type { RequestPage } from '../../ports/requests/request-log.ts'
+import { defineOperation, type Success } from '../define.ts'
+import { cursorOf, requestWire } from './request-answers.ts'
+import { requestQueryOf } from './request-query.ts'
+import { csvOf, ndjsonOf } from './request-tables.ts'
+
+/** Lists finished calls, newest first. Source: an extension of Sluice; C4. */
+export const listRequests = defineOperation({
+  id: 'requests.list',
+  method: 'get',
+  path: '/admin/requests',
+  tag: 'admin',
+  summary: 'List calls with what they cost and why they failed',
+  description:
+    'Each finished call of the organization within seconds: its key, model and provider, its duration with the parts of it, tokens, cost, ' +
+    'and the name of its failure; never a prompt, an answer or a secret. Calls that cost something are all kept. Of equal refusals and ' +
+    'reads a share is kept, and `weight` tells how many calls a row stands for.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: ListRequestsQuery },
+  success: {
+    status: 200,
+    body: RequestListAnswer,
+    isList: true,
+    headers: { 'x-sluice-next-cursor': '`cursor` of the next page, of a table and of lines.' },
+  },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable'],
+  example: { query: { failed: true, limit: 20 } },
+  async run({ key, query }, { requestLog, operators }) {
+    const asked = requestQueryOf(query)
+    if (!asked.ok) return asked
+    if (query.unauthenticated === true) {
+      const operator = await operators.targetOf(key.organizationId, undefined)
+      if (!operator.ok) return operator
+    }
+    const organizationId = query.unauthenticated === true ? null : key.organizationId
+    const page = await requestLog.find({ organizationId, ...asked.value })
+    return page.ok ? ok(answerOf(page.value, query.format ?? 'json')) : page
+  },
+})
+
+function answerOf({ rows, next }: RequestPage, format: RequestFormat): Success {
+  const { data, rows: taken, isCut } = cutPage(rows, requestWire)
+  const last = taken.at(-1)
+  const place = isCut && last !== undefined ? last : next
+  const cursor = place === null ? null : cursorOf(place)
+  if (format === 'json')
+    return { kind: 'json', value: { data, has_more: cursor !== null, next_cursor: cursor } }
+  const isCsv = format === 'csv'
+  return {
+    kind: 'bytes',
+    parts: [Buffer.from(isCsv ? csvOf(data) : ndjsonOf(data))],
+    contentType: isCsv ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
+    headers: cursor === null ? {} : { 'x-sluice-next-cursor': cursor },
+  }
+}

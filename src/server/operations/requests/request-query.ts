@@ -1,0 +1,50 @@
+import { faultsOfInstants } from '../../../schemas/audit/audit.ts'
+import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
+import { nanoOfUsd } from '../../../schemas/money/usd.ts'
+import { REQUESTS_PAGE_DEFAULT } from '../../../schemas/requests/request-limits.ts'
+import type { ListRequestsQuery } from '../../../schemas/requests/requests.ts'
+import type { RequestQuery } from '../../ports/requests/request-log.ts'
+import { placeOfCursor } from './request-answers.ts'
+
+/** Everything but whose calls they are. */
+type Asked = Omit<RequestQuery, 'organizationId'>
+
+/** What a query asks the log for. Failure: query_invalid. */
+export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
+  const before = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
+  const faults = faultsOfInstants({ since: query.from, until: query.to }).map(({ path, expected }) => ({
+    path: path === '/since' ? '/from' : '/to',
+    message: 'is not an instant',
+    expected,
+  }))
+  if (before === null)
+    faults.push({ path: '/cursor', message: 'is not a cursor', expected: 'the `next_cursor` of a page' })
+  if (faults.length > 0) return fail('query_invalid', { metadata: { issues: faults } })
+  const { limit = REQUESTS_PAGE_DEFAULT, min_cost_usd: minCostUsd } = query
+  const given = {
+    workspace: query.workspace_id,
+    key: query.key,
+    requestId: query.request_id,
+    operation: query.operation,
+    model: query.model,
+    provider: query.provider,
+    error: query.error_type,
+    isFailed: query.failed,
+    status: query.status === undefined ? undefined : statusesOf(query.status),
+    minDurationMs: query.min_duration_ms,
+    minCostNano: minCostUsd === undefined ? undefined : Number(nanoOfUsd(minCostUsd)),
+    from: query.from,
+    to: query.to,
+    before: before ?? undefined,
+  }
+  return ok({ limit, ...(withoutGaps(given) as Omit<Asked, 'limit'>) })
+}
+
+function withoutGaps(given: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+/** The lowest and the highest of `429` or `4xx`. */
+function statusesOf(text: string): readonly [number, number] {
+  return [Number(text.replace('xx', '00')), Number(text.replace('xx', '99'))]
+}

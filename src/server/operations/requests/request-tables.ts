@@ -1,0 +1,57 @@
+import type { RequestShape } from '../../../schemas/requests/requests.ts'
+
+type Cell = string | number | boolean | null
+
+/** The columns of a table, one figure each. */
+const COLUMNS: Readonly<Record<string, (row: RequestShape) => Cell>> = {
+  id: (row) => row.id,
+  request_id: (row) => row.request_id,
+  started_at: (row) => row.started_at,
+  ended_at: (row) => row.ended_at,
+  operation: (row) => row.operation,
+  status: (row) => row.status,
+  error_type: (row) => row.error_type,
+  limit: (row) => row.limit,
+  workspace_id: (row) => row.workspace_id,
+  key: (row) => row.key,
+  model: (row) => row.model,
+  provider: (row) => row.provider,
+  attempts: (row) => row.attempts,
+  duration_ms: (row) => row.duration_ms,
+  auth_ms: ({ parts }) => parts.auth_ms,
+  limits_ms: ({ parts }) => parts.limits_ms,
+  validation_ms: ({ parts }) => parts.validation_ms,
+  hold_ms: ({ parts }) => parts.hold_ms,
+  provider_ms: ({ parts }) => parts.provider_ms,
+  first_byte_ms: ({ parts }) => parts.first_byte_ms,
+  input_tokens: ({ tokens }) => tokens.input,
+  output_tokens: ({ tokens }) => tokens.output,
+  cached_tokens: ({ tokens }) => tokens.cached,
+  cost_usd: (row) => row.cost_usd,
+  charged_to: (row) => row.charged_to.join(' '),
+  is_byok: (row) => row.is_byok,
+  is_estimated: (row) => row.is_estimated,
+  is_unpriced: (row) => row.is_unpriced,
+  is_client_gone: (row) => row.is_client_gone,
+  request_bytes: (row) => row.request_bytes,
+  reply_bytes: (row) => row.reply_bytes,
+  weight: (row) => row.weight,
+  is_recovered: (row) => row.is_recovered,
+}
+
+/** RFC 4180, with a line of names. */
+export function csvOf(rows: readonly RequestShape[]): string {
+  const lines = rows.map((row) => Object.values(COLUMNS).map((of) => cellOf(of(row))))
+  return [Object.keys(COLUMNS), ...lines].map((cells) => `${cells.join(',')}\r\n`).join('')
+}
+
+export function ndjsonOf(rows: readonly RequestShape[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+}
+
+function cellOf(value: Cell): string {
+  if (typeof value !== 'string') return value === null ? '' : String(value)
+  // A spreadsheet would take such a text for a formula.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,122 @@
+import type { Outcome } from '../../../schemas/failures.ts'
+import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
+
+/** A failed attempt of a call; instants are milliseconds from its begin. */
+export interface LoggedAttempt {
+  readonly provider: string
+  /** HTTP status of the provider; null when it did not answer. */
+  readonly status: number | null
+  readonly code: string
+  readonly atMs: number
+  readonly durationMs: number
+}
+
+/** A finished call as the log has it; null is what the call did not have, or what is not known. */
+export interface LoggedRequest {
+  readonly batch: string
+  readonly n: number
+  readonly requestId: string
+  /** Unix microseconds of the end, as decimal digits. */
+  readonly endedUs: string
+  readonly operation: string
+  /** 0: not known. */
+  readonly status: number
+  readonly error: string | null
+  /** What refused the call: the owner of a limit and its interval. */
+  readonly limit: string | null
+  readonly workspaceId: string | null
+  readonly keyHash: string | null
+  readonly model: string | null
+  readonly provider: string | null
+  readonly durationMs: number | null
+  readonly authMs: number | null
+  readonly limitsMs: number | null
+  readonly validateMs: number | null
+  readonly holdMs: number | null
+  readonly upstreamMs: number | null
+  readonly firstMs: number | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  readonly cachedTokens: number | null
+  readonly costNano: number | null
+  readonly requestBytes: number | null
+  readonly replyBytes: number | null
+  readonly attempts: number | null
+  readonly failed: readonly LoggedAttempt[]
+  /** Calls that the row stands for. */
+  readonly weight: number
+  /** Of `FLAG`. */
+  readonly flags: number
+  /** The ledger has the call, and the log did not: only what the ledger tells is known. */
+  readonly isRecovered: boolean
+}
+
+/** The place of a row in the order of the log. */
+export type RequestPlace = Pick<LoggedRequest, 'endedUs' | 'batch' | 'n'>
+
+/** Conditions on rows; one that is left out matches every row. */
+export interface RequestQuery {
+  /** Null: calls without a valid key, which no organization has made. */
+  readonly organizationId: string | null
+  /** UUID or slug. */
+  readonly workspace?: string
+  /** The hash of a key, or its begin. */
+  readonly key?: string
+  readonly requestId?: string
+  readonly operation?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly error?: string
+  /** With any failure, or without one. */
+  readonly isFailed?: boolean
+  /** The lowest and the highest status. */
+  readonly status?: readonly [number, number]
+  readonly minDurationMs?: number
+  readonly minCostNano?: number
+  /** ISO 8601. */
+  readonly from?: string
+  /** The instant behind the last, ISO 8601. */
+  readonly to?: string
+  /** Only rows behind this one. */
+  readonly before?: RequestPlace
+  readonly limit: number
+}
+
+export interface RequestPage {
+  /** Newest first. A page of a search that finds little may be short. */
+  readonly rows: readonly LoggedRequest[]
+  /** Where the next page begins; null when this one is the last. */
+  readonly next: RequestPlace | null
+}
+
+/** The request log as management keys read it. */
+export interface RequestLog {
+  /** Failures: workspace_unknown, store_unavailable. */
+  find(query: RequestQuery): Promise<Outcome<RequestPage>>
+}
+
+/** Batches of all fronts of a node that wait to be written, on its disk. */
+export interface RequestSpill {
+  /** Names of the batches, oldest first. */
+  list(): Promise<readonly string[]>
+  /** Null: it is damaged, or gone. */
+  read(name: string): Promise<RequestBatch | null>
+  remove(name: string): Promise<void>
+}
+
+/** The rows of the log. Each method rejects when the store is away. */
+export interface RequestRows {
+  /** @returns rows that were new */
+  insert(batch: RequestBatch): Promise<number>
+  /** Takes from the ledger what the log should have and has not. @returns number of rows */
+  recover(): Promise<number>
+}
+
+/** Counts calls on their way to the log. */
+export type CountRequests = (outcome: RequestOutcome, calls: number) => void
+
+/**
+ * `spilled`: a front has written them down; `written`: they are in the log; `recovered`: the log has of them
+ * what the ledger has; `lost`: there was no room, the disk refused them, or a batch was damaged.
+ */
+export type RequestOutcome = 'spilled' | 'written' | 'recovered' | 'lost'

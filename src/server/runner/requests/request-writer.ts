@@ -1,0 +1,100 @@
+import { REQUESTS_COMPARE_MS, REQUESTS_LOOK_MS } from '../../../schemas/requests/request-limits.ts'
+import type { Log } from '../../ports/observe.ts'
+import type { CountRequests, RequestRows, RequestSpill } from '../../ports/requests/request-log.ts'
+import { every } from '../../structures/ticks.ts'
+
+export interface RequestWriterOptions {
+  readonly spill: RequestSpill
+  readonly rows: RequestRows
+  /** False: the log is off, and takes nothing from the ledger. */
+  readonly isOn: boolean
+  readonly count: CountRequests
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** True for an error of a store that is away, which takes the same batch later. */
+  readonly isAway: (problem: unknown) => boolean
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Writes the batches of a node's fronts into the log, oldest first, and compares the log with the ledger. A
+ * batch stays in the spill until its rows are committed, and is then written once however often it is read.
+ */
+export class RequestWriter {
+  readonly #options: RequestWriterOptions
+  #comparedAt: number
+  #hasFailed = false
+  #isEnding = false
+
+  constructor(options: RequestWriterOptions) {
+    this.#options = options
+    this.#comparedAt = options.now()
+  }
+
+  /** One look into the spill. Never rejects. */
+  async look(): Promise<void> {
+    const { rows, isOn, count, log, now } = this.#options
+    try {
+      await this.#writeAll()
+      // Behind an outage fronts first flush what they have kept: the comparison waits for its next turn.
+      if (this.#hasFailed) this.#comparedAt = now()
+      this.#hasFailed = false
+      if (!isOn || now() - this.#comparedAt < REQUESTS_COMPARE_MS) return
+      this.#comparedAt = now()
+      const recovered = await rows.recover()
+      if (recovered === 0) return
+      count('recovered', recovered)
+      log.info('requests.recovered', { calls: recovered })
+    } catch (cause) {
+      // A store or a disk that is away is told once.
+      if (!this.#hasFailed) log.warn('requests.away', { cause })
+      this.#hasFailed = true
+    }
+  }
+
+  /** Begins no further batch. */
+  end(): void {
+    this.#isEnding = true
+  }
+
+  async #writeAll(): Promise<void> {
+    const { spill } = this.#options
+    for (const name of await spill.list()) {
+      if (this.#isEnding) return
+      await this.#write(name)
+      await spill.remove(name)
+    }
+  }
+
+  /** Rejects when the store is away: the batch then stays. */
+  async #write(name: string): Promise<void> {
+    const { spill, rows, count, log, isAway } = this.#options
+    const batch = await spill.read(name)
+    if (batch === null) {
+      log.error('requests.batch_damaged', { name })
+      return count('lost', 1)
+    }
+    try {
+      count('written', await rows.insert(batch))
+    } catch (cause) {
+      if (isAway(cause)) throw cause
+      // What the store will never take must not hold back the batches behind it.
+      log.error('requests.batch_refused', { name, calls: batch.requestIds.length, cause })
+      count('lost', batch.requestIds.length)
+    }
+  }
+}
+
+/** Looks again and again, one look at a time. @returns a function that ends it after the batch under way */
+export function startRequestWriter(options: RequestWriterOptions): () => Promise<void> {
+  const writer = new RequestWriter(options)
+  let looking: Promise<void> | null = null
+  const looks = every(REQUESTS_LOOK_MS, () => {
+    looking ??= writer.look().finally(() => (looking = null))
+  })
+  return async () => {
+    looks.stop()
+    writer.end()
+    await looking
+  }
+}

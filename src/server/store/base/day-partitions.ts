@@ -1,0 +1,135 @@
+import type { KeptFor, PruneEnd, PruneStep, RetentionLease } from '../../ports/operator/retention.ts'
+import { isPartitionMissing } from './missing-partition.ts'
+import type { Queryable, Store } from './open.ts'
+import { renewLease } from './retention-lease.ts'
+
+/** Days with partitions made in advance, beside the current one. */
+const DAYS_AHEAD = 2
+/** Milliseconds that the drop of a day waits for readers and writers of the table. Decision. */
+const DAY_DROP_WAIT_MS = 500
+
+/** A table with a partition for each day, UTC, which the schema's function `<table>_partition` makes. */
+export interface DailyTable {
+  readonly table: 'generations' | 'requests'
+  /** The advisory lock that this function takes. */
+  readonly makingLock: number
+}
+
+/** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
+export async function ensureDays(
+  { sql }: Store,
+  daily: DailyTable,
+): Promise<{ readonly partitions: number }> {
+  const before = (await daysOf(sql, daily)).length
+  await sql`SELECT ${makerOf(sql, daily)}(utc_today() + n) FROM generate_series(0, ${DAYS_AHEAD}::int) AS n`
+  return { partitions: (await daysOf(sql, daily)).length - before }
+}
+
+/**
+ * Runs a write; where the days of these instants, Unix milliseconds, have no partition, makes them, so that a
+ * write on any connection finds them, and runs the write again.
+ */
+export async function withDays<T>(
+  store: Store,
+  { daily, instants }: { readonly daily: DailyTable; readonly instants: () => Iterable<number> },
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (problem) {
+    if (!isPartitionMissing(problem)) throw problem
+    const days = new Set(Array.from(instants(), (ms) => new Date(ms).toISOString().slice(0, 10)))
+    await store.sql.begin(async (tx) => {
+      // The end of the maker's transaction comes behind the message that has other connections drop their
+      // plans.
+      await tx`SELECT pg_advisory_xact_lock(${daily.makingLock})`
+      await tx`SELECT ${makerOf(tx, daily)}(day::date) FROM unnest(string_to_array(${[...days].join(',')}, ',')) AS day`
+    })
+    return write()
+  }
+}
+
+/**
+ * Drops whole days: a day goes when its last row is old enough.
+ * @param keptDays 0 = without end
+ */
+export function prunedDays(store: Store, daily: DailyTable, keptDays: number): PruneStep {
+  const keptFor: KeptFor = keptDays < 1 ? null : { count: keptDays, unit: 'days' }
+  return {
+    kind: daily.table,
+    keptFor,
+    async *run(lease): AsyncGenerator<number, PruneEnd, void> {
+      for (const partition of await dueOf(store.sql, daily, keptDays)) {
+        const rows = await drop(store, partition, lease)
+        if (rows === null) return 'lost'
+        yield rows
+      }
+      return 'done'
+    },
+    async due() {
+      let rows = 0
+      for (const partition of await dueOf(store.sql, daily, keptDays)) rows += await rowsOf(store, partition)
+      return rows
+    },
+    async oldest() {
+      for (const { partition, day } of await daysOf(store.sql, daily)) {
+        const [row] = await store.sql`SELECT FROM ${store.sql(partition)} LIMIT 1`
+        if (row !== undefined) return new Date(`${day}T00:00:00Z`)
+      }
+      return null
+    },
+  }
+}
+
+interface Day {
+  readonly partition: string
+  /** `YYYY-MM-DD` */
+  readonly day: string
+}
+
+function makerOf(sql: Queryable, { table }: DailyTable) {
+  return sql(`${table}_partition`)
+}
+
+/** The days that have a partition, oldest first. */
+async function daysOf(sql: Queryable, { table }: DailyTable): Promise<readonly Day[]> {
+  const rows = await sql<Day[]>`
+    SELECT c.relname::text AS partition, to_date(right(c.relname, 10), 'YYYY_MM_DD')::text AS day
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = ${table}::text::regclass ORDER BY day`
+  // Only a name that Sluice has made may become part of a statement.
+  return rows.filter(
+    ({ partition }) =>
+      partition.startsWith(`${table}_`) && /^\d{4}_\d{2}_\d{2}$/.test(partition.slice(table.length + 1)),
+  )
+}
+
+async function dueOf(sql: Queryable, daily: DailyTable, keptDays: number): Promise<readonly string[]> {
+  if (keptDays < 1) return []
+  const [row] = await sql<{ first: string }[]>`SELECT (utc_today() - ${keptDays}::int)::text AS first`
+  const first = row?.first ?? ''
+  return (await daysOf(sql, daily)).filter(({ day }) => day < first).map(({ partition }) => partition)
+}
+
+/** @returns number of rows; null when another process has the lease */
+function drop({ sql }: Store, partition: string, lease: RetentionLease): Promise<number | null> {
+  return sql.begin(async (tx) => {
+    await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DAY_DROP_WAIT_MS}`)
+    if (!(await renewLease(tx, lease))) return null
+    const rows = await count(tx, partition)
+    // The last statement, since it waits for every reader of the table and blocks its writers meanwhile.
+    await tx`DROP TABLE IF EXISTS ${tx(partition)}`
+    return rows
+  })
+}
+
+function rowsOf({ sql }: Store, partition: string): Promise<number> {
+  return sql.begin('READ ONLY', async (tx) => {
+    await tx.unsafe('SET LOCAL statement_timeout = 0')
+    return count(tx, partition)
+  })
+}
+
+async function count(sql: Queryable, partition: string): Promise<number> {
+  const [row] = await sql<{ rows: number }[]>`SELECT count(*)::float8 AS rows FROM ${sql(partition)}`
+  return row?.rows ?? 0
+}

@@ -1,0 +1,117 @@
+import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import { NOBODY } from './request-days.ts'
+
+/** Decimal places of milliseconds in the log. */
+const MS_PLACES = 2
+
+type Figure = keyof typeof FIGURE
+
+/** Texts and numbers that many calls of a batch have alike: sent once for all of them. */
+export interface SharedColumns {
+  readonly place: number
+  readonly organization_id: string
+  readonly workspace_id: string | null
+  readonly key_hash: string | null
+  readonly operation: string
+  readonly model: string | null
+  readonly provider: string | null
+  readonly status: number
+  readonly error: string | null
+  readonly limit_kind: string | null
+  readonly weight: number
+  readonly flags: number
+  readonly attempts: number
+}
+
+const SHARED = [
+  'organization',
+  'workspace',
+  'key',
+  'operation',
+  'model',
+  'provider',
+  'status',
+  'error',
+  'limit',
+  'weight',
+  'flags',
+  'attempts',
+] as const satisfies readonly Figure[]
+
+/** The calls of a batch as columns, as `insertRequests` sends them. */
+export class RequestColumns {
+  readonly #batch: RequestBatch
+  readonly calls: number
+  readonly shared: SharedColumns[] = []
+  readonly places: number[] = []
+
+  constructor(batch: RequestBatch) {
+    this.#batch = batch
+    this.calls = batch.requestIds.length
+    const known = new Map<string, number>()
+    for (let nth = 0; nth < this.calls; nth++) {
+      const name = SHARED.map((figure) => this.#figure(nth, figure)).join()
+      const place = known.get(name) ?? this.shared.push(this.#sharedAt(nth)) - 1
+      known.set(name, place)
+      this.places.push(place)
+    }
+  }
+
+  /** Milliseconds, with two places. */
+  milliseconds(figure: Figure): readonly number[] {
+    return this.#column(figure, (ms) => Number(ms.toFixed(MS_PLACES)))
+  }
+
+  /** Whole numbers. */
+  counts(figure: Figure): readonly number[] {
+    return this.#column(figure, Math.round)
+  }
+
+  /** Failed attempts by the number of their call, from 1. */
+  failed(): Readonly<Record<number, unknown>> {
+    const found: Record<number, unknown> = {}
+    for (let nth = 0; nth < this.calls; nth++) {
+      const json = this.#batch.failed[this.#figure(nth, 'failed') - 1]
+      if (json !== undefined) found[nth + 1] = JSON.parse(json)
+    }
+    return found
+  }
+
+  /** Unix milliseconds. */
+  get instants(): readonly number[] {
+    return this.#column('endedMs', (ms) => ms)
+  }
+
+  #column(figure: Figure, of: (value: number) => number): readonly number[] {
+    return Array.from({ length: this.calls }, (_, nth) => {
+      const value = this.#figure(nth, figure)
+      return Number.isFinite(value) && value >= 0 ? of(value) : UNKNOWN
+    })
+  }
+
+  #figure(nth: number, figure: Figure): number {
+    return this.#batch.figures[nth * FIGURES + FIGURE[figure]] ?? UNKNOWN
+  }
+
+  #text(nth: number, figure: Figure): string | null {
+    return this.#batch.names[this.#figure(nth, figure) - 1] ?? null
+  }
+
+  #sharedAt(nth: number): SharedColumns {
+    return {
+      place: this.shared.length,
+      organization_id: this.#text(nth, 'organization') ?? NOBODY,
+      workspace_id: this.#text(nth, 'workspace'),
+      key_hash: this.#text(nth, 'key'),
+      operation: this.#text(nth, 'operation') ?? '',
+      model: this.#text(nth, 'model'),
+      provider: this.#text(nth, 'provider'),
+      status: this.#figure(nth, 'status'),
+      error: this.#text(nth, 'error'),
+      limit_kind: this.#text(nth, 'limit'),
+      weight: this.#figure(nth, 'weight'),
+      flags: this.#figure(nth, 'flags'),
+      attempts: this.#figure(nth, 'attempts'),
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { REQUESTS_WRITE_MS_MAX } from '../../../schemas/requests/request-limits.ts'
+import { UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import type { RequestRows } from '../../ports/requests/request-log.ts'
+import { withDays } from '../base/day-partitions.ts'
+import type { Sql, Store } from '../base/open.ts'
+import { RequestColumns } from './request-columns.ts'
+import { recoverRequests } from './request-recovery.ts'
+import { REQUEST_TABLE } from './request-days.ts'
+
+export function openRequestRows(store: Store): RequestRows {
+  return {
+    insert: (batch) => insertRequests(store, batch),
+    recover: () => recoverRequests(store),
+  }
+}
+
+/**
+ * Writes a batch in one transaction. Rows that are there already stay as they are; a row that was recovered
+ * from the ledger makes room for the call's own.
+ */
+export async function insertRequests(store: Store, batch: RequestBatch): Promise<number> {
+  if (batch.requestIds.length === 0) return 0
+  const columns = new RequestColumns(batch)
+  return withDays(store, { daily: REQUEST_TABLE, instants: () => columns.instants }, () =>
+    store.within(REQUESTS_WRITE_MS_MAX, (sql) => insert(sql, batch, columns)),
+  )
+}
+
+/**
+ * Sends columns as arrays and reads them by their index beside the list of request ids, as the ledger's rows
+ * are. No id has a comma.
+ */
+async function insert(sql: Sql, { id, requestIds }: RequestBatch, columns: RequestColumns): Promise<number> {
+  const ms = (figure: Parameters<RequestColumns['milliseconds']>[0]) => arrayOf(columns.milliseconds(figure))
+  const counts = (figure: Parameters<RequestColumns['counts']>[0]) => arrayOf(columns.counts(figure))
+  const ids = requestIds.join(',')
+  const [row] = await sql<{ rows: number }[]>`
+    WITH
+    gone AS (
+      DELETE FROM requests WHERE (SELECT EXISTS (SELECT FROM requests WHERE is_recovered)) AND is_recovered
+        AND request_id = ANY(string_to_array(${ids}, ',')) AND organization_id IN (
+          SELECT organization_id FROM json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(organization_id uuid))),
+    new AS (
+      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
+        error, limit_kind, duration_ms, auth_ms, limits_ms, validate_ms, hold_ms, upstream_ms, first_ms, input_tokens, output_tokens,
+        cached_tokens, cost_nano, request_bytes, reply_bytes, attempts, failed, weight, flags)
+      SELECT organization_id, to_timestamp(ended[n] / 1000), ${id}::bigint, n, request_id, workspace_id, key_hash, operation, model, provider,
+        status, error, limit_kind, nullif(duration[n], ${UNKNOWN}::float4), nullif(auth[n], ${UNKNOWN}::float4),
+        nullif(limits[n], ${UNKNOWN}::float4), nullif(validate[n], ${UNKNOWN}::float4), nullif(hold[n], ${UNKNOWN}::float4),
+        nullif(upstream[n], ${UNKNOWN}::float4), nullif(first[n], ${UNKNOWN}::float4), nullif(input[n], ${UNKNOWN}::bigint),
+        nullif(output[n], ${UNKNOWN}::bigint), nullif(cached[n], ${UNKNOWN}::bigint), nullif(cost[n], ${UNKNOWN}::bigint),
+        nullif(bytes_in[n], ${UNKNOWN}::bigint), nullif(bytes_out[n], ${UNKNOWN}::bigint), attempts, failed -> n::text, weight, flags
+      FROM unnest(string_to_array(${ids}, ',')) WITH ORDINALITY AS r(request_id, n),
+        (SELECT ${arrayOf(columns.places)}::int[] AS places, ${arrayOf(columns.instants)}::float8[] AS ended,
+          ${ms('durationMs')}::float4[] AS duration, ${ms('authMs')}::float4[] AS auth, ${ms('limitsMs')}::float4[] AS limits,
+          ${ms('validateMs')}::float4[] AS validate, ${ms('holdMs')}::float4[] AS hold, ${ms('upstreamMs')}::float4[] AS upstream,
+          ${ms('firstMs')}::float4[] AS first, ${counts('inputTokens')}::bigint[] AS input, ${counts('outputTokens')}::bigint[] AS output,
+          ${counts('cachedTokens')}::bigint[] AS cached, ${counts('costNano')}::bigint[] AS cost,
+          ${counts('requestBytes')}::bigint[] AS bytes_in, ${counts('replyBytes')}::bigint[] AS bytes_out,
+          ${JSON.stringify(columns.failed())}::text::jsonb AS failed) AS figures,
+        json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(place int, organization_id uuid, workspace_id uuid, key_hash text,
+          operation text, model text, provider text, status int, error text, limit_kind text, weight int, flags int, attempts int)
+      WHERE x.place = places[n]
+      ON CONFLICT DO NOTHING RETURNING 1)
+    SELECT count(*)::int AS rows FROM new`
+  return row?.rows ?? 0
+}
+
+function arrayOf(values: readonly number[]): string {
+  return `{${values.join(',')}}`
+}

@@ -1,0 +1,82 @@
+import t, { type Test } from 'tap'
+import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { must } from '../../../support/must.ts'
+import { openFolder } from '../../../support/files/storage.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
+import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+
+t.setTimeout(600_000)
+
+async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnType<typeof runVerb>> {
+  const store = await openTestStore(t)
+  const organizationId = must(await createOrganization(store, { name: 'o' })).organization.id
+  const endedMs = Date.parse('2026-03-18T12:00:00Z')
+  await insertRequests(
+    store,
+    batchOfCalls(
+      {
+        organizationId,
+        endedMs,
+        requestId: 'r0',
+        keyHash: KEY_HASH,
+        notes: { model: 'a/one', costUsd: 0.5 },
+      },
+      {
+        organizationId,
+        endedMs: endedMs + 1,
+        requestId: 'r1',
+        status: 402,
+        failure: 'key_limit_exceeded',
+        limit: 'key daily',
+        weight: 10,
+        notes: { model: 'own/\u001b[2J' },
+      },
+      { requestId: 'r2', status: 401, failure: 'key_unknown' },
+    ),
+  )
+  const settings = { DATABASE_URL: store.options.url, SLUICE_DATA: await openFolder(t) }
+  return (...args) => runVerb(settings, ['logs', ...args])
+}
+
+t.test('logs refuses filters that are none, in words', async (t) => {
+  const run = await stand(t)
+  t.match(await run('--status', 'bad'), { code: 1, stderr: /--status takes a status such as 429/ })
+  t.match(await run('--key', 'xyz'), { code: 1, stderr: /--key takes the hash of a key/ })
+  t.match(await run('--min-cost', 'much'), { code: 1, stderr: /--min-cost takes a number/ })
+  t.match(await run('--from', 'yesterday'), { code: 2, stderr: /It takes a time/ })
+  t.match(await run('--workspace', 'nope'), { code: 1, stderr: /workspace/i })
+})
+
+t.test('logs shows calls, newest first, and nothing that moves the cursor of a terminal', async (t) => {
+  const run = await stand(t)
+  const { code, stdout } = await run()
+  t.equal(code, 0)
+  const [heads, newest, older] = stdout.split('\n')
+  t.match(heads, /^ENDED +STATUS +OPERATION /)
+  t.match(
+    newest,
+    /^2026-03-18T12:00:00\.001Z +402 +embeddings\.create ×10 .*key_limit_exceeded \(key daily\) +r1$/,
+  )
+  t.match(older, / 200 .*abababababab +a\/one .* 0\.5 +- +r0$/)
+  t.notMatch(stdout, '\u001b')
+})
+
+t.test('logs takes the filters of the API, and writes JSON, lines and tables', async (t) => {
+  const run = await stand(t)
+  const ids = async (...args: readonly string[]): Promise<readonly string[]> =>
+    (JSON.parse((await run(...args, '--json')).stdout) as { data: { request_id: string }[] }).data.map(
+      ({ request_id }) => request_id,
+    )
+  t.same(await ids(), ['r1', 'r0'])
+  t.same(await ids('--limit', '1'), ['r1'])
+  t.same(await ids('--failed'), ['r1'])
+  t.same(await ids('--key', KEY_HASH.slice(0, 8)), ['r0'])
+  t.same(await ids('--status', '4xx', '--error', 'key_limit_exceeded'), ['r1'])
+  t.same(await ids('--min-cost', '0.5'), ['r0'])
+  t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
+  t.same(await ids('--unauthenticated'), ['r2'])
+  t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)
+  t.equal((await run('--format', 'ndjson')).stdout.trimEnd().split('\n').length, 2)
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { fail } from '../../../../src/schemas/failures.ts'
+import type { Call } from '../../../../src/server/operations/define.ts'
+import { AUTHORIZATION, openFront, operation } from '../../../support/front.ts'
+
+const body = '{"model":"m","input":"x"}'
+const ask = (url: string, authorization = AUTHORIZATION): Promise<Response> =>
+  fetch(`${url}/api/v1/echo`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body,
+  })
+
+t.test('a call without a valid key belongs to nobody', async (t) => {
+  const { url, settled, untilSettled } = await openFront(t, [operation()])
+  await ask(url, 'Bearer nobody')
+  await untilSettled(1)
+  t.match(settled, [
+    { failure: 'key_unknown', organizationId: null, workspaceId: null, keyHash: null, limits: null },
+  ])
+})
+
+t.test('a call that a limit refused tells whose limit, and its interval', async (t) => {
+  const metadata = { scope: 'workspace', interval: 'monthly', limit: 1 }
+  const run = () => fail('budget_exceeded', { metadata })
+  const { url, settled, untilSettled } = await openFront(t, [operation({ run, statuses: [402] })])
+  await ask(url)
+  await untilSettled(1)
+  t.match(settled, [{ failure: 'budget_exceeded', limit: 'workspace monthly', organizationId: 'o' }])
+})
+
+t.test('a call tells the bytes of both bodies, also of a stream', async (t) => {
+  const text = 'data: {}\n\n'
+  const run = (call: Call) => {
+    const events = call.events({ headers: {}, silence: () => Buffer.from(':\n\n') })
+    events.write(Buffer.from(text))
+    events.end()
+    return { ok: true, value: { kind: 'streamed' } } as const
+  }
+  const { url, settled, untilSettled } = await openFront(t, [
+    operation(),
+    operation({ id: 'test.stream', path: '/stream', run }),
+  ])
+  const whole = await (await ask(url)).text()
+  const streamed = await fetch(`${url}/api/v1/stream`, {
+    method: 'POST',
+    headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+    body,
+  })
+  t.equal(await streamed.text(), text)
+  await untilSettled(2)
+  t.match(settled, [
+    { requestBytes: body.length, replyBytes: whole.length, limit: null },
+    { requestBytes: body.length, replyBytes: text.length },
+  ])
+})

@@ -1,0 +1,90 @@
+import t from 'tap'
+import { REQUESTS_GATHERED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import { batchBytes, batchOf } from '../../../../src/schemas/requests/request-batch.ts'
+import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests/request-record.ts'
+import { GatheredCalls } from '../../../../src/server/observe/requests/gathered-calls.ts'
+import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
+
+t.test('no text of a provider gets into a batch that is more than a word', async (t) => {
+  const codes = ['sk-live-4f1d', 'the prompt', 'x'.repeat(41), '{"a":1}', 'quota_exceeded', 'ECONNRESET']
+  const failedAttempts = codes.map((code) => ({ provider: 'acme', status: 500, code }))
+  const { failed } = batchOfCalls({ notes: { failedAttempts } })
+  const told = JSON.parse(failed[0] ?? '') as { readonly code: string }[]
+  t.same(
+    told.map(({ code }) => code),
+    ['other', 'other', 'other', 'other', 'quota_exceeded', 'ECONNRESET'],
+  )
+})
+
+t.test('neither the session nor the host of a call gets into a batch', async (t) => {
+  const notes = { sessionId: 'canary-session', host: 'canary.example' }
+  const text = Buffer.concat(batchBytes(batchOfCalls({ notes, cause: new Error('canary-cause') }))).toString()
+  t.notMatch(text, 'canary')
+})
+
+t.test('a batch is read from its bytes as it was written; half of them are none', async (t) => {
+  const batch = batchOfCalls(
+    { requestId: 'a', organizationId: 'o', notes: { model: 'm', costUsd: 0.000000003 } },
+    { requestId: 'b', organizationId: 'o', failure: 'rate_limited', status: 429, weight: 10 },
+  )
+  const figures = batch.figures.slice()
+  const bytes = Buffer.concat(batchBytes(batch))
+  t.same(batchOf(bytes), { ...batch, figures })
+  for (let end = 0; end < bytes.length; end += 7)
+    t.equal(batchOf(bytes.subarray(0, end)), null, `${end} bytes`)
+  t.equal(batchOf(Buffer.concat([bytes, Buffer.alloc(8)])), null)
+  for (const head of ['{', '[]', 'null', '{"format":2}', '{"format":1,"id":"x"}'])
+    t.equal(batchOf(Buffer.from(`${head}\n`)), null, head)
+})
+
+t.test('a call has its figures, and what it has not is unknown', async (t) => {
+  const limits = {
+    isCreditLimited: true,
+    isWorkspaceLimited: false,
+    isKeyLimited: true,
+    workspaceCountsByok: false,
+    keyCountsByok: false,
+  }
+  const notes = {
+    authMs: 0.5,
+    holdMs: 2,
+    promptTokens: 7,
+    outputTokens: 9,
+    costUsd: 1.5,
+    isByok: true as const,
+    attempts: 2,
+    failedAttempts: [{ provider: 'acme', status: 503, code: 'busy' }],
+    attemptTimes: [1_010, 30.04],
+  }
+  const { figures, names, failed } = batchOfCalls({ endedMs: 5_000, limits, notes, requestBytes: null })
+  const at = (figure: keyof typeof FIGURE): number => figures[FIGURE[figure]] ?? Number.NaN
+  t.equal(figures.length, FIGURES)
+  t.same(
+    [at('endedMs'), at('authMs'), at('holdMs'), at('inputTokens'), at('outputTokens'), at('costNano')],
+    [5_000, 0.5, 2, 7, 9, 1_500_000_000],
+  )
+  t.same(
+    [at('limitsMs'), at('cachedTokens'), at('requestBytes'), at('model')],
+    [UNKNOWN, UNKNOWN, UNKNOWN, 0],
+  )
+  t.equal(at('flags'), FLAG.byok | FLAG.creditLimited | FLAG.keyLimited)
+  t.equal(names[at('provider') - 1], 'acme', 'the last that failed, where none answered')
+  t.same(JSON.parse(failed[at('failed') - 1] ?? ''), [
+    { provider: 'acme', status: 503, code: 'busy', atMs: 10, durationMs: 30 },
+  ])
+})
+
+t.test(
+  `it has room for REQUESTS_GATHERED_MAX (${REQUESTS_GATHERED_MAX}) calls, again and again`,
+  async (t) => {
+    const gathered = new GatheredCalls()
+    for (const round of [1, 2]) {
+      for (let n = 0; n < REQUESTS_GATHERED_MAX; n++)
+        gathered.add(settledCall({ requestId: `r${n}` }), round, 1)
+      t.ok(gathered.isFull)
+      const { requestIds, figures } = gathered.take()
+      t.same([requestIds.length, figures[FIGURE.endedMs]], [REQUESTS_GATHERED_MAX, round])
+      t.equal(gathered.count, 0)
+    }
+  },
+)

@@ -1,0 +1,112 @@
+import t from 'tap'
+import { REQUESTS_COMPARE_MS, REQUESTS_LOOK_MS } from '../../../../src/schemas/requests/request-limits.ts'
+import type { RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
+import { RequestWriter } from '../../../../src/server/runner/requests/request-writer.ts'
+import { JOINED_MS_MAX, STEP_MS } from '../../../../src/server/structures/ticks.ts'
+import { keptLog } from '../../../support/log.ts'
+import { batchOfCalls } from '../../../support/requests/settled-call.ts'
+
+class Away extends Error {}
+
+function stand({ isOn = true } = {}) {
+  const files = new Map<string, RequestBatch | null>()
+  const log = keptLog()
+  const counts = { spilled: 0, written: 0, recovered: 0, lost: 0 }
+  const state = { nowMs: 0, compared: 0, insert: (batch: RequestBatch) => batch.requestIds.length }
+  const writer = new RequestWriter({
+    spill: {
+      list: async () => [...files.keys()],
+      read: async (name) => files.get(name) ?? null,
+      remove: async (name) => void files.delete(name),
+    },
+    rows: {
+      insert: async (batch) => state.insert(batch),
+      recover: async () => ++state.compared,
+    },
+    isOn,
+    count: (outcome, calls) => (counts[outcome] += calls),
+    log,
+    isAway: (problem) => problem instanceof Away,
+    now: () => state.nowMs,
+  })
+  return { files, log, counts, state, writer }
+}
+
+t.test('while the store is away batches stay, and one line of the log tells it', async (t) => {
+  const { files, counts, state, log, writer } = stand()
+  files.set('a', batchOfCalls({}, {})).set('b', batchOfCalls({}))
+  state.insert = () => {
+    throw new Away()
+  }
+  for (const _ of [1, 2, 3]) await writer.look()
+  t.same([[...files.keys()], counts.written, counts.lost], [['a', 'b'], 0, 0])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['requests.away'],
+  )
+  state.insert = ({ requestIds }) => requestIds.length
+  await writer.look()
+  t.same([files.size, counts.written], [0, 3])
+})
+
+t.test('a batch that is damaged, or that the store will never take, does not hold back others', async (t) => {
+  const { files, counts, state, log, writer } = stand()
+  files
+    .set('a', null)
+    .set('b', batchOfCalls({ requestId: 'bad' }, {}))
+    .set('c', batchOfCalls({}))
+  state.insert = ({ requestIds }) => {
+    if (requestIds.includes('bad')) throw new Error('a bug')
+    return requestIds.length
+  }
+  await writer.look()
+  t.same([files.size, counts.written, counts.lost], [0, 1, 3])
+  t.same(
+    log.events.map(({ event }) => event),
+    ['requests.batch_damaged', 'requests.batch_refused'],
+  )
+})
+
+t.test('the log is compared with the ledger now and then, and not right behind an outage', async (t) => {
+  const { files, state, counts, writer } = stand()
+  await writer.look()
+  t.equal(state.compared, 0)
+  state.nowMs = REQUESTS_COMPARE_MS
+  await writer.look()
+  t.same([state.compared, counts.recovered], [1, 1])
+  files.set('a', batchOfCalls({}))
+  state.nowMs = 2 * REQUESTS_COMPARE_MS
+  state.insert = () => {
+    throw new Away()
+  }
+  await writer.look()
+  state.insert = () => 1
+  await writer.look()
+  t.equal(state.compared, 1, 'fronts first write down what they have kept')
+  state.nowMs = 3 * REQUESTS_COMPARE_MS
+  await writer.look()
+  t.equal(state.compared, 2)
+})
+
+t.test('a log that is off takes nothing from the ledger, and writes what is left', async (t) => {
+  const { files, state, counts, writer } = stand({ isOn: false })
+  files.set('a', batchOfCalls({}))
+  state.nowMs = REQUESTS_COMPARE_MS
+  await writer.look()
+  t.same([state.compared, counts.written], [0, 1])
+})
+
+t.test('looks wake no process that rests: they share the wake-ups of others', async (t) => {
+  t.ok(REQUESTS_LOOK_MS % STEP_MS === 0 && REQUESTS_LOOK_MS <= JOINED_MS_MAX)
+})
+
+t.test('an end leaves the batches that have not begun', async (t) => {
+  const { files, state, writer } = stand()
+  files.set('a', batchOfCalls({})).set('b', batchOfCalls({}))
+  state.insert = () => {
+    writer.end()
+    return 1
+  }
+  await writer.look()
+  t.same([...files.keys()], ['b'])
+})

@@ -1,0 +1,163 @@
+import t from 'tap'
+import { REQUESTS_WRITE_MS_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { isAway } from '../../../../src/server/store/base/translate.ts'
+import { NOBODY } from '../../../../src/server/store/requests/request-days.ts'
+import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
+import type { LoggedRequest } from '../../../../src/server/ports/requests/request-log.ts'
+import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/inference/generations.ts'
+import { must } from '../../../support/must.ts'
+import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+
+const rowsOf = async (store: Store, organizationId: string | null): Promise<readonly LoggedRequest[]> =>
+  must(await findRequests(store, { organizationId, limit: 100 })).rows
+
+t.test('a store that is away rejects, so that the batch stays', async (t) => {
+  const store = openStore({ url: 'postgres://127.0.0.1:1/none', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  await t.rejects(
+    insertRequests(store, batchOfCalls({})).catch((problem: unknown) => {
+      throw new Error(String(isAway(problem)))
+    }),
+    { message: 'true' },
+  )
+  t.ok(REQUESTS_WRITE_MS_MAX > 0)
+})
+
+t.test('a batch that is written twice is there once', async (t) => {
+  const store = await openTestStore(t)
+  const batch = batchOfCalls({ organizationId: ORGANIZATION }, { organizationId: ORGANIZATION })
+  t.equal(await insertRequests(store, batch), 2)
+  t.equal(await insertRequests(store, batch), 0)
+  t.equal((await rowsOf(store, ORGANIZATION)).length, 2)
+})
+
+const NOTES = {
+  authMs: 0.125,
+  limitsMs: 1,
+  validateMs: 2,
+  holdMs: 3,
+  upstreamMs: 4,
+  ttftMs: 5,
+  model: 'acme/one',
+  provider: 'acme',
+  promptTokens: 2 ** 33,
+  outputTokens: 0,
+  cachedTokens: 1,
+  costUsd: 9_000_000,
+  attempts: 3,
+}
+
+t.test('a row has every figure of its call', async (t) => {
+  const store = await openTestStore(t)
+  const endedMs = Date.now() - 1_000
+  const call = {
+    organizationId: ORGANIZATION,
+    workspaceId: WORKSPACE,
+    keyHash: KEY_HASH,
+    endedMs,
+    durationMs: 12.345,
+    limit: 'key daily',
+    failure: 'key_limit_exceeded',
+    status: 402,
+    weight: 10,
+    notes: NOTES,
+  } as const
+  await insertRequests(store, batchOfCalls(call))
+  t.match(await rowsOf(store, ORGANIZATION), [
+    {
+      requestId: 'r-1',
+      endedUs: `${endedMs}000`,
+      workspaceId: WORKSPACE,
+      keyHash: KEY_HASH,
+      error: 'key_limit_exceeded',
+      limit: 'key daily',
+      status: 402,
+      weight: 10,
+      authMs: 0.13,
+      limitsMs: 1,
+      validateMs: 2,
+      holdMs: 3,
+      upstreamMs: 4,
+      firstMs: 5,
+      model: 'acme/one',
+      provider: 'acme',
+      inputTokens: 2 ** 33,
+      outputTokens: 0,
+      cachedTokens: 1,
+      costNano: 9e15,
+      requestBytes: 100,
+      replyBytes: 2_000,
+      attempts: 3,
+      failed: [],
+      isRecovered: false,
+    },
+  ])
+})
+
+t.test('what is not known of a call is null, and its failed attempts are told', async (t) => {
+  const store = await openTestStore(t)
+  const failed = [{ provider: 'acme', status: null, code: 'ECONNRESET' }]
+  await insertRequests(
+    store,
+    batchOfCalls({ organizationId: ORGANIZATION, requestBytes: null, notes: { failedAttempts: failed } }),
+  )
+  const nothing = ['workspaceId', 'keyHash', 'error', 'limit', 'model', 'authMs', 'costNano', 'requestBytes']
+  t.match(await rowsOf(store, ORGANIZATION), [
+    { ...Object.fromEntries(nothing.map((name) => [name, null])), provider: 'acme', failed },
+  ])
+})
+
+t.test('each organization has its own rows; those without a key are of nobody', async (t) => {
+  const store = await openTestStore(t)
+  await insertRequests(
+    store,
+    batchOfCalls(
+      { requestId: 'own', organizationId: ORGANIZATION },
+      { requestId: 'foreign', organizationId: OTHER_ORGANIZATION },
+      { requestId: 'nobody', status: 401, failure: 'key_unknown' },
+    ),
+  )
+  const ids = async (id: string | null): Promise<readonly string[]> =>
+    (await rowsOf(store, id)).map(({ requestId }) => requestId)
+  t.same(await ids(ORGANIZATION), ['own'])
+  t.same(await ids(OTHER_ORGANIZATION), ['foreign'])
+  t.same(await ids(null), ['nobody'])
+  t.not(NOBODY, ORGANIZATION)
+})
+
+t.test('calls of days without a partition are written, also of the past', async (t) => {
+  const store = await openTestStore(t)
+  const days = ['2020-02-29T23:59:59.999Z', '2020-03-01T00:00:00Z', '2031-01-01T00:00:00Z']
+  await insertRequests(
+    store,
+    batchOfCalls(...days.map((day) => ({ organizationId: ORGANIZATION, endedMs: Date.parse(day) }))),
+  )
+  const rows = await rowsOf(store, ORGANIZATION)
+  t.same(
+    rows.map(({ endedUs }) => new Date(Number(endedUs) / 1_000).toISOString().slice(0, 10)),
+    ['2031-01-01', '2020-03-01', '2020-02-29'],
+  )
+})
+
+t.test('two runners that write many batches at once write each call once', async (t) => {
+  const store = await openTestStore(t)
+  const batches = Array.from({ length: 6 }, (_, n) =>
+    batchOfCalls(
+      ...Array.from({ length: 50 }, (_, m) => ({ organizationId: ORGANIZATION, requestId: `${n}-${m}` })),
+    ),
+  )
+  const written = await Promise.all([...batches, ...batches].map((batch) => insertRequests(store, batch)))
+  t.equal(
+    written.reduce((sum, rows) => sum + rows),
+    300,
+  )
+  t.equal(await countOf(store), 300)
+})
+
+async function countOf({ sql }: Store): Promise<number> {
+  const [row] = await sql<{ rows: number }[]>`SELECT count(*)::int AS rows FROM requests`
+  return row?.rows ?? -1
+}
