@@ -98,6 +98,21 @@ t.test('a vault that has no room for all of them stores those that it has room f
   t.same(stores, ['a', 'b new c', 'b', 'new', 'c'])
 })
 
+t.test('a put that expects another vault than there is fails alone', async (t) => {
+  for (const failure of ['secret_exists', 'secret_unknown'] as const) {
+    const { go, puts } = held((together) =>
+      together.some(({ name }) => name === 'odd') ? fail(failure) : ok(together.map(told)),
+    )
+    const all = ['a', 'b', 'odd', 'c'].map((name) => puts.put(SCOPE, put(name)))
+    go.open()
+    t.same(
+      (await Promise.all(all)).map((one) => one.ok),
+      [true, true, false, true],
+      failure,
+    )
+  }
+})
+
 t.test('so many wait in the vaults of one workspace and in all, and one more is busy', async (t) => {
   const go = gate()
   const puts = new GatheredPuts({

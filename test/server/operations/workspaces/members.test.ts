@@ -143,7 +143,13 @@ t.test('workspaces.remove_members 400: members by a mapping, and creators of liv
   const kept = await remove(id, [cid, bob, ann])
   t.same(pathsOf(kept), ['/user_ids/1', '/user_ids/2'])
   t.equal((await membersOf(id)).length, 3, 'none was removed')
-  await manage('DELETE', `/keys/${String((key.body['data'] as { hash: unknown }).hash)}`)
+  const path = `/keys/${String((key.body['data'] as { hash: unknown }).hash)}`
+  await manage('PATCH', path, { body: { disabled: true } })
+  t.match(await remove(id, [bob]), { status: 200, body: { removed_count: 1 } }, 'a disabled key keeps nobody')
+  await add(id, [bob])
+  await manage('PATCH', path, { body: { disabled: false } })
+  t.equal((await remove(id, [bob])).status, 400)
+  await manage('DELETE', path)
   t.match(await remove(id, [bob, cid]), { status: 200, body: { removed_count: 2 } })
 })
 
