@@ -5,6 +5,11 @@ export const TOKENS_ADDED_EACH_MAX = 8
 /** Tokens that a provider adds to a call with tools or a form of answer at most, for its bound. D25. */
 export const TOKENS_ADDED_FORMS_MAX = 1_024
 /**
+ * Tokens that a tool of a translated call has more than its caller wrote, at most: a tool whose input is a text
+ * becomes a function with a schema of 161 characters. D25.
+ */
+export const TOKENS_TRANSLATED_TOOL_MAX = 128
+/**
  * Tokens of one picture, as the bound of a call counts them: the most that a provider is known to charge is
  * 48,169. Decision.
  */

@@ -6,6 +6,7 @@ import {
   PICTURE_TOKENS_MAX,
   TOKENS_ADDED_EACH_MAX,
   TOKENS_ADDED_FORMS_MAX,
+  TOKENS_TRANSLATED_TOOL_MAX,
 } from '../../../schemas/inference/token-limits.ts'
 import { isCounted, TOKENS_PER_PRICE, type LimitFlags } from '../../../schemas/money/costs.ts'
 import { exactCount, pricedNano } from '../../../schemas/money/text-costs.ts'
@@ -217,10 +218,12 @@ function mostPromptTokens(endpoint: Endpoint, input: TextBoundInput): number | n
     return context === null ? null : context * (stepsOf(input) + summariesOf(input))
   // Under the operator's key nothing is stored.
   if (input.hasLongMedia || (input.hasStored && ownWay !== undefined)) return context
+  const isNew = isTranslated(endpoint, input)
   const tokens =
     input.promptBytes +
     (input.messages + input.tools) * TOKENS_ADDED_EACH_MAX +
-    (input.tools > 0 || input.hasFormat || isTranslated(endpoint, input) ? TOKENS_ADDED_FORMS_MAX : 0) +
+    (input.tools > 0 || input.hasFormat || isNew ? TOKENS_ADDED_FORMS_MAX : 0) +
+    (isNew ? input.tools * TOKENS_TRANSLATED_TOOL_MAX : 0) +
     input.media * PICTURE_TOKENS_MAX
   return Math.min(tokens, context ?? Infinity)
 }

@@ -1,7 +1,11 @@
 /** What a call may cost at most whose endpoint speaks another form. D25. */
 import t from 'tap'
 import { MAKER_TOKENS_MIN } from '../../../../src/schemas/inference/forms/responses/write-responses.ts'
-import { TOKENS_ADDED_FORMS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
+import {
+  TOKENS_ADDED_EACH_MAX,
+  TOKENS_ADDED_FORMS_MAX,
+  TOKENS_TRANSLATED_TOOL_MAX,
+} from '../../../../src/schemas/inference/token-limits.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { affordableOutputTokens, textBoundOf } from '../../../../src/server/upstream/inference/bounds.ts'
@@ -18,6 +22,15 @@ t.test('a request that is written anew may get the tools of its earlier turns', 
   }
   const none = at({ speaks: [], outputNanoPerMillionMax: 0 })
   t.equal(textBoundOf([none], ASKED).anyNano, 100_000, 'an endpoint of ours speaks every form')
+})
+
+t.test('a tool that is written anew may be longer than its caller wrote it', async (t) => {
+  const target = at({ speaks: ['messages'], outputNanoPerMillionMax: 0 })
+  const bound = (dialect: Dialect): number | null =>
+    textBoundOf([target], { ...ASKED, dialect, tools: 3 }).anyNano
+  const each = TOKENS_ADDED_EACH_MAX + TOKENS_TRANSLATED_TOOL_MAX
+  t.equal(bound('responses'), (100 + TOKENS_ADDED_FORMS_MAX + 3 * each) * 1_000)
+  t.equal(bound('messages'), (100 + TOKENS_ADDED_FORMS_MAX + 3 * TOKENS_ADDED_EACH_MAX) * 1_000)
 })
 
 t.test("an answer of OpenAI's responses counts the maximum that a translation sends", async (t) => {
