@@ -1,7 +1,10 @@
 import type { HistoryDimension, HistoryMetric } from '../../../schemas/operator/history.ts'
 import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../buckets.ts'
 
-/** Places of the sums in the columns of a name. */
+/**
+ * Places of the sums in the columns of a name. Postgres keeps hours by these places: a change of them, or of
+ * buckets, needs a migration that removes these rows.
+ */
 export const COLUMN = { calls: 0, refused: 1, failed: 2, tokens: 3, costNano: 4 } as const
 /** Place of the first bucket of durations, and number of the sums. */
 export const DURATIONS_AT = 5

@@ -3,7 +3,8 @@ import {
   HISTORY_QUANTILE_S,
   HISTORY_SECONDS_KEPT,
 } from '../../../schemas/operator/history-limits.ts'
-import { COLUMNS, DURATIONS_AT } from './columns.ts'
+import { CALL_BUCKETS, FIRST_OUTPUT_BUCKETS } from '../buckets.ts'
+import { COLUMN, COLUMNS, DURATIONS_AT } from './columns.ts'
 import { bytesOf, Ring, type Points, type RingShape, type SavedRing } from './ring.ts'
 
 const MINUTE_S = 60
@@ -29,7 +30,14 @@ const MINUTES: RingShape = {
   to: COLUMNS,
 }
 /** What a saved series and its reader must have alike. */
-export const SERIES_LAYOUT = JSON.stringify([SECONDS, TENS, MINUTES])
+export const SERIES_LAYOUT = JSON.stringify([
+  COLUMN,
+  CALL_BUCKETS,
+  FIRST_OUTPUT_BUCKETS,
+  SECONDS,
+  TENS,
+  MINUTES,
+])
 /** Bytes of one series. */
 export const SERIES_BYTES = [SECONDS, TENS, MINUTES].reduce((sum, shape) => sum + bytesOf(shape), 0)
 
