@@ -94,3 +94,12 @@ t.test('a section is run behind the commands that set what it uses, and no other
     ['a=1\nget() { echo "$a"; }', 'get it'],
   )
 })
+
+t.test('a script needs the variables that it reads of its environment, in a text too', async (t) => {
+  const script = '// a.mjs\nconsole.log(`${process.env.A}`, process.env.B)\n// 1 2'
+  const text = `# One\n\`\`\`sh\nA=1\nB=2\nC=3\nexport A B\n\`\`\`\n# Two\n\`\`\`js\n${script}\n\`\`\`\n`
+  t.same(
+    sectionOf(blocksOf(text), 'Two', null).map((block) => block.text),
+    ['A=1\nB=2\nexport A B', script],
+  )
+})

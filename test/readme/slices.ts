@@ -15,7 +15,7 @@ function exportedBy(text: string): string[] {
 }
 
 function usesOf(text: string, functions: ReadonlySet<string>): Set<string> {
-  const read = [...text.matchAll(/\$\{?([A-Za-z_]\w*)|process\.env\.(\w+)/g)].map(
+  const read = [...text.matchAll(/\$\{?(?!process\.env)([A-Za-z_]\w*)|process\.env\.(\w+)/g)].map(
     ([, name, member]) => name ?? member ?? '',
   )
   const called = [...functions].filter((name) => new RegExp(`(?:^|[\\s;(|])${name} `).test(text))
