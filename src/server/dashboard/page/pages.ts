@@ -5,6 +5,7 @@ import { jobsPage } from './pages/jobs.tsx'
 import { keysPage } from './pages/keys.tsx'
 import { modelsPage } from './pages/models.tsx'
 import { nowPage } from './pages/now.tsx'
+import { requestsPage } from './pages/calls/requests.tsx'
 import { spendPage } from './pages/spend.tsx'
 import { startPage } from './pages/start.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
@@ -13,6 +14,7 @@ import { webhooksPage } from './pages/webhooks.tsx'
 export const PAGES: readonly Page[] = [
   startPage,
   nowPage,
+  requestsPage,
   spendPage,
   keysPage,
   jobsPage,

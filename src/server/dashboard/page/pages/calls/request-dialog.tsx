@@ -1,0 +1,152 @@
+import { h, type ComponentChild } from 'preact'
+import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
+import { hashOf, type PageContext } from '../../page.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { bytes, count, duration, usd } from '../../parts/figures.tsx'
+import { commandFor, stepsOf, type Step } from './request-steps.ts'
+
+interface RequestDialogProps {
+  readonly request: RequestShape
+  readonly say: PageContext['say']
+  nameOf(hash: string): string
+  onClose(): void
+}
+
+/** One call: what it did after what, what it cost and to whose limits, and where to go on from here. */
+export function RequestDialog({ request, nameOf, say, onClose }: RequestDialogProps): ComponentChild {
+  const { operation, error_type: error, docs_url: docs, limit, is_recovered: isRecovered } = request
+  const command = commandFor(request)
+  const copy = (text: string): void =>
+    void navigator.clipboard.writeText(text).then(
+      () => say('Copied.'),
+      () => say('The browser does not let the page copy.', 'problem'),
+    )
+  return (
+    <Dialog title={`${operation} ${request.status ?? ''}`} isWide onClose={onClose}>
+      <div class="body">
+        {error !== null && docs !== null && (
+          <p class="notice bad">
+            <b>{error}</b>
+            {limit !== null && ` by the limit of the ${limit}`}
+            {/* The pages about errors stand beside the dashboard, and need no key. */}
+            <a href={docs} target="_blank" rel="noreferrer">
+              What it means, and what helps
+            </a>
+          </p>
+        )}
+        {isRecovered && (
+          <p class="notice warn">
+            The log had lost this call, as its process was killed or the disk was full. The ledger has what is
+            shown.
+          </p>
+        )}
+        <Steps request={request} />
+        <Facts facts={factsOf(request, nameOf)} />
+        {command !== null && (
+          <div class="secret">
+            <pre class="mono">{command}</pre>
+            <button type="button" onClick={() => copy(command)}>
+              Copy
+            </button>
+          </div>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function factsOf(
+  request: RequestShape,
+  nameOf: (hash: string) => string,
+): readonly (readonly [string, ComponentChild])[] {
+  const { key, model, provider, workspace_id: workspace, tokens, cost_usd: cost, weight } = request
+  const more = (name: string, value: string, text: string): ComponentChild => (
+    <a href={hashOf('requests', { [name]: value })} title={`Calls like this: ${value}`}>
+      {text}
+    </a>
+  )
+  return [
+    ['Ended', new Date(request.ended_at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })],
+    ['Request', <code>{request.request_id}</code>],
+    ['Stands for', weight === 1 ? null : `${count(weight)} equal calls, of which one in so many is kept`],
+    [
+      'Key',
+      key === null ? null : (
+        <span>
+          {more('key', key, nameOf(key))} <a href={hashOf('keys', { key })}>Keys</a>{' '}
+          <a href={hashOf('audit', { actor_id: key })}>What it changed</a>{' '}
+          <a href={hashOf('audit', { object_id: key })}>Who changed it</a>
+        </span>
+      ),
+    ],
+    ['Workspace', workspace === null ? null : more('workspace_id', workspace, workspace)],
+    [
+      'Model',
+      model === null ? null : (
+        <span>
+          {more('model', model, model)} <a href={hashOf('models', { q: model })}>Models</a>
+        </span>
+      ),
+    ],
+    ['Provider', provider === null ? null : more('provider', provider, provider)],
+    ['Tokens', tokens.input === null ? null : tokensText(tokens)],
+    ['Charged', cost === null ? null : chargedText(request)],
+    ['Bytes', `${bytes(request.request_bytes)} in, ${bytes(request.reply_bytes)} out`],
+    ['First output', request.parts.first_byte_ms === null ? null : duration(request.parts.first_byte_ms)],
+    ['Client', request.is_client_gone ? 'left before the end of the answer' : null],
+  ]
+}
+
+function tokensText({ input, output, cached }: RequestShape['tokens']): string {
+  const parts = [`${count(input)} in`]
+  if (output !== null) parts.push(`${count(output)} out`)
+  if (cached !== null && cached > 0) parts.push(`${count(cached)} of the input from a cache`)
+  return parts.join(', ')
+}
+
+function chargedText({
+  cost_usd: cost,
+  charged_to: owners,
+  is_byok: isByok,
+  is_estimated,
+  is_unpriced,
+}: RequestShape): string {
+  const remarks = [
+    owners.length === 0 ? 'no limit counts it' : `counts against the limits of ${owners.join(', ')}`,
+    isByok && "the workspace's own provider key",
+    is_estimated && 'tokens estimated',
+    is_unpriced && 'no price',
+  ].filter((remark) => remark !== false)
+  return `${usd(cost)} (${remarks.join('; ')})`
+}
+
+/** Bars on one axis of time. */
+function Steps({ request }: { readonly request: RequestShape }): ComponentChild {
+  const steps = stepsOf(request)
+  const endMs = Math.max(request.duration_ms ?? 0, ...steps.map(({ fromMs, ms }) => fromMs + ms))
+  if (steps.length === 0 || endMs <= 0) return null
+  return (
+    <ol class="waterfall" aria-label={`Parts of ${duration(endMs)}`}>
+      {steps.map((step, nth) => (
+        <li key={nth} class={step.tone}>
+          <span>{step.note === undefined ? step.name : `${step.name}: ${step.note}`}</span>
+          <span class="track">
+            <i style={barOf(step, endMs)} />
+          </span>
+          <span class="n">{duration(step.ms)}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const PERCENT = 100
+/** Percent of a bar, so that the shortest is seen. */
+const BAR_MIN = 0.4
+
+function barOf({ fromMs, ms }: Step, endMs: number): { readonly marginLeft: string; readonly width: string } {
+  const from = Math.min(PERCENT - BAR_MIN, (fromMs / endMs) * PERCENT)
+  const width = Math.max(BAR_MIN, Math.min(PERCENT - from, (ms / endMs) * PERCENT))
+  return { marginLeft: `${from}%`, width: `${width}%` }
+}

@@ -1,0 +1,174 @@
+import { h, type ComponentChild } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
+import type { Page, PageContext } from '../../page.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { CheckField } from '../../parts/fields.tsx'
+import { count, duration, NONE, usd } from '../../parts/figures.tsx'
+import { useKeyNames } from '../../parts/key-names.ts'
+import { linkWith } from '../../parts/lists.tsx'
+import { VirtualTable } from '../../parts/virtual-table.tsx'
+import { RequestDialog } from './request-dialog.tsx'
+import { useRequestFeed } from './request-feed.ts'
+import { RequestFilters, searchOf } from './request-filters.tsx'
+
+export const requestsPage: Page = {
+  path: 'requests',
+  title: 'Requests',
+  letter: 'r',
+  view: (context) => <Requests {...context} />,
+}
+
+/** Finished calls: whose, why they failed, how long they took, what they cost. */
+function Requests(context: PageContext): ComponentChild {
+  const { query, setQuery } = context
+  const nameOf = useKeyNames(context)
+  const search = searchOf(query)
+  const [isLive, setLive] = useState(true)
+  const { rows, isLoading, problem, hasMore, loadMore, reload } = useRequestFeed(context, search, isLive)
+  const looked = rows.find(({ id }) => id === query.get('call'))
+  const text = query.toString()
+  const columns = useMemo(() => columnsOf(query, nameOf), [text, nameOf])
+  const isEmpty = rows.length === 0
+  return (
+    <div>
+      <RequestFilters context={context} />
+      <section class="panel" aria-label="Calls" aria-busy={isLoading && isEmpty}>
+        <div class="head">
+          <p class="hint" role="status">
+            {isEmpty ? '' : `${count(rows.length)}${hasMore ? ' and older ones' : ''}`}
+          </p>
+          <div class="actions">
+            <CheckField label="Live" isOn={isLive} onChange={setLive} />
+            <button type="button" onClick={reload}>
+              Reload
+            </button>
+          </div>
+        </div>
+        {problem !== null && (
+          <p class="notice bad" role="alert">
+            {problem}
+          </p>
+        )}
+        {isEmpty ? (
+          <Nothing isLoading={isLoading} hasMore={hasMore} loadMore={loadMore} />
+        ) : (
+          <VirtualTable<RequestShape>
+            caption="Calls, newest first"
+            columns={columns}
+            rows={rows}
+            keyOf={({ id }) => id}
+            isMarked={({ id }) => id === looked?.id}
+            onChoose={({ id }) => setQuery({ call: id })}
+            onEnd={loadMore}
+          />
+        )}
+      </section>
+      {looked !== undefined && (
+        <RequestDialog
+          key={looked.id}
+          request={looked}
+          nameOf={nameOf}
+          say={context.say}
+          onClose={() => setQuery({ call: null })}
+        />
+      )}
+    </div>
+  )
+}
+
+/** A search that finds nothing among the newest rows may find some further back. */
+function Nothing({
+  isLoading,
+  hasMore,
+  loadMore,
+}: {
+  readonly isLoading: boolean
+  readonly hasMore: boolean
+  loadMore(): void
+}): ComponentChild {
+  if (isLoading)
+    return (
+      <p class="waiting" role="status">
+        Loading…
+      </p>
+    )
+  if (hasMore)
+    return (
+      <p class="empty">
+        {'None among the newest calls. '}
+        <button type="button" onClick={loadMore}>
+          Look further back
+        </button>
+      </p>
+    )
+  return (
+    <p class="empty">
+      {'No call is like that. Each call to '}
+      <code>/api/v1</code>
+      {' is here a second after its end, unless '}
+      <code>SLUICE_KEEP_REQUESTS=off</code>
+      {' is set.'}
+    </p>
+  )
+}
+
+const FAILED_FROM = 500
+const REFUSED_FROM = 400
+
+export function toneOf({ status, error_type: error }: Pick<RequestShape, 'status' | 'error_type'>): Tone {
+  if (status === null) return 'plain'
+  if (status >= FAILED_FROM || (error !== null && status < REFUSED_FROM)) return 'bad'
+  return status >= REFUSED_FROM ? 'warn' : 'good'
+}
+
+function columnsOf(
+  query: URLSearchParams,
+  nameOf: (hash: string) => string,
+): readonly Column<RequestShape>[] {
+  return [
+    {
+      title: 'Ended',
+      isName: true,
+      cell: ({ id, ended_at: at, request_id: name }) => (
+        <a href={linkWith('requests', query, { call: id })} title={`${at} ${name}`}>
+          {timeOf(at)}
+        </a>
+      ),
+    },
+    {
+      title: 'Status',
+      cell: (row) => <Badge text={row.status === null ? '?' : String(row.status)} tone={toneOf(row)} />,
+    },
+    {
+      title: 'Operation',
+      cell: ({ operation, weight }) => (weight === 1 ? operation : `${operation} ×${count(weight)}`),
+    },
+    {
+      title: 'Error',
+      cell: ({ error_type: error, limit }) =>
+        error === null ? '' : limit === null ? error : `${error} · ${limit}`,
+    },
+    { title: 'Key', cell: ({ key }) => (key === null ? NONE : nameOf(key)) },
+    { title: 'Model', cell: ({ model }) => model ?? NONE },
+    { title: 'Provider', cell: ({ provider }) => provider ?? NONE },
+    { title: 'Duration', isNumber: true, cell: ({ duration_ms: ms }) => duration(ms) },
+    { title: 'Tokens', isNumber: true, cell: ({ tokens }) => tokensText(tokens) },
+    { title: 'Cost', isNumber: true, cell: ({ cost_usd: cost }) => usd(cost) },
+  ]
+}
+
+function tokensText({ input, output }: RequestShape['tokens']): string {
+  if (input === null && output === null) return NONE
+  return output === null ? count(input) : `${count(input)} → ${count(output)}`
+}
+
+/** The time on the wall; with the day, when that is not today. */
+function timeOf(at: string): string {
+  const when = new Date(at)
+  const time = when.toLocaleTimeString('en-GB')
+  return when.toDateString() === new Date().toDateString()
+    ? time
+    : `${when.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' })} ${time}`
+}

@@ -1,0 +1,103 @@
+import { h, type ComponentChild } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Column } from './data-table.tsx'
+
+/** Pixels of a row, as the style sheet has it. */
+const ROW_PX = 34
+/** Rows that are drawn beyond both edges. */
+const BEYOND = 8
+
+export interface VirtualTableProps<Row> {
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  keyOf(row: Row): string
+  isMarked?(row: Row): boolean
+  /** A click anywhere in a row; its first cell is the link for the keyboard. */
+  onChoose(row: Row): void
+  /** The last rows are near. */
+  onEnd(): void
+}
+
+/** A table in a box of its own, of which only the rows in sight are drawn: any number of them scrolls alike. */
+export function VirtualTable<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  isMarked,
+  onChoose,
+  onEnd,
+}: VirtualTableProps<Row>): ComponentChild {
+  const { box, view } = useView()
+  const first = Math.max(0, Math.floor(view.top / ROW_PX) - BEYOND)
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_PX) + BEYOND)
+  // With each drawing: what was asked for at another time may have kept the last rows from being asked for.
+  useLayoutEffect(() => {
+    if (view.height > 0 && last >= rows.length - BEYOND) onEnd()
+  })
+  return (
+    <div ref={box} class="log" tabIndex={0} role="region" aria-label={caption}>
+      <table aria-rowcount={rows.length + 1}>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber === true ? 'n' : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {first > 0 && <tr aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
+          {rows.slice(first, last).map((row, nth) => (
+            <tr
+              key={keyOf(row)}
+              aria-rowindex={first + nth + 2}
+              class={isMarked?.(row) === true ? 'marked' : undefined}
+              onClick={() => onChoose(row)}
+            >
+              {columns.map(({ title, isNumber, isName, cell }) =>
+                isName === true ? (
+                  <th key={title} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={title} class={isNumber === true ? 'n' : undefined}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+          {last < rows.length && (
+            <tr aria-hidden="true" style={{ height: `${(rows.length - last) * ROW_PX}px` }} />
+          )}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** The part of a box that is in sight, in pixels. */
+function useView(): {
+  readonly box: { current: HTMLDivElement | null }
+  readonly view: { readonly top: number; readonly height: number }
+} {
+  const box = useRef<HTMLDivElement | null>(null)
+  const [view, setView] = useState({ top: 0, height: 0 })
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const look = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const resize = new ResizeObserver(look)
+    resize.observe(element)
+    element.addEventListener('scroll', look, { passive: true })
+    return () => {
+      resize.disconnect()
+      element.removeEventListener('scroll', look)
+    }
+  }, [])
+  return { box, view }
+}
