@@ -1,6 +1,7 @@
 /** Builds a front of the product's own modules, with some of its parts exchanged for free ones. */
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { REQUESTS_LOOK_MS } from '../../src/schemas/requests/request-limits.ts'
 import { Secret } from '../../src/schemas/vault/secret.ts'
 import { createAccess } from '../../src/server/access/access.ts'
 import { loadCatalogue } from '../../src/server/catalogue/load.ts'
@@ -17,6 +18,8 @@ import { createSpend } from '../../src/server/money/spend.ts'
 import { createLog } from '../../src/server/observe/log.ts'
 import { createMetrics, type Metrics } from '../../src/server/observe/metrics.ts'
 import { createObserver } from '../../src/server/observe/observer.ts'
+import { RequestRecorder } from '../../src/server/observe/requests/request-recorder.ts'
+import { openSpill, openSpillWriter } from '../../src/server/observe/requests/spill-folder.ts'
 import { openTracing } from '../../src/server/observe/tracing.ts'
 import type { AnyOperation } from '../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
@@ -68,7 +71,7 @@ export interface FrontSettings {
   readonly redis: ChildPart['redis']
   /** The caller. */
   readonly apiKey: string
-  /** Folder of the journal. */
+  /** Folder of the journal, and of the spill of the request log. */
   readonly folder: string
   /** Base of the receiver of spans. */
   readonly spansTo: string
@@ -113,7 +116,7 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
     now,
     random: Math.random,
   })
-  const observer = await observerOf(settings, has, { log, metrics })
+  const observer = await observerOf(settings, has, { log, metrics, closings })
   // The ladder's operation uses these ports alone.
   const ports = {
     models: modelsOf(settings.catalogFile),
@@ -252,15 +255,36 @@ function spendOf(settings: FrontSettings, has: Has, { log, closings }: MoneyDeps
 interface Observing {
   readonly log: Log
   readonly metrics: Parameters<typeof createObserver>[0]['metrics']
+  readonly closings: Closing[]
 }
 
 async function observerOf(
-  { spansTo }: FrontSettings,
+  settings: FrontSettings,
   has: Has,
-  { log, metrics }: Observing,
+  { log, metrics, closings }: Observing,
 ): Promise<Observer> {
   if (!has('log')) return FREE_OBSERVER
-  if (!has('tracing')) return createObserver({ log, metrics })
-  const tracer = await openTracing({ endpoint: spansTo, version: VERSION })
-  return createObserver({ log, metrics, tracer })
+  const requests = has('requests') ? recorderOf(settings, { log, closings }) : undefined
+  const parts = { log, metrics, ...(requests === undefined ? {} : { requests }) }
+  if (!has('tracing')) return createObserver(parts)
+  const tracer = await openTracing({ endpoint: settings.spansTo, version: VERSION })
+  return createObserver({ ...parts, tracer })
+}
+
+/** Batches are taken away now and then, as a runner does: a spill that is full would cost less. */
+function recorderOf(
+  { folder }: FrontSettings,
+  { log, closings }: Pick<Observing, 'log' | 'closings'>,
+): RequestRecorder {
+  const spill = openSpill(folder)
+  const taking = setInterval(
+    () => void spill.list().then((names) => Promise.all(names.map((name) => spill.remove(name)))),
+    REQUESTS_LOOK_MS,
+  )
+  const recorder = new RequestRecorder({ spill: openSpillWriter(folder), log, count: () => undefined })
+  closings.push(() => {
+    clearInterval(taking)
+    return recorder.close()
+  })
+  return recorder
 }

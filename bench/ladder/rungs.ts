@@ -28,6 +28,7 @@ export const PARTS = [
   { name: 'log', text: 'the sample of calls, slow calls and failures' },
   { name: 'metrics', text: 'counters and histograms of every stage' },
   { name: 'timers', text: 'deadlines and stalls of the call' },
+  { name: 'requests', text: 'the request log: calls as numbers in memory, written to the disk in batches' },
 ] as const satisfies readonly Part[]
 export type PartName = (typeof PARTS)[number]['name']
 

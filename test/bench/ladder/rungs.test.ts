@@ -14,7 +14,7 @@ t.test('each rung has the parts of the one below and one more', async (t) => {
 
 t.test('what a node has only when it is told to stands on the whole front', async (t) => {
   const tracing = rungsOf(SUBJECT_NAMES).at(-1)
-  t.match(tracing, { subject: 'sluice-to-tracing', below: 'sluice-to-timers' })
+  t.match(tracing, { subject: 'sluice-to-tracing', below: 'sluice-to-requests' })
   t.equal(tracing?.parts.length, PARTS.length + 1)
 })
 

@@ -1,0 +1,181 @@
+/** Every paid call is in the request log, whatever happens to fronts and to the disk; nothing secret is. */
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { REQUESTS_SPILL_FILES_MAX } from '../../../src/schemas/requests/request-limits.ts'
+import type { RequestShape } from '../../../src/schemas/requests/requests.ts'
+import { spillFolder } from '../../../src/server/observe/requests/spill-folder.ts'
+import { recoverRequests } from '../../../src/server/store/requests/request-recovery.ts'
+import { pause } from '../../support/nodes/spawned.ts'
+import { until } from '../../support/wait.ts'
+import { Spenders } from '../money/spend/spenders.ts'
+import { STAND_MODEL, startSpendStand, type SpendStand } from '../money/spend/spend-stand.ts'
+import { tally, type Program, type Proof } from '../proof.ts'
+
+const FULL = { fronts: 4, rounds: 6, callers: 60, keys: 50, roundMs: 8_000, refusals: 5_000 }
+const SHORT = { fronts: 2, rounds: 1, callers: 12, keys: 4, roundMs: 1_500, refusals: 600 }
+/** Milliseconds in which all that is lent comes back. */
+const RETURNED_MS_MAX = 30_000
+/** Share of the calls by which weights may miss the number of refusals, in hundredths. */
+const WEIGHT_PERCENT_MAX = 20
+
+const TEXT_CANARY = 'canary-text-6f02d1'
+const KEY_CANARY = 'sk-sluice-v1-canary-key-40b7'
+
+export const program: Program = {
+  text: 'Every paid call is in the request log or told as recovered, under kills, reloads and a full disk; no canary, no foreign row',
+  async run(proof) {
+    const size = proof.isShort ? SHORT : FULL
+    const bench = await startSpendStand(proof, { fronts: size.fronts })
+    const keys: string[] = []
+    for (let n = 0; n < size.keys; n++) keys.push((await bench.makeKey(bench.stand.keys.workspace_id)).key)
+    const spenders = new Spenders({
+      port: bench.stand.port,
+      keys,
+      model: STAND_MODEL,
+      callers: size.callers,
+      goesOn: true,
+      random: (below) => proof.random(below),
+    })
+    const running = spenders.run()
+    for (let round = 0; round < size.rounds; round++) await disturb(bench, proof, size.roundMs)
+    spenders.end()
+    await running
+    spenders.close()
+    await refuse(bench, size.refusals)
+    await settled(bench)
+    await judge(proof, bench, tally(spenders.statuses))
+    await judgeRefusals(proof, bench, size.refusals)
+    await judgeForeign(proof, bench)
+  },
+}
+
+/** A front killed, a reload, a disk that refuses, and a spill without room, each while calls come. */
+async function disturb({ stand }: SpendStand, proof: Proof, roundMs: number): Promise<void> {
+  const folder = spillFolder(stand.dataDir)
+  await pause(roundMs)
+  const fronts = stand.fronts()
+  const victim = fronts[proof.random(fronts.length)]
+  if (victim !== undefined) process.kill(victim, 'SIGKILL')
+  await pause(roundMs)
+  await refusing(folder, () => pause(roundMs))
+  await crowded(folder, () => pause(roundMs))
+  await stand.cli('reload')
+  await pause(roundMs)
+}
+
+/** A file in the folder's place: every write fails, as on a full disk. What was there stays. */
+async function refusing(folder: string, during: () => Promise<void>): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const aside = `${folder}.aside`
+  await rename(folder, aside)
+  await writeFile(folder, '')
+  await during()
+  await rm(folder)
+  await mkdir(folder, { recursive: true })
+  for (const name of await readdir(aside)) await rename(join(aside, name), join(folder, name))
+  await rm(aside, { recursive: true })
+}
+
+/** As many files as the spill may have: there is no room for another. */
+async function crowded(folder: string, during: () => Promise<void>): Promise<void> {
+  const names = Array.from({ length: REQUESTS_SPILL_FILES_MAX }, (_, n) => join(folder, `crowd-${n}`))
+  await Promise.all(names.map((name) => writeFile(name, '')))
+  await during()
+  await Promise.all(names.map((name) => rm(name, { force: true })))
+}
+
+/** Calls that are refused, with canaries in every place that a caller has. */
+async function refuse({ stand }: SpendStand, calls: number): Promise<void> {
+  const ask = (key: string, model: string): Promise<unknown> =>
+    fetch(`http://127.0.0.1:${stand.port}/api/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input: TEXT_CANARY }),
+    }).then((answer) => answer.text())
+  for (let at = 0; at < calls; at += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, () => ask(stand.keys.inference_key, `nobody/${TEXT_CANARY}`)),
+    )
+  await ask(KEY_CANARY, STAND_MODEL)
+  await ask(stand.keys.inference_key, STAND_MODEL)
+}
+
+/** Nothing is lent or waits to be written any more, and the log was compared with all of the ledger. */
+async function settled({ stand, store, untilReturned }: SpendStand): Promise<void> {
+  await untilReturned(RETURNED_MS_MAX)
+  const folder = spillFolder(stand.dataDir)
+  await until('the spill is empty', async () => (await readdir(folder)).length === 0)
+  await pause(1_000)
+  await until('the spill stays empty', async () => (await readdir(folder)).length === 0)
+  await recoverRequests(store, 0)
+}
+
+async function judge(proof: Proof, { store, stand }: SpendStand, calls: string): Promise<void> {
+  const [row] = await store.sql<
+    { paid: number; missing: number; recovered: number; own: number; twice: number }[]
+  >`
+    WITH paid AS (
+      SELECT DISTINCT organization_id, request_id FROM ledger WHERE kind <> 'overrun' AND operation IS NOT NULL),
+    logged AS (
+      SELECT organization_id, request_id, bool_or(is_recovered) AS is_recovered, count(*)::int AS rows FROM requests
+      GROUP BY organization_id, request_id)
+    SELECT count(*)::int AS paid, count(*) FILTER (WHERE l.request_id IS NULL)::int AS missing,
+      count(*) FILTER (WHERE l.is_recovered)::int AS recovered, count(*) FILTER (WHERE NOT l.is_recovered)::int AS own,
+      count(*) FILTER (WHERE l.rows > 1)::int AS twice
+    FROM paid p LEFT JOIN logged l ON l.organization_id = p.organization_id AND l.request_id = p.request_id COLLATE "C"`
+  const { paid = 0, missing = -1, recovered = 0, own = 0, twice = -1 } = row ?? {}
+  proof.check(
+    'every paid call of the ledger is in the log',
+    paid > 0 && missing === 0,
+    `${missing} of ${paid} missing; ${own} by their fronts, ${recovered} recovered from the ledger; ${calls}`,
+  )
+  proof.check('no paid call is there twice', twice === 0, `${twice} twice`)
+  proof.check(
+    'what fronts lost is told as recovered, and most is not',
+    recovered > 0 && own > recovered / 2,
+    `${recovered}`,
+  )
+  const [seen] = await store.sql<{ rows: number }[]>`
+    SELECT count(*)::int AS rows FROM requests r WHERE r::text LIKE ${`%${TEXT_CANARY}%`} OR r::text LIKE ${`%${KEY_CANARY}%`}`
+  const lines = stand.output().includes(TEXT_CANARY) || stand.output().includes(KEY_CANARY)
+  proof.check('no row of the log has a canary', seen?.rows === 0 && !lines, `${seen?.rows ?? -1} rows`)
+}
+
+async function judgeRefusals(proof: Proof, { store }: SpendStand, calls: number): Promise<void> {
+  const [row] = await store.sql<{ rows: number; weight: number }[]>`
+    SELECT count(*)::int AS rows, coalesce(sum(weight), 0)::int AS weight FROM requests WHERE error = 'model_unknown'`
+  const { rows = 0, weight = 0 } = row ?? {}
+  proof.check(
+    `weights of refusals come to their number, to ${WEIGHT_PERCENT_MAX} %`,
+    rows > 0 && Math.abs(weight - calls) * 100 <= calls * WEIGHT_PERCENT_MAX,
+    `${rows} rows stand for ${weight} of ${calls}`,
+  )
+}
+
+async function judgeForeign(proof: Proof, { stand }: SpendStand): Promise<void> {
+  const { id } = (await stand.cli('organizations', 'create', '--name', 'foreign')) as { id: string }
+  const { key } = (await stand.cli(
+    ...['keys', 'create', '--kind', 'management', '--name', 'foreign', '--organization', id],
+  )) as { key: string }
+  const { request_id: known = '' } =
+    (await rowsFor(stand.port, stand.keys.management_key, 'limit=1'))[0] ?? {}
+  const queries = [
+    'limit=500',
+    `request_id=${known}`,
+    'failed=true',
+    `workspace_id=${stand.keys.workspace_id}`,
+  ]
+  const own = ['requests.list', 'unrouted']
+  const seen = (await Promise.all(queries.map((query) => rowsFor(stand.port, key, query))))
+    .flat()
+    .filter(({ operation }) => !own.includes(operation))
+  proof.check('a foreign organization sees no row', known !== '' && seen.length === 0, `${seen.length} rows`)
+}
+
+async function rowsFor(port: number, key: string, query: string): Promise<readonly RequestShape[]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/admin/requests?${query}`, {
+    headers: { authorization: `Bearer ${key}`, connection: 'close' },
+  })
+  const body = (await answer.json()) as { readonly data?: readonly RequestShape[] }
+  return body.data ?? []
+}
