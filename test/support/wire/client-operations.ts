@@ -9,6 +9,8 @@ export interface ClientOperation {
   readonly method: string
   /** With `{name}` segments; below the base URL. */
   readonly path: string
+  /** The call has an address of its own: it goes to that of the client only where the call names it. */
+  readonly isElsewhere: boolean
 }
 
 /** Every operation that sends a request, by path and method. */
@@ -19,7 +21,9 @@ export async function clientOperations(): Promise<readonly ClientOperation[]> {
     const path = /pathToFunc\("([^"]+)"\)/.exec(text)?.[1]
     const method = /\bmethod: "([A-Z]+)"/.exec(text)?.[1]
     const call = calls.get(name)
-    return path === undefined || method === undefined || call === undefined ? [] : [{ call, method, path }]
+    return path === undefined || method === undefined || call === undefined
+      ? []
+      : [{ call, method, path, isElsewhere: /ServerList\b/.test(text) }]
   })
   return found.sort((one, other) => order(one).localeCompare(order(other), 'en'))
 }

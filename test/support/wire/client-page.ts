@@ -28,7 +28,7 @@ export async function standingOperations(): Promise<readonly StandingOperation[]
   const table = buildRouteTable(OPERATIONS)
   const all = await clientOperations()
   return all.map((one) => {
-    const path = API_PREFIX + one.path.replace(/\{\w+\}/g, 'x')
+    const path = (one.isElsewhere ? '' : API_PREFIX) + one.path.replace(/\{\w+\}/g, 'x')
     return { ...one, standing: standingOf(table.find(one.method.toLowerCase(), path)) }
   })
 }
@@ -86,8 +86,14 @@ These are 404 \`not_served\`. The message names the nearest thing that is there:
 
 ${tableOf('Instead', rows.notServed)}
 
+${all.flatMap((one) => (one.isElsewhere ? [elsewhereText(one)] : [])).join('\n\n')}
+
 ${GENERATED}
 `
+}
+
+function elsewhereText({ call }: ClientOperation): string {
+  return `The client sends \`${call}\` to an address of its own, and your key with it, unless the call\nitself names \`serverURL\`.`
 }
 
 function head({ call, method, path }: ClientOperation): readonly string[] {

@@ -15,6 +15,7 @@ const WRITING = ['/chat/completions', '/responses', '/messages'].map((path) => a
 const SPENT = `what was spent by day, key, workspace and model (${at('GET', '/activity')})`
 const HEARD = `sound in chats, where the model takes or makes it (${at('POST', '/chat/completions')})`
 const MADE = `keys that a management key makes (${at('POST', '/keys')})`
+const SHAPED = `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`
 const TEXTS = `${WRITING}, ${at('POST', '/embeddings')}, ${at('GET', '/models')}`
 
 /** Every path that `@openrouter/sdk` 1.3.19 calls and no operation has, and older paths of inference. */
@@ -54,14 +55,10 @@ export const NOT_SERVED: readonly NotServed[] = [
       `(${at('GET', '/generation')})`,
   ),
   below('/rerank', `vectors, by which documents are ordered (${at('POST', '/embeddings')})`),
-  below(
-    '/systemone',
-    `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`,
-  ),
-  below(
-    '/api/alpha',
-    `answers in a JSON schema (${at('POST', '/chat/completions')} with \`response_format\`)`,
-  ),
+  below('/systemone', SHAPED),
+  below('/api/alpha', SHAPED),
+  // The client sends this call without the prefix.
+  { path: '/api/alpha', instead: SHAPED },
 ]
 
 const TEMPLATES = NOT_SERVED.map(({ path, instead }) => ({ segments: path.split('/'), instead }))

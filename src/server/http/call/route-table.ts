@@ -115,7 +115,7 @@ export class RouteTable {
     const literal = this.#literal.get(path)?.routeOf(method)
     if (literal !== undefined) return pickRoute(literal, [])
     if (isScimPath(path)) return findBelow(this.#scimRoot, method, path.slice(SCIM_PREFIX.length)) ?? UNKNOWN
-    if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path)
+    if (!path.startsWith(`${API_PREFIX}/`)) return this.#findAtRoot(method, path) ?? notServed(path)
     const whole = path.slice(API_PREFIX.length)
     const below = withoutSlash(whole)
     const exact = findBelow(this.#root, method, below)
@@ -123,8 +123,7 @@ export class RouteTable {
     const rest = this.#findRest(method, segmentsOf(whole).map(decodedSegment), exact?.allowed ?? [])
     if (rest !== null) return rest
     if (exact !== null) return exact
-    const instead = servedInstead(`${API_PREFIX}${below}`)
-    return instead === null ? UNKNOWN : { kind: 'not_served', what: `${API_PREFIX}${below}`, instead }
+    return notServed(`${API_PREFIX}${below}`)
   }
 
   isAtRoot(path: string): boolean {
@@ -133,11 +132,11 @@ export class RouteTable {
   }
 
   /** Decodes nothing and tolerates nothing: a relay passes the path on as sent. */
-  #findAtRoot(method: string, path: string): Match {
+  #findAtRoot(method: string, path: string): Match | null {
     const found = this.#atRoot.find(
       ({ start }) => path.startsWith(start) && path.length > start.length && path[start.length] !== '/',
     )
-    if (found === undefined) return UNKNOWN
+    if (found === undefined) return null
     if (NEVER_RELAYED.has(method))
       return { kind: 'wrong_method', allowed: ALLOWED_BY_ANY, route: found.route }
     const { route, start } = found
@@ -168,6 +167,12 @@ export class RouteTable {
 }
 
 const UNKNOWN: Match = { kind: 'unknown' }
+
+/** A path without an operation, which clients may know. C29, C39. */
+function notServed(path: string): Match {
+  const instead = servedInstead(path)
+  return instead === null ? UNKNOWN : { kind: 'not_served', what: path, instead }
+}
 
 /** @param path below the prefix, as sent */
 function findBelow(root: Node, method: string, path: string): ReturnType<typeof pick> {
