@@ -12,6 +12,7 @@ import type { Store } from '../../store/base/open.ts'
 import { findRequests } from '../../store/requests/request-search.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase } from '../parts/database.ts'
+import { idIfAny } from '../parts/reference.ts'
 import { escapeControlsInJson, escapeControlsInLines } from '../parts/terminal-text.ts'
 import { addVerb, CliFailure, countOf, table, timeOf } from '../parts/verb.ts'
 import { followed } from './follow.ts'
@@ -45,7 +46,7 @@ export function addLogsVerb(program: Command): void {
   addVerb(program, 'logs', 'finished calls, newest first: who called what, why it failed, what it cost')
     .option('-f, --follow', 'show calls as they end, until Ctrl+C')
     .option('--failed', 'calls that failed')
-    .option('--key <hash>', 'calls of this key: its hash, or the begin of it')
+    .option('--key <ref>', 'calls of this key: its name, its hash, or the beginning of the hash')
     .option('--model <id>', 'calls of this model')
     .option('--provider <slug>', 'calls that this provider answered, or was the last to fail')
     .option('--status <status>', 'calls with this status, such as 429 or 5xx')
@@ -69,7 +70,7 @@ async function logs(store: Store, options: Options): Promise<void> {
     options.unauthenticated === true
       ? null
       : need(await findOrganization(store.sql, options.organization ?? null)).id
-  const query = { organizationId, ...askedOf(options) }
+  const query = { organizationId, ...askedOf({ ...options, ...(await keyOf(store, options)) }) }
   if (options.follow !== true) return printRows(options, await pagesOf(store, query, options.limit))
   const ended = once(process, 'SIGINT').then(() => false)
   const rows = followed({
@@ -78,6 +79,12 @@ async function logs(store: Store, options: Options): Promise<void> {
     now: Date.now,
   })
   for await (const some of rows) printRows({ ...options, isFollowing: true }, some)
+}
+
+/** The hash of a key that is named by its name; digits are the beginning of a hash. */
+async function keyOf({ sql }: Store, { key }: Options): Promise<Pick<Options, 'key'>> {
+  if (key === undefined) return {}
+  return { key: /^[0-9a-f]+$/i.test(key) ? key : await idIfAny(sql, 'key', key) }
 }
 
 /** All pages until there are enough rows. */

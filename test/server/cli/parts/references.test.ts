@@ -129,6 +129,14 @@ t.test('events of a key are found by its name, and those of a user by the user',
   t.match(await run('audit list --actor nobody-known'), { code: 0 })
 })
 
+t.test('calls of a key are found by its name; several keys of a name are told', async (t) => {
+  await keyNamed('caller')
+  t.match(await run('logs --key caller'), { code: 0 })
+  await keyNamed('caller')
+  t.match(await run('logs --key caller'), { code: 1, stderr: /^Several API keys match/ })
+  t.match(await run('logs --key nobody'), { code: 1, stderr: /--key takes the hash of a key/ })
+})
+
 t.test('the program itself takes a name', async (t) => {
   const hash = await keyNamed('by-hand')
   const { code, stdout } = await runToEnd(settings, sluice('keys', 'revoke', 'by-hand'))

@@ -130,7 +130,7 @@ t.test('the verbs of attachable vaults know no other vault', async (t) => {
   const [own] = await store.sql<
     { vault_id: string }[]
   >`SELECT vault_id FROM interns WHERE id = ${intern.internId}`
-  for (const id of [own?.vault_id ?? '', workspace.workspaceId, 'team']) {
+  for (const id of [own?.vault_id ?? '', workspace.workspaceId, 'taem']) {
     t.match(
       await run(['put', 'token', '--vault', id, '--host', 'a.example']),
       { status: 1, text: /no such vault/ },
