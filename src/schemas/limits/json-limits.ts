@@ -2,7 +2,7 @@ import { KIB, MIB } from './limits.ts'
 
 /**
  * Objects, lists and members in the parts of a body that Sluice reads; the other parts are skipped, whatever
- * their size. Decision.
+ * their size, and read with them where the call is written in another form. Decision.
  */
 export const JSON_VALUES_MAX = MIB
 /**

@@ -1,6 +1,8 @@
 /** A request of one form of calls as the request of another one. D5, D6. */
 import type { Issue } from '../../failure-metadata.ts'
+import { JSON_VALUES_MAX } from '../../limits/json-limits.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
+import { hasMoreValues } from '../../values/json-values.ts'
 import { parseMarked, withoutMarks } from '../../values/long-integers.ts'
 import { membersOf } from '../../values/members.ts'
 import type { Dialect } from '../text-request.ts'
@@ -58,6 +60,8 @@ export type Translation =
   | { readonly ok: false; readonly issues: readonly Issue[] }
 
 export function translateRequest({ protocol, terms, isCount, ...sent }: TranslationJob): Translation {
+  const many = valueIssues(sent)
+  if (many.length > 0) return { ok: false, issues: many }
   const prompt = promptFor(readSent(sent), sent, protocol)
   const { contents } = sent
   const write = isCount === true && protocol === 'gemini' ? writeGeminiCount : PROMPT_WRITERS[protocol]
@@ -84,6 +88,17 @@ function originsIn({ tools }: Prompt): readonly NamedOrigin[] {
     const { name, namespace, isFreeform } = origin
     return { called, origin: { name, namespace, isFreeform } }
   })
+}
+
+/** Nothing where the body may be parsed: each of its values takes memory of the thread that does. */
+export function valueIssues({ body }: Pick<SentRequest, 'body'>): readonly Issue[] {
+  return hasMoreValues(body, JSON_VALUES_MAX) ? [MANY_VALUES] : []
+}
+
+const MANY_VALUES: Issue = {
+  path: '',
+  message: 'has more values than are written in another form',
+  expected: `at most ${JSON_VALUES_MAX} objects, lists and members, or an endpoint of your own form`,
 }
 
 /** Long integers stand in it as marks. */

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { translateRequest } from '../../../../src/schemas/inference/forms/translate.ts'
 import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
+import { refusalsOf } from '../../../../src/schemas/inference/forms/table/refusals.ts'
+import { JSON_VALUES_MAX } from '../../../../src/schemas/limits/json-limits.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'
@@ -101,5 +103,16 @@ t.test('long integers in what tools get keep their digits, in every pair', (t) =
       const isText = protocol === 'chat' || protocol === 'responses'
       t.ok(sent.includes(isText ? quoted : json), `${dialect} at ${protocol}: ${sent}`)
     }
+  t.end()
+})
+
+t.test('a body of more values than a thread can parse is refused for each endpoint of another form', (t) => {
+  const enum_ = Array.from({ length: JSON_VALUES_MAX }, () => 1)
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { enum: enum_ } } }]
+  const body = bytesOf({ model: 'm', messages: [{ role: 'user', content: 'a' }], tools })
+  const told = translateRequest({ dialect: 'chat', protocol: 'messages', body, terms: LAX })
+  t.match(told, { ok: false, issues: [{ path: '', expected: /^at most 1048576 / }] })
+  const targets = [{ protocol: 'messages', terms: LAX }] as const
+  t.match(refusalsOf({ sent: { dialect: 'chat', body }, targets }), [[{ path: '' }]])
   t.end()
 })

@@ -4,7 +4,7 @@ import type { TextProtocol } from '../../../models/text-models.ts'
 import { lostIssues } from './lost-members.ts'
 import { needsOf, refusedBy, type Need } from '../needs.ts'
 import { PROMPT_WRITERS } from '../prompt-writers.ts'
-import { promptFor, readSent, type SentRequest, type WriteTarget } from '../translate.ts'
+import { promptFor, readSent, valueIssues, type SentRequest, type WriteTarget } from '../translate.ts'
 
 export interface RefusalsJob {
   readonly sent: SentRequest
@@ -13,6 +13,8 @@ export interface RefusalsJob {
 
 /** For each target, in their order; nothing where it takes the request. */
 export function refusalsOf({ sent, targets }: RefusalsJob): readonly (readonly Issue[])[] {
+  const many = valueIssues(sent)
+  if (many.length > 0) return targets.map(() => many)
   const read = readSent(sent)
   // Writers alone know what they leave out for a model.
   if (sent.isDropRefused === true)
