@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { plainEnvironment } from '../load/load.ts'
 import type { Teardown } from '../teardown.ts'
+import { comingOf } from './earlier-packages.ts'
 import { makeEarlierTree, PROMISED_FROM } from './earlier-tree.ts'
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
@@ -25,7 +26,8 @@ function repository(t: Teardown): { readonly home: string; readonly clone: strin
   const home = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
   t.teardown(() => rmSync(home, { recursive: true, force: true }))
   const clone = join(home, 'origin')
-  for (const folder of ['tools', 'test', 'node_modules']) mkdirSync(join(clone, folder), { recursive: true })
+  for (const folder of ['tools', 'test', 'node_modules/a', 'node_modules/@b/c'])
+    mkdirSync(join(clone, folder), { recursive: true })
   const commit = (text: string): void => {
     writeFileSync(join(clone, '.gitignore'), 'node_modules\n')
     writeFileSync(join(clone, 'package-lock.json'), LOCK)
@@ -78,16 +80,33 @@ t.test(
     t.same(await makeEarlierTree({ commit: first, clone, folder }), { ok: true })
     t.equal(readFileSync(join(folder, 'built'), 'utf8'), 'first')
     t.notOk(existsSync(join(folder, 'test')))
-    t.ok(lstatSync(join(folder, 'node_modules')).isSymbolicLink())
+    for (const name of ['a', '@b/c'])
+      t.ok(lstatSync(join(folder, 'node_modules', name)).isSymbolicLink(), name)
   },
 )
 
-t.test('packages of another lock file are not those of the clone', async (t) => {
-  const { home, clone, first } = repository(t)
-  writeFileSync(join(clone, 'package-lock.json'), LOCK.replace('{}', '{ "": { "name": "other" } }'))
-  const folder = join(home, 'tree')
-  t.same(await makeEarlierTree({ commit: first, clone, folder }), { ok: true })
-  t.notOk(existsSync(join(folder, 'node_modules')))
+const A = { version: '1.0.0', integrity: 'sha512-a' }
+
+t.test(
+  'packages are linked where each has its version, but for some that the clone has no more',
+  async (t) => {
+    const there = { '': {}, 'node_modules/a': A, 'node_modules/@b/c': A, 'node_modules/new': A }
+    const linked = (...absent: readonly string[]) => ({ kind: 'linked', absent })
+    t.same(comingOf({ '': {}, 'node_modules/a': A, 'node_modules/@b/c': A }, there), linked())
+    const removed = { 'node_modules/a': A, 'node_modules/gone': A, 'node_modules/@b/gone': A }
+    t.same(comingOf(removed, there), linked('node_modules/gone', 'node_modules/@b/gone'))
+    t.same(comingOf({ 'node_modules/linux': { ...A, optional: true } }, there), linked())
+  },
+)
+
+t.test('packages of other versions, within others, or too many are installed', async (t) => {
+  const installed = { kind: 'installed' }
+  const there = { 'node_modules/a': A }
+  t.same(comingOf({ 'node_modules/a': { ...A, version: '0.9.0' } }, there), installed)
+  t.same(comingOf({ 'node_modules/a': { ...A, integrity: 'sha512-b' } }, there), installed)
+  t.same(comingOf({ 'node_modules/a/node_modules/b': A }, there), installed)
+  const many = Array.from({ length: 9 }, (_, nth) => [`node_modules/gone-${nth}`, A] as const)
+  t.same(comingOf(Object.fromEntries(many), there), installed)
 })
 
 t.test('a tree that cannot be built is a failure with the words of its build', async (t) => {

@@ -1,10 +1,9 @@
 /** The tree of an earlier commit, built in a folder of its own. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { plainEnvironment } from '../load/load.ts'
-import { ROOT } from '../source.ts'
+import { bringPackages } from './earlier-packages.ts'
 
 /**
  * The commit that the promise of upgrades begins with: nodes of it and of this tree serve beside each other,
@@ -17,7 +16,6 @@ export const PROMISED_DEFINITIONS = 'test/contract/promise/definitions.json'
 
 /** What a node does not need is left out: it would take most of the time of the build. */
 const LEFT_OUT = [':(exclude)test', ':(exclude)bench']
-const LOCK = 'package-lock.json'
 
 export interface EarlierInput {
   readonly commit: string
@@ -35,7 +33,8 @@ export async function makeEarlierTree(input: EarlierInput): Promise<EarlierTree>
   if (why !== null) return { ok: false, why }
   const { folder } = input
   unpack(input)
-  await installPackages(input)
+  const missing = await bringPackages(input.clone, folder)
+  if (missing !== null) return { ok: false, why: missing }
   run(process.execPath, ['tools/build.mjs'], folder)
   return { ok: true }
 }
@@ -60,19 +59,6 @@ function unpack({ commit, clone, folder }: EarlierInput): void {
   run('git', ['-C', clone, 'archive', '--format=tar', '-o', archive, commit, '--', '.', ...LEFT_OUT], folder)
   run('tar', ['-xf', archive], folder)
   rmSync(archive)
-}
-
-/** Packages by the same lock file are those of the clone. */
-async function installPackages({ clone, folder }: EarlierInput): Promise<void> {
-  const lockOf = (place: string): string => readFileSync(join(place, LOCK), 'utf8')
-  if (lockOf(clone) === lockOf(folder)) {
-    symlinkSync(join(clone, 'node_modules'), join(folder, 'node_modules'))
-    return
-  }
-  const { installIfPossible } = (await import(pathToFileURL(join(ROOT, 'tools/install.mjs')).href)) as {
-    installIfPossible(place: string): Promise<void>
-  }
-  await installIfPossible(folder)
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
