@@ -18,6 +18,7 @@ const run = promisify(execFile)
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)
+const PROVIDER_KEY = 'sk-of-the-provider-0123456789'
 /** Elements that a page may have before the one that is looked for. */
 const TABS_MAX = 60
 const FOCUSED = `(({ tagName, textContent, title, labels }) =>
@@ -67,9 +68,23 @@ t.test('a provider without a key says where the key goes', { skip }, async (t) =
   const { page } = opened()
   await tabTo(page, /^SELECT.*Provider$/)
   await page.keyboard.type('OpenAI')
-  await page.getByText('OPENAI_API_KEY').waitFor()
+  await page.getByText('OPENAI_API_KEY', { exact: true }).waitFor()
   t.match(await step(page, '1. Choose').innerText(), /to do/)
+  t.same(await findingsInAllLooks(page), [])
   t.match(await page.getByLabel(/^A call of openai\//).inputValue(), /"model":"openai\//)
+})
+
+t.test('a key for a provider is stored in the vault, and stays nowhere in the page', { skip }, async (t) => {
+  const { page, call, managementKey } = opened()
+  await tabTo(page, /^INPUT.*Key of OpenAI/)
+  await page.keyboard.type(PROVIDER_KEY)
+  await page.keyboard.press('Enter')
+  await step(page, '1. Choose').getByText('ready').waitFor()
+  await page.getByText('A workspace has a key of its own for OpenAI.').waitFor()
+  const { body } = await call('byok', managementKey)
+  t.match(JSON.parse(body), { data: [{ provider: 'openai', name: 'openai_api_key' }], total_count: 1 })
+  t.notMatch((await page.content()) + body, PROVIDER_KEY)
+  await tabTo(page, /^SELECT.*Provider$/)
 })
 
 t.test('from a fresh node to the first call that is seen, by keystrokes alone', { skip }, async (t) => {

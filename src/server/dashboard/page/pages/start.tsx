@@ -10,6 +10,7 @@ import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { firstCallOf, type FirstCall } from './first-call.ts'
+import { OwnKey, useOwnKeys, type OwnKeyProps } from './start-own-key.tsx'
 import { LANGUAGES, sampleOf, type Language } from './start-samples.ts'
 
 export const startPage: Page = {
@@ -75,17 +76,24 @@ interface ProviderProps {
   readonly provider: StartProvider | undefined
 }
 
-function ChooseProvider({ context: { setQuery }, facts, provider }: ProviderProps): ComponentChild {
+function ChooseProvider({ context, facts, provider }: ProviderProps): ComponentChild {
+  const ownKeys = useOwnKeys(context, provider)
+  const hasOwnKey = ownKeys.value?.some((key) => key.provider === provider?.slug) === true
   const options = facts.providers.map((one) => [one.slug, optionOf(one)] as const)
   return (
-    <Step title="1. Choose a provider" isDone={provider?.is_set === true} done="ready">
+    <Step title="1. Choose a provider" isDone={provider?.is_set === true || hasOwnKey} done="ready">
       <SelectField
         label="Provider"
         value={provider?.slug ?? ''}
         options={[['', 'Choose one'], ...options]}
-        onInput={(slug) => setQuery({ provider: slug })}
+        onInput={(slug) => context.setQuery({ provider: slug })}
       />
-      {provider?.is_set === false && <KeyWanted provider={provider} />}
+      {provider !== undefined && hasOwnKey && (
+        <p>{`A workspace has a key of its own for ${provider.name}.`}</p>
+      )}
+      {provider?.is_set === false && !hasOwnKey && (
+        <KeyWanted key={provider.slug} context={context} provider={provider} onStored={ownKeys.reload} />
+      )}
     </Step>
   )
 }
@@ -99,16 +107,26 @@ function optionOf({ slug, name, variables, is_set: isSet }: StartProvider): stri
 /** Slug of the provider whose models are built in. */
 const BUILT_IN = 'local'
 
-/** How the node gets the key of a provider. */
-function KeyWanted({ provider: { name, variables } }: { readonly provider: StartProvider }): ComponentChild {
+/** The two ways by which the key of a provider comes to the node. */
+function KeyWanted(props: OwnKeyProps): ComponentChild {
+  const { name, variables, secret } = props.provider
   return (
-    <p>
-      {`The node has no key of ${name}. Set `}
-      <code>{variables.join(' and ')}</code>
-      {' in the environment of the node and start it again: this step turns green when it is there. '}
-      <a href="/docs/guides/provider-keys">A workspace can have a key of its own</a>
-      {', too.'}
-    </p>
+    <div class="stack">
+      <p>
+        {`The node has no key of ${name}. Set `}
+        <code>{variables.join(' and ')}</code>
+        {' in the environment of the node and start it again: this step turns green when it is there.'}
+      </p>
+      {secret !== null && [
+        <p key="own">
+          {'Or store a key for the workspace '}
+          <code>default</code>
+          {' alone. '}
+          <a href="/docs/guides/provider-keys">What such a key is for</a>
+        </p>,
+        <OwnKey key="form" {...props} />,
+      ]}
+    </div>
   )
 }
 
