@@ -12,6 +12,7 @@ const blocks = USER_PAGES.flatMap(({ text, path }) => blocksOf(text, path))
  */
 const ELSEWHERE: readonly string[] = [
   'Start: npm start npm',
+  "OpenRouter's client: node tools/sdk-operations.mjs #",
   'Dashboard: ssh -L 9090:127.0.0.1:9090',
   'Models of providers: OPENAI_API_KEY=sk-… npm start',
   'Files of the workspace: {"model": "openai/gpt-5-mini", "messages":',
@@ -25,6 +26,9 @@ const ELSEWHERE: readonly string[] = [
   'As a package: npm pack #',
   'As a container: docker build -f',
   'Two nodes: sh deploy/secrets.sh #',
+  'Request log: bin/sluice logs --failed',
+  "Reading the log by API: curl -s 'http://127.0.0.1:8080/api/v1/admin/requests?failed=true&limit=20'",
+  'What a version keeps: npm run --silent',
   'Bench: npm run bench',
   'Scenarios: npm run bench',
 ]
