@@ -13,6 +13,7 @@ import {
   type FieldClass,
 } from '../field-table.ts'
 import { NESTED, NESTED_PLACES, type NestedObject, type NestedPlace } from './nested-table.ts'
+import { strictCutIn } from './strict-nested.ts'
 
 /** What becomes of a field of callers at endpoints of one kind. */
 export interface FieldRow {
@@ -75,7 +76,7 @@ const PLACES: Readonly<Record<Dialect, Readonly<Record<NestedPlace, string>>>> =
 }
 
 /** Each type of objects within the request, and those of its members that are not mapped. */
-function nestedRows(dialect: Dialect, { protocol }: EndpointKind): readonly FieldRow[] {
+function nestedRows(dialect: Dialect, { protocol, isStrict }: EndpointKind): readonly FieldRow[] {
   const isNative = protocol === dialect
   const rowOf = (field: string, of: FieldRow['class']): FieldRow => ({
     field,
@@ -86,7 +87,15 @@ function nestedRows(dialect: Dialect, { protocol }: EndpointKind): readonly Fiel
       const field = `${PLACES[dialect][place]}[${type}]`
       if (typeof object === 'string') return [rowOf(field, object)]
       const of = object.lacking?.includes(protocol) === true ? 'refused' : 'mapped'
-      return [rowOf(field, of), ...lostMembers(field, object).map(([name, lost]) => rowOf(name, lost))]
+      const cut = (isStrict ? strictCutIn({ dialect, place, type }, protocol, object) : []).map(
+        (name) => `${field}.${name}`,
+      )
+      const lost = lostMembers(field, object).filter(([name]) => !cut.includes(name))
+      return [
+        rowOf(field, of),
+        ...lost.map(([name, one]) => rowOf(name, one)),
+        ...cut.map((name): FieldRow => ({ field: name, class: 'dropped' })),
+      ]
     }),
   )
 }

@@ -1,0 +1,30 @@
+/** Members within requests that a strict provider does not get. D4. */
+import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../responses-members.ts'
+import { STRICT_CUT_BY_ROLE, STRICT_CUT_INSIDE } from '../../strict-members.ts'
+import type { Dialect } from '../../text-request.ts'
+import type { TextProtocol } from '../../../models/text-models.ts'
+import type { NestedObject, NestedPlace } from './nested-table.ts'
+
+const BY_TYPE: Readonly<Partial<Record<TextProtocol, Readonly<Record<string, readonly string[]>>>>> = {
+  chat: STRICT_CUT_BY_ROLE,
+  responses: RESPONSES_STRICT_CUT_BY_TYPE,
+}
+
+interface At {
+  readonly dialect: Dialect
+  readonly place: NestedPlace
+  readonly type: string
+}
+
+/** Members of an object that providers of a protocol do not get where they know its maker's members alone. */
+export function strictCutIn(
+  { dialect, place, type }: At,
+  protocol: TextProtocol,
+  { carried, inner = {} }: NestedObject,
+): readonly string[] {
+  const byType = BY_TYPE[protocol]
+  if (byType === undefined) return []
+  const marks = STRICT_CUT_INSIDE.filter((name) => carried.includes(name) && !Object.hasOwn(inner, name))
+  const own = dialect === protocol && place === 'turns' && Object.hasOwn(byType, type) ? byType[type] : []
+  return [...new Set([...marks, ...(own ?? [])])]
+}
