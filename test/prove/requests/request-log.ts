@@ -107,7 +107,18 @@ async function settled({ stand, store, untilReturned }: SpendStand): Promise<voi
   await until('the spill is empty', async () => (await readdir(folder)).length === 0)
   await pause(1_000)
   await until('the spill stays empty', async () => (await readdir(folder)).length === 0)
-  await recoverRequests(store, 0)
+  await compared(store)
+}
+
+/** The runner compares too, and only one process does at a time. */
+async function compared(store: SpendStand['store']): Promise<void> {
+  const [now] = await store.sql<{ at: string }[]>`SELECT clock_timestamp()::text AS at`
+  await until('the log is compared with all of the ledger', async () => {
+    await recoverRequests(store, 0)
+    const [mark] = await store.sql<{ isThrough: boolean }[]>`
+      SELECT through >= ${now?.at ?? ''}::text::timestamptz AS "isThrough" FROM request_marks WHERE id = 'ledger'`
+    return mark?.isThrough === true
+  })
 }
 
 async function judge(proof: Proof, { store, stand }: SpendStand, calls: string): Promise<void> {
