@@ -1,4 +1,5 @@
 import { fail, type Outcome } from '../../schemas/failures.ts'
+import { endedBy } from '../../schemas/values/call-ended.ts'
 
 export interface FairSemaphoreOptions {
   /** Sum of the weights of all pieces of work that may run at once. */
@@ -18,6 +19,8 @@ export interface PlaceInput {
   readonly tenant: string
   /** At most `placesOfOne`; 1 when left out. */
   readonly weight?: number
+  /** Ends the wait, not the work. */
+  readonly signal?: AbortSignal
 }
 
 /** Gives a place back; a second call does nothing. */
@@ -58,9 +61,13 @@ export class FairSemaphore {
     this.#left = options.places
   }
 
-  /** Failure: busy, when too many pieces of work wait already or the wait takes too long. */
+  /** Failures: busy, when too many pieces of work wait or the wait takes too long; that of the signal. */
   async within<T>(input: PlaceInput, work: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
     const leave = await this.enter(input)
+    if (input.signal?.aborted === true) {
+      leave?.()
+      return { ok: false, failure: endedBy(input.signal) }
+    }
     if (leave === null) return fail('busy', { retryAfterS: 1 })
     try {
       return await work()
@@ -71,13 +78,15 @@ export class FairSemaphore {
 
   /**
    * Answers at once where no wait is needed.
-   * @returns gives the place back; null when too many wait already or the wait takes too long
+   * @returns gives the place back; null when too many wait already, the wait takes too long or the signal
+   * ends it
    */
-  enter({ tenant: name, weight = 1 }: PlaceInput): Leave | null | Promise<Leave | null> {
+  enter(input: PlaceInput): Leave | null | Promise<Leave | null> {
+    const { tenant: name, weight = 1 } = input
     // Work that never fits would hold up all others.
     if (weight > this.#placesOfOne) throw new Error('a work weighs more than there are places')
     const tenant = this.#tenants.get(name) ?? { waiting: new Set(), running: 0 }
-    const entered = this.#wait(name, tenant, weight)
+    const entered = this.#wait(tenant, input)
     const leaveOf = (hasPlace: boolean): Leave | null =>
       hasPlace ? this.#leaveOnce(name, tenant, weight) : null
     return typeof entered === 'boolean' ? leaveOf(entered) : entered.then(leaveOf)
@@ -95,20 +104,27 @@ export class FairSemaphore {
     }
   }
 
-  #wait(name: string, tenant: Tenant, weight: number): boolean | Promise<boolean> {
+  #wait(tenant: Tenant, { tenant: name, weight = 1, signal }: PlaceInput): boolean | Promise<boolean> {
     // Work that waits goes first, unless its tenant has all the places of one.
     if (tenant.waiting.size === 0 && this.#fits(tenant, weight) && !this.#isAnyNext()) {
       this.#tenants.set(name, tenant)
       this.#take(tenant, weight)
       return true
     }
+    if (signal?.aborted === true) return false
     if (this.#waitingCount >= this.#waitingMax || tenant.waiting.size >= this.#waitingOfOneMax) return false
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined
+      const giveUp = (): void => {
+        waiting.settle(false)
+        this.#forgetIdle(name, tenant)
+        this.#letIn()
+      }
       const waiting: Waiting = {
         weight,
         settle: (hasPlace) => {
           clearTimeout(timer)
+          signal?.removeEventListener('abort', giveUp)
           this.#waitingCount--
           tenant.waiting.delete(waiting)
           if (tenant.waiting.size === 0) this.#turns.delete(name)
@@ -119,12 +135,8 @@ export class FairSemaphore {
       this.#turns.set(name, tenant)
       tenant.waiting.add(waiting)
       this.#waitingCount++
-      if (this.#waitMs === null) return
-      timer = setTimeout(() => {
-        waiting.settle(false)
-        this.#forgetIdle(name, tenant)
-        this.#letIn()
-      }, this.#waitMs)
+      signal?.addEventListener('abort', giveUp)
+      if (this.#waitMs !== null) timer = setTimeout(giveUp, this.#waitMs)
     })
   }
 

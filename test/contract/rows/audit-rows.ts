@@ -15,9 +15,9 @@ export const AUDIT_ROWS: Readonly<Record<string, ContractRow>> = {
     method: 'get',
     path: '/admin/requests',
     success: 200,
-    statuses: [400, 403, 404, 500],
+    statuses: [400, 403, 404, 500, 503],
     keys: ['management'],
-    source: 'our extension: C4; the statuses of the audit log',
+    source: 'our extension: C4; the statuses of the audit log, and 503 for searches that find no turn',
     uncaused: {},
   },
 }

@@ -77,6 +77,23 @@ t.test('a work that waited too long has no turn, and those behind it that fit ar
   must(await first.done)
 })
 
+t.test('a work whose signal ends while it waits leaves its room to others at once', async (t) => {
+  const turns = new FairSemaphore({ places: 1, waitingOfOneMax: 1 })
+  const first = held(turns, 'w', 1)
+  const left = new AbortController()
+  const wait = (signal: AbortSignal) =>
+    turns.within({ tenant: 'w', signal }, () => Promise.resolve(ok('done')))
+  const waiting = wait(left.signal)
+  left.abort()
+  const ended = { ok: false, failure: { name: 'client_gone' } }
+  t.match(await waiting, ended)
+  t.match(await wait(left.signal), ended, 'a signal that has ended waits for nothing')
+  const next = wait(new AbortController().signal)
+  first.end()
+  must(await first.done)
+  must(await next)
+})
+
 t.test('one workspace fills a part of the queue alone, and the queue has an end', async (t) => {
   const turns = new FairSemaphore(OPTIONS)
   const works = [held(turns, 'a', 100)]

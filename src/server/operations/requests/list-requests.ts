@@ -22,7 +22,8 @@ export const listRequests = defineOperation({
   description:
     'Each finished call of the organization within seconds: its key, model and provider, its duration with the parts of it, tokens, cost, ' +
     'and the name of its failure; never a prompt, an answer or a secret. Calls that cost something are all kept. Of equal refusals and ' +
-    'reads a share is kept, and `weight` tells how many calls a row stands for.',
+    'reads a share is kept, and `weight` tells how many calls a row stands for. Searches of one organization run one by one: 503 `busy` ' +
+    'with `Retry-After` when too many wait.',
   access: { keys: ['management'] },
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
@@ -33,10 +34,10 @@ export const listRequests = defineOperation({
     isList: true,
     headers: { 'x-sluice-next-cursor': '`cursor` of the next page, of a table and of lines.' },
   },
-  statuses: [400, 403, 404, 500],
-  failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable'],
+  statuses: [400, 403, 404, 500, 503],
+  failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable', 'busy'],
   example: { query: { failed: true, limit: 20 } },
-  async run({ key, query }, { requestLog, operators }) {
+  async run({ key, query, signal }, { requestLog, operators }) {
     const asked = requestQueryOf(query)
     if (!asked.ok) return asked
     if (query.unauthenticated === true) {
@@ -44,7 +45,7 @@ export const listRequests = defineOperation({
       if (!operator.ok) return operator
     }
     const organizationId = query.unauthenticated === true ? null : key.organizationId
-    const page = await requestLog.find({ organizationId, ...asked.value })
+    const page = await requestLog.find({ organizationId, ...asked.value }, signal)
     return page.ok ? ok(answerOf(page.value, query.format ?? 'json')) : page
   },
 })

@@ -91,8 +91,12 @@ export interface RequestPage {
 
 /** The request log as management keys read it. */
 export interface RequestLog {
-  /** Failures: workspace_unknown, store_unavailable. */
-  find(query: RequestQuery): Promise<Outcome<RequestPage>>
+  /**
+   * Searches take turns: one organization has one of them under way.
+   * @param signal ends the wait for a turn, and what is left of the search
+   * Failures: workspace_unknown, store_unavailable, busy, that of the signal.
+   */
+  find(query: RequestQuery, signal: AbortSignal): Promise<Outcome<RequestPage>>
 }
 
 /** Batches of all fronts of a node that wait to be written, on its disk. */

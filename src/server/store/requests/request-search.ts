@@ -1,5 +1,11 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import { REQUESTS_LOOKED_MAX } from '../../../schemas/requests/request-limits.ts'
+import {
+  REQUESTS_LOOKED_MAX,
+  REQUESTS_SEARCHES_WAITING_MAX,
+  REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
+  REQUESTS_SEARCH_WAIT_MS,
+} from '../../../schemas/requests/request-limits.ts'
+import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type {
   LoggedAttempt,
   LoggedRequest,
@@ -8,20 +14,45 @@ import type {
   RequestPlace,
   RequestQuery,
 } from '../../ports/requests/request-log.ts'
+import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { NOBODY } from './request-days.ts'
 
+/**
+ * A search without a match examines REQUESTS_LOOKED_MAX rows. So an organization that makes many searches waits
+ * for itself, and searches never hold all connections.
+ */
 export function openRequestLog(store: Store): RequestLog {
-  return { find: (query) => findRequests(store, query) }
+  const turns = new FairSemaphore({
+    places: Math.max(1, store.options.poolMax - 1),
+    placesOfOne: 1,
+    waitingMax: REQUESTS_SEARCHES_WAITING_MAX,
+    waitingOfOneMax: REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
+    waitMs: REQUESTS_SEARCH_WAIT_MS,
+  })
+  return {
+    find: (query, signal) =>
+      turns.within({ tenant: query.organizationId ?? NOBODY, signal }, () =>
+        findRequests(store, query, signal),
+      ),
+  }
 }
 
-/** Failures: workspace_unknown, store_unavailable. */
-export function findRequests({ sql }: Store, query: RequestQuery): Promise<Outcome<RequestPage>> {
+/**
+ * @param signal looked at before each statement
+ * Failures: workspace_unknown, store_unavailable, that of the signal.
+ */
+export function findRequests(
+  { sql }: Store,
+  query: RequestQuery,
+  signal?: AbortSignal,
+): Promise<Outcome<RequestPage>> {
   return reach(() =>
     sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
+      if (signal !== undefined && hasEnded(signal)) return { ok: false, failure: endedBy(signal) }
       const { organizationId, workspace, limit } = query
       const place =
         workspace === undefined ? null : await workspaceIdOf(tx, organizationId ?? NOBODY, workspace)
@@ -34,11 +65,17 @@ export function findRequests({ sql }: Store, query: RequestQuery): Promise<Outco
         SELECT ${columns(tx)} FROM (
           SELECT * FROM requests WHERE ${search.looked} ORDER BY ${order(tx)} LIMIT ${REQUESTS_LOOKED_MAX}) looked
         WHERE ${search.rest} ORDER BY ${order(tx)} LIMIT ${limit + 1}`
+      if (signal !== undefined && hasEnded(signal)) return { ok: false, failure: endedBy(signal) }
       const rows = found.slice(0, limit).map(requestOf)
       const next = found.length > limit ? (rows.at(-1) ?? null) : await lastLooked(tx, search)
       return ok({ rows, next })
     }),
   )
+}
+
+/** Read anew each time: the compiler takes it that the signal stays as it was. */
+function hasEnded({ aborted }: AbortSignal): boolean {
+  return aborted
 }
 
 interface Search {

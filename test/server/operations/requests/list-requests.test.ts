@@ -6,8 +6,11 @@ import {
   REQUESTS_PAGE_MAX,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../../src/schemas/requests/requests.ts'
+import type { RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { fail } from '../../../../src/schemas/failures.ts'
 import { batchOfCalls, KEY_HASH, type EndedCall } from '../../../support/requests/settled-call.ts'
+import { gate } from '../../../support/gate.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 
 const NOON = Date.parse('2026-03-18T12:00:00Z')
@@ -96,6 +99,32 @@ t.test('requests.list 400: filters, pages and cursors that are none', async (t) 
 t.test('requests.list 404: a workspace that the organization does not have', async (t) => {
   const { call } = await stand(t)
   t.match(await call('GET', '/admin/requests?workspace_id=nope'), { status: 404, type: 'workspace_unknown' })
+})
+
+t.test('requests.list 503: searches of the organization that wait already are too many', async (t) => {
+  const requestLog = { find: async () => fail('busy', { retryAfterS: 1 }) }
+  const { call } = await openInternsFront(t, { requestLog })
+  const { status, type, headers } = await call('GET', '/admin/requests')
+  t.same([status, type, headers.get('retry-after')], [503, 'busy', '1'])
+})
+
+t.test('a client that leaves ends its search', async (t) => {
+  const [begun, ended] = [gate(), gate()]
+  const requestLog: RequestLog = {
+    find(_, signal) {
+      signal.addEventListener('abort', () => ended.open())
+      begun.open()
+      return new Promise(() => {})
+    },
+  }
+  const { url, key } = await openInternsFront(t, { requestLog })
+  const left = new AbortController()
+  const headers = { authorization: `Bearer ${await key('management')}` }
+  const answer = fetch(`${url}/admin/requests`, { headers, signal: left.signal })
+  await begun.opened
+  left.abort()
+  await t.rejects(answer, { name: 'AbortError' })
+  await ended.opened
 })
 
 t.test('requests.list 200: each call with its parts, its cost and the page about its error', async (t) => {

@@ -1,0 +1,89 @@
+import t, { type Test } from 'tap'
+import {
+  REQUESTS_SEARCHES_WAITING_MAX,
+  REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
+  REQUESTS_SEARCH_WAIT_MS,
+} from '../../../../src/schemas/requests/request-limits.ts'
+import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
+import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
+import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { openRequestLog } from '../../../../src/server/store/requests/request-search.ts'
+import { FRONT_POOL_MAX } from '../../../../src/server/supervisor/fleet/shares.ts'
+import { gate } from '../../../support/gate.ts'
+import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/inference/generations.ts'
+import { must, present } from '../../../support/must.ts'
+import { openTestStore } from '../../../support/stores/postgres.ts'
+import { until } from '../../../support/wait.ts'
+
+const UNENDED = new AbortController().signal
+const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
+
+/** The log on the connections of a front, while something holds its rows. */
+async function openHeldLog(t: Test) {
+  const store = await openTestStore(t, FRONT_POOL_MAX)
+  const beside = openStore({ ...store.options, poolMax: 2 })
+  t.teardown(() => beside.close())
+  const log = openRequestLog(store)
+  const find = (organizationId: string, signal = UNENDED) => log.find({ organizationId, limit: 1 }, signal)
+  const [held, over] = [gate(), gate()]
+  const holding = beside.sql.begin(async (tx) => {
+    await tx`LOCK TABLE requests IN ACCESS EXCLUSIVE MODE`
+    held.open()
+    await over.opened
+  })
+  await held.opened
+  const letGo = async (): Promise<void> => {
+    over.open()
+    await holding
+  }
+  return { store, find, letGo, searching: () => searching(beside) }
+}
+
+async function searching({ sql }: Store): Promise<number> {
+  const [row] = await sql<{ count: string }[]>`
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return Number(present(row).count)
+}
+
+t.test(
+  'an organization has one search under way, and all together leave a connection to calls',
+  async (t) => {
+    const { store, find, letGo, searching } = await openHeldLog(t)
+    const own = Array.from({ length: 8 }, () => find(ORGANIZATION))
+    await until('a search waits for the rows', async () => (await searching()) === 1)
+    const others = [OTHER_ORGANIZATION, WORKSPACE].map((organizationId) => find(organizationId))
+    await until('that of another organization too', async () => (await searching()) === 2)
+    t.equal((await store.sql`SELECT 1`).length, 1)
+    t.equal(await searching(), 2)
+    await letGo()
+    for (const page of await Promise.all([...own, ...others])) t.same(must(page), { rows: [], next: null })
+  },
+)
+
+t.test('searches that find no room to wait are busy, and those of others wait', async (t) => {
+  const { find, letGo } = await openHeldLog(t)
+  const own = Array.from({ length: 1 + REQUESTS_SEARCHES_WAITING_OF_ONE_MAX }, () => find(ORGANIZATION))
+  t.match(await find(ORGANIZATION), BUSY)
+  const other = find(OTHER_ORGANIZATION)
+  await letGo()
+  for (const page of await Promise.all([...own, other])) must(page)
+  t.ok(REQUESTS_SEARCHES_WAITING_MAX > REQUESTS_SEARCHES_WAITING_OF_ONE_MAX)
+  t.ok(REQUESTS_SEARCH_WAIT_MS < CONTROL_DEADLINE_MS, 'a call learns of it before its deadline')
+})
+
+t.test('a search whose caller leaves gives its turn to the next one, and asks nothing more', async (t) => {
+  const { store, find, letGo, searching } = await openHeldLog(t)
+  const left = new AbortController()
+  const first = find(ORGANIZATION, left.signal)
+  await until('a search waits for the rows', async () => (await searching()) === 1)
+  const waiting = find(ORGANIZATION, left.signal)
+  left.abort(new CallEnded('client_gone'))
+  const ended = { ok: false, failure: { name: 'client_gone' } }
+  t.match(await waiting, ended, 'while the rows are still held')
+  t.match(await find(ORGANIZATION, left.signal), ended)
+  t.equal(await searching(), 1)
+  await letGo()
+  t.match(await first, ended)
+  must(await find(ORGANIZATION))
+  t.equal((await store.sql`SELECT 1`).length, 1)
+})
