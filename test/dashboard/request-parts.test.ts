@@ -57,7 +57,20 @@ t.test('calls of models are repeated at the paths of their operations', async (t
   t.equal(commandFor({ operation: 'keys.list' }), null)
 })
 
+interface Found {
+  readonly rows: readonly Ended[]
+  readonly cursor: string | null
+}
+interface Answer {
+  readonly data: readonly Ended[]
+  readonly next_cursor: string | null
+}
 interface Feed {
+  lookAgain(
+    find: (more: { readonly from: string; readonly cursor: string | null }) => Promise<Answer>,
+    found: Found,
+    span: { readonly fromMs: number; readonly atMs: number; readonly from: string | null },
+  ): Promise<Found & { readonly lookedMs: number }>
   joined(fresh: readonly Ended[], rows: readonly Ended[]): readonly Ended[]
 }
 interface Ended {
@@ -65,16 +78,70 @@ interface Ended {
   readonly ended_at: string
 }
 
-const { joined } = await moduleOf<Feed>('pages/calls/request-feed.js')
+const { joined, lookAgain } = await moduleOf<Feed>('pages/calls/request-feed.js')
+
+const AT_MS = Date.parse('2026-03-18T12:00:10Z')
+const SPAN = { fromMs: AT_MS - 1_000, atMs: AT_MS, from: null }
+const rowAt = (second: number, id = `r${second}`): Ended => ({
+  id,
+  ended_at: `2026-03-18T12:00:0${second}.000Z`,
+})
+const idsOf = (rows: readonly Ended[]): readonly string[] => rows.map(({ id }) => id)
+
+t.test('a look of a search that has found nothing, or nothing for long, reads seconds alone', async (t) => {
+  for (const rows of [[], [{ id: 'old', ended_at: '2026-03-11T12:00:00.000Z' }]]) {
+    const asked: string[] = []
+    const find = async ({ from }: { from: string }) => {
+      asked.push(from)
+      return { data: [], next_cursor: null }
+    }
+    const { lookedMs } = await lookAgain(find, { rows, cursor: 'older' }, SPAN)
+    await lookAgain(find, { rows, cursor: null }, { ...SPAN, fromMs: lookedMs, atMs: AT_MS + 1_000 })
+    t.same(asked, ['2026-03-18T12:00:04.000Z', '2026-03-18T12:00:05.000Z'])
+  }
+})
+
+t.test('a look begins no earlier than the search does', async (t) => {
+  const from = '2026-03-18T12:00:07.000Z'
+  await lookAgain(
+    async (more) => {
+      t.equal(more.from, from)
+      return { data: [], next_cursor: null }
+    },
+    { rows: [], cursor: null },
+    { ...SPAN, from },
+  )
+})
+
+t.test('a look brings all that has come since, also what is more than a page', async (t) => {
+  const pages = [[rowAt(9), rowAt(8)], [rowAt(7)], [rowAt(6), rowAt(5)]]
+  const found = await lookAgain(
+    async ({ cursor }) => {
+      const nth = Number(cursor ?? 0)
+      return { data: pages[nth] ?? [], next_cursor: nth + 1 < pages.length ? String(nth + 1) : null }
+    },
+    { rows: [rowAt(5), rowAt(1)], cursor: 'older' },
+    SPAN,
+  )
+  t.same(idsOf(found.rows), ['r9', 'r8', 'r7', 'r6', 'r5', 'r1'])
+  t.equal(found.cursor, 'older')
+})
+
+t.test('where more has come than a look reads, the list begins anew and goes on behind it', async (t) => {
+  let reads = 0
+  const find = async () => {
+    reads++
+    return { data: [rowAt(9 - reads)], next_cursor: `behind ${reads}` }
+  }
+  const found = await lookAgain(find, { rows: [rowAt(1)], cursor: 'older' }, SPAN)
+  t.same(idsOf(found.rows), ['r8', 'r7', 'r6', 'r5'])
+  t.equal(found.cursor, 'behind 4')
+})
 
 t.test('calls that have come since get their places once, also those that are late', async (t) => {
-  const row = (second: number, id = `r${second}`): Ended => ({
-    id,
-    ended_at: `2026-03-18T12:00:0${second}.000Z`,
-  })
-  const ids = (rows: readonly Ended[]): readonly string[] => rows.map(({ id }) => id)
-  const rows = [row(5), row(3), row(1)]
-  t.same(ids(joined([row(7), row(5), row(4, 'late'), row(3)], rows)), ['r7', 'r5', 'late', 'r3', 'r1'])
-  t.equal(joined([row(5), row(3)], rows), rows, 'nothing new is nothing to draw')
-  t.same(ids(joined([row(2)], [])), ['r2'])
+  const rows = [rowAt(5), rowAt(3), rowAt(1)]
+  const fresh = [rowAt(7), rowAt(5), rowAt(4, 'late'), rowAt(3)]
+  t.same(idsOf(joined(fresh, rows)), ['r7', 'r5', 'late', 'r3', 'r1'])
+  t.equal(joined([rowAt(5), rowAt(3)], rows), rows, 'nothing new is nothing to draw')
+  t.same(idsOf(joined([rowAt(2)], [])), ['r2'])
 })

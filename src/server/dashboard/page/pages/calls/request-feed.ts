@@ -10,8 +10,10 @@ const PAGE: typeof REQUESTS_PAGE_MAX = 500
 const KEPT_ROWS_MAX = 100_000
 /** Milliseconds by which the row of a call may come later than that of a call which ended after it. */
 const LATE_MS = 5_000
+/** Pages that a look follows; where more calls have come the list begins anew with these. Decision. */
+const LOOK_PAGES_MAX = 4
 
-interface Answer {
+export interface Answer {
   readonly data: readonly RequestShape[]
   readonly next_cursor: string | null
 }
@@ -27,14 +29,24 @@ export interface RequestFeed {
   reload(): void
 }
 
-interface State {
+/** What has been found. */
+export interface Found {
   readonly rows: readonly RequestShape[]
+  /** Of the rows behind the last one. */
   readonly cursor: string | null
+  /** Unix milliseconds of the node as of the last look; null before the first answer. */
+  readonly lookedMs: number | null
+}
+
+interface State extends Found {
   readonly isLoading: boolean
   readonly problem: string | null
 }
 
-const NOTHING: State = { rows: [], cursor: null, isLoading: true, problem: null }
+/** Asks with what a read names beside the search. */
+type Find = (more: Query) => Promise<Answer>
+
+const NOTHING: State = { rows: [], cursor: null, lookedMs: null, isLoading: true, problem: null }
 
 /**
  * The calls that are like the search, from the newest back as far as they are looked at, and with each look of
@@ -49,34 +61,38 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   const key = JSON.stringify(search)
   /** Ends what is on its way for another search. */
   const wanted = useRef(new AbortController())
-  const ask = (more: Query, take: (answer: Answer) => State): void => {
+  const ask = (read: (find: Find) => Promise<Partial<Found>>): void => {
     const { signal } = wanted.current
-    setState((last) => ({ ...last, isLoading: true }))
-    api.get<Answer>(['admin', 'requests'], { ...search, ...more, limit: PAGE }, signal).then(
-      (answer) => signal.aborted || setState(take(answer)),
+    // At once: nothing else begins before the next drawing.
+    latest.current = { ...latest.current, isLoading: true }
+    setState(latest.current)
+    const find: Find = (more) =>
+      api.get<Answer>(['admin', 'requests'], { ...search, ...more, limit: PAGE }, signal)
+    read(find).then(
+      (found) =>
+        signal.aborted || setState((last) => ({ ...last, ...found, problem: null, isLoading: false })),
       (problem: unknown) =>
         signal.aborted || setState((last) => ({ ...last, problem: messageOf(problem), isLoading: false })),
     )
   }
   useEffect(() => {
     wanted.current = new AbortController()
-    setState(NOTHING)
-    ask({}, ({ data, next_cursor: cursor }) => ({ rows: data, cursor, isLoading: false, problem: null }))
+    latest.current = NOTHING
+    const view = live.state.latest
+    const lookedMs = view === null ? Date.now() : Date.parse(view.at)
+    ask(async (find) => {
+      const { data: rows, next_cursor: cursor } = await find({})
+      return { rows, cursor, lookedMs }
+    })
     return () => wanted.current.abort()
   }, [api, key, round])
   useEffect(() => {
     if (!isLive) return undefined
-    return live.subscribe(() => {
-      const { rows, isLoading, problem } = latest.current
-      if (isLoading || problem !== null || document.hidden) return
-      const [newest] = rows
-      const sinceMs = newest === undefined ? 0 : Date.parse(newest.ended_at) - LATE_MS
-      const from = newest === undefined ? null : new Date(sinceMs).toISOString()
-      ask({ from: laterOf(from, search['from']) }, ({ data }) => ({
-        ...latest.current,
-        rows: joined(data, latest.current.rows),
-        isLoading: false,
-      }))
+    return live.subscribe(({ latest: view, isStale }) => {
+      const { isLoading, lookedMs } = latest.current
+      if (isLoading || lookedMs === null || isStale || view === null || document.hidden) return
+      const span = { fromMs: lookedMs, atMs: Date.parse(view.at), from: search['from'] }
+      ask((find) => lookAgain(find, latest.current, span))
     })
   }, [api, live, key, round, isLive])
   const { rows, cursor, isLoading, problem } = state
@@ -88,19 +104,48 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
     hasMore,
     loadMore() {
       if (!hasMore || latest.current.isLoading || problem !== null) return
-      ask({ cursor }, (answer) => ({
-        rows: [...latest.current.rows, ...answer.data],
-        cursor: answer.next_cursor,
-        isLoading: false,
-        problem: null,
-      }))
+      ask(async (find) => {
+        const { data, next_cursor: next } = await find({ cursor })
+        return { rows: [...latest.current.rows, ...data], cursor: next }
+      })
     },
     reload: () => setRound((last) => last + 1),
   }
 }
 
-function laterOf(from: string | null, asked: Query[string]): string | null {
-  return typeof asked === 'string' && asked !== '' && (from === null || asked > from) ? asked : from
+/** What a look reads, in Unix milliseconds of the node. */
+interface Span {
+  /** When the last look was. */
+  readonly fromMs: number
+  readonly atMs: number
+  /** That of the search. */
+  readonly from: Query[string]
+}
+
+/**
+ * Reads what has come since the last look: not since the newest row, as a search that finds little would then
+ * examine the whole log with each look.
+ */
+export async function lookAgain(
+  find: Find,
+  { rows, cursor }: Pick<Found, 'rows' | 'cursor'>,
+  { fromMs, atMs, from }: Span,
+): Promise<Found> {
+  const since = laterOf(new Date(fromMs - LATE_MS).toISOString(), from)
+  const found: RequestShape[] = []
+  let next: string | null = null
+  for (let page = 0; page < LOOK_PAGES_MAX && (page === 0 || next !== null); page++) {
+    const answer = await find({ from: since, cursor: next })
+    found.push(...answer.data)
+    next = answer.next_cursor
+  }
+  // Between these calls and the older rows are calls that no look has read: they are behind the cursor.
+  if (next !== null) return { rows: found, cursor: next, lookedMs: atMs }
+  return { rows: joined(found, rows), cursor, lookedMs: atMs }
+}
+
+function laterOf(from: string, asked: Query[string]): string {
+  return typeof asked === 'string' && asked > from ? asked : from
 }
 
 /** The new rows in their places: nearly all of them are newer than what is there. */

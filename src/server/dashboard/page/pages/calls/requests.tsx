@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
 import type { Page, PageContext } from '../../page.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
@@ -27,7 +27,12 @@ function Requests(context: PageContext): ComponentChild {
   const search = searchOf(query)
   const [isLive, setLive] = useState(true)
   const { rows, isLoading, problem, hasMore, loadMore, reload } = useRequestFeed(context, search, isLive)
-  const looked = rows.find(({ id }) => id === query.get('call'))
+  const wanted = query.get('call')
+  const last = useRef<RequestShape | undefined>(undefined)
+  // An open call stays so when the list begins anew without it.
+  const kept = last.current?.id === wanted ? last.current : undefined
+  const looked = rows.find(({ id }) => id === wanted) ?? kept
+  last.current = looked
   const text = query.toString()
   const columns = useMemo(() => columnsOf(query, nameOf), [text, nameOf])
   const isEmpty = rows.length === 0
