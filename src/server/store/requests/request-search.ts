@@ -114,6 +114,7 @@ function searchOf(sql: Queryable, query: RequestQuery, workspaceId: string | nul
   }
 }
 
+/** Durations are rounded as their column is, which refuses numbers that it cannot hold. */
 function restOf(sql: Queryable, query: RequestQuery, workspaceId: string | null): readonly Fragment[] {
   const { key, operation, model, provider, isFailed, status, minDurationMs, minCostNano } = query
   return [
@@ -124,7 +125,7 @@ function restOf(sql: Queryable, query: RequestQuery, workspaceId: string | null)
     model === undefined ? null : sql`model = ${model}`,
     provider === undefined ? null : sql`provider = ${provider}`,
     status === undefined ? null : sql`status BETWEEN ${status[0]}::int AND ${status[1]}::int`,
-    minDurationMs === undefined ? null : sql`duration_ms >= ${minDurationMs}::float4`,
+    minDurationMs === undefined ? null : sql`duration_ms >= ${Math.fround(minDurationMs)}::float4`,
     minCostNano === undefined ? null : sql`cost_nano >= ${minCostNano}::float8`,
   ].filter((input) => input !== null)
 }
