@@ -8,22 +8,28 @@ interface Head extends Omit<RequestBatch, 'figures'> {
   readonly format: number
 }
 
-/** A batch as a file has it: a line of JSON, and the numbers in the order of this machine. */
+/** A batch as files have it: a line of JSON, and the numbers in the order of this machine. */
 export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Array[] {
   const line = Buffer.from(`${JSON.stringify({ format: FORMAT, ...head } satisfies Head)}\n`)
   return [line, new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength)]
 }
 
-/** Null for bytes that are no whole batch. */
-export function batchOf(bytes: Uint8Array): RequestBatch | null {
-  const end = bytes.indexOf(LINE_END)
-  const head = end < 0 ? null : headOf(Buffer.from(bytes.subarray(0, end)).toString())
-  if (head === null) return null
-  // A copy begins at a place where numbers may lie.
-  const rest = new Uint8Array(bytes.subarray(end + 1))
-  if (rest.length !== head.requestIds.length * FIGURES * NUMBER_BYTES) return null
-  const { id, requestIds, names, failed } = head
-  return { id, requestIds, names, failed, figures: new Float64Array(rest.buffer) }
+/** The batches of a file, one behind the other. Null for bytes that are no whole batches. */
+export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
+  const batches: RequestBatch[] = []
+  for (let at = 0; at < bytes.length || at === 0;) {
+    const lineEnd = bytes.indexOf(LINE_END, at)
+    const head = lineEnd < 0 ? null : headOf(Buffer.from(bytes.subarray(at, lineEnd)).toString())
+    if (head === null) return null
+    const { id, requestIds, names, failed } = head
+    const end = lineEnd + 1 + requestIds.length * FIGURES * NUMBER_BYTES
+    if (end > bytes.length) return null
+    // A copy begins at a place where numbers may lie.
+    const figures = new Float64Array(new Uint8Array(bytes.subarray(lineEnd + 1, end)).buffer)
+    batches.push({ id, requestIds, names, failed, figures })
+    at = end
+  }
+  return batches
 }
 
 function headOf(line: string): Head | null {

@@ -6,15 +6,33 @@ export const REQUEST_DAYS_DEFAULT = 7
 export const REQUESTS_GATHERED_MAX = 2_048
 /** Milliseconds that a call waits for others before all of them go to the spill. Decision. */
 export const REQUESTS_FLUSH_MS = 250
-/** Batches in the spill of a node, up to 512 KiB each; calls beyond them are lost, and counted. Decision. */
+/**
+ * While another batch is being written and half of the room for the next one is taken, an organization that
+ * has one in so many of the gathered calls gets no more of it; its further calls are lost, and counted. Decision.
+ */
+export const REQUESTS_GATHERED_SHARE = 4
+/** Bytes of the texts of a batch (ids, names, failed attempts), beyond which it has room for no call. Decision. */
+export const REQUESTS_TEXT_BYTES_MAX = 512 * 1024
+/** Bytes of a file of the spill; files are joined up to them. Decision. */
+export const REQUESTS_FILE_BYTES_MAX = 1_048_576
+/**
+ * Files in the spill of a node, each up to REQUESTS_FILE_BYTES_MAX; calls beyond them are lost, and counted.
+ * Decision.
+ */
 export const REQUESTS_SPILL_FILES_MAX = 256
+/** Files in the spill from which on fronts join their own. Decision. */
+export const REQUESTS_JOINED_FILES = 64
+/** Files in the spill from which on each organization has a share of the rest. Decision. */
+export const REQUESTS_SHARED_FILES = 128
+/** That share: waiting calls of one organization and front; further ones are lost, and counted. Decision. */
+export const REQUESTS_ORGANIZATION_SPILLED_MAX = 16_384
 /** Milliseconds between two looks of a runner into the spill. Decision. */
 export const REQUESTS_LOOK_MS = 1_000
 /** Milliseconds that the insert of a batch may take before it counts as failed, and is repeated. Decision. */
 export const REQUESTS_WRITE_MS_MAX = 5_000
 /**
- * Calls of one end (a failure, or none) that cost nothing, of one organization, front and second, which are
- * all kept; of further ones a share is kept. Decision.
+ * Calls of one end (a failure, or none) that cost nothing, of one key, front and second, which are all kept;
+ * of further ones a share is kept. Decision.
  */
 export const REQUESTS_WHOLE_MAX = 20
 /** Of further calls of that kind one in so many is kept, with this weight. Decision. */
@@ -25,6 +43,10 @@ export const REQUESTS_FIRST_WEIGHT_MAX = 520
 export const REQUESTS_LAST_WEIGHT = 100
 /** Kinds of calls that a front counts apart in a second; further kinds share one count. Decision. */
 export const REQUESTS_KINDS_MAX = 1_000
+/** Of these, kinds that are counted by key; keys beyond them share the count of their organization. Decision. */
+export const REQUESTS_KEY_KINDS_MAX = 500
+/** Of these, kinds of one organization. Decision. */
+export const REQUESTS_ORGANIZATION_KINDS_MAX = 32
 /** Rows of a page of the request log. Decision. */
 export const REQUESTS_PAGE_MAX = 500
 /** Rows of a page when the request names no number. Decision. */

@@ -126,7 +126,7 @@ async function judge(proof: Proof, { store, stand }: SpendStand, calls: string):
     { paid: number; missing: number; recovered: number; own: number; twice: number }[]
   >`
     WITH paid AS (
-      SELECT DISTINCT organization_id, request_id FROM ledger WHERE kind <> 'overrun' AND operation IS NOT NULL),
+      SELECT DISTINCT organization_id, request_id FROM ledger WHERE kind <> 'overrun' AND operation IS NOT NULL AND cost_nano > 0),
     logged AS (
       SELECT organization_id, request_id, bool_or(is_recovered) AS is_recovered, count(*)::int AS rows FROM requests
       GROUP BY organization_id, request_id)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { REQUESTS_GATHERED_MAX } from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_GATHERED_MAX, REQUESTS_TEXT_BYTES_MAX } from '../../../schemas/requests/request-limits.ts'
 import {
   FIGURE,
   FIGURES,
@@ -13,6 +13,8 @@ import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
 const NANO_PER_USD = 1e9
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
 const SPARE_BITS = 5n
+/** Bytes of a text in a batch besides its characters: two quotes and a comma. */
+const AROUND_TEXT = 3
 
 /**
  * Finished calls as numbers, in memory that is there from the begin: a call leaves no object behind. Its
@@ -24,13 +26,28 @@ export class GatheredCalls {
   readonly #numbers = new Map<string, number>()
   readonly #failed: string[] = []
   #count = 0
+  /** Bytes that all texts have in a file. */
+  #textBytes = 0
 
   get count(): number {
     return this.#count
   }
 
   get isFull(): boolean {
-    return this.#count === REQUESTS_GATHERED_MAX
+    return this.#count === REQUESTS_GATHERED_MAX || this.#textBytes >= REQUESTS_TEXT_BYTES_MAX
+  }
+
+  get isHalfFull(): boolean {
+    return this.#count * 2 >= REQUESTS_GATHERED_MAX || this.#textBytes * 2 >= REQUESTS_TEXT_BYTES_MAX
+  }
+
+  /** Calls of an organization, which are counted when they are asked for. */
+  callsOf(organizationId: string | null): number {
+    const number = organizationId === null ? 0 : this.#numbers.get(organizationId)
+    let calls = 0
+    for (let n = 0; n < this.#count; n++)
+      if (this.#figures[n * FIGURES + FIGURE.organization] === number) calls++
+    return calls
   }
 
   /**
@@ -42,6 +59,7 @@ export class GatheredCalls {
     const to = this.#figures
     const at = this.#count++ * FIGURES
     this.#requestIds.push(call.requestId)
+    this.#textBytes += call.requestId.length + AROUND_TEXT
     to[at + FIGURE.endedMs] = endedMs
     to[at + FIGURE.durationMs] = call.durationMs
     to[at + FIGURE.authMs] = notes.authMs ?? UNKNOWN
@@ -83,6 +101,7 @@ export class GatheredCalls {
     }
     this.#numbers.clear()
     this.#count = 0
+    this.#textBytes = 0
     return batch
   }
 
@@ -92,6 +111,7 @@ export class GatheredCalls {
     if (known !== undefined) return known
     const number = this.#numbers.size + 1
     this.#numbers.set(text, number)
+    this.#textBytes += text.length + AROUND_TEXT
     return number
   }
 
@@ -106,7 +126,9 @@ export class GatheredCalls {
         durationMs: tenth(durationMs),
       }
     })
-    return this.#failed.push(JSON.stringify(attempts))
+    const text = JSON.stringify(attempts)
+    this.#textBytes += JSON.stringify(text).length + 1
+    return this.#failed.push(text)
   }
 }
 

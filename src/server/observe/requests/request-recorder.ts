@@ -1,4 +1,4 @@
-import { REQUESTS_FLUSH_MS } from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_FLUSH_MS, REQUESTS_GATHERED_SHARE } from '../../../schemas/requests/request-limits.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { CallSettled, Log } from '../../ports/observe.ts'
 import type { CountRequests } from '../../ports/requests/request-log.ts'
@@ -9,8 +9,8 @@ import { Sampling } from './sampling.ts'
 const OWN_OPERATION = 'requests.list'
 
 export interface RecorderOptions {
-  /** Writes a batch down. @returns false: there is no room. Rejects when the disk refuses it */
-  readonly spill: (batch: RequestBatch) => Promise<boolean>
+  /** Writes a batch down. @returns calls of it for which there was room. Rejects when the disk refuses it */
+  readonly spill: (batch: RequestBatch) => Promise<number>
   readonly count: CountRequests
   readonly log: Pick<Log, 'warn'>
   /** Unix milliseconds. */
@@ -41,9 +41,11 @@ export class RequestRecorder {
   settled(call: CallSettled): void {
     if (call.operation === OWN_OPERATION && call.failure === null) return
     const nowMs = this.#now()
-    const weight = call.notes.costUsd === undefined ? this.#weightOf(call, nowMs) : 1
+    const { costUsd = 0 } = call.notes
+    const weight = costUsd > 0 ? 1 : this.#sampling.weightOf(nowMs, call)
     if (weight === 0) return
     if (this.#gathered.isFull && !this.#flush()) return this.#lose(1)
+    if (this.#spare === null && this.#isOverShare(call.organizationId)) return this.#lose(1)
     this.#gathered.add(call, nowMs, weight)
     this.#timer ??= setTimeout(() => this.#timeUp(), REQUESTS_FLUSH_MS)
   }
@@ -56,8 +58,11 @@ export class RequestRecorder {
     await this.#writing
   }
 
-  #weightOf({ organizationId, failure, status }: CallSettled, nowMs: number): number {
-    return this.#sampling.weightOf(nowMs, organizationId, failure ?? String(status))
+  /** While a batch is being written, one organization does not take all of the room for the next one. */
+  #isOverShare(organizationId: string | null): boolean {
+    const gathered = this.#gathered
+    if (!gathered.isHalfFull) return false
+    return gathered.callsOf(organizationId) * REQUESTS_GATHERED_SHARE >= gathered.count
   }
 
   #timeUp(): void {
@@ -85,8 +90,9 @@ export class RequestRecorder {
     const { spill, count, log } = this.#options
     const calls = batch.requestIds.length
     try {
-      if (await spill(batch)) count('spilled', calls)
-      else this.#lose(calls)
+      const kept = await spill(batch)
+      if (kept > 0) count('spilled', kept)
+      if (kept < calls) this.#lose(calls - kept)
     } catch (cause) {
       log.warn('requests.spill_failed', { cause })
       this.#lose(calls)

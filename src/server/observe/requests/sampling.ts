@@ -1,36 +1,61 @@
 import {
   REQUESTS_FIRST_WEIGHT,
   REQUESTS_FIRST_WEIGHT_MAX,
+  REQUESTS_KEY_KINDS_MAX,
   REQUESTS_KINDS_MAX,
   REQUESTS_LAST_WEIGHT,
+  REQUESTS_ORGANIZATION_KINDS_MAX,
   REQUESTS_WHOLE_MAX,
 } from '../../../schemas/requests/request-limits.ts'
+import type { CallSettled } from '../../ports/observe.ts'
 
 const SECOND_MS = 1_000
 const FURTHER = ''
 
+export type SampledCall = Pick<CallSettled, 'organizationId' | 'keyHash' | 'failure' | 'status'>
+
 /**
- * Decides which calls that cost nothing the log keeps: the first of each organization, end and second, and of
- * the others so many that the weights of all that are kept come to about the number of calls. A flood of one
- * organization takes no room of others.
+ * Decides which calls that cost nothing the log keeps: the first of each key, end and second, and of the
+ * others so many that the weights of all that are kept come to about the number of calls. A flood of one key
+ * takes no room of other keys, nor of other organizations.
  */
 export class Sampling {
   readonly #counts = new Map<string, number>()
+  /** Of each organization, the kinds of its keys that are counted apart. */
+  readonly #ofOrganization = new Map<string, number>()
+  #keyKinds = 0
   #second = 0
 
-  /**
-   * @param end the failure of the call, or how it ended without one
-   * @returns the calls that this one stands for; 0: it is not kept
-   */
-  weightOf(nowMs: number, organizationId: string | null, end: string): number {
+  /** @returns the calls that this one stands for; 0: it is not kept */
+  weightOf(nowMs: number, call: SampledCall): number {
     const second = Math.floor(nowMs / SECOND_MS)
-    if (second !== this.#second) this.#counts.clear()
+    if (second !== this.#second) this.#clear()
     this.#second = second
-    const kind = `${organizationId ?? ''} ${end}`
-    const counted = this.#counts.size < REQUESTS_KINDS_MAX || this.#counts.has(kind) ? kind : FURTHER
-    const count = (this.#counts.get(counted) ?? 0) + 1
-    this.#counts.set(counted, count)
+    const kind = this.#kindOf(call)
+    const count = (this.#counts.get(kind) ?? 0) + 1
+    this.#counts.set(kind, count)
     return weightAt(count)
+  }
+
+  #clear(): void {
+    this.#counts.clear()
+    this.#ofOrganization.clear()
+    this.#keyKinds = 0
+  }
+
+  /** Key and end; of an organization with many such kinds the end alone, so that others have their own. */
+  #kindOf({ organizationId, keyHash, failure, status }: SampledCall): string {
+    const organization = organizationId ?? ''
+    const shared = `${organization} ${failure ?? status}`
+    const own = `${shared} ${keyHash ?? ''}`
+    if (this.#counts.has(own)) return own
+    const kinds = this.#ofOrganization.get(organization) ?? 0
+    if (kinds < REQUESTS_ORGANIZATION_KINDS_MAX && this.#keyKinds < REQUESTS_KEY_KINDS_MAX) {
+      this.#ofOrganization.set(organization, kinds + 1)
+      this.#keyKinds++
+      return own
+    }
+    return this.#counts.size < REQUESTS_KINDS_MAX || this.#counts.has(shared) ? shared : FURTHER
   }
 }
 

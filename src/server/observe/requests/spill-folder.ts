@@ -1,12 +1,19 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { batchBytes, batchOf } from '../../../schemas/requests/request-batch.ts'
-import { REQUESTS_SPILL_FILES_MAX } from '../../../schemas/requests/request-limits.ts'
+import { batchBytes, batchesOf } from '../../../schemas/requests/request-batch.ts'
+import {
+  REQUESTS_JOINED_FILES,
+  REQUESTS_SHARED_FILES,
+  REQUESTS_SPILL_FILES_MAX,
+} from '../../../schemas/requests/request-limits.ts'
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { RequestSpill } from '../../ports/requests/request-log.ts'
+import { callsOf, WaitingFiles, type WaitingFile } from './waiting-files.ts'
 
 const FOLDER = 'requests'
-/** Milliseconds in hex, so that names have the order of their instants; then the batch. */
+/** Characters of the instant in a name. */
+const STAMP_CHARS = 12
+/** Milliseconds in hex, so that names have the order of their instants; then the newest batch. */
 const NAME = /^[0-9a-f]{12}-\d{1,18}\.requests$/
 const DRAFT = '.new'
 /** Milliseconds that the write of a batch takes at most. Decision. */
@@ -20,27 +27,60 @@ export function spillFolder(dataDir: string): string {
 }
 
 /**
- * Writes batches into the folder, each as a file of its own that has its name when it is whole. The bytes
- * reach the disk when the system writes them: only the end of the machine loses them.
+ * Writes batches into the folder, each as a file that has its name when it is whole; where many wait, together
+ * with earlier ones of the same front, so that few calls at a time take no room of many. The bytes reach the
+ * disk when the system writes them: only the end of the machine loses them.
+ * @returns writes one batch at a time, and gives the number of its calls for which there was room
  */
-export function openSpillWriter(folder: string, now = Date.now): (batch: RequestBatch) => Promise<boolean> {
+export function openSpillWriter(folder: string, now = Date.now): (batch: RequestBatch) => Promise<number> {
+  const own = new WaitingFiles()
   let isMade = false
   return async (batch) => {
-    const path = join(folder, `${now().toString(16).padStart(12, '0')}-${batch.id}.requests`)
+    const stamp = now().toString(16).padStart(STAMP_CHARS, '0')
+    const draft = join(folder, nameOf(stamp, batch) + DRAFT)
     try {
       if (!isMade) await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
       isMade = true
-      const waiting = await readdir(folder)
-      if (waiting.length >= REQUESTS_SPILL_FILES_MAX) return false
-      await writeWhole(path + DRAFT, batchBytes(batch))
-      await rename(path + DRAFT, path)
-      return true
+      const names = await readdir(folder)
+      own.keepOnly(names)
+      const kept = names.length < REQUESTS_SHARED_FILES ? batch : own.withinShares(batch)
+      const bytes = batchBytes(kept)
+      const isFull = names.length >= REQUESTS_SPILL_FILES_MAX
+      const joined = names.length < REQUESTS_JOINED_FILES ? [] : own.joinedBy(sizeOf(bytes), isFull)
+      if (kept.requestIds.length === 0 || (isFull && joined.length === 0)) return 0
+      const parts = [...(await readAll(folder, joined)), ...bytes]
+      // The instant of the oldest keeps their place in the order.
+      const name = nameOf(joined[0]?.name.slice(0, STAMP_CHARS) ?? stamp, batch)
+      await writeWhole(draft, parts)
+      await rename(draft, join(folder, name))
+      own.add({ name, bytes: sizeOf(parts), calls: callsOf(kept, joined) }, joined)
+      // A batch that stays in two files is written once.
+      await removeAll(folder, joined).catch(() => undefined)
+      return kept.requestIds.length
     } catch (cause) {
       isMade = false
-      await rm(path + DRAFT, { force: true }).catch(() => undefined)
+      await rm(draft, { force: true }).catch(() => undefined)
       throw cause
     }
   }
+}
+
+function nameOf(stamp: string, { id }: RequestBatch): string {
+  return `${stamp}-${id}.requests`
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The bytes of files; the runner may have written and removed some of them. */
+async function readAll(folder: string, files: readonly WaitingFile[]): Promise<readonly Uint8Array[]> {
+  const parts = await Promise.all(files.map(({ name }) => readFile(join(folder, name)).catch(gone)))
+  return parts.filter((part) => part !== null)
+}
+
+async function removeAll(folder: string, files: readonly WaitingFile[]): Promise<void> {
+  await Promise.all(files.map(({ name }) => rm(join(folder, name), { force: true })))
 }
 
 async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<void> {
@@ -66,7 +106,7 @@ export function openSpill(folder: string, now = Date.now): RequestSpill {
     },
     async read(name) {
       const bytes = await readFile(join(folder, name)).catch(gone)
-      return bytes === null ? null : batchOf(bytes)
+      return bytes === null ? [] : batchesOf(bytes)
     },
     remove: (name) => rm(join(folder, name), { force: true }),
   }

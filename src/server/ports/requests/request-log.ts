@@ -99,12 +99,12 @@ export interface RequestLog {
   find(query: RequestQuery, signal: AbortSignal): Promise<Outcome<RequestPage>>
 }
 
-/** Batches of all fronts of a node that wait to be written, on its disk. */
+/** Batches of all fronts of a node that wait to be written, in files on its disk. */
 export interface RequestSpill {
-  /** Names of the batches, oldest first. */
+  /** Names of the files, oldest first. */
   list(): Promise<readonly string[]>
-  /** Null: it is damaged, or gone. */
-  read(name: string): Promise<RequestBatch | null>
+  /** Null: it is damaged. No batch: it is gone, as its front has joined it with another file. */
+  read(name: string): Promise<readonly RequestBatch[] | null>
   remove(name: string): Promise<void>
 }
 

@@ -1,4 +1,5 @@
 import { REQUESTS_COMPARE_MS, REQUESTS_LOOK_MS } from '../../../schemas/requests/request-limits.ts'
+import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { CountRequests, RequestRows, RequestSpill } from '../../ports/requests/request-log.ts'
 import { every } from '../../structures/ticks.ts'
@@ -18,7 +19,7 @@ export interface RequestWriterOptions {
 
 /**
  * Writes the batches of a node's fronts into the log, oldest first, and compares the log with the ledger. A
- * batch stays in the spill until its rows are committed, and is then written once however often it is read.
+ * file stays in the spill until its rows are committed, and a batch is written once however often it is read.
  */
 export class RequestWriter {
   readonly #options: RequestWriterOptions
@@ -58,22 +59,25 @@ export class RequestWriter {
   }
 
   async #writeAll(): Promise<void> {
-    const { spill } = this.#options
+    const { spill, count, log } = this.#options
     for (const name of await spill.list()) {
       if (this.#isEnding) return
-      await this.#write(name)
+      const batches = await spill.read(name)
+      if (batches === null) {
+        log.error('requests.batch_damaged', { name })
+        count('lost', 1)
+      }
+      for (const batch of batches ?? []) {
+        if (this.#isEnding) return
+        await this.#write(name, batch)
+      }
       await spill.remove(name)
     }
   }
 
-  /** Rejects when the store is away: the batch then stays. */
-  async #write(name: string): Promise<void> {
-    const { spill, rows, count, log, isAway } = this.#options
-    const batch = await spill.read(name)
-    if (batch === null) {
-      log.error('requests.batch_damaged', { name })
-      return count('lost', 1)
-    }
+  /** Rejects when the store is away: the file then stays, and what was written of it is not written again. */
+  async #write(name: string, batch: RequestBatch): Promise<void> {
+    const { rows, count, log, isAway } = this.#options
     try {
       count('written', await rows.insert(batch))
     } catch (cause) {

@@ -59,6 +59,8 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
       FROM ledger
       WHERE at >= ${from}::text::timestamptz AND at < ${to}::text::timestamptz
         AND day >= (${from}::text::timestamptz)::date - ${WINDOW_DAYS_MAX}::int AND kind <> 'overrun' AND operation IS NOT NULL
+        -- Of calls that cost nothing the log keeps a share.
+        AND cost_nano > 0
       GROUP BY organization_id, request_id)
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
       upstream_ms, input_tokens, output_tokens, cached_tokens, cost_nano, weight, flags, is_recovered)

@@ -1,6 +1,10 @@
 import t from 'tap'
-import { REQUESTS_GATHERED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
-import { batchBytes, batchOf } from '../../../../src/schemas/requests/request-batch.ts'
+import {
+  REQUESTS_FILE_BYTES_MAX,
+  REQUESTS_GATHERED_MAX,
+  REQUESTS_TEXT_BYTES_MAX,
+} from '../../../../src/schemas/requests/request-limits.ts'
+import { batchBytes, batchesOf } from '../../../../src/schemas/requests/request-batch.ts'
 import { FIGURE, FIGURES, FLAG, UNKNOWN } from '../../../../src/schemas/requests/request-record.ts'
 import { GatheredCalls } from '../../../../src/server/observe/requests/gathered-calls.ts'
 import { batchOfCalls, settledCall } from '../../../support/requests/settled-call.ts'
@@ -29,12 +33,13 @@ t.test('a batch is read from its bytes as it was written; half of them are none'
   )
   const figures = batch.figures.slice()
   const bytes = Buffer.concat(batchBytes(batch))
-  t.same(batchOf(bytes), { ...batch, figures })
+  t.same(batchesOf(bytes), [{ ...batch, figures }])
+  t.same(batchesOf(Buffer.concat([bytes, bytes])), Array(2).fill({ ...batch, figures }))
   for (let end = 0; end < bytes.length; end += 7)
-    t.equal(batchOf(bytes.subarray(0, end)), null, `${end} bytes`)
-  t.equal(batchOf(Buffer.concat([bytes, Buffer.alloc(8)])), null)
+    t.equal(batchesOf(bytes.subarray(0, end)), null, `${end} bytes`)
+  t.equal(batchesOf(Buffer.concat([bytes, Buffer.alloc(8)])), null)
   for (const head of ['{', '[]', 'null', '{"format":2}', '{"format":1,"id":"x"}'])
-    t.equal(batchOf(Buffer.from(`${head}\n`)), null, head)
+    t.equal(batchesOf(Buffer.from(`${head}\n`)), null, head)
 })
 
 t.test('a call has its figures, and what it has not is unknown', async (t) => {
@@ -85,6 +90,22 @@ t.test(
       const { requestIds, figures } = gathered.take()
       t.same([requestIds.length, figures[FIGURE.endedMs]], [REQUESTS_GATHERED_MAX, round])
       t.equal(gathered.count, 0)
+    }
+  },
+)
+
+t.test(
+  `beyond REQUESTS_TEXT_BYTES_MAX (${REQUESTS_TEXT_BYTES_MAX}) of texts it is full: no batch is larger than a file`,
+  async (t) => {
+    const failed = { provider: 'acme', status: 500, code: 'a'.repeat(40) }
+    for (const attempts of [0, 20]) {
+      const gathered = new GatheredCalls()
+      const notes = attempts === 0 ? {} : { failedAttempts: Array(attempts).fill(failed) }
+      for (let n = 0; !gathered.isFull; n++)
+        gathered.add(settledCall({ requestId: 'i'.repeat(128), keyHash: `${n}`.padStart(64), notes }), 1, 1)
+      const bytes = batchBytes(gathered.take()).reduce((sum, { length }) => sum + length, 0)
+      t.ok(bytes <= REQUESTS_FILE_BYTES_MAX, `${bytes} bytes of calls with ${attempts} failed attempts`)
+      t.notOk(gathered.isFull)
     }
   },
 )

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { REQUESTS_FLUSH_MS, REQUESTS_GATHERED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import {
+  REQUESTS_FLUSH_MS,
+  REQUESTS_GATHERED_MAX,
+  REQUESTS_GATHERED_SHARE,
+} from '../../../../src/schemas/requests/request-limits.ts'
 import { FIGURE, type RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
 import { RequestRecorder } from '../../../../src/server/observe/requests/request-recorder.ts'
 import { keptLog } from '../../../support/log.ts'
@@ -8,20 +12,18 @@ import { until } from '../../../support/wait.ts'
 
 const PAID = { notes: { costUsd: 0.001 } }
 
-function open(spill: (batch: RequestBatch) => Promise<boolean>) {
+function open(spill: (batch: RequestBatch) => Promise<number>) {
   const counts = { spilled: 0, written: 0, recovered: 0, lost: 0 }
   const log = keptLog()
   const recorder = new RequestRecorder({ spill, log, count: (outcome, calls) => (counts[outcome] += calls) })
   return { recorder, counts, log }
 }
 
+const all = ({ requestIds }: RequestBatch): Promise<number> => Promise.resolve(requestIds.length)
+
 t.test('calls are lost, and counted, while the disk is full or refuses; later ones are kept', async (t) => {
-  const answers = [
-    () => Promise.resolve(false),
-    () => Promise.reject(new Error('ENOSPC')),
-    () => Promise.resolve(true),
-  ]
-  const { recorder, counts, log } = open(() => (answers.shift() ?? (() => Promise.resolve(true)))())
+  const answers = [() => Promise.resolve(0), () => Promise.reject(new Error('ENOSPC'))]
+  const { recorder, counts, log } = open((batch) => answers.shift()?.() ?? all(batch))
   for (const lost of [1, 2]) {
     recorder.settled(settledCall(PAID))
     await until(() => counts.lost === lost)
@@ -42,10 +44,10 @@ t.test(
     const batches: number[] = []
     const { recorder, counts } = open(async ({ requestIds }) => {
       await new Promise<void>((resolve) => waiting.push(resolve))
-      batches.push(requestIds.length)
-      return true
+      return batches.push(requestIds.length) && requestIds.length
     })
-    for (let n = 0; n < 2 * REQUESTS_GATHERED_MAX + 5; n++) recorder.settled(settledCall(PAID))
+    for (let n = 0; n < 2 * REQUESTS_GATHERED_MAX + 5; n++)
+      recorder.settled(settledCall({ ...PAID, organizationId: `o${n % 8}` }))
     t.same([waiting.length, counts.lost], [1, 5])
     waiting.shift()?.()
     await until(() => waiting.length === 1)
@@ -61,8 +63,7 @@ t.test(
   async (t) => {
     const written: string[][] = []
     const { recorder } = open(async ({ requestIds }) => {
-      written.push([...requestIds])
-      return true
+      return written.push([...requestIds]) && requestIds.length
     })
     recorder.settled(settledCall({ ...PAID, requestId: 'a' }))
     recorder.settled(settledCall({ ...PAID, requestId: 'b' }))
@@ -82,7 +83,7 @@ t.test('what was paid is kept however much it is; of refusals a share is', async
       rows[isPaid ? 'paid' : 'refused']++
       if (!isPaid) rows.weight += figures[(nth * figures.length) / requestIds.length + FIGURE.weight] ?? 0
     })
-    return true
+    return requestIds.length
   })
   for (let n = 0; n < 1_000; n++) {
     recorder.settled(settledCall({ ...PAID, requestId: 'paid' }))
@@ -91,4 +92,38 @@ t.test('what was paid is kept however much it is; of refusals a share is', async
   await recorder.close()
   t.equal(rows.paid, 1_000)
   t.ok(rows.refused < 200 && rows.weight > 800, `${rows.refused} rows stand for ${rows.weight}`)
+})
+
+t.test('of calls whose cost is 0 a share is kept, as of those that have none', async (t) => {
+  let rows = 0
+  const { recorder } = open(({ requestIds }) => Promise.resolve((rows += requestIds.length)))
+  for (let n = 0; n < 1_000; n++) recorder.settled(settledCall({ notes: { costUsd: 0 } }))
+  await recorder.close()
+  t.ok(rows < 200, `${rows} rows`)
+})
+
+t.test('while a batch hangs, calls of one organization leave room for those of others', async (t) => {
+  let release = (): void => undefined
+  const hung = new Promise<void>((resolve) => (release = resolve))
+  const written: string[] = []
+  const { recorder, counts } = open(async ({ requestIds }) => {
+    await hung
+    return written.push(...requestIds) && requestIds.length
+  })
+  for (let n = 0; n < 2 * REQUESTS_GATHERED_MAX; n++)
+    recorder.settled(settledCall({ ...PAID, organizationId: 'a', requestId: 'flood' }))
+  t.equal(counts.lost, REQUESTS_GATHERED_MAX / 2)
+  for (let n = 0; n < REQUESTS_GATHERED_MAX / 2; n++)
+    recorder.settled(settledCall({ ...PAID, organizationId: 'b', requestId: 'paid' }))
+  release()
+  await recorder.close()
+  const paid = written.filter((id) => id === 'paid').length
+  t.equal(paid, Math.ceil(REQUESTS_GATHERED_MAX / 2 / (REQUESTS_GATHERED_SHARE - 1)))
+})
+
+t.test('of a batch for which there is room in part, the rest is lost and counted', async (t) => {
+  const { recorder, counts } = open(() => Promise.resolve(1))
+  for (const _ of [1, 2, 3]) recorder.settled(settledCall(PAID))
+  await recorder.close()
+  t.match(counts, { spilled: 1, lost: 2 })
 })

@@ -2,14 +2,19 @@ import t from 'tap'
 import {
   REQUESTS_FIRST_WEIGHT,
   REQUESTS_FIRST_WEIGHT_MAX,
+  REQUESTS_KEY_KINDS_MAX,
   REQUESTS_KINDS_MAX,
   REQUESTS_LAST_WEIGHT,
+  REQUESTS_ORGANIZATION_KINDS_MAX,
   REQUESTS_WHOLE_MAX,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import { Sampling } from '../../../../src/server/observe/requests/sampling.ts'
+import { Sampling, type SampledCall } from '../../../../src/server/observe/requests/sampling.ts'
 
-function weights(sampling: Sampling, calls: number, organization: string | null = 'o'): readonly number[] {
-  const found = Array.from({ length: calls }, () => sampling.weightOf(1_000, organization, 'rate_limited'))
+const CALL: SampledCall = { organizationId: 'o', keyHash: 'k', failure: 'rate_limited', status: 429 }
+
+/** The weights of so many calls of one second that are kept. */
+function weights(sampling: Sampling, calls: number, call: Partial<SampledCall> = {}): readonly number[] {
+  const found = Array.from({ length: calls }, () => sampling.weightOf(1_000, { ...CALL, ...call }))
   return found.filter((weight) => weight > 0)
 }
 
@@ -32,20 +37,60 @@ t.test('a flood of equal refusals leaves a few rows whose weights come to the nu
 t.test('a flood takes no row of another organization, another end or the next second', async (t) => {
   const sampling = new Sampling()
   weights(sampling, 5_000)
-  t.equal(sampling.weightOf(1_999, 'other', 'rate_limited'), 1)
-  t.equal(sampling.weightOf(1_999, null, 'rate_limited'), 1)
-  t.equal(sampling.weightOf(1_999, 'o', 'upstream_failed'), 1)
-  t.equal(sampling.weightOf(2_000, 'o', 'rate_limited'), 1)
-  t.equal(sampling.weightOf(1_000, 'o', 'rate_limited'), 1, 'also where the clock is set back')
+  t.equal(sampling.weightOf(1_999, { ...CALL, organizationId: 'other' }), 1)
+  t.equal(sampling.weightOf(1_999, { ...CALL, organizationId: null, keyHash: null }), 1)
+  t.equal(sampling.weightOf(1_999, { ...CALL, failure: 'upstream_failed' }), 1)
+  t.equal(sampling.weightOf(1_999, { ...CALL, failure: null }), 1)
+  t.equal(sampling.weightOf(2_000, CALL), 1)
+  t.equal(sampling.weightOf(1_000, CALL), 1, 'also where the clock is set back')
 })
 
-t.test('very many kinds of calls share one count: memory has a bound', async (t) => {
+t.test('a flood of one key takes no row of another key of its organization', async (t) => {
   const sampling = new Sampling()
-  const kept = Array.from({ length: 3 * REQUESTS_KINDS_MAX }, (_, n) =>
-    sampling.weightOf(1_000, `o${n}`, 'key_unknown'),
-  )
-  t.same(new Set(kept.slice(0, REQUESTS_KINDS_MAX)), new Set([1]))
-  const shared = kept.slice(REQUESTS_KINDS_MAX)
-  t.equal(shared.filter((weight) => weight === 1).length, REQUESTS_WHOLE_MAX)
-  t.ok(sumOf(shared) > shared.length - REQUESTS_LAST_WEIGHT)
+  weights(sampling, 600, { keyHash: 'a', failure: 'key_limit_exceeded' })
+  const other = weights(sampling, REQUESTS_WHOLE_MAX, { keyHash: 'b', failure: 'key_limit_exceeded' })
+  t.same(other, Array(REQUESTS_WHOLE_MAX).fill(1))
 })
+
+t.test(
+  `keys of an organization beyond REQUESTS_ORGANIZATION_KINDS_MAX (${REQUESTS_ORGANIZATION_KINDS_MAX}) share ` +
+    'one count, and take no row of another organization',
+  async (t) => {
+    const sampling = new Sampling()
+    const kept = Array.from({ length: 2 * REQUESTS_KINDS_MAX }, (_, n) =>
+      sampling.weightOf(1_000, { ...CALL, keyHash: `k${n}` }),
+    )
+    t.equal(
+      kept.filter((weight) => weight === 1).length,
+      REQUESTS_ORGANIZATION_KINDS_MAX + REQUESTS_WHOLE_MAX,
+    )
+    const other = weights(sampling, REQUESTS_WHOLE_MAX, { organizationId: 'other' })
+    t.same(other, Array(REQUESTS_WHOLE_MAX).fill(1))
+  },
+)
+
+t.test(
+  `beyond REQUESTS_KEY_KINDS_MAX (${REQUESTS_KEY_KINDS_MAX}) kinds of keys, organizations count apart`,
+  async (t) => {
+    const sampling = new Sampling()
+    for (let n = 0; n < REQUESTS_KEY_KINDS_MAX; n++)
+      sampling.weightOf(1_000, { ...CALL, organizationId: `o${n}` })
+    for (const organizationId of ['a', 'b'])
+      t.equal(weights(sampling, REQUESTS_WHOLE_MAX, { organizationId }).length, REQUESTS_WHOLE_MAX)
+    t.equal(sampling.weightOf(1_000, { ...CALL, organizationId: 'a', keyHash: 'another' }), 0)
+  },
+)
+
+t.test(
+  `beyond REQUESTS_KINDS_MAX (${REQUESTS_KINDS_MAX}) kinds all share one count: memory has a bound`,
+  async (t) => {
+    const sampling = new Sampling()
+    const kept = Array.from({ length: 3 * REQUESTS_KINDS_MAX }, (_, n) =>
+      sampling.weightOf(1_000, { ...CALL, organizationId: `o${n}` }),
+    )
+    t.same(new Set(kept.slice(0, REQUESTS_KINDS_MAX)), new Set([1]))
+    const shared = kept.slice(REQUESTS_KINDS_MAX)
+    t.equal(shared.filter((weight) => weight === 1).length, REQUESTS_WHOLE_MAX)
+    t.ok(sumOf(shared) > shared.length - REQUESTS_LAST_WEIGHT)
+  },
+)

@@ -2,19 +2,40 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { REQUESTS_SPILL_FILES_MAX } from '../../../../src/schemas/requests/request-limits.ts'
+import {
+  REQUESTS_GATHERED_MAX,
+  REQUESTS_JOINED_FILES,
+  REQUESTS_ORGANIZATION_SPILLED_MAX,
+  REQUESTS_SHARED_FILES,
+  REQUESTS_SPILL_FILES_MAX,
+} from '../../../../src/schemas/requests/request-limits.ts'
+import { FIGURES } from '../../../../src/schemas/requests/request-record.ts'
 import {
   openSpill,
   openSpillWriter,
   spillFolder,
 } from '../../../../src/server/observe/requests/spill-folder.ts'
-import { batchOfCalls } from '../../../support/requests/settled-call.ts'
+import { batchOfCalls, type EndedCall } from '../../../support/requests/settled-call.ts'
 import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
 
 async function openFolder(t: Test): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-requests-'))
   t.teardown(() => rm(home, { recursive: true, force: true }))
   return spillFolder(home)
+}
+
+/** Each instant is another one. */
+function clock(): () => number {
+  let ms = 0
+  return () => ++ms
+}
+
+/** As many files of others; the runner leaves them alone. */
+async function fill(folder: string, count: number): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true })
+  const paths = Array.from({ length: count }, (_, n) => join(folder, `other-${n}`))
+  await Promise.all(paths.map((path) => writeFile(path, '')))
+  return paths
 }
 
 t.test('a full disk refuses a batch whole, and leaves no part of it', { skip: NO_MOUNT }, async (t) => {
@@ -27,16 +48,76 @@ t.test('a full disk refuses a batch whole, and leaves no part of it', { skip: NO
 })
 
 t.test(
-  `beyond REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) batches there is no room`,
+  `beyond REQUESTS_SPILL_FILES_MAX (${REQUESTS_SPILL_FILES_MAX}) files of other fronts there is no room`,
   async (t) => {
     const folder = await openFolder(t)
     const write = openSpillWriter(folder)
-    for (let n = 0; n < REQUESTS_SPILL_FILES_MAX; n++) t.ok(await write(batchOfCalls({})), String(n))
-    t.notOk(await write(batchOfCalls({})))
+    const others = await fill(folder, REQUESTS_SPILL_FILES_MAX)
+    t.equal(await write(batchOfCalls({})), 0)
+    await rm(others[0] ?? '')
+    t.equal(await write(batchOfCalls({})), 1)
+    t.equal(await write(batchOfCalls({})), 1, 'joined with the one before')
+    t.equal((await readdir(folder)).length, REQUESTS_SPILL_FILES_MAX)
+  },
+)
+
+t.test('one call after the other takes no room of later ones: small files are joined', async (t) => {
+  const folder = await openFolder(t)
+  const write = openSpillWriter(folder, clock())
+  const trickle = 3 * REQUESTS_SPILL_FILES_MAX
+  for (let n = 0; n < trickle; n++) t.equal(await write(batchOfCalls({ requestId: `r${n}` })), 1)
+  t.equal(await write(batchOfCalls(...Array<EndedCall>(50).fill({ requestId: 'paid' }))), 50)
+  const spill = openSpill(folder)
+  const names = await spill.list()
+  t.ok(names.length <= REQUESTS_JOINED_FILES, `${names.length} files`)
+  const batches = (await Promise.all(names.map((name) => spill.read(name)))).map((read) => read ?? []).flat()
+  const ids = batches.flatMap(({ requestIds }) => requestIds)
+  t.same(
+    ids.slice(0, trickle),
+    Array.from({ length: trickle }, (_, n) => `r${n}`),
+    'each once, in their order',
+  )
+  t.equal(ids.length, trickle + 50)
+})
+
+t.test('a file that the runner has taken is joined with none', async (t) => {
+  const folder = await openFolder(t)
+  const write = openSpillWriter(folder)
+  const spill = openSpill(folder)
+  const others = await fill(folder, REQUESTS_JOINED_FILES)
+  await write(batchOfCalls({ requestId: 'a' }))
+  const [first = ''] = await spill.list()
+  await spill.remove(first)
+  await write(batchOfCalls({ requestId: 'b' }))
+  t.equal((await readdir(folder)).length, others.length + 1)
+  const [second = ''] = await spill.list()
+  t.match(await spill.read(second), [{ requestIds: ['b'] }])
+  t.same(await spill.read(first), [], 'gone is not damaged')
+})
+
+t.test(
+  `from REQUESTS_SHARED_FILES (${REQUESTS_SHARED_FILES}) files on an organization has ` +
+    `REQUESTS_ORGANIZATION_SPILLED_MAX (${REQUESTS_ORGANIZATION_SPILLED_MAX}) calls of a front`,
+  async (t) => {
+    const folder = await openFolder(t)
+    const write = openSpillWriter(folder, clock())
+    await fill(folder, REQUESTS_SHARED_FILES)
+    const flood = Array<EndedCall>(REQUESTS_GATHERED_MAX).fill({ organizationId: 'a' })
+    for (let n = 0; n < REQUESTS_ORGANIZATION_SPILLED_MAX; n += flood.length)
+      t.equal(await write(batchOfCalls(...flood)), flood.length)
+    const last = batchOfCalls(
+      { organizationId: 'a' },
+      { organizationId: 'b', requestId: 'paid', status: 201 },
+      { organizationId: 'a' },
+    )
+    t.equal(await write(last), 1)
     const spill = openSpill(folder)
-    const [first = ''] = await spill.list()
-    await spill.remove(first)
-    t.ok(await write(batchOfCalls({})))
+    const kept = (await spill.read((await spill.list()).at(-1) ?? ''))?.at(-1)
+    t.same(kept?.requestIds, ['paid'])
+    t.same(kept?.figures, last.figures.slice(FIGURES, 2 * FIGURES))
+    t.equal(await write(batchOfCalls({ organizationId: 'a' })), 0)
+    for (const name of await spill.list()) await spill.remove(name)
+    t.equal(await write(batchOfCalls({ organizationId: 'a' })), 1, 'what was taken counts no more')
   },
 )
 
@@ -48,11 +129,11 @@ t.test('batches are found oldest first, read whole, and gone once they are remov
   const names = await spill.list()
   const read = await Promise.all(names.map((name) => spill.read(name)))
   t.same(
-    read.map((batch) => batch?.requestIds),
+    read.flatMap((batches) => batches?.map(({ requestIds }) => requestIds)),
     [['r1'], ['r2'], ['r3']],
   )
   for (const name of names) await spill.remove(name)
-  t.equal(await spill.read(names[0] ?? ''), null)
+  t.same(await spill.read(names[0] ?? ''), [])
   t.same(await spill.list(), [])
 })
 
@@ -87,6 +168,6 @@ t.test('nobody else may read a batch; a folder that went is made again', async (
   t.equal((await stat(join(folder, name))).mode & 0o777, 0o600)
   await rm(folder, { recursive: true })
   await t.rejects(write(batchOfCalls({})))
-  t.ok(await write(batchOfCalls({})))
+  t.equal(await write(batchOfCalls({})), 1)
   await chmod(folder, 0o700)
 })

@@ -9,14 +9,17 @@ import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 class Away extends Error {}
 
 function stand({ isOn = true } = {}) {
-  const files = new Map<string, RequestBatch | null>()
+  const files = new Map<string, RequestBatch | readonly RequestBatch[] | null>()
   const log = keptLog()
   const counts = { spilled: 0, written: 0, recovered: 0, lost: 0 }
   const state = { nowMs: 0, compared: 0, insert: (batch: RequestBatch) => batch.requestIds.length }
   const writer = new RequestWriter({
     spill: {
       list: async () => [...files.keys()],
-      read: async (name) => files.get(name) ?? null,
+      read: async (name) => {
+        const found = files.get(name) ?? null
+        return found !== null && 'id' in found ? [found] : found
+      },
       remove: async (name) => void files.delete(name),
     },
     rows: {
@@ -110,3 +113,23 @@ t.test('an end leaves the batches that have not begun', async (t) => {
   await writer.look()
   t.same([...files.keys()], ['b'])
 })
+
+t.test(
+  'a file of several batches stays until all of them are written, and one that went is not lost',
+  async (t) => {
+    const { files, counts, state, log, writer } = stand()
+    files
+      .set('gone', [])
+      .set('joined', [batchOfCalls({ requestId: 'a' }), batchOfCalls({ requestId: 'b' }, {})])
+    state.insert = ({ requestIds }) => {
+      if (requestIds.includes('b')) throw new Away()
+      return requestIds.length
+    }
+    await writer.look()
+    t.same([[...files.keys()], counts.written], [['joined'], 1])
+    state.insert = ({ requestIds }) => (requestIds.includes('a') ? 0 : requestIds.length)
+    await writer.look()
+    t.match(counts, { written: 3, lost: 0 })
+    t.same([files.size, log.events.length], [0, 1])
+  },
+)

@@ -50,6 +50,15 @@ t.test('a paid call that the log has lost is taken from the ledger, once', async
   ])
 })
 
+t.test('a call that cost nothing is not taken from the ledger: the log keeps a share of these', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  await books.book({ requestId: 'free', cost: 0 }, { requestId: 'paid', cost: 1 })
+  t.equal(await recoverRequests(store, 0), 1)
+  t.same(await idsOf(books), ['paid recovered'])
+})
+
 t.test("a call's own row that comes later takes the place of the recovered one", async (t) => {
   const books = await openBooks(t, TODAY)
   const { store, organizationId } = books
