@@ -41,7 +41,7 @@ export const LIVE_STALL_MS = 30_000
 export const SESSION_IDLE_MS = 15 * 60_000
 /** Milliseconds after its sign-in at which a session of the dashboard ends, whatever its use. Decision. */
 export const SESSION_MS_MAX = 12 * 60 * 60_000
-/** Sessions of one node; beyond, the session ends that was used the longest ago. Decision. */
+/** Sessions of one node; beyond, the key with the most loses the session used the longest ago. Decision. */
 export const SESSIONS_MAX = 128
 /** Random bytes of the id of a session, and of the token of its page. Decision. */
 export const SESSION_SECRET_BYTES = 32

@@ -71,14 +71,13 @@ export class Sessions {
     const created = { id: secretText(), pageToken: secretText() }
     const now = this.#now()
     for (const [digest, session] of this.#sessions) if (isOver(session, now)) this.#sessions.delete(digest)
-    const [stalest] = this.#sessions.keys()
-    if (this.#sessions.size >= SESSIONS_MAX && stalest !== undefined) this.#sessions.delete(stalest)
     this.#sessions.set(digestOf(created.id), {
       keyHash: hashOfKey(key),
       sealedKey: sealed(key, { ...created, host }),
       beganAt: now,
       usedAt: now,
     })
+    if (this.#sessions.size > SESSIONS_MAX) this.#endOneOfMost()
     return created
   }
 
@@ -100,6 +99,15 @@ export class Sessions {
     const keyHash = hashOfKey(key)
     for (const [digest, session] of this.#sessions)
       if (session.keyHash === keyHash) this.#sessions.delete(digest)
+  }
+
+  /** Ends the stalest session of the key with the most: sign-ins of one key take no room of the others. */
+  #endOneOfMost(): void {
+    const counts = new Map<string, number>()
+    for (const { keyHash } of this.#sessions.values()) counts.set(keyHash, (counts.get(keyHash) ?? 0) + 1)
+    const most = Math.max(...counts.values())
+    for (const [digest, { keyHash }] of this.#sessions)
+      if (counts.get(keyHash) === most) return void this.#sessions.delete(digest)
   }
 
   #use(digest: string): boolean {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { SESSION_SECRET_BYTES, SESSIONS_MAX } from '../../../../../src/schemas/operator/admin-port-limits.ts'
+import { Sessions } from '../../../../../src/server/supervisor/admin-port/sessions.ts'
 import { FOREIGN_KEY, OPERATOR_KEY } from '../../../../support/operator/admin-port.ts'
 import { headersOf, relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
 
@@ -89,4 +90,15 @@ t.test('beyond the most sessions the one ends that was used the longest ago', as
   t.match(await stand.read(second), { status: 401, error: 'session_ended' })
   t.equal((await stand.read(first)).status, 201)
   t.equal(relayedTo(stand.front).length, 2)
+})
+
+t.test('sign-ins of one key end no session of another', async (t) => {
+  const sessions = new Sessions()
+  const host = '127.0.0.1:9090'
+  const others = ['a', 'b'].map((name) => ({ ...sessions.begin(OPERATOR_KEY + name, host), host }))
+  const first = { ...sessions.begin(OPERATOR_KEY, host), host }
+  for (let more = 1; more <= SESSIONS_MAX; more++) sessions.begin(OPERATOR_KEY, host)
+  for (const other of others) t.ok(sessions.open(other)?.isOpen())
+  t.equal(sessions.open(first), null)
+  t.equal(sessions.kept.size, SESSIONS_MAX)
 })
