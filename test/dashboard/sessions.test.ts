@@ -89,6 +89,24 @@ t.test('a node that is not there for a moment does not end the session', { skip 
   await signedIn(page)
 })
 
+t.test('a sign-out that fails says so, and the next sign-in ends the session', { skip }, async (t) => {
+  const { page, url, managementKey } = opened()
+  const [{ name, value } = { name: '', value: '' }] = await page.context().cookies()
+  const pageToken = await page.evaluate<string>("localStorage.getItem('sluice-page-token')")
+  const headers = { cookie: `${name}=${value}`, 'x-sluice-page-token': pageToken }
+  const statusNow = async (): Promise<number> =>
+    (await fetch(`${url}api/v1/admin/session`, { headers })).status
+  await page.route('**/dashboard/session', (route) => route.abort())
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('alert').getByText('The sign-out failed. The node cannot be reached.').waitFor()
+  t.equal(await statusNow(), 200)
+  await page.unroute('**/dashboard/session')
+  await page.getByLabel('Management key').fill(managementKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signedIn(page)
+  t.equal(await statusNow(), 401)
+})
+
 t.test('a session that has ended leads to the sign-in, which says so', { skip }, async () => {
   const { page } = opened()
   await page.context().clearCookies()

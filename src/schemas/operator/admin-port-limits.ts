@@ -45,5 +45,3 @@ export const SESSION_MS_MAX = 12 * 60 * 60_000
 export const SESSIONS_MAX = 128
 /** Random bytes of the id of a session, and of the token of its page. Decision. */
 export const SESSION_SECRET_BYTES = 32
-/** Cookies of the session's name that are tried: any service of the same host can set one. Decision. */
-export const SESSION_COOKIES_MAX = 4

@@ -7,6 +7,8 @@ import type { ErrorEnvelope } from '../../../schemas/envelope.ts'
 const ANSWER_MS_MAX = 30_000
 const UNAUTHENTICATED = 401
 const TOKEN_HEADER: typeof PAGE_TOKEN_HEADER = 'x-sluice-page-token'
+/** Code of the refusal of a session that is over. */
+const ENDED = 'session_ended'
 /** Codes of other refusals after which the key can do nothing here any more. */
 const KEY_GONE: readonly string[] = ['key_disabled', 'operator_only']
 
@@ -102,17 +104,23 @@ export function createApi(pageToken: string, onRefused: (message: string) => voi
   }
 }
 
-/** Exchanges a key for a session: the browser keeps its cookie, and the page what is returned. */
-export async function beginSession(key: string): Promise<string> {
-  const { data } = (await askSession('POST', { authorization: `Bearer ${key}` })) as {
-    data: { page_token: string }
-  }
+/**
+ * Exchanges a key for a session: the browser keeps its cookie, and the page what is returned.
+ * @param before token of the session that the new one replaces
+ */
+export async function beginSession(key: string, before: string | null): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, [TOKEN_HEADER]: before ?? '' }
+  const { data } = (await askSession('POST', headers)) as { data: { page_token: string } }
   return data.page_token
 }
 
-/** Ends the session on the node, for each window that has it. */
+/** Ends the session on the node, for each window that has it. Rejects when it may still be open there. */
 export async function endSession(pageToken: string): Promise<void> {
-  await askSession('DELETE', { [TOKEN_HEADER]: pageToken })
+  try {
+    await askSession('DELETE', { [TOKEN_HEADER]: pageToken })
+  } catch (problem) {
+    if (!(problem instanceof ApiError && problem.type === ENDED)) throw problem
+  }
 }
 
 async function askSession(method: 'POST' | 'DELETE', headers: Record<string, string>): Promise<unknown> {

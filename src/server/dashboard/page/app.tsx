@@ -14,12 +14,18 @@ type Shown =
   | { readonly kind: 'resuming'; readonly problem: string | null }
   | { readonly kind: 'in'; readonly signedIn: SignedIn }
 
+/** What a sign-out says that the node did not confirm. */
+const STILL_OPEN =
+  'The node may still have the session: it ends after 15 minutes without use, or when you sign in here again.'
+
 /** The sign-in, or what is behind it. The key is gone from the page with the sign-in; a session goes on. */
 export function App(): ComponentChild {
   const [shown, setShown] = useState<Shown>(() =>
     storedToken() === null ? { kind: 'out', message: null } : { kind: 'resuming', problem: null },
   )
   const live = useRef<LiveFeed | null>(null)
+  // The node ends this window's last session with its next sign-in, whatever became of the session here.
+  const lastToken = useRef<string | null>(null)
   const leave = (message: string | null): void => {
     live.current?.close()
     live.current = null
@@ -27,6 +33,7 @@ export function App(): ComponentChild {
   }
   const enter = async (pageToken: string): Promise<void> => {
     let own: LiveFeed | null = null
+    lastToken.current = pageToken
     // A late refusal of a session that has ended is none of the next one.
     const api = createApi(pageToken, (reason) => {
       forgetToken(pageToken)
@@ -39,7 +46,10 @@ export function App(): ComponentChild {
     live.current?.close()
     own = live.current = openLiveFeed(api)
     const signOut = (): void => {
-      endSession(pageToken).catch(() => undefined)
+      endSession(pageToken).catch((problem: unknown) => {
+        const message = `The sign-out failed. ${messageOf(problem)} ${STILL_OPEN}`
+        setShown((now) => (now.kind === 'out' ? { kind: 'out', message } : now))
+      })
       forgetToken(pageToken)
       leave(null)
     }
@@ -59,7 +69,7 @@ export function App(): ComponentChild {
   }, [])
   const signIn = async (key: string): Promise<void> => {
     setShown({ kind: 'out', message: null })
-    const pageToken = await beginSession(key)
+    const pageToken = await beginSession(key, lastToken.current)
     storeToken(pageToken)
     await enter(pageToken)
   }

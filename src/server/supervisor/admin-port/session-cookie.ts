@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { DASHBOARD_PATH } from '../../../schemas/api-prefix.ts'
-import { SESSION_COOKIES_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 
 /** The address that a browser sees. */
 export interface SessionPlace {
@@ -28,7 +27,8 @@ export function noSessionCookie(place: SessionPlace): string {
 
 /**
  * Ids of sessions in the cookies of a request. There may be several: a browser sends the cookies of a host to
- * each of its ports, and any service of that host can set one with another path.
+ * each of its ports, and any service of that host can set one with another path. All of them are tried: the
+ * size of a request's head is their bound.
  */
 export function sessionIdsIn({ cookie = '' }: IncomingHttpHeaders, host: string): readonly string[] {
   const name = nameAt(host)
@@ -38,7 +38,6 @@ export function sessionIdsIn({ cookie = '' }: IncomingHttpHeaders, host: string)
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1))
     .filter(isSecretShaped)
-    .slice(0, SESSION_COOKIES_MAX)
 }
 
 /** False for a text that cannot be half of a session. */

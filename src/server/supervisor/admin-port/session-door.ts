@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import { SESSION_IDLE_MS, SESSION_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import { failed, json, type Answer } from './answers.ts'
@@ -57,24 +57,29 @@ export class SessionDoor {
     if (check.kind !== 'operator') return check.answer
     if (key === undefined) return failed(ENDED)
     const place = { host: hostOf(headers), isTls: isPageTls(headers) }
-    this.#find(request)?.end()
+    this.#end(request)
     const { id, pageToken } = this.#sessions.begin(key, place.host)
     const data = { page_token: pageToken, idle_ms: SESSION_IDLE_MS, max_ms: SESSION_MS_MAX }
     return withCookie(json({ data }), sessionCookie(id, place))
   }
 
   #signOut(request: IncomingMessage): Answer {
-    const entered = this.enter(request)
-    if (entered.kind === 'refused') return entered.answer
-    entered.session.end()
+    if (!isFromOwnPage(request)) return failed(FOREIGN)
+    if (!this.#end(request)) return failed(ENDED)
     const { headers } = request
     const place = { host: hostOf(headers), isTls: isPageTls(headers) }
     return withCookie(json({ data: { deleted: true } }), noSessionCookie(place))
   }
 
+  /** Ends the session that the page had until now. @returns false when there was none */
+  #end({ headers }: IncomingMessage): boolean {
+    const pageToken = pageTokenIn(headers)
+    return pageToken !== null && this.#sessions.end({ pageToken, host: hostOf(headers) })
+  }
+
   #find({ headers }: IncomingMessage): OpenSession | null {
-    const pageToken = String(headers[PAGE_TOKEN_HEADER] ?? '')
-    if (!isSecretShaped(pageToken)) return null
+    const pageToken = pageTokenIn(headers)
+    if (pageToken === null) return null
     const host = hostOf(headers)
     for (const id of sessionIdsIn(headers, host)) {
       const session = this.#sessions.open({ id, pageToken, host })
@@ -82,6 +87,12 @@ export class SessionDoor {
     }
     return null
   }
+}
+
+/** Null when the page sent none, or a text that cannot be one. */
+function pageTokenIn(headers: IncomingHttpHeaders): string | null {
+  const pageToken = String(headers[PAGE_TOKEN_HEADER] ?? '')
+  return isSecretShaped(pageToken) ? pageToken : null
 }
 
 function withCookie(answer: Answer, cookie: string): Answer {

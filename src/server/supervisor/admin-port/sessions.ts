@@ -21,16 +21,20 @@ export interface SessionClaim extends NewSession {
   readonly host: string
 }
 
+/** The page's half alone, and the host. */
+export type PageClaim = Omit<SessionClaim, 'id'>
+
 /** A session that a request has proven. */
 export interface OpenSession {
   readonly key: string
   /** False once the session has ended. Each question is a use, and renews the session. */
   isOpen(): boolean
-  end(): void
 }
 
 interface Session {
   readonly keyHash: string
+  /** Of the page's half and the host, by which alone a session can be ended. */
+  readonly pageDigest: string
   readonly sealedKey: SealedKey
   /** Monotonic milliseconds. */
   readonly beganAt: number
@@ -73,6 +77,7 @@ export class Sessions {
     for (const [digest, session] of this.#sessions) if (isOver(session, now)) this.#sessions.delete(digest)
     this.#sessions.set(digestOf(created.id), {
       keyHash: hashOfKey(key),
+      pageDigest: pageDigestOf({ ...created, host }),
       sealedKey: sealed(key, { ...created, host }),
       beganAt: now,
       usedAt: now,
@@ -87,11 +92,21 @@ export class Sessions {
     const session = this.#sessions.get(digest)
     const key = session === undefined ? null : unsealed(session.sealedKey, claim)
     if (key === null || !this.#use(digest)) return null
-    return {
-      key,
-      isOpen: () => this.#use(digest),
-      end: () => void this.#sessions.delete(digest),
+    return { key, isOpen: () => this.#use(digest) }
+  }
+
+  /**
+   * Ends a session by the page's half alone, since any service of the host can overwrite the cookie.
+   * @returns false when the session was over
+   */
+  end(claim: PageClaim): boolean {
+    const pageDigest = pageDigestOf(claim)
+    for (const [digest, session] of this.#sessions) {
+      if (session.pageDigest !== pageDigest) continue
+      this.#sessions.delete(digest)
+      return !isOver(session, this.#now())
     }
+    return false
   }
 
   /** Ends all sessions of a key that is an operator's no longer. */
@@ -132,6 +147,10 @@ function secretText(): string {
 
 function digestOf(id: string): string {
   return hash('sha256', id, 'base64url')
+}
+
+function pageDigestOf({ pageToken, host }: PageClaim): string {
+  return digestOf(`${pageToken} ${host}`)
 }
 
 /** Both halves are random and of full length: one keyed hash of them is a key. */

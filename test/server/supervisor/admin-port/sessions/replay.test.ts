@@ -1,6 +1,6 @@
 /** Requests that were recorded are refused once their session is over. */
 import t from 'tap'
-import { relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
+import { headersOf, relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
 
 const REFUSED = { status: 401, error: 'session_ended' }
 
@@ -26,6 +26,22 @@ t.test(
     t.equal((await stand.read(next)).status, 201)
   },
 )
+
+t.test('the next sign-in of a page ends its session also when the cookie is gone', async (t) => {
+  const stand = await sessionStand(t)
+  const { cookie, pageToken } = await stand.signIn()
+  const next = await stand.signIn({ 'x-sluice-page-token': pageToken })
+  t.match(await stand.read({ cookie, pageToken }), REFUSED)
+  t.equal((await stand.read(next)).status, 201)
+})
+
+t.test('a sign-in that is refused ends no session', async (t) => {
+  const stand = await sessionStand(t)
+  const browsing = await stand.signIn()
+  const answer = await stand.askForSession({ ...headersOf(browsing), authorization: 'Bearer x' })
+  t.equal(answer.status, 401)
+  t.equal((await stand.read(browsing)).status, 201)
+})
 
 t.test('a recorded sign-in makes another session, and does not bring back the one that ended', async (t) => {
   const stand = await sessionStand(t)

@@ -1,5 +1,6 @@
 /** A sign-out ends the session on the node, and a key that ends takes all of its sessions along. */
 import t from 'tap'
+import { SESSION_IDLE_MS } from '../../../../../src/schemas/operator/admin-port-limits.ts'
 import { OPERATOR_KEY } from '../../../../support/operator/admin-port.ts'
 import { headersOf, sessionStand } from '../../../../support/operator/session-stand.ts'
 import { rawClient } from '../../../../support/wire/raw-http.ts'
@@ -18,12 +19,40 @@ t.test('a sign-out ends its session, makes the browser forget it, and leaves oth
   t.equal((await stand.read(other)).status, 201)
 })
 
-t.test('a sign-out with half of a session ends nothing', async (t) => {
+t.test('a sign-out with the cookie alone ends nothing, as another service of the host gets it', async (t) => {
   const stand = await sessionStand(t)
-  const { cookie, pageToken } = await stand.signIn()
-  t.match(await stand.signOut({ cookie, pageToken: '' }), REFUSED)
-  t.match(await stand.signOut({ cookie: '', pageToken }), REFUSED)
-  t.equal((await stand.read({ cookie, pageToken })).status, 201)
+  const [mine, other] = [await stand.signIn(), await stand.signIn()]
+  for (const pageToken of ['', 'a'.repeat(43)])
+    t.match(await stand.signOut({ cookie: mine.cookie, pageToken }), REFUSED)
+  t.equal((await stand.read(mine)).status, 201)
+  t.equal((await stand.read(other)).status, 201)
+})
+
+t.test('a sign-out ends its session though another service of the host took the cookie away', async (t) => {
+  const stand = await sessionStand(t)
+  for (const value of [null, 'a'.repeat(43)]) {
+    const { cookie, pageToken } = await stand.signIn()
+    const left = value === null ? '' : cookie.replace(/=.*/, `=${value}`)
+    t.equal((await stand.signOut({ cookie: left, pageToken })).status, 200)
+    t.match(await stand.read({ cookie, pageToken }), REFUSED)
+    t.match(await stand.signOut({ cookie: '', pageToken }), REFUSED)
+  }
+  t.equal(stand.sessions.kept.size, 0)
+})
+
+t.test('a sign-out at another address of the port ends nothing', async (t) => {
+  const stand = await sessionStand(t)
+  const browsing = await stand.signIn()
+  const host = `localhost:${stand.port}`
+  t.match(await stand.signOut(browsing, { host, origin: `http://${host}` }), REFUSED)
+  t.equal((await stand.read(browsing)).status, 201)
+})
+
+t.test('a sign-out of a session that is over by its time is told so', async (t) => {
+  const stand = await sessionStand(t)
+  const browsing = await stand.signIn()
+  stand.pass(SESSION_IDLE_MS)
+  t.match(await stand.signOut(browsing), REFUSED)
 })
 
 t.test('a live view ends with its session', async (t) => {

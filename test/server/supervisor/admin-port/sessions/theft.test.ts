@@ -1,11 +1,12 @@
 /** A cookie or a token that was stolen is half of a session, and opens nothing. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { SESSION_COOKIES_MAX } from '../../../../../src/schemas/operator/admin-port-limits.ts'
 import { OPERATOR_KEY } from '../../../../support/operator/admin-port.ts'
 import { headersOf, relayedTo, sessionStand } from '../../../../support/operator/session-stand.ts'
 
 const REFUSED = { status: 401, error: 'session_ended' }
+/** Cookies of the session's name: nearly as many as the head of a request has room for. */
+const PLANTED = 200
 const other = (): string => randomBytes(32).toString('base64url')
 
 t.test(
@@ -60,10 +61,8 @@ t.test('cookies that another service of the host has set do not shut the owner o
   const stand = await sessionStand(t)
   const { cookie, pageToken } = await stand.signIn()
   const name = cookie.split('=', 1)[0] ?? ''
-  const planted = Array.from({ length: SESSION_COOKIES_MAX }, () => `${name}=${other()}`)
-  const [some, many] = [planted.slice(1).join('; '), planted.join('; ')]
-  t.equal((await stand.read({ cookie: `${some}; ${cookie}`, pageToken })).status, 201)
-  t.match(await stand.read({ cookie: `${many}; ${cookie}`, pageToken }), REFUSED)
+  const planted = Array.from({ length: PLANTED }, () => `${name}=${other()}`).join('; ')
+  t.equal((await stand.read({ cookie: `${planted}; ${cookie}`, pageToken })).status, 201)
 })
 
 t.test('what the node keeps of a session has neither the key nor a half of it', async (t) => {
