@@ -139,7 +139,7 @@ export const FAILURES = {
   provider_key_unknown: row([404], 'caller', 'after_change', 'The workspace has no such key for a provider.'),
   provider_key_exists: row(
     [409, 400], 'caller', 'after_change',
-    'The vault of the workspace has the secret `{secret}` already: replace the key by `PATCH /api/v1/byok/{id}`.',
+    'The vault of the workspace has the secret `{secret}` already: replace the key of `{provider}` by `PATCH /api/v1/byok/{id}`.',
   ),
   file_unknown: row([404], 'caller', 'after_change', 'There is no such file.'),
   generation_unknown: row([404], 'caller', 'after_change', 'There is no record of such a call (yet, or any more).'),

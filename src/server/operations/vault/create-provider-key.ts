@@ -9,6 +9,7 @@ import {
 } from '../../../schemas/workspaces/byok.ts'
 import { changedBy, defineOperation, ownWorkspaceOf } from '../define.ts'
 import {
+  holderOf,
   keyTakers,
   mayWrite,
   PROVIDER_KEY_ACCESS,
@@ -49,9 +50,10 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
   example: { body: { provider: 'openai', key: 'sk-0123456789' } },
   async run(call, { models, vaults, workspaces }) {
     const { body, key } = call
-    const taker = takerOf(body.provider, keyTakers(models))
+    const takers = keyTakers(models)
+    const taker = takerOf(body.provider, takers)
     if (!taker.ok) return taker
-    const { slug, host, secretName: name } = taker.value
+    const { host, secretName: name } = taker.value
     const rules = rulesOf(body, taker.value)
     if (!rules.ok) return rules
     const reference = body.workspace_id ?? ownWorkspaceOf(key)
@@ -67,11 +69,12 @@ export const createProviderKey = defineOperation<{ body: 'byok_create' }, Create
     const workspaceId = workspace.value.id
     if (stored.ok)
       return ok({ kind: 'json', value: { data: providerKeyAnswer(workspaceId, taker.value, stored.value) } })
-    return stored.failure.name === 'secret_exists'
-      ? fail('provider_key_exists', {
-          fields: { secret: name, id: providerKeyId({ workspaceId, provider: slug }) },
-        })
-      : stored
+    if (stored.failure.name !== 'secret_exists') return stored
+    const there = await vaults.among(vaultOf(workspace.value), [name])
+    if (!there.ok) return there
+    const provider = holderOf(there.value[0] ?? { hosts: null }, taker.value, takers)
+    const id = providerKeyId({ workspaceId, provider })
+    return fail('provider_key_exists', { fields: { secret: name, id, provider } })
   },
 })
 

@@ -122,6 +122,36 @@ export async function keyAt(
   return secret === undefined ? fail('provider_key_unknown') : ok(secret)
 }
 
+/**
+ * The provider whose key a secret of the taker's name is, or may become: slugs may make one name, and the
+ * host tells their keys apart.
+ */
+export function holderOf(
+  { hosts }: Pick<SecretMetadata, 'hosts'>,
+  taker: KeyTaker,
+  takers: readonly KeyTaker[],
+): KeyTaker['slug'] {
+  const isKeyOf = ({ host, secretName }: KeyTaker): boolean =>
+    secretName === taker.secretName && hosts?.includes(host) === true
+  return (isKeyOf(taker) ? taker : (takers.find(isKeyOf) ?? taker)).slug
+}
+
+/**
+ * The secret that a new key replaces: also one that is the key of no provider, so that a holder of
+ * `vault:write` cannot keep a management key from the place. Failure: provider_key_unknown.
+ */
+export async function replaceableAt(
+  { workspace, taker }: KeyPlace,
+  { vaults, models }: Pick<Ports, 'vaults' | 'models'>,
+): Promise<Outcome<SecretMetadata>> {
+  const found = await vaults.among(vaultOf(workspace), [taker.secretName])
+  if (!found.ok) return found
+  const [secret] = found.value
+  return secret !== undefined && holderOf(secret, taker, keyTakers(models)) === taker.slug
+    ? ok(secret)
+    : fail('provider_key_unknown')
+}
+
 /** The switches of the workspace that close its vault close this way to it, too. §4.4, C5, C32. */
 export function mayWrite({ isInProgramme, mayWriteVault }: Workspace): Outcome<null> {
   if (!isInProgramme) return fail('programme_closed')

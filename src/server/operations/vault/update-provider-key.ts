@@ -18,6 +18,7 @@ import {
   PROVIDER_KEY_FAILURES,
   PROVIDER_KEY_WRITE_FAILURES,
   providerKeyAnswer,
+  replaceableAt,
   rulesOf,
   vaultOf,
   type KeyPlace,
@@ -38,7 +39,9 @@ export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>(
   path: '/byok/{id}',
   tag: 'byok',
   summary: "Replace a workspace's key for a provider",
-  description: 'With `key` the key is replaced, from the next call on; the hosts of its secret stay.',
+  description:
+    'With `key` the key is replaced, from the next call on, and bound to the host of the provider alone. What stands ' +
+    'in its place and is the key of no provider is replaced as well.',
   access: PROVIDER_KEY_ACCESS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: true,
@@ -53,7 +56,8 @@ export const updateProviderKey = defineOperation<Inputs, UpdateProviderKeyBody>(
     const { workspace, taker } = place.value
     const rules = rulesOf(call.body, taker)
     if (!rules.ok) return rules
-    const secret = await keyAt(place.value, ports)
+    const findAt = call.body.key === undefined ? keyAt : replaceableAt
+    const secret = await findAt(place.value, ports)
     if (!secret.ok) return secret
     const now = await replaced(call, ports, { ...place.value, secret: secret.value })
     return now.ok
@@ -74,7 +78,8 @@ async function replaced(
   if (!allowed.ok) return allowed
   const stored = await vaults.put(
     vaultOf(workspace),
-    { name: secret.name, hosts: secret.hosts ?? [taker.host], value: new Secret(key), expects: 'present' },
+    // A holder of `vault:write` may have chosen the hosts of the earlier value: the new one must not go there.
+    { name: secret.name, hosts: [taker.host], value: new Secret(key), expects: 'present' },
     { ...changedBy(call), operation: ID },
   )
   // The secret was deleted between the two statements.

@@ -220,24 +220,57 @@ t.test('byok.get 200, 404: by its one id, of its organization alone', async (t) 
   t.match(await get(id('openai'), { key: await key('inference') }), { status: 403, type: 'wrong_key_kind' })
 })
 
-t.test('byok.update 200: the key is replaced in place, and what it is bound to stays', async (t) => {
-  const { call, put, id, key, store } = await open(t)
-  t.equal(await put('my_own_api_key', ['own.example', 'twin.example']), 200)
-  const path = `/byok/${id('my-own')}`
-  const { body: before } = await call('GET', path)
-  const { status, body } = await call('PATCH', path, { body: { key: 'sk-new', is_byok_only: true } })
-  t.equal(status, 200)
-  const [old, now] = [before['data'], body['data']] as { label: string; created_at: string }[]
-  t.not(now?.label, old?.label)
-  t.equal(now?.created_at, old?.created_at)
+t.test(
+  'byok.update 200: the key is replaced in place, and goes to the host of its provider alone',
+  async (t) => {
+    const { call, put, id, key, store } = await open(t)
+    t.equal(await put('my_own_api_key', ['own.example', 'evil.example']), 200)
+    const path = `/byok/${id('my-own')}`
+    const { body: before } = await call('GET', path)
+    const { status, body } = await call('PATCH', path, { body: { key: 'sk-new', is_byok_only: true } })
+    t.equal(status, 200)
+    const [old, now] = [before['data'], body['data']] as { label: string; created_at: string }[]
+    t.not(now?.label, old?.label)
+    t.equal(now?.created_at, old?.created_at)
+    const secrets = (await call('GET', '/vault/secrets', { key: await key('inference') })).body['data']
+    t.same((secrets as { hosts: unknown }[])[0]?.hosts, ['own.example'], 'no host that another chose before')
+    t.match((await auditOf(store)).at(-1), { operation: 'byok.update', object_id: 'my_own_api_key' })
+    const events = (await auditOf(store)).length
+    t.match(await call('PATCH', path, { body: { name: 'other' } }), { status: 200, body: { data: now } })
+    t.equal((await auditOf(store)).length, events, 'without a key nothing changes')
+  },
+)
+
+t.test('a secret that took the place of a key is replaced at the id that the refusal names', async (t) => {
+  const { create, call, put, id, key } = await open(t)
+  t.equal(await put('anthropic_api_key', ['evil.example']), 200)
+  const path = `/byok/${id('anthropic')}`
+  const refused = await create({ provider: 'anthropic', key: 'sk-new' })
+  t.match(refused, { status: 400, type: 'provider_key_exists' })
+  t.match(JSON.stringify(refused.body), `PATCH /api/v1${path}`)
+  t.equal((await call('GET', path)).status, 404, 'it is no key')
+  t.equal((await call('PATCH', path, { body: {} })).status, 404)
+  t.match(await call('PATCH', path, { body: { key: 'sk-new' } }), { status: 200 })
+  t.match(await call('GET', path), { status: 200, body: { data: { provider: 'anthropic' } } })
   t.match((await call('GET', '/vault/secrets', { key: await key('inference') })).body, {
-    data: [{ hosts: ['own.example', 'twin.example'] }],
+    data: [{ hosts: ['api.anthropic.com'] }],
   })
-  t.match((await auditOf(store)).at(-1), { operation: 'byok.update', object_id: 'my_own_api_key' })
-  const events = (await auditOf(store)).length
-  t.match(await call('PATCH', path, { body: { name: 'other' } }), { status: 200, body: { data: now } })
-  t.equal((await auditOf(store)).length, events, 'without a key nothing changes')
+  t.match(await call('DELETE', path), { status: 200 })
 })
+
+t.test(
+  'of two slugs that make one name, the refusal names the key that is there, and neither takes it',
+  async (t) => {
+    const { create, call, id } = await open(t)
+    t.equal((await create({ provider: 'my-own', key: KEY })).status, 201)
+    const refused = await create({ provider: 'my.own', key: 'sk-new' })
+    t.match(refused, { status: 400, type: 'provider_key_exists' })
+    t.match(JSON.stringify(refused.body), `PATCH /api/v1/byok/${id('my-own')}`)
+    t.equal((await call('PATCH', `/byok/${id('my.own')}`, { body: { key: 'sk-new' } })).status, 404)
+    t.equal((await call('DELETE', `/byok/${id('my-own')}`)).status, 200)
+    t.equal((await create({ provider: 'my.own', key: 'sk-new' })).status, 201)
+  },
+)
 
 t.test('byok.update 400, 404, 503: no other rule, no other key, no write where none may be', async (t) => {
   const { create, call, id, workspace, foreignKey } = await open(t)
