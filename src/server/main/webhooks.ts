@@ -18,6 +18,7 @@ import { newId } from '../store/base/ids.ts'
 import { openDeliveries } from '../store/webhooks/deliveries.ts'
 import { openEndedEvents } from '../store/webhooks/ended-events.ts'
 import { openWebhookSecretRows } from '../store/webhooks/secrets.ts'
+import { openWebhookTests } from '../store/webhooks/tests.ts'
 import { openWebhookSecrets } from '../vault/webhook-secrets.ts'
 
 export interface WebhookDeps {
@@ -102,7 +103,8 @@ export function openWebhookPorts(
 ): Pick<Ports, 'operatorWebhooks'> {
   const events = openEndedEvents(store, publicOrigin)
   const secrets = secretsOf({ store, keyRing })
-  return { operatorWebhooks: openOperatorWebhooks({ egress, secrets, events, now: Date.now, newId }) }
+  const tests = openWebhookTests(store)
+  return { operatorWebhooks: openOperatorWebhooks({ egress, secrets, events, tests, now: Date.now, newId }) }
 }
 
 function secretsOf({ store, keyRing }: Pick<WebhookDeps, 'store' | 'keyRing'>): WebhookSecrets {

@@ -220,7 +220,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     again: 'nothing',
     refused: async (_, done) => [{ ...done, body: { workspace_id: randomUUID() } }],
   },
-  'admin.test_webhook': { unaudited: 'it changes nothing: an event of no job is sent once' },
+  'admin.test_webhook': { unaudited: 'it changes nothing: what is sent has a row of its own, as released' },
 
   ...ENDPOINT_SCENARIOS,
   ...SCIM_SCENARIOS,

@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<WebhookReason, string>> = {
   status: 'the receiver answered with an error: the node would try a delivery again',
   redirect: 'the receiver answered with a redirect, which is never followed',
   gone: 'the receiver answered 410: nothing more of the workspace would go there',
-  url_disabled: 'the address answered 410 before',
+  url_disabled: 'the address answered a delivery with 410 before: `sluice webhooks replay` lifts that',
 }
 
 function textOf({

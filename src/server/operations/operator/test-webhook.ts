@@ -4,24 +4,27 @@ import { TestWebhookAnswer, type TestWebhookBody } from '../../../schemas/webhoo
 import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
 import { defineOperation, type Success } from '../define.ts'
-import { ADMIN_KEYS } from './admin-answers.ts'
+import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
 
 interface Inputs {
   readonly body: 'test_webhook'
 }
 
+const ID = 'admin.test_webhook'
 const DEFAULT = 'default'
 
 /** Sends a test event to a receiver and tells what came of it. Source: an extension of Sluice; C4, C17. */
 export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
-  id: 'admin.test_webhook',
+  id: ID,
   method: 'post',
   path: '/admin/webhooks/test',
   tag: 'admin',
   summary: 'Send a test webhook',
   description:
     'One attempt, signed with the secret of the workspace and sent as each delivery is; it is never repeated and is no row of the ' +
-    'list. The event is `webhook.test`. An attempt that the receiver refuses is a 200 that says so.',
+    'list. The event is `webhook.test`. An attempt that the receiver refuses is a 200 that says so. Nothing is sent to an address ' +
+    'that answered a delivery of the workspace with 410, until one of them is replayed. Each test that is sent is an event of the ' +
+    'audit log, with the outcome `released`.',
   access: ADMIN_KEYS,
   deadlineMs: WEBHOOK_TEST_DEADLINE_MS,
   outlivesClient: false,
@@ -36,16 +39,18 @@ export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
     'store_unavailable',
   ],
   example: { body: { url: 'https://hooks.acme.example/sluice' } },
-  async run({ key, body }, { workspaces, egress, operatorWebhooks }) {
+  async run(call, { workspaces, egress, operatorWebhooks }) {
+    const { body } = call
+    const { organizationId } = call.key
     const reference = body.workspace_id ?? DEFAULT
-    const found = await workspaces.get({ organizationId: key.organizationId, reference })
+    const found = await workspaces.get({ organizationId, reference })
     if (!found.ok) return found
     const { id: workspaceId, defaultCallbackUrl } = found.value
     const url = body.url ?? defaultCallbackUrl
     if (url === null) return noReceiver()
     const checked = await checkCallbackUrl(url, { path: '/url', gate: egress, holder: workspaceId })
     if (!checked.ok) return checked
-    const tested = await operatorWebhooks.test({ workspaceId, url })
+    const tested = await operatorWebhooks.test({ organizationId, workspaceId, url }, actorOf(call, ID))
     return tested.ok ? ok(answerOf(tested.value)) : tested
   },
 })

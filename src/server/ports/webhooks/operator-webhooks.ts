@@ -1,11 +1,34 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import type { WebhookReason } from '../../../schemas/webhooks/webhook-deliveries.ts'
+import type { ChangedBy } from '../vault/vault.ts'
 
 /** A test event to a receiver that was vetted before. */
 export interface WebhookTest {
+  readonly organizationId: string
   readonly workspaceId: string
   /** As `checkCallbackUrl` accepts it. */
   readonly url: string
+}
+
+/** The caller of a test, and its operation. */
+export interface TestActor extends ChangedBy {
+  readonly operation: string
+}
+
+/** A test event as the store knows it. */
+export interface BegunTest extends WebhookTest {
+  /** UUID. */
+  readonly eventId: string
+  readonly host: string
+}
+
+/** What the store has to do with test events. Failure: store_unavailable. */
+export interface WebhookTests {
+  /**
+   * Writes the test to the audit log, before it is sent.
+   * @returns false where nothing is sent, since the URL answered a delivery of the workspace with 410
+   */
+  begin(test: BegunTest, by: TestActor): Promise<Outcome<boolean>>
 }
 
 /** What one attempt came to. */
@@ -68,8 +91,11 @@ export interface EndedEvents {
 
 /** Webhooks as operators try them out. Failures of all: data_key_unavailable, store_unavailable. */
 export interface OperatorWebhooks {
-  /** One attempt, made now and never repeated. Failures: also busy, draining. */
-  test(input: WebhookTest): Promise<Outcome<WebhookTestResult>>
+  /**
+   * One attempt, made now and never repeated. Failures: also draining, busy; rate_limited, when the host or the
+   * workspace has as many tests under way as a runner has attempts.
+   */
+  test(input: WebhookTest, by: TestActor): Promise<Outcome<WebhookTestResult>>
   /** Events with the headers of a delivery that is signed now. */
   events(input: EventsInput): Promise<Outcome<EventPage<SignedEvent>>>
 }

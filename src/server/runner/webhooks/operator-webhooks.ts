@@ -9,16 +9,20 @@ import type {
   EventsInput,
   OperatorWebhooks,
   SignedEvent,
+  TestActor,
   WebhookTest,
   WebhookTestResult,
+  WebhookTests,
 } from '../../ports/webhooks/operator-webhooks.ts'
 import type { ClaimedDelivery, DeliveryResult, WebhookSecrets } from '../../ports/webhooks/webhooks.ts'
 import { attemptDelivery, eventHeaders } from './attempt.ts'
+import { TestPlaces } from './test-places.ts'
 
 export interface OperatorWebhookDeps {
   readonly egress: Pick<Egress, 'vetted'>
   readonly secrets: Pick<WebhookSecrets, 'current'>
   readonly events: EndedEvents
+  readonly tests: WebhookTests
   /** Milliseconds of the wall clock, as `Date.now`. */
   readonly now: () => number
   /** A new UUID. */
@@ -29,29 +33,58 @@ export interface OperatorWebhookDeps {
 
 /** Test events, which leave as a delivery does, and events for receivers that no delivery reaches. C17. */
 export function openOperatorWebhooks(deps: OperatorWebhookDeps): OperatorWebhooks {
+  const places = new TestPlaces()
   return {
-    test: (input) => test(deps, input),
+    test: (input, by) => test(deps, { input, by, places }),
     events: (input) => events(deps, input),
   }
 }
 
-async function test(deps: OperatorWebhookDeps, input: WebhookTest): Promise<Outcome<WebhookTestResult>> {
-  const { attemptMs = WEBHOOK_ATTEMPT_MS_MAX } = deps
+interface Asked {
+  readonly input: WebhookTest
+  readonly by: TestActor
+  readonly places: TestPlaces
+}
+
+async function test(
+  deps: OperatorWebhookDeps,
+  { input, by, places }: Asked,
+): Promise<Outcome<WebhookTestResult>> {
   const claim = claimOf(deps, input)
+  const entered = await places.enter(claim)
+  if (!entered.ok) return entered
+  let answer = Promise.resolve()
+  try {
+    const begun = await deps.tests.begin({ ...input, eventId: claim.id, host: claim.host }, by)
+    if (!begun.ok) return begun
+    const attempted = await attempt(deps, { ...claim, isDisabled: !begun.value })
+    answer = attempted.rest
+    return attempted.outcome
+  } finally {
+    void answer.finally(entered.value)
+  }
+}
+
+async function attempt(
+  deps: OperatorWebhookDeps,
+  claim: ClaimedDelivery,
+): Promise<{ readonly outcome: Outcome<WebhookTestResult>; readonly rest: Promise<void> }> {
+  const { attemptMs = WEBHOOK_ATTEMPT_MS_MAX } = deps
   const beganAt = performance.now()
-  const { result, failure } = await attemptDelivery(claim, {
+  const { result, failure, rest } = await attemptDelivery(claim, {
     ...deps,
     attemptMs,
     beginsBy: beganAt + attemptMs,
   })
-  if (result === null) return { ok: false, failure: failure ?? { name: 'internal' } }
-  return ok({
+  if (result === null) return { outcome: { ok: false, failure: failure ?? { name: 'internal' } }, rest }
+  const outcome = ok({
     eventId: claim.id,
     host: claim.host,
     status: result.status,
     reason: reasonOf(result),
     durationMs: Math.round(performance.now() - beganAt),
   })
+  return { outcome, rest }
 }
 
 /** A delivery that is no row: it is attempted once. */
@@ -64,7 +97,8 @@ function claimOf({ newId, now }: OperatorWebhookDeps, { workspaceId, url }: Webh
     attempt: 0,
     tries: 0,
     url,
-    host: new URL(url).hostname,
+    // With a dot at its end it is the same host.
+    host: new URL(url).hostname.replace(/\.$/, ''),
     isDisabled: false,
     idempotencyKey: `test-${id}`,
     body: testBody({ id, workspaceId, at: new Date(now()) }),

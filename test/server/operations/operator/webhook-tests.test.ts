@@ -1,11 +1,13 @@
 /** Webhooks as operators try them out: a test event over a real socket, and the events of ended jobs. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { Secret } from '../../../../src/schemas/vault/secret.ts'
 import {
   WEBHOOK_EVENTS_BACK_S_MAX,
   WEBHOOK_EVENTS_PAGE_MAX,
   WEBHOOK_EVENTS_SETTLE_MS,
+  WEBHOOK_HOST_CALLS_MAX,
 } from '../../../../src/schemas/webhooks/webhook-limits.ts'
 import { openEgress } from '../../../../src/server/egress/egress.ts'
 import { openWebhookPorts } from '../../../../src/server/main/webhooks.ts'
@@ -15,7 +17,9 @@ import { openWebhookSecretRows } from '../../../../src/server/store/webhooks/sec
 import { openKeyRing } from '../../../../src/server/vault/key-ring.ts'
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { openWebhookSecrets } from '../../../../src/server/vault/webhook-secrets.ts'
+import { auditOf } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
+import { until } from '../../../support/wait.ts'
 import { startAuthority } from '../../../support/wire/certificate-authority.ts'
 import { startReceiver, type Receiver } from '../../../support/webhooks/webhook-stand.ts'
 import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webhook-verifiers.ts'
@@ -43,7 +47,7 @@ async function stand(t: Test): Promise<Stand> {
   t.teardown(() => egress.close())
   const late: { operatorWebhooks?: Ports['operatorWebhooks'] } = {}
   const operatorWebhooks: Ports['operatorWebhooks'] = {
-    test: (input) => present(late.operatorWebhooks).test(input),
+    test: (...input) => present(late.operatorWebhooks).test(...input),
     events: (input) => present(late.operatorWebhooks).events(input),
   }
   const front = await openInternsFront(t, { egress, operatorWebhooks })
@@ -140,6 +144,81 @@ t.test('a receiver that refuses is told with its status, and is not tried again'
   t.equal(front.receiver.received.length, 4)
   const [left] = await front.store.sql`SELECT count(*)::int AS n FROM webhook_deliveries`
   t.same(left, { n: 0 })
+})
+
+t.test(
+  'a receiver that answered a delivery with 410 gets no test, until the delivery is replayed',
+  async (t) => {
+    const front = await stand(t)
+    const url = front.receiver.url()
+    await outboxed(front.store, [delivery(front.workspace.id, { url })])
+    await front.store.sql`UPDATE webhook_deliveries SET state = 'dead', ended_at = now()`
+    await front.store
+      .sql`INSERT INTO webhook_disabled (workspace_id, url) VALUES (${front.workspace.id}, ${url})`
+    t.match((await testOf(front, { url })).body, {
+      data: { delivered: false, status: null, reason: 'url_disabled' },
+    })
+    t.same(front.receiver.received, [], 'nothing was sent')
+    t.same(await auditOf(front.store), [], 'and nothing is told of')
+    t.match((await testOf(front, { url, workspace_id: 'other' })).body, { data: { delivered: true } })
+    t.match(await front.call('POST', '/admin/webhooks/replay', { body: {} }), { status: 200 })
+    t.match((await testOf(front, { url })).body, { data: { delivered: true } })
+  },
+)
+
+t.test(
+  'a test is in the audit log before it is sent, by its host and without the rest of its URL',
+  async (t) => {
+    const front = await stand(t)
+    const seen: unknown[] = []
+    front.receiver.answerWith((res) => {
+      void auditOf(front.store).then((events) => {
+        seen.push(...events)
+        res.writeHead(204).end()
+      })
+    })
+    const { body } = await testOf(front, { url: front.receiver.url() })
+    t.match(seen, [
+      {
+        operation: 'admin.test_webhook',
+        outcome: 'released',
+        object_kind: 'webhook_test',
+        object_id: (body['data'] as { event_id: string }).event_id,
+        workspace_id: front.workspace.id,
+        actor: { kind: 'key' },
+        after: { host: 'a.hooks.example' },
+      },
+    ])
+    t.equal(seen.length, 1)
+    t.notMatch(JSON.stringify(seen), /hush/)
+  },
+)
+
+t.test('admin.test_webhook 429: tests under way at a host have the bound of deliveries', async (t) => {
+  const front = await stand(t)
+  const { receiver } = front
+  const held: ServerResponse[] = []
+  receiver.answerWith((res, _, { headers }) => {
+    if (headers.host?.startsWith('a.') === true) held.push(res)
+    else res.writeHead(204).end()
+  })
+  const tests = Array.from({ length: WEBHOOK_HOST_CALLS_MAX }, () => testOf(front, { url: receiver.url() }))
+  await until('all are at the receiver', () => Promise.resolve(held.length === WEBHOOK_HOST_CALLS_MAX))
+  for (const url of [receiver.url(), receiver.url('A'), receiver.url().replace('.example', '.example.')])
+    t.match(await testOf(front, { url, workspace_id: 'other' }), {
+      status: 429,
+      type: 'rate_limited',
+      body: { error: { message: /host is over its limit of 16 test webhooks under way/ } },
+    })
+  t.match((await testOf(front, { url: receiver.url('b') })).body, { data: { delivered: true } })
+  for (const res of held.splice(0)) res.writeHead(204).end()
+  for (const { body } of await Promise.all(tests)) t.match(body, { data: { delivered: true } })
+  receiver.answerWith((res) => void res.writeHead(204).end())
+  t.match(
+    (await testOf(front, { url: receiver.url() })).body,
+    { data: { delivered: true } },
+    'places come back',
+  )
 })
 
 /** Ids of jobs of the stand that have ended, so many seconds ago. */
