@@ -9,6 +9,7 @@ import {
 } from '../../../schemas/requests/request-record.ts'
 import type { CallNotes, CallSettled } from '../../ports/observe.ts'
 import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
+import { knownCode } from './provider-codes.ts'
 
 const NANO_PER_USD = 1e9
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
@@ -121,7 +122,7 @@ export class GatheredCalls {
       return {
         provider,
         status,
-        code: wordOf(code),
+        code: knownCode(code),
         atMs: tenth(from - startedAt),
         durationMs: tenth(durationMs),
       }
@@ -146,14 +147,6 @@ function flagsOf({ notes, isClientGone, limits }: CallSettled): number {
   if (limits.isWorkspaceLimited) flags |= FLAG.workspaceLimited
   if (limits.isKeyLimited) flags |= FLAG.keyLimited
   return flags
-}
-
-/** Names of failures, of errors of the system, and codes of providers that are a word. */
-const WORD = /^(?:[a-z_]{1,40}|[A-Z_]{1,40})$/
-
-/** A provider's code may be any text, also a key or a part of the prompt: what is no word is not kept. */
-function wordOf(code: string): string {
-  return WORD.test(code) ? code : 'other'
 }
 
 function tenth(ms: number): number {
