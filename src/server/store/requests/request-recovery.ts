@@ -3,8 +3,12 @@ import { withDays } from '../base/day-partitions.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { REQUEST_TABLE } from './request-days.ts'
 
-/** Hours between the payment of a call and the last byte of its answer at most, to leave out whole days. */
-const AROUND_HOURS = 1
+/** The operation whose calls are paid when their job ends, which may be days behind the call. */
+export const JOB_OPERATION = 'video.create'
+/** Hours between the payment of a call and the last byte of its answer at most. */
+const ANSWER_HOURS_MAX = 1
+/** Seconds between the same for nearly all calls. Longer ones are looked for apart. */
+const ANSWER_S_USUAL = 30
 /** Days by which the window of a lease may be older than the calls that it pays. */
 const WINDOW_DAYS_MAX = 8
 
@@ -49,31 +53,64 @@ async function nextSpan(tx: Transaction, lateMs: number): Promise<Span | null> {
   return span ?? null
 }
 
+/**
+ * Callers choose request ids, and many calls may have one. So payments and rows of an organization, key, id
+ * and cost are paired in the order of time, as brackets are: a row takes the last payment before its end that
+ * no other row has taken.
+ */
 async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<number> {
+  const begin = tx`${from}::text::timestamptz`
+  const end = tx`${to}::text::timestamptz`
+  const usualEnd = tx`${to}::text::timestamptz + ${ANSWER_S_USUAL}::int * interval '1 second'`
+  const group = tx`organization_id, request_id, key_hash, cost_nano`
+  const order = tx`PARTITION BY ${group} ORDER BY instant, step DESC, call`
   const rows = await tx`
-    WITH paid AS MATERIALIZED (
-      SELECT organization_id, request_id, max(at) AS at, min(workspace_id::text)::uuid AS workspace_id, min(key_hash) AS key_hash,
-        min(operation) AS operation, min(model) AS model, min(provider) AS provider, max(tokens) AS tokens,
-        max(output_tokens) AS output_tokens, max(cached_tokens) AS cached_tokens, max(milliseconds) AS milliseconds,
-        max(cost_nano) AS cost_nano, bool_or(is_byok) AS is_byok, bool_or(kind = 'estimated') AS is_estimated
+    WITH booked AS MATERIALIZED (
+      SELECT row_number() OVER () AS call, at, kind, organization_id, request_id COLLATE "C" AS request_id, workspace_id,
+        key_hash COLLATE "C" AS key_hash, operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok
       FROM ledger
-      WHERE at >= ${from}::text::timestamptz AND at < ${to}::text::timestamptz
-        AND day >= (${from}::text::timestamptz)::date - ${WINDOW_DAYS_MAX}::int AND kind <> 'overrun' AND operation IS NOT NULL
+      WHERE at >= ${begin} AND at < ${usualEnd} AND day >= (${begin})::date - ${WINDOW_DAYS_MAX}::int
+        AND kind <> 'overrun' AND released_nano = 0 AND operation IS NOT NULL
         -- Of calls that cost nothing the log keeps a share.
-        AND cost_nano > 0
-      GROUP BY organization_id, request_id)
+        AND cost_nano > 0),
+    -- A call that died is one forfeit, or two of one instant, or what was known of its cost and a forfeit before that.
+    paid AS MATERIALIZED (
+      SELECT * FROM booked WHERE kind <> 'forfeit'
+      UNION ALL
+      SELECT * FROM (
+        SELECT DISTINCT ON (organization_id, request_id, key_hash, at) * FROM booked WHERE kind = 'forfeit'
+        ORDER BY organization_id, request_id, key_hash, at, cost_nano DESC) f
+      WHERE NOT EXISTS (
+        SELECT FROM booked e WHERE e.kind = 'estimated' AND e.at >= f.at AND e.organization_id = f.organization_id
+          AND e.request_id = f.request_id AND e.key_hash = f.key_hash)),
+    logged AS MATERIALIZED (
+      SELECT ${group}, ended_at, ended_at - duration_ms * interval '1 ms' AS began_at
+      FROM (SELECT DISTINCT organization_id FROM paid) AS payers JOIN requests USING (organization_id)
+      WHERE ended_at >= ${begin} AND ended_at < ${end} + ${ANSWER_HOURS_MAX}::int * interval '1 hour'
+        AND cost_nano > 0 AND operation <> ${JOB_OPERATION}),
+    steps AS (
+      SELECT call, ${group}, date_trunc('milliseconds', at) AS instant, 1 AS step FROM paid WHERE operation <> ${JOB_OPERATION}
+      UNION ALL
+      SELECT NULL, ${group}, ended_at, -1 FROM logged WHERE ended_at < ${usualEnd}),
+    sums AS (SELECT *, sum(step) OVER (${order} ROWS UNBOUNDED PRECEDING) AS height FROM steps),
+    -- Rows whose payment was before the span take nothing.
+    depths AS (SELECT *, height - least(0, min(height) OVER (${order} ROWS UNBOUNDED PRECEDING)) AS depth FROM sums),
+    lowest AS (SELECT call, depth, min(depth) OVER (${order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS low FROM depths),
+    lost AS (
+      SELECT p.* FROM lowest JOIN paid p USING (call)
+      WHERE low = depth AND NOT EXISTS (
+        SELECT FROM logged l WHERE l.ended_at >= ${usualEnd} AND l.began_at < ${end} AND l.began_at <= p.at AND l.organization_id = p.organization_id
+          AND l.request_id = p.request_id AND l.key_hash = p.key_hash AND l.cost_nano = p.cost_nano)
+      UNION ALL
+      SELECT p.* FROM paid p
+      WHERE p.operation = ${JOB_OPERATION} AND NOT EXISTS (
+        SELECT FROM requests r WHERE r.request_id = p.request_id AND r.organization_id = p.organization_id
+          AND r.key_hash = p.key_hash AND r.operation = p.operation COLLATE "C"))
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
       upstream_ms, input_tokens, output_tokens, cached_tokens, cost_nano, weight, flags, is_recovered)
     SELECT organization_id, at, ${Math.floor(toMs)}::bigint, row_number() OVER (), request_id, workspace_id, key_hash, operation, model,
-      provider, 0, milliseconds, tokens, output_tokens, cached_tokens, cost_nano, 1, is_byok::int + 2 * is_estimated::int, true
-    FROM paid p
-    WHERE NOT EXISTS (
-      SELECT FROM requests r WHERE r.request_id = p.request_id COLLATE "C" AND r.organization_id = p.organization_id
-        AND r.ended_at >= ${from}::text::timestamptz - ${AROUND_HOURS}::int * interval '1 hour'
-        AND r.ended_at < ${to}::text::timestamptz + ${AROUND_HOURS}::int * interval '1 hour')
-      -- A job is paid when it ends, which may be days behind its call.
-      AND (p.operation <> 'video.create' OR NOT EXISTS (
-        SELECT FROM requests r WHERE r.request_id = p.request_id COLLATE "C" AND r.organization_id = p.organization_id))
+      provider, 0, milliseconds, tokens, output_tokens, cached_tokens, cost_nano, 1, is_byok::int + 2 * (kind = 'estimated')::int, true
+    FROM lost WHERE at < ${end}
     RETURNING 1`
   return rows.length
 }

@@ -6,6 +6,7 @@ import type { Sql, Store } from '../base/open.ts'
 import { RequestColumns } from './request-columns.ts'
 import { recoverRequests } from './request-recovery.ts'
 import { REQUEST_TABLE } from './request-days.ts'
+import { deleteReplaced } from './replaced-rows.ts'
 
 export function openRequestRows(store: Store): RequestRows {
   return {
@@ -15,32 +16,41 @@ export function openRequestRows(store: Store): RequestRows {
 }
 
 /**
- * Writes a batch in one transaction. Rows that are there already stay as they are; a row that was recovered
- * from the ledger makes room for the call's own.
+ * Writes a batch. Rows that are there already stay as they are; a row that was recovered from the ledger
+ * makes room for the call's own. A batch that failed between the two is repeated.
  */
 export async function insertRequests(store: Store, batch: RequestBatch): Promise<number> {
   if (batch.requestIds.length === 0) return 0
   const columns = new RequestColumns(batch)
   return withDays(store, { daily: REQUEST_TABLE, instants: () => columns.instants }, () =>
-    store.within(REQUESTS_WRITE_MS_MAX, (sql) => insert(sql, batch, columns)),
+    store.within(REQUESTS_WRITE_MS_MAX, async (sql) => {
+      const { rows, hasRecovered } = await insert(sql, batch, columns)
+      if (hasRecovered) await deleteReplaced(sql, batch.requestIds, columns)
+      return rows
+    }),
   )
+}
+
+interface Inserted {
+  readonly rows: number
+  /** The log has rows that were recovered from the ledger. */
+  readonly hasRecovered: boolean
 }
 
 /**
  * Sends columns as arrays and reads them by their index beside the list of request ids, as the ledger's rows
  * are. No id has a comma.
  */
-async function insert(sql: Sql, { id, requestIds }: RequestBatch, columns: RequestColumns): Promise<number> {
+async function insert(
+  sql: Sql,
+  { id, requestIds }: RequestBatch,
+  columns: RequestColumns,
+): Promise<Inserted> {
   const ms = (figure: Parameters<RequestColumns['milliseconds']>[0]) => arrayOf(columns.milliseconds(figure))
   const counts = (figure: Parameters<RequestColumns['counts']>[0]) => arrayOf(columns.counts(figure))
   const ids = requestIds.join(',')
-  const [row] = await sql<{ rows: number }[]>`
-    WITH
-    gone AS (
-      DELETE FROM requests WHERE (SELECT EXISTS (SELECT FROM requests WHERE is_recovered)) AND is_recovered
-        AND request_id = ANY(string_to_array(${ids}, ',')) AND organization_id IN (
-          SELECT organization_id FROM json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(organization_id uuid))),
-    new AS (
+  const [row] = await sql<Inserted[]>`
+    WITH new AS (
       INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
         error, limit_kind, duration_ms, auth_ms, limits_ms, validate_ms, hold_ms, upstream_ms, first_ms, input_tokens, output_tokens,
         cached_tokens, cost_nano, request_bytes, reply_bytes, attempts, failed, weight, flags)
@@ -62,8 +72,8 @@ async function insert(sql: Sql, { id, requestIds }: RequestBatch, columns: Reque
           operation text, model text, provider text, status int, error text, limit_kind text, weight int, flags int, attempts int)
       WHERE x.place = places[n]
       ON CONFLICT DO NOTHING RETURNING 1)
-    SELECT count(*)::int AS rows FROM new`
-  return row?.rows ?? 0
+    SELECT count(*)::int AS rows, EXISTS (SELECT FROM requests WHERE is_recovered) AS "hasRecovered" FROM new`
+  return row ?? { rows: 0, hasRecovered: false }
 }
 
 function arrayOf(values: readonly number[]): string {

@@ -9,14 +9,33 @@ import { insertRequests } from '../../../../src/server/store/requests/request-ro
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
 import { must } from '../../../support/must.ts'
-import { batchOfCalls } from '../../../support/requests/settled-call.ts'
+import { batchOfCalls, KEY_HASH, type EndedCall } from '../../../support/requests/settled-call.ts'
 
+const FOREIGN = '019a5b0c-4e21-7000-8000-0000000000ff'
 const TODAY = new Date().toISOString().slice(0, 10)
 
 const idsOf = async ({ store, organizationId }: Books): Promise<readonly string[]> =>
   must(await findRequests(store, { organizationId, limit: 100 })).rows.map(
     ({ requestId, isRecovered }) => `${requestId}${isRecovered ? ' recovered' : ''}`,
   )
+
+/** A paid call of the books' key that has run for a minute. */
+const ownCall = (
+  { organizationId, keyHash }: Books,
+  requestId: string,
+  costNano: number,
+  more: Partial<EndedCall> = {},
+): EndedCall => ({
+  ...{ organizationId, keyHash, requestId, durationMs: 60_000, notes: { costUsd: costNano / 1e9 } },
+  ...more,
+})
+
+/** What the recovered rows have cost, in nano-USD, least first. */
+const recoveredCosts = async ({ store, organizationId }: Books): Promise<readonly (number | null)[]> =>
+  must(await findRequests(store, { organizationId, limit: 100 }))
+    .rows.filter(({ isRecovered }) => isRecovered)
+    .map(({ costNano }) => costNano)
+    .sort((a, b) => Number(a) - Number(b))
 
 /** The comparison reads from so long ago on. */
 async function markAt(store: Store, agoMs: number): Promise<void> {
@@ -29,7 +48,7 @@ t.test('a paid call that the log has lost is taken from the ledger, once', async
   const { store, organizationId } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'lost', cost: 7 }, { requestId: 'kept', cost: 8 })
-  await insertRequests(store, batchOfCalls({ organizationId, requestId: 'kept', notes: { costUsd: 8e-9 } }))
+  await insertRequests(store, batchOfCalls(ownCall(books, 'kept', 8)))
   t.equal(await recoverRequests(store, 0), 1)
   t.equal(await recoverRequests(store, 0), 0)
   t.same(new Set(await idsOf(books)), new Set(['lost recovered', 'kept']))
@@ -61,11 +80,11 @@ t.test('a call that cost nothing is not taken from the ledger: the log keeps a s
 
 t.test("a call's own row that comes later takes the place of the recovered one", async (t) => {
   const books = await openBooks(t, TODAY)
-  const { store, organizationId } = books
+  const { store } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'late' }, { requestId: 'lost' })
   t.equal(await recoverRequests(store, 0), 2)
-  await insertRequests(store, batchOfCalls({ organizationId, requestId: 'late' }))
+  await insertRequests(store, batchOfCalls(ownCall(books, 'late', 1)))
   t.same(new Set(await idsOf(books)), new Set(['late', 'lost recovered']))
 })
 
@@ -74,11 +93,90 @@ t.test('a call of another organization with the same request id takes no row awa
   const { store } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'same' })
-  const foreign = '019a5b0c-4e21-7000-8000-0000000000ff'
-  await insertRequests(store, batchOfCalls({ organizationId: foreign, requestId: 'same' }))
+  await insertRequests(store, batchOfCalls({ organizationId: FOREIGN, requestId: 'same' }))
   t.equal(await recoverRequests(store, 0), 1)
-  await insertRequests(store, batchOfCalls({ organizationId: foreign, requestId: 'same' }))
+  await insertRequests(store, batchOfCalls({ organizationId: FOREIGN, requestId: 'same' }))
   t.same(await idsOf(books), ['same recovered'])
+})
+
+t.test(
+  'a free call of another organization in a batch with a call of the victim takes no row away',
+  async (t) => {
+    const books = await openBooks(t, TODAY)
+    const { store } = books
+    await markAt(store, 1_000)
+    await books.book({ requestId: 'victim-1' })
+    t.equal(await recoverRequests(store, 0), 1)
+    const foreign = { organizationId: FOREIGN, keyHash: KEY_HASH, requestId: 'victim-1' }
+    await insertRequests(store, batchOfCalls(ownCall(books, 'victim-2', 1), { ...foreign, status: 404 }))
+    t.same(new Set(await idsOf(books)), new Set(['victim-1 recovered', 'victim-2']))
+  },
+)
+
+t.test('calls of the same id under another key, at another cost or time take no row away', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  await books.book({ requestId: 'same', cost: 7 })
+  t.equal(await recoverRequests(store, 0), 1)
+  await insertRequests(
+    store,
+    batchOfCalls(
+      ownCall(books, 'same', 7, { keyHash: KEY_HASH }),
+      ownCall(books, 'same', 8),
+      ownCall(books, 'same', 7, { endedMs: Date.now() + 5_000, durationMs: 1_000 }),
+      ownCall(books, 'same', 7, { notes: {} }),
+    ),
+  )
+  t.same(await recoveredCosts(books), [7])
+})
+
+t.test('each lost call of one request id gets its row, whatever free call has that id', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  await books.book({ requestId: 'same', cost: 70_000 }, { requestId: 'same', cost: 9 })
+  await insertRequests(store, batchOfCalls(ownCall(books, 'same', 0, { status: 404, notes: {} })))
+  t.equal(await recoverRequests(store, 0), 2)
+  t.same(await recoveredCosts(books), [9, 70_000])
+})
+
+t.test(
+  'of equal calls of one request id so many get rows as were lost; a late one takes the place of one',
+  async (t) => {
+    const books = await openBooks(t, TODAY)
+    const { store } = books
+    await markAt(store, 1_000)
+    const paid = { requestId: 'same', cost: 7 }
+    await books.book(paid, paid)
+    await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7)))
+    await books.book(paid, paid)
+    t.equal(await recoverRequests(store, 0), 3)
+    t.equal(await recoverRequests(store, 0), 0)
+    await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7)))
+    t.same(await recoveredCosts(books), [7, 7])
+  },
+)
+
+t.test('a call whose answer went on for minutes behind its payment is not recovered', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 700_000)
+  await books.book({ requestId: 'slow' }, { requestId: 'lost' })
+  await store.sql`UPDATE ledger SET at = at - interval '600 s'`
+  const endedMs = Date.now() - 450_000
+  await insertRequests(store, batchOfCalls(ownCall(books, 'slow', 1, { endedMs, durationMs: 160_000 })))
+  t.equal(await recoverRequests(store, 0), 1)
+  t.same(new Set(await idsOf(books)), new Set(['slow', 'lost recovered']))
+})
+
+t.test('what was known of the cost of a call that died, and its forfeit, are one row', async (t) => {
+  const books = await openBooks(t, TODAY)
+  await markAt(books.store, 1_000)
+  const died = { requestId: 'died' }
+  await books.book({ ...died, kind: 'forfeit', cost: 5 }, { ...died, kind: 'estimated', cost: 3 })
+  t.equal(await recoverRequests(books.store, 0), 1)
+  t.same(await recoveredCosts(books), [3])
 })
 
 t.test('a forfeit of a call that died is one row, an overrun beside a call is none', async (t) => {
