@@ -63,9 +63,14 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
   const end = tx`${to}::text::timestamptz`
   const usualEnd = tx`${to}::text::timestamptz + ${ANSWER_S_USUAL}::int * interval '1 second'`
   const group = tx`organization_id, request_id, key_hash, cost_nano`
-  const order = tx`PARTITION BY ${group} ORDER BY instant, step DESC, call`
+  const onward = tx`PARTITION BY ${group} ORDER BY instant, step DESC, call ROWS UNBOUNDED PRECEDING`
+  // A frame that begins at the current row would be read anew for each row.
+  const backward = tx`PARTITION BY ${group} ORDER BY instant DESC, step, call DESC ROWS UNBOUNDED PRECEDING`
+  const facts = tx`call, at, kind, workspace_id, operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, is_byok`
+  const noFacts = tx`NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
+  // The planner knows no sizes of these parts, and would join two large ones row by row: nothing large is joined.
   const rows = await tx`
-    WITH booked AS MATERIALIZED (
+    WITH booked AS (
       SELECT row_number() OVER () AS call, at, kind, organization_id, request_id COLLATE "C" AS request_id, workspace_id,
         key_hash COLLATE "C" AS key_hash, operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok
       FROM ledger
@@ -73,36 +78,34 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
         AND kind <> 'overrun' AND released_nano = 0 AND operation IS NOT NULL
         -- Of calls that cost nothing the log keeps a share.
         AND cost_nano > 0),
+    ranked AS (
+      SELECT *, max(at) FILTER (WHERE kind = 'estimated') OVER (PARTITION BY organization_id, request_id, key_hash) AS estimated_at,
+        row_number() OVER (PARTITION BY organization_id, request_id, key_hash, kind, at ORDER BY cost_nano DESC) AS nth
+      FROM booked),
     -- A call that died is one forfeit, or two of one instant, or what was known of its cost and a forfeit before that.
     paid AS MATERIALIZED (
-      SELECT * FROM booked WHERE kind <> 'forfeit'
-      UNION ALL
-      SELECT * FROM (
-        SELECT DISTINCT ON (organization_id, request_id, key_hash, at) * FROM booked WHERE kind = 'forfeit'
-        ORDER BY organization_id, request_id, key_hash, at, cost_nano DESC) f
-      WHERE NOT EXISTS (
-        SELECT FROM booked e WHERE e.kind = 'estimated' AND e.at >= f.at AND e.organization_id = f.organization_id
-          AND e.request_id = f.request_id AND e.key_hash = f.key_hash)),
+      SELECT * FROM ranked WHERE kind <> 'forfeit' OR (nth = 1 AND (estimated_at IS NULL OR estimated_at < at))),
     logged AS MATERIALIZED (
       SELECT ${group}, ended_at, ended_at - duration_ms * interval '1 ms' AS began_at
       FROM (SELECT DISTINCT organization_id FROM paid) AS payers JOIN requests USING (organization_id)
       WHERE ended_at >= ${begin} AND ended_at < ${end} + ${ANSWER_HOURS_MAX}::int * interval '1 hour'
         AND cost_nano > 0 AND operation <> ${JOB_OPERATION}),
+    slow AS MATERIALIZED (SELECT * FROM logged WHERE ended_at >= ${usualEnd} AND began_at < ${end}),
     steps AS (
-      SELECT call, ${group}, date_trunc('milliseconds', at) AS instant, 1 AS step FROM paid WHERE operation <> ${JOB_OPERATION}
+      SELECT ${group}, ${facts}, date_trunc('milliseconds', at) AS instant, 1 AS step FROM paid WHERE operation <> ${JOB_OPERATION}
       UNION ALL
-      SELECT NULL, ${group}, ended_at, -1 FROM logged WHERE ended_at < ${usualEnd}),
-    sums AS (SELECT *, sum(step) OVER (${order} ROWS UNBOUNDED PRECEDING) AS height FROM steps),
+      SELECT ${group}, ${noFacts}, ended_at, -1 FROM logged WHERE ended_at < ${usualEnd}),
+    sums AS (SELECT *, sum(step) OVER (${onward}) AS height FROM steps),
     -- Rows whose payment was before the span take nothing.
-    depths AS (SELECT *, height - least(0, min(height) OVER (${order} ROWS UNBOUNDED PRECEDING)) AS depth FROM sums),
-    lowest AS (SELECT call, depth, min(depth) OVER (${order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS low FROM depths),
+    depths AS (SELECT *, height - least(0, min(height) OVER (${onward})) AS depth FROM sums),
+    lowest AS (SELECT *, min(depth) OVER (${backward}) AS low FROM depths),
     lost AS (
-      SELECT p.* FROM lowest JOIN paid p USING (call)
-      WHERE low = depth AND NOT EXISTS (
-        SELECT FROM logged l WHERE l.ended_at >= ${usualEnd} AND l.began_at < ${end} AND l.began_at <= p.at AND l.organization_id = p.organization_id
+      SELECT ${group}, ${facts} FROM lowest p
+      WHERE call IS NOT NULL AND low = depth AND NOT EXISTS (
+        SELECT FROM slow l WHERE l.began_at <= p.at AND l.organization_id = p.organization_id
           AND l.request_id = p.request_id AND l.key_hash = p.key_hash AND l.cost_nano = p.cost_nano)
       UNION ALL
-      SELECT p.* FROM paid p
+      SELECT ${group}, ${facts} FROM paid p
       WHERE p.operation = ${JOB_OPERATION} AND NOT EXISTS (
         SELECT FROM requests r WHERE r.request_id = p.request_id AND r.organization_id = p.organization_id
           AND r.key_hash = p.key_hash AND r.operation = p.operation COLLATE "C"))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   REQUESTS_COMPARED_MS_MAX,
+  REQUESTS_GATHERED_MAX,
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
@@ -216,4 +217,41 @@ t.test('several processes that compare at once write each row once', async (t) =
     rows.reduce((sum, count) => sum + count),
     20,
   )
+})
+
+/** Payments of one comparison, a tenth of which the log has lost; and milliseconds, far from their square. */
+const MANY = { payments: 20_000, lost: 2_000, msMax: 10_000 }
+
+for (const [of, requestId] of [
+  ['one request id', `'same'`],
+  ['an id each', `'r' || n`],
+] as const)
+  t.test(`the time of a comparison grows as its payments do: those of ${of}`, async (t) => {
+    const { store, organizationId, workspaceId, keyHash } = await openBooks(t, TODAY)
+    await markAt(store, 100_000)
+    await store.sql.unsafe(
+      `INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, operation, cost_nano)
+       SELECT $1::date, clock_timestamp() - interval '90 s' + n * interval '1 ms', ${requestId}, 'usage', $2::uuid, $3::uuid, $4,
+         'embeddings.create', 5 FROM generate_series(1, ${MANY.payments}) AS n`,
+      [TODAY, organizationId, workspaceId, keyHash],
+    )
+    await store.sql`
+      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags)
+      SELECT organization_id, at + interval '2 ms', 1, n, request_id, key_hash, operation, 200, cost_nano, 1, 0
+      FROM (SELECT *, row_number() OVER (ORDER BY at) AS n FROM ledger) AS l WHERE n % 10 <> 0`
+    const begun = performance.now()
+    t.equal(await recoverRequests(store, 60_000), MANY.lost)
+    t.ok(performance.now() - begun < MANY.msMax)
+  })
+
+t.test('a batch of one request id is written beside thousands of recovered rows of that id', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store, organizationId, keyHash } = books
+  await store.sql`
+    INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags,
+      is_recovered)
+    SELECT ${organizationId}::uuid, clock_timestamp() - n * interval '1 ms', 1, n, 'same', ${keyHash}, 'embeddings.create', 0, 5, 1, 0,
+      true FROM generate_series(1, 10000) AS n`
+  const calls = Array.from({ length: REQUESTS_GATHERED_MAX }, () => ownCall(books, 'same', 5))
+  t.equal(await insertRequests(store, batchOfCalls(...calls)), REQUESTS_GATHERED_MAX)
 })
