@@ -46,7 +46,7 @@ export function messagesUsage(
   }
 }
 
-/** What Anthropic tells of its sums, where there is some. */
+/** The tokens of each kind of cache write, and those of thinking; nothing where there are none. */
 function sharesOf({ cacheWrite, cacheWriteHour = 0, reasoning }: TokenUsage): object {
   const cache_creation = {
     ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,

@@ -1,7 +1,7 @@
 import type { VideoEnding } from '../../../schemas/videos/video-jobs.ts'
 import type { EndedVideo } from '../../../schemas/webhooks/webhook-body.ts'
 
-/** Columns of an ended job that its event tells of. A bigint of Postgres arrives as text. */
+/** The columns from which the event of an ended job is made. Postgres sends a bigint as text. */
 export interface EndedVideoRow {
   readonly id: string
   readonly state: string
@@ -15,7 +15,7 @@ export interface EndedVideoRow {
   readonly own_secret: string | null
 }
 
-/** An ended job, as its event tells of it. */
+/** The ended job that the row holds, in the shape of its event. */
 export function endedVideoOf(row: EndedVideoRow): EndedVideo {
   return {
     id: row.id,
