@@ -1,4 +1,5 @@
 /** Worker threads under sealed uploads, on one front. */
+import { QuotaWatch } from '../../src/server/config/quota-watch.ts'
 import { coresSince, cpuTimes, type Cores } from '../../src/server/observe/load-advice.ts'
 import { startUploadGateway, type Gateway } from '../transfers/gateway.ts'
 import { sample, type TransferSample } from '../transfers/measure.ts'
@@ -53,17 +54,18 @@ async function drive(
 ): Promise<WorkersSample> {
   const [target] = gateway.targets
   if (target === undefined) throw new Error('a gateway without a target of uploads')
-  let times = cpuTimes()
+  let [times, quota] = [cpuTimes(), new QuotaWatch()]
   let cores: Cores = { all: 0, idle: 0 }
   const one = await sample(
     target,
     { connections, payloadBytes, rounds, durationMs: seconds * 1_000 },
     {
       started: () => {
+        quota = new QuotaWatch()
         times = cpuTimes()
       },
       ended: async () => {
-        cores = coresSince(times)
+        cores = coresSince(times, quota.look())
       },
     },
   )

@@ -3,6 +3,7 @@
  * in time.
  */
 import { loadFrom } from '../../src/server/cli/operator/doctor-load.ts'
+import { QuotaWatch } from '../../src/server/config/quota-watch.ts'
 import { coresSince, cpuTimes, type Cores, type NodeLoad } from '../../src/server/observe/load-advice.ts'
 import { processRow, treeCpuS } from '../../test/support/load/process-cpu.ts'
 import { proportionalBytes, watchMemory } from '../../test/support/load/process-memory.ts'
@@ -99,6 +100,7 @@ export async function accounted(stand: Stand, run: () => Promise<Found>): Promis
     server: treeCpuS(stand.pid),
     mock: mockCpuS(stand),
     times: cpuTimes(),
+    quota: new QuotaWatch(),
   }
   const found = await run()
   const seconds = (performance.now() - before.at) / 1_000
@@ -110,7 +112,7 @@ export async function accounted(stand: Stand, run: () => Promise<Found>): Promis
     cpuUs: (cpuS / Math.max(1, found.requests)) * 1e6,
     serverCores: cpuS / seconds,
     mockCores: (mockCpuS(stand) - before.mock) / seconds,
-    cores: coresSince(before.times),
+    cores: coresSince(before.times, before.quota.look()),
     rssMb: memory.peakBytes / 1e6,
     ownMb: proportionalBytes(stand.pid) / 1e6,
     load,

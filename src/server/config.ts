@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -8,6 +7,7 @@ import { originAt } from '../schemas/values/origins.ts'
 import { Secret } from '../schemas/vault/secret.ts'
 import { Settings } from '../schemas/operator/settings.ts'
 import { contradictions } from './config/contradictions.ts'
+import { frontsFor, usableCores, wholeCores } from './config/cores.ts'
 import { durationMs } from './config/duration.ts'
 import { readSettingsFile } from './config/file.ts'
 import { objectsOf, type ObjectsConfig } from './config/objects.ts'
@@ -231,7 +231,7 @@ function secretsOf(texts: Texts, names: Iterable<string>): ReadonlyMap<string, S
 }
 
 function configOf(values: Settings): Config {
-  const cores = availableParallelism()
+  const cores = usableCores()
   const secret = (value?: string): Secret | null => (value === undefined ? null : new Secret(value))
   const path = (value?: string): string | null => (value === undefined ? null : resolve(value))
   const certFile = path(values.SLUICE_TLS_CERT)
@@ -242,8 +242,8 @@ function configOf(values: Settings): Config {
     adminHost: values.SLUICE_ADMIN_HOST,
     adminPort: values.SLUICE_ADMIN_PORT,
     dataDir: resolve(values.SLUICE_DATA),
-    fronts: values.SLUICE_FRONTS === 'auto' ? Math.max(1, Math.floor(cores / 2)) : values.SLUICE_FRONTS,
-    workers: values.SLUICE_WORKERS === 'auto' ? cores : values.SLUICE_WORKERS,
+    fronts: values.SLUICE_FRONTS === 'auto' ? frontsFor(cores) : values.SLUICE_FRONTS,
+    workers: values.SLUICE_WORKERS === 'auto' ? wholeCores(cores) : values.SLUICE_WORKERS,
     runners: values.SLUICE_RUNNERS,
     databaseUrl: secret(values.DATABASE_URL),
     redisUrl: secret(values.REDIS_URL),

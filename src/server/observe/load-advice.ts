@@ -28,6 +28,7 @@ export interface NodeLoad {
 }
 
 export interface Cores {
+  /** Whole cores that the node may use. */
   readonly all: number
   readonly idle: number
 }
@@ -158,11 +159,19 @@ function timesOfEach(): CpuTimes {
   }
 }
 
-/** The cores that were idle since `before`; 0 on a machine without CPU times. */
-export function coresSince(before: CpuTimes, now = cpuTimes()): Cores {
-  const all = availableParallelism()
+/**
+ * The cores that were idle since `before`, and that the node may use; 0 on a machine without CPU times.
+ * @param use cores that the node may use, a fraction with some quotas, and how many of a quota were used
+ */
+export function coresSince(
+  before: CpuTimes,
+  { usable, used }: { readonly usable: number; readonly used: number },
+  now = cpuTimes(),
+): Cores {
+  const all = Math.max(1, Math.floor(usable))
   const passed = now.all - before.all
-  return { all, idle: passed <= 0 ? 0 : (all * (now.idle - before.idle)) / passed }
+  const idle = passed <= 0 ? 0 : (availableParallelism() * (now.idle - before.idle)) / passed
+  return { all, idle: Math.min(idle, Math.max(0, usable - used)) }
 }
 
 function most<T>(items: readonly T[], read: (item: T) => number): T | null {

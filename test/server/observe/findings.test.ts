@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import t from 'tap'
 import type { LiveView } from '../../../src/schemas/operator/live-view.ts'
 import {
@@ -7,7 +8,7 @@ import {
   JOURNAL_LAG_MS_MAX,
   type Found,
 } from '../../../src/server/observe/findings.ts'
-import { coresSince, cpuTimes, timesOf } from '../../../src/server/observe/load-advice.ts'
+import { coresSince, cpuTimes, timesOf, type Cores } from '../../../src/server/observe/load-advice.ts'
 import { REFUSED_OF_MIN, REFUSED_SHARE_MAX, refusals } from '../../../src/server/observe/refusals.ts'
 import { READY } from '../../support/operator/admin-port.ts'
 import { liveView } from '../../support/operator/live-view.ts'
@@ -45,8 +46,12 @@ t.test('cores are idle as Linux says in its first line, waiting for disks includ
   const stat = (idle: number, ioWait: number): string =>
     `cpu  100 5 50 ${idle} ${ioWait} 1 2 3 40 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n`
   t.same(timesOf(stat(800, 39)), { idle: 839, all: 1_000 })
-  const { all, idle } = coresSince(timesOf(stat(800, 39)), timesOf(stat(840, 99)))
-  t.equal(idle, all)
+  const since = (usable: number, used: number): Cores =>
+    coresSince(timesOf(stat(800, 39)), { usable, used }, timesOf(stat(840, 99)))
+  t.same(since(1_000, 0), { all: 1_000, idle: availableParallelism() })
+  t.same(since(0.5, 0), { all: 1, idle: 0.5 }, 'what others leave idle beyond the quota is of no use')
+  t.same(since(1, 0.75), { all: 1, idle: 0.25 }, 'nor is what the node has used of it')
+  t.same(since(1, 1.25), { all: 1, idle: 0 })
   const now = cpuTimes()
   t.ok(now.all > now.idle && now.idle >= 0)
   t.end()

@@ -10,6 +10,7 @@ import {
   type FrontLoad,
   type NodeLoad,
 } from '../../observe/load-advice.ts'
+import { QuotaWatch } from '../../config/quota-watch.ts'
 import { readAdmin } from '../../supervisor/admin-port/admin-reader.ts'
 import type { Finding } from './doctor/finding.ts'
 
@@ -20,12 +21,12 @@ const LOOK_MS = 1_000
 export async function lookAtLoad(
   adminUrl: string,
 ): Promise<{ readonly load: NodeLoad; readonly cores: Cores } | null> {
-  const before = cpuTimes()
+  const [before, quota] = [cpuTimes(), new QuotaWatch()]
   // Metrics count since the previous look, by any reader: the first look only begins a new period.
   if ((await readAdmin(adminUrl, '/metrics')) === null) return null
   await after(LOOK_MS)
   const text = await readAdmin(adminUrl, '/metrics')
-  return text === null ? null : { load: loadFrom(text), cores: coresSince(before) }
+  return text === null ? null : { load: loadFrom(text), cores: coresSince(before, quota.look()) }
 }
 
 /** Findings about the load: one for each number that should change. */

@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { LIVE_LOOK_MS } from '../../../schemas/operator/admin-port-limits.ts'
 import type { ReadinessView } from '../../../schemas/operator/live-view.ts'
+import { QuotaWatch } from '../../config/quota-watch.ts'
 import { coresSince, cpuTimes, type Advice, type Cores } from '../../observe/load-advice.ts'
 import type { Log } from '../../ports/observe.ts'
 import type { ChildLook } from '../fleet/fleet.ts'
@@ -68,6 +69,7 @@ export class LiveFeed {
     const { lookMs = LIVE_LOOK_MS } = this.#source
     const spans = new LiveSpans()
     const own = new OwnUse()
+    const quota = new QuotaWatch()
     try {
       spans.take(await this.#source.looks())
       let [times, tookMs] = [cpuTimes(), 0]
@@ -77,7 +79,7 @@ export class LiveFeed {
         const began = performance.now()
         const before = times
         times = cpuTimes()
-        this.#tell(await this.#look(spans, own, coresSince(before, times)))
+        this.#tell(await this.#look(spans, own, coresSince(before, quota.look(), times)))
         tookMs = performance.now() - began
       }
     } catch (cause) {

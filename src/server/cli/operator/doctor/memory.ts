@@ -1,19 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { MIB } from '../../../../schemas/limits/limits.ts'
 import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../../../schemas/operator/memory-limits.ts'
+import { controlGroups, textOf } from '../../../config/control-groups.ts'
 import { countsOf } from '../../../supervisor/fleet/scaling.ts'
 import { doubtful, good, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
-
-const GROUPS = '/sys/fs/cgroup'
 
 /**
  * Checks whether the control group of the running node, or of this process, which would start it, allows the
  * memory of its fronts; no finding without a limit.
  */
 export function memory({ running, generation }: Pick<Look, 'running' | 'generation'>): readonly Finding[] {
-  const allowed = limitOf(running === null ? 'self' : String(running.pid))
+  const allowed = limitOf(running?.pid)
   return allowed === Infinity ? [] : [memoryFinding(allowed, countsOf(generation).fronts)]
 }
 
@@ -26,25 +24,12 @@ export function memoryFinding(allowedBytes: number, fronts: number): Finding {
   return doubtful('memory', `${detail}, and are killed beyond`, fix)
 }
 
-/**
- * Bytes; Infinity: no limit, or none in version 2 of control groups. The groups above a group limit it too.
- */
-function limitOf(pid: string): number {
-  const path = /^0::(\/.*)$/m.exec(textOf(`/proc/${pid}/cgroup`))?.[1] ?? '/'
-  let least = Infinity
-  for (let at = join(GROUPS, path); ; at = join(at, '..')) {
-    const text = textOf(join(at, 'memory.max')).trim()
-    if (/^\d+$/.test(text)) least = Math.min(least, Number(text))
-    if (relative(GROUPS, at) === '' || relative(GROUPS, at).startsWith('..')) return least
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'latin1')
-  } catch {
-    return ''
-  }
+/** Bytes, the smallest limit of its groups; Infinity: no limit, or none in version 2 of control groups. */
+function limitOf(pid: number | undefined): number {
+  const limits = controlGroups('memory', { pid })
+    .filter(({ version }) => version === 2)
+    .map(({ folder }) => textOf(join(folder, 'memory.max')))
+  return Math.min(Infinity, ...limits.filter((text) => /^\d+$/.test(text)).map(Number))
 }
 
 function mib(bytes: number): string {

@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os'
+import { usableCores, wholeCores } from '../../../config/cores.ts'
 import { countsOf } from '../../../supervisor/fleet/scaling.ts'
 import { tooMany } from '../../../observe/load-advice.ts'
 import { adviceOn, countsText, lookAtLoad } from '../doctor-load.ts'
@@ -14,6 +14,6 @@ export async function workers({ generation, runtime }: Look): Promise<readonly F
   if (seen !== null) return adviceOn(seen.load, seen.cores)
   const counts = countsOf(generation)
   const said = good('workers', countsText(counts, generation.config.runners, generation.config))
-  const advice = tooMany(counts.fronts, { all: availableParallelism() })
+  const advice = tooMany(counts.fronts, { all: wholeCores(usableCores()) })
   return advice === null ? [said] : [said, doubtful('load', advice.detail, advice.fix)]
 }
