@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { DRAIN_MS } from '../../src/schemas/limits/limits.ts'
@@ -13,6 +11,7 @@ import {
   environmentOf,
   listAt,
   membersAt,
+  plantedSecrets,
   yamlOf,
   type Member,
 } from '../support/nodes/deploy.ts'
@@ -59,14 +58,7 @@ t.test('each setting that a file of deploy/ names is one', async (t) => {
 t.test(
   'the settings of compose, of Kubernetes and of the unit are such that a node starts on them',
   async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-deploy-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
-    const bucket = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' }
-    writeFileSync(
-      join(folder, 'settings.json'),
-      JSON.stringify({ DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c', ...bucket }),
-    )
-    writeFileSync(join(folder, 'root-key'), 'ab'.repeat(32))
+    const folder = plantedSecrets(t)
     const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       compose: { ...imageEnv, ...environmentOf(compose, 'node-1') },
       kubernetes: {

@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { deployFile, environmentOf, yamlOf } from '../../support/nodes/deploy.ts'
 import { buildImage, type BuiltImage } from '../../support/nodes/image-build.ts'
 import { plainEnvironment } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
@@ -167,6 +168,8 @@ function told(proof: Proof, { workFolder }: BuiltImage): void {
 async function serves(proof: Proof, image: BuiltImage, folder: string): Promise<void> {
   const env = {
     ...image.env,
+    // As a laptop runs it.
+    ...environmentOf(yamlOf(deployFile('compose.laptop.yaml'))[0], 'sluice'),
     PATH: process.env['PATH'] ?? '',
     HOME: '/nonexistent',
     TMPDIR: join(folder, 'tmp'),

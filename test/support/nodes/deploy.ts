@@ -1,9 +1,12 @@
 /** The files of `deploy/`, as their readers see them. */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { plainEnvironment } from '../load/load.ts'
 import { ROOT } from '../source.ts'
+import type { Teardown } from '../teardown.ts'
 
 export const DEPLOY = `${ROOT}deploy/`
 
@@ -71,6 +74,17 @@ export function environmentOf(compose: Member, service: string): Readonly<Record
 /** Name of the file of a secret of compose.yaml, in the folder of them. */
 export function secretFile(secret: Member): string {
   return String(at(secret, 'file')).replace('./secrets/', '')
+}
+
+/** A folder with the settings file and the root key that deployments mount. */
+export function plantedSecrets(t: Teardown): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const stores = { DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c' }
+  const bucket = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' }
+  writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...stores, ...bucket }))
+  writeFileSync(join(folder, 'root-key'), 'ab'.repeat(32))
+  return folder
 }
 
 /** What a program of the machine says of its arguments; null where there is no such program. */

@@ -1,0 +1,297 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { FRONTS_MAX, MIB, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
+import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../src/schemas/operator/memory-limits.ts'
+import { Settings } from '../../src/schemas/operator/settings.ts'
+import { readFrom } from '../../src/server/config.ts'
+import { VERSION } from '../../src/server/supervisor/version.ts'
+import {
+  CHART,
+  chartFile,
+  chartValues,
+  merged,
+  renderChart,
+  renderFile,
+  type Release,
+  type Values,
+} from '../support/nodes/chart.ts'
+import {
+  at,
+  DEPLOY,
+  deployFile,
+  listAt,
+  membersAt,
+  plantedSecrets,
+  told,
+  yamlOf,
+  type Member,
+} from '../support/nodes/deploy.ts'
+import { ROOT } from '../support/source.ts'
+
+const schema = JSON.parse(deployFile(`${CHART}values.schema.json`)) as TSchema & {
+  readonly properties: {
+    readonly settings: { readonly propertyNames: { readonly enum: readonly string[] } }
+    readonly fronts: unknown
+    readonly workers: unknown
+  }
+}
+const check = Compile(schema)
+const isTaken = (values: Values): boolean => check.Check(merged(chartValues(), values))
+const find = (documents: readonly Member[], kind: string): Member =>
+  documents.find((document) => at(document, 'kind') === kind)
+const podOf = (documents: readonly Member[]): Member => at(find(documents, 'StatefulSet'), 'spec', 'template')
+const containerOf = (documents: readonly Member[]): Member => at(podOf(documents), 'spec', 'containers', 0)
+
+/** Everything that is off by default. */
+const ALL: Values = {
+  image: { digest: `sha256:${'ab'.repeat(32)}` },
+  imagePullSecrets: [{ name: 'registry' }],
+  fronts: 'auto',
+  workers: 'auto',
+  settings: { SLUICE_LOG_LEVEL: 'warn', SLUICE_CATALOG: '/run/secrets/sluice/catalog.json' },
+  resources: { limits: { cpu: '4', memory: '7Gi' } },
+  storage: { className: 'fast' },
+  service: { annotations: { 'example.com/a': 'b' } },
+  ingress: {
+    enabled: true,
+    className: 'nginx',
+    annotations: { 'example.com/a': 'b' },
+    tlsSecretName: 'tls',
+  },
+  podAnnotations: { 'example.com/a': 'b' },
+  nodeSelector: { 'kubernetes.io/arch': 'arm64' },
+  tolerations: [{ key: 'only', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+}
+
+for (const [what, values] of [
+  ['a misspelt value', { replica: 3 }],
+  ['a misspelt setting', { settings: { SLUICE_LOG_LEVLE: 'warn' } }],
+  ['a store with its password', { settings: { DATABASE_URL: 'postgres://a:b@c/d' } }],
+  ['the root key', { settings: { SLUICE_ROOT_KEY: 'ab'.repeat(32) } }],
+  ['a secret of the bucket', { settings: { AWS_SECRET_ACCESS_KEY: 'b' } }],
+  ['a key of a provider', { settings: { OPENAI_API_KEY: 'sk' } }],
+  ['another port than probes ask', { settings: { SLUICE_ADMIN_PORT: '9999' } }],
+  ['a number that YAML would round', { settings: { SLUICE_STREAM_HOLD_MS: 10_000_000 } }],
+  ['no front', { fronts: 0 }],
+  ['too many fronts', { fronts: FRONTS_MAX + 1 }],
+  ['fronts in words', { fronts: 'many' }],
+  ['half a worker', { workers: 1.5 }],
+  ['too many workers', { workers: WORKERS_MAX + 1 }],
+  ['no node', { replicas: 0 }],
+  ['memory without a unit that is one', { resources: { limits: { memory: '7gb' } } }],
+  ['a digest that is cut', { image: { digest: 'sha256:abc' } }],
+  ['a tag with a path', { image: { tag: '../latest' } }],
+  ['a host with a scheme', { ingress: { host: 'https://sluice.example' } }],
+  ['a Secret without a name', { secretName: '' }],
+] as const) {
+  t.test(`the chart refuses ${what}`, async (t) => t.notOk(isTaken(values)))
+}
+
+t.test('the chart takes its own values, and everything that is off by default', async (t) => {
+  t.ok(isTaken({}))
+  t.ok(isTaken(ALL))
+})
+
+t.test(
+  'settings of the chart are those of the definitions that hold no secret and are not its own',
+  async (t) => {
+    const own = membersAt(yamlOf(renderFile('configmap.yaml', { values: { settings: {} } }))[0], 'data')
+    const isOwn = new Set([
+      ...own.map(([name]) => name).filter((name) => !(name in (chartValues()['settings'] as object))),
+      'SLUICE_PORT',
+      'SLUICE_ADMIN_PORT',
+    ])
+    const wanted = Object.entries(Settings.properties)
+      .filter(([name, setting]) => !isOwn.has(name) && !('mask' in setting))
+      .map(([name]) => name)
+    t.same([...schema.properties.settings.propertyNames.enum], wanted.sort(), 'in values.schema.json')
+    t.match(schema.properties.fronts, { anyOf: [{ minimum: 1, maximum: FRONTS_MAX }, { enum: ['auto'] }] })
+    t.match(schema.properties.workers, { anyOf: [{ minimum: 1, maximum: WORKERS_MAX }, { enum: ['auto'] }] })
+  },
+)
+
+/** What the chart adds to each manifest, and what Kubernetes would fill in by itself. */
+function plain(value: Member): Member {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    membersAt(value)
+      .filter(([name, one]) => !ADDED.has(name) && !(name === 'type' && one === 'ClusterIP'))
+      .filter(([name, one]) => name !== 'imagePullPolicy' || one !== 'IfNotPresent')
+      .map(([name, one]) => [name, plain(one)] as const)
+      .filter(([name, one]) => name !== 'annotations' || membersAt(one).length > 0),
+  )
+}
+
+const ADDED = new Set([
+  'app.kubernetes.io/instance',
+  'app.kubernetes.io/version',
+  'app.kubernetes.io/managed-by',
+  'helm.sh/chart',
+  'helm.sh/hook',
+  'helm.sh/hook-delete-policy',
+  'checksum/settings',
+])
+
+t.test('by its defaults the chart is what deploy/kubernetes has', async (t) => {
+  const kubernetes = ['kubernetes/sluice.yaml', 'kubernetes/migrate.yaml'].flatMap((file) =>
+    yamlOf(deployFile(file)),
+  )
+  const sorted = (documents: readonly Member[]): readonly Member[] =>
+    [...documents].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const rendered = renderChart()
+  t.same(sorted(rendered).map(nameOf), sorted(kubernetes).map(nameOf))
+  t.same(sorted(rendered).map(plain), sorted(kubernetes))
+})
+
+function nameOf(document: Member): string {
+  return `${String(at(document, 'kind'))} ${String(at(document, 'metadata', 'name'))}`
+}
+
+t.test('chart, program and image have one version', async (t) => {
+  t.match(chartFile(), { version: VERSION, appVersion: VERSION })
+  t.equal(at(containerOf(renderChart()), 'image'), `sluice:${VERSION}`)
+  t.equal(
+    at(containerOf(renderChart({ values: { image: { tag: '0.2.0-rc1' } } })), 'image'),
+    'sluice:0.2.0-rc1',
+  )
+  t.match(at(containerOf(renderChart({ values: ALL })), 'image'), /^sluice@sha256:(ab){32}$/)
+})
+
+t.test('two releases of one namespace share no name, and neither selects pods of the other', async (t) => {
+  const [one, other] = ['sluice', 'staging'].map((name) => renderChart({ name }))
+  const names = [...(one ?? []), ...(other ?? [])].map(nameOf)
+  t.equal(new Set(names).size, names.length)
+  t.ok(names.includes('StatefulSet staging-sluice'))
+  const selected = at(find(other ?? [], 'StatefulSet'), 'spec', 'selector', 'matchLabels')
+  t.notSame(selected, at(podOf(one ?? []), 'metadata', 'labels'))
+  for (const service of (other ?? []).filter((document) => at(document, 'kind') === 'Service'))
+    t.same(at(service, 'spec', 'selector'), selected)
+  const long = renderChart({ name: 'a'.repeat(53) }).map((document) =>
+    String(at(document, 'metadata', 'name')),
+  )
+  t.ok(
+    long.every((name) => name.length <= 63),
+    'names of Kubernetes have 63 characters at most',
+  )
+})
+
+t.test('a pod may have the memory that its fronts take at their worst', async (t) => {
+  const memoryOf = (values: Values): Member =>
+    at(containerOf(renderChart({ values })), 'resources', 'limits', 'memory')
+  for (const fronts of [1, 2, 8])
+    t.equal(memoryOf({ fronts }), `${(fronts * FRONT_BYTES_MAX + NODE_REST_BYTES) / MIB}Mi`)
+  t.equal(memoryOf({ resources: { limits: { memory: '9Gi' } } }), '9Gi')
+  t.throws(() => memoryOf({ fronts: 'auto' }), /resources\.limits\.memory/)
+})
+
+t.test('a node starts on the settings of the chart', async (t) => {
+  const folder = plantedSecrets(t)
+  writeFileSync(join(folder, 'catalog.json'), '{}')
+  for (const values of [{}, ALL]) {
+    const data = membersAt(find(renderChart({ values }), 'ConfigMap'), 'data')
+    t.ok(data.every(([, value]) => typeof value === 'string'))
+    const env = Object.fromEntries(
+      data.map(([name, value]) => [name, String(value).replace('/run/secrets/sluice', folder)]),
+    )
+    const reading = readFrom(env)
+    t.same(reading.ok ? [] : reading.problems, [])
+    t.same(reading.ok && reading.generation.unknown, [])
+  }
+})
+
+t.test(
+  'pods are replaced when their settings change, and not by anything else of the environment',
+  async (t) => {
+    const sumOf = (release: Release): Member =>
+      at(podOf(renderChart(release)), 'metadata', 'annotations', 'checksum/settings')
+    t.match(sumOf({}), /^[0-9a-f]{64}$/)
+    t.not(sumOf({ values: { settings: { SLUICE_LOG_LEVEL: 'warn' } } }), sumOf({}))
+    t.not(sumOf({ values: { workers: 3 } }), sumOf({}))
+    t.equal(sumOf({ values: { service: { port: 81 } } }), sumOf({}))
+  },
+)
+
+t.test('a value is data, whatever is in it', async (t) => {
+  const hostile = "a\"\n  x: 1 # {{ .Values }} \\ 'b' ${c}"
+  const documents = renderChart({ values: { settings: { SLUICE_LOG_LEVEL: hostile } } })
+  t.equal(at(find(documents, 'ConfigMap'), 'data', 'SLUICE_LOG_LEVEL'), hostile)
+  t.equal(documents.length, renderChart().length)
+})
+
+t.test('one node has no disruption budget, which nothing could meet', async (t) => {
+  t.equal(find(renderChart({ values: { replicas: 1 } }), 'PodDisruptionBudget'), undefined)
+  t.equal(
+    at(find(renderChart({ values: { replicas: 5 } }), 'PodDisruptionBudget'), 'spec', 'minAvailable'),
+    4,
+  )
+})
+
+t.test('the admin port is open to the named peers alone, and to nobody without one', async (t) => {
+  const portsOf = (values: Values): readonly Member[] =>
+    listAt(find(renderChart({ values }), 'NetworkPolicy'), 'spec', 'ingress').map((rule) =>
+      at(rule, 'ports', 0, 'port'),
+    )
+  t.same(portsOf({}), ['http', 'admin'])
+  t.same(portsOf({ networkPolicy: { adminFrom: [] } }), ['http'])
+  for (const document of renderChart({ values: ALL }))
+    if (/^(Service|Ingress)$/.test(String(at(document, 'kind'))))
+      t.notMatch(JSON.stringify(document), /admin|9090/)
+})
+
+t.test('the notes warn of the public address of the example, and of no other', async (t) => {
+  const notes = (values: Values): string => renderFile('NOTES.txt', { values })
+  t.match(notes({}), /SLUICE_PUBLIC_URL is that of an example/)
+  const settings = { SLUICE_PUBLIC_URL: 'https://ai.acme.example' }
+  t.notMatch(notes({ settings }), /example: URLs/)
+  t.match(notes({ settings }), 'https://ai.acme.example')
+})
+
+const CHECKER = `${ROOT}tools/manifests.mjs`
+t.test(
+  'each manifest of the chart is what the Kubernetes API takes, down to the names of members',
+  {
+    skip:
+      !existsSync(`${ROOT}tools/node_modules/kubernetes-models`) &&
+      'its types are not installed: `npm run lint` installs them',
+  },
+  async (t) => {
+    const { faultsOf } = (await import(CHECKER)) as {
+      faultsOf: (manifests: readonly unknown[]) => Promise<readonly string[]>
+    }
+    t.same(await faultsOf([...renderChart(), ...renderChart({ values: ALL })]), [])
+  },
+)
+
+t.test(
+  'Helm finds nothing to say of the chart, and renders what is checked here',
+  { skip: told('helm', ['version']) === null && 'helm is not installed' },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-helm-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    for (const values of [{}, ALL]) {
+      const file = join(folder, 'values.json')
+      writeFileSync(file, JSON.stringify(values))
+      const linted = told('helm', ['lint', '--strict', DEPLOY + CHART, '--values', file])
+      t.equal(linted?.code, 0, linted?.said ?? '')
+      const rendered = told('helm', [
+        'template',
+        'sluice',
+        DEPLOY + CHART,
+        '--namespace=sluice',
+        '--kube-version=1.31.0',
+        `--values=${file}`,
+      ])
+      t.equal(rendered?.code, 0, rendered?.said ?? '')
+      const key = (document: Member): string => nameOf(document)
+      const sorted = (documents: readonly Member[]): readonly Member[] =>
+        documents.filter((one) => one !== null).sort((a, b) => (key(a) < key(b) ? -1 : 1))
+      t.same(sorted(yamlOf(rendered?.said ?? '')), sorted(renderChart({ values })))
+    }
+  },
+)
