@@ -28,6 +28,7 @@ const ELSEWHERE: readonly string[] = [
   'On a laptop: docker compose -f',
   'Two nodes: sh deploy/secrets.sh #',
   'With systemd, and on Kubernetes: kubectl create namespace',
+  'A release: npm run release',
   'Request log: bin/sluice logs --failed',
   "Reading the log by API: curl -s 'http://127.0.0.1:8080/api/v1/admin/requests?failed=true&limit=20'",
   'What a version keeps: npm run --silent',
