@@ -112,8 +112,18 @@ export interface RequestSpill {
 export interface RequestRows {
   /** @returns rows that were new */
   insert(batch: RequestBatch): Promise<number>
-  /** Takes from the ledger what the log should have and has not. @returns number of rows */
-  recover(): Promise<number>
+  /** Takes from the ledger what the log should have and has not. */
+  recover(): Promise<Comparison>
+  /** What was paid until now needs no row. Changes nothing where the log of another node is on and compares. */
+  passOver(): Promise<void>
+}
+
+/** What became of one comparison of the log with the ledger. */
+export interface Comparison {
+  /** Rows that were taken. */
+  readonly recovered: number
+  /** Nothing was paid in the part that was compared, and more of the ledger is due: no node ran for a while. */
+  readonly isBehind: boolean
 }
 
 /** Counts calls on their way to the log. */

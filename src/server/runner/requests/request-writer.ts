@@ -40,9 +40,11 @@ export class RequestWriter {
       // Behind an outage fronts first flush what they have kept: the comparison waits for its next turn.
       if (this.#hasFailed) this.#comparedAt = now()
       this.#hasFailed = false
-      if (!isOn || now() - this.#comparedAt < REQUESTS_COMPARE_MS) return
+      if (now() - this.#comparedAt < REQUESTS_COMPARE_MS) return
       this.#comparedAt = now()
-      const recovered = await rows.recover()
+      if (!isOn) return await rows.passOver()
+      const { recovered, isBehind } = await rows.recover()
+      if (isBehind) this.#comparedAt -= REQUESTS_COMPARE_MS
       if (recovered === 0) return
       count('recovered', recovered)
       log.info('requests.recovered', { calls: recovered })

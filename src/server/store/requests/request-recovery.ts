@@ -1,4 +1,6 @@
 import { REQUESTS_COMPARED_MS_MAX, REQUESTS_LATE_MS } from '../../../schemas/requests/request-limits.ts'
+import { FLAG } from '../../../schemas/requests/request-record.ts'
+import type { Comparison } from '../../ports/requests/request-log.ts'
 import { withDays } from '../base/day-partitions.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { REQUEST_TABLE } from './request-days.ts'
@@ -18,6 +20,8 @@ interface Span {
   readonly to: string
   readonly fromMs: number
   readonly toMs: number
+  /** Nothing was paid in it, and more of the ledger is due behind it. */
+  readonly isBehind: boolean
 }
 
 /**
@@ -25,30 +29,41 @@ interface Span {
  * as a front died with it or found no room, gets a row with what the ledger tells. One process of all nodes
  * compares at a time.
  * @param lateMs milliseconds behind a call until the log has to have it
- * @returns number of rows
  */
-export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promise<number> {
+export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promise<Comparison> {
   const instants: number[] = []
   return withDays(store, { daily: REQUEST_TABLE, instants: () => instants }, () =>
     store.sql.begin(async (tx) => {
       await tx.unsafe('SET LOCAL synchronous_commit = off; SET LOCAL statement_timeout = 0')
       const span = await nextSpan(tx, lateMs)
-      if (span === null) return 0
+      if (span === null) return { recovered: 0, isBehind: false }
       instants.splice(0, instants.length, span.fromMs, span.toMs)
-      const rows = await recover(tx, span)
+      const recovered = await recover(tx, span)
       await tx`UPDATE request_marks SET through = ${span.to}::text::timestamptz WHERE id = 'ledger'`
-      return rows
+      return { recovered, isBehind: span.isBehind }
     }),
   )
+}
+
+/**
+ * Leaves out of later comparisons what was paid while the log is off. A mark that one comparison can bring up
+ * to date is left alone, since another node's log may be on.
+ */
+export async function passOverLedger({ sql }: Store): Promise<void> {
+  const due = sql`clock_timestamp() - ${REQUESTS_LATE_MS}::float8 * interval '1 ms'`
+  await sql`
+    UPDATE request_marks SET through = ${due}
+    WHERE id = 'ledger' AND through < ${due} - ${REQUESTS_COMPARED_MS_MAX}::float8 * interval '1 ms'`
 }
 
 /** Null: another process compares, or there is nothing to compare so far. */
 async function nextSpan(tx: Transaction, lateMs: number): Promise<Span | null> {
   const [span] = await tx<Span[]>`
     SELECT through::text AS from, upto::text AS to, extract(epoch FROM through)::float8 * 1000 AS "fromMs",
-      extract(epoch FROM upto)::float8 * 1000 AS "toMs"
-    FROM request_marks, LATERAL (SELECT least(through + ${REQUESTS_COMPARED_MS_MAX}::float8 * interval '1 ms',
-      clock_timestamp() - ${lateMs}::float8 * interval '1 ms') AS upto) AS end_of_span
+      extract(epoch FROM upto)::float8 * 1000 AS "toMs", upto < due AND NOT EXISTS (
+        SELECT FROM ledger WHERE at >= through AND at < upto AND day >= through::date - ${WINDOW_DAYS_MAX}::int) AS "isBehind"
+    FROM request_marks, LATERAL (SELECT clock_timestamp() - ${lateMs}::float8 * interval '1 ms' AS due) AS end_of_all,
+      LATERAL (SELECT least(through + ${REQUESTS_COMPARED_MS_MAX}::float8 * interval '1 ms', due) AS upto) AS end_of_span
     WHERE id = 'ledger' AND upto > through FOR UPDATE OF request_marks SKIP LOCKED`
   return span ?? null
 }
@@ -112,7 +127,8 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
       upstream_ms, input_tokens, output_tokens, cached_tokens, cost_nano, weight, flags, is_recovered)
     SELECT organization_id, at, ${Math.floor(toMs)}::bigint, row_number() OVER (), request_id, workspace_id, key_hash, operation, model,
-      provider, 0, milliseconds, tokens, output_tokens, cached_tokens, cost_nano, 1, is_byok::int + 2 * (kind = 'estimated')::int, true
+      provider, 0, milliseconds, tokens, output_tokens, cached_tokens, cost_nano, 1,
+      is_byok::int * ${FLAG.byok}::int + (kind = 'estimated')::int * ${FLAG.estimated}::int, true
     FROM lost WHERE at < ${end}
     RETURNING 1`
   return rows.length

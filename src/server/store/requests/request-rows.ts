@@ -4,7 +4,7 @@ import type { RequestRows } from '../../ports/requests/request-log.ts'
 import { withDays } from '../base/day-partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
 import { RequestColumns } from './request-columns.ts'
-import { recoverRequests } from './request-recovery.ts'
+import { passOverLedger, recoverRequests } from './request-recovery.ts'
 import { REQUEST_TABLE } from './request-days.ts'
 import { deleteReplaced } from './replaced-rows.ts'
 
@@ -12,6 +12,7 @@ export function openRequestRows(store: Store): RequestRows {
   return {
     insert: (batch) => insertRequests(store, batch),
     recover: () => recoverRequests(store),
+    passOver: () => passOverLedger(store),
   }
 }
 

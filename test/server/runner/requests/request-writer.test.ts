@@ -12,7 +12,13 @@ function stand({ isOn = true } = {}) {
   const files = new Map<string, RequestBatch | readonly RequestBatch[] | null>()
   const log = keptLog()
   const counts = { spilled: 0, written: 0, recovered: 0, lost: 0 }
-  const state = { nowMs: 0, compared: 0, insert: (batch: RequestBatch) => batch.requestIds.length }
+  const state = {
+    nowMs: 0,
+    compared: 0,
+    passedOver: 0,
+    isBehind: false,
+    insert: (batch: RequestBatch) => batch.requestIds.length,
+  }
   const writer = new RequestWriter({
     spill: {
       list: async () => [...files.keys()],
@@ -24,7 +30,8 @@ function stand({ isOn = true } = {}) {
     },
     rows: {
       insert: async (batch) => state.insert(batch),
-      recover: async () => ++state.compared,
+      recover: async () => ({ recovered: ++state.compared, isBehind: state.isBehind }),
+      passOver: async () => void state.passedOver++,
     },
     isOn,
     count: (outcome, calls) => (counts[outcome] += calls),
@@ -95,8 +102,19 @@ t.test('a log that is off takes nothing from the ledger, and writes what is left
   const { files, state, counts, writer } = stand({ isOn: false })
   files.set('a', batchOfCalls({}))
   state.nowMs = REQUESTS_COMPARE_MS
-  await writer.look()
-  t.same([state.compared, counts.written], [0, 1])
+  for (const _ of [1, 2]) await writer.look()
+  t.same([state.compared, state.passedOver, counts.written], [0, 1, 1])
+})
+
+t.test('after a time without nodes the log is compared with each look, until it is up to date', async (t) => {
+  const { state, writer } = stand()
+  state.nowMs = REQUESTS_COMPARE_MS
+  state.isBehind = true
+  for (const _ of [1, 2, 3]) await writer.look()
+  t.equal(state.compared, 3)
+  state.isBehind = false
+  for (const _ of [1, 2]) await writer.look()
+  t.same([state.compared, state.passedOver], [4, 0])
 })
 
 t.test('looks wake no process that rests: they share the wake-ups of others', async (t) => {

@@ -5,7 +5,7 @@ import {
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
-import { recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
+import { passOverLedger, recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
@@ -38,6 +38,11 @@ const recoveredCosts = async ({ store, organizationId }: Books): Promise<readonl
     .map(({ costNano }) => costNano)
     .sort((a, b) => Number(a) - Number(b))
 
+/** Rows that a comparison has taken from the ledger. */
+async function recovered(...asked: Parameters<typeof recoverRequests>): Promise<number> {
+  return (await recoverRequests(...asked)).recovered
+}
+
 /** The comparison reads from so long ago on. */
 async function markAt(store: Store, agoMs: number): Promise<void> {
   await store.sql`
@@ -50,8 +55,8 @@ t.test('a paid call that the log has lost is taken from the ledger, once', async
   await markAt(store, 1_000)
   await books.book({ requestId: 'lost', cost: 7 }, { requestId: 'kept', cost: 8 })
   await insertRequests(store, batchOfCalls(ownCall(books, 'kept', 8)))
-  t.equal(await recoverRequests(store, 0), 1)
-  t.equal(await recoverRequests(store, 0), 0)
+  t.equal(await recovered(store, 0), 1)
+  t.equal(await recovered(store, 0), 0)
   t.same(new Set(await idsOf(books)), new Set(['lost recovered', 'kept']))
   const page = must(await findRequests(store, { organizationId, requestId: 'lost', limit: 1 }))
   t.match(page.rows, [
@@ -75,7 +80,7 @@ t.test('a call that cost nothing is not taken from the ledger: the log keeps a s
   const { store } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'free', cost: 0 }, { requestId: 'paid', cost: 1 })
-  t.equal(await recoverRequests(store, 0), 1)
+  t.equal(await recovered(store, 0), 1)
   t.same(await idsOf(books), ['paid recovered'])
 })
 
@@ -84,7 +89,7 @@ t.test("a call's own row that comes later takes the place of the recovered one",
   const { store } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'late' }, { requestId: 'lost' })
-  t.equal(await recoverRequests(store, 0), 2)
+  t.equal(await recovered(store, 0), 2)
   await insertRequests(store, batchOfCalls(ownCall(books, 'late', 1)))
   t.same(new Set(await idsOf(books)), new Set(['late', 'lost recovered']))
 })
@@ -95,7 +100,7 @@ t.test('a call of another organization with the same request id takes no row awa
   await markAt(store, 1_000)
   await books.book({ requestId: 'same' })
   await insertRequests(store, batchOfCalls({ organizationId: FOREIGN, requestId: 'same' }))
-  t.equal(await recoverRequests(store, 0), 1)
+  t.equal(await recovered(store, 0), 1)
   await insertRequests(store, batchOfCalls({ organizationId: FOREIGN, requestId: 'same' }))
   t.same(await idsOf(books), ['same recovered'])
 })
@@ -107,7 +112,7 @@ t.test(
     const { store } = books
     await markAt(store, 1_000)
     await books.book({ requestId: 'victim-1' })
-    t.equal(await recoverRequests(store, 0), 1)
+    t.equal(await recovered(store, 0), 1)
     const foreign = { organizationId: FOREIGN, keyHash: KEY_HASH, requestId: 'victim-1' }
     await insertRequests(store, batchOfCalls(ownCall(books, 'victim-2', 1), { ...foreign, status: 404 }))
     t.same(new Set(await idsOf(books)), new Set(['victim-1 recovered', 'victim-2']))
@@ -119,7 +124,7 @@ t.test('calls of the same id under another key, at another cost or time take no 
   const { store } = books
   await markAt(store, 1_000)
   await books.book({ requestId: 'same', cost: 7 })
-  t.equal(await recoverRequests(store, 0), 1)
+  t.equal(await recovered(store, 0), 1)
   await insertRequests(
     store,
     batchOfCalls(
@@ -138,7 +143,7 @@ t.test('each lost call of one request id gets its row, whatever free call has th
   await markAt(store, 1_000)
   await books.book({ requestId: 'same', cost: 70_000 }, { requestId: 'same', cost: 9 })
   await insertRequests(store, batchOfCalls(ownCall(books, 'same', 0, { status: 404, notes: {} })))
-  t.equal(await recoverRequests(store, 0), 2)
+  t.equal(await recovered(store, 0), 2)
   t.same(await recoveredCosts(books), [9, 70_000])
 })
 
@@ -152,8 +157,8 @@ t.test(
     await books.book(paid, paid)
     await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7)))
     await books.book(paid, paid)
-    t.equal(await recoverRequests(store, 0), 3)
-    t.equal(await recoverRequests(store, 0), 0)
+    t.equal(await recovered(store, 0), 3)
+    t.equal(await recovered(store, 0), 0)
     await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7)))
     t.same(await recoveredCosts(books), [7, 7])
   },
@@ -167,7 +172,7 @@ t.test('a call whose answer went on for minutes behind its payment is not recove
   await store.sql`UPDATE ledger SET at = at - interval '600 s'`
   const endedMs = Date.now() - 450_000
   await insertRequests(store, batchOfCalls(ownCall(books, 'slow', 1, { endedMs, durationMs: 160_000 })))
-  t.equal(await recoverRequests(store, 0), 1)
+  t.equal(await recovered(store, 0), 1)
   t.same(new Set(await idsOf(books)), new Set(['slow', 'lost recovered']))
 })
 
@@ -176,7 +181,7 @@ t.test('what was known of the cost of a call that died, and its forfeit, are one
   await markAt(books.store, 1_000)
   const died = { requestId: 'died' }
   await books.book({ ...died, kind: 'forfeit', cost: 5 }, { ...died, kind: 'estimated', cost: 3 })
-  t.equal(await recoverRequests(books.store, 0), 1)
+  t.equal(await recovered(books.store, 0), 1)
   t.same(await recoveredCosts(books), [3])
 })
 
@@ -189,7 +194,7 @@ t.test('a forfeit of a call that died is one row, an overrun beside a call is no
     { requestId: 'ran', cost: 5 },
     { requestId: 'ran', kind: 'overrun', cost: 1 },
   )
-  t.equal(await recoverRequests(store, 0), 2)
+  t.equal(await recovered(store, 0), 2)
 })
 
 t.test(
@@ -200,19 +205,55 @@ t.test(
     const { store } = books
     await markAt(store, 1_000)
     await books.book({ requestId: 'a' })
-    t.equal(await recoverRequests(store), 0)
+    t.equal(await recovered(store), 0)
     await markAt(store, REQUESTS_COMPARED_MS_MAX + 30_000)
-    t.equal(await recoverRequests(store, 0), 0, 'the turn ends half a minute ago')
-    t.equal(await recoverRequests(store, 0), 1)
+    t.equal(await recovered(store, 0), 0, 'the turn ends half a minute ago')
+    t.equal(await recovered(store, 0), 1)
   },
 )
+
+t.test(
+  'a part of the ledger without payments is behind at once, one with payments in its turn',
+  async (t) => {
+    const books = await openBooks(t, TODAY)
+    const { store } = books
+    await markAt(store, 2.5 * REQUESTS_COMPARED_MS_MAX)
+    t.same(await recoverRequests(store, 0), { recovered: 0, isBehind: true })
+    await books.book({ requestId: 'a' })
+    await store.sql`UPDATE ledger SET at = at - interval '150 s'`
+    t.same(await recoverRequests(store, 0), { recovered: 1, isBehind: false })
+    t.same(await recoverRequests(store, 0), { recovered: 0, isBehind: false }, 'all is compared')
+  },
+)
+
+t.test('what was paid while the log is off gets no row later', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 600_000)
+  await books.book({ requestId: 'off' })
+  await store.sql`UPDATE ledger SET at = at - interval '300 s'`
+  await passOverLedger(store)
+  await books.book({ requestId: 'on' })
+  t.equal(await recovered(store, 0), 1)
+  t.same(await idsOf(books), ['on recovered'])
+})
+
+t.test('a node whose log is off leaves the mark to another one whose log is on', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, REQUESTS_LATE_MS + REQUESTS_COMPARED_MS_MAX - 30_000)
+  await books.book({ requestId: 'lost' })
+  await store.sql`UPDATE ledger SET at = at - interval '90 s'`
+  await passOverLedger(store)
+  t.equal(await recovered(store, 0), 1)
+})
 
 t.test('several processes that compare at once write each row once', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, 1_000)
   await books.book(...Array.from({ length: 20 }, (_, n) => ({ requestId: `r${n}` })))
-  const rows = await Promise.all([1, 2, 3, 4].map(() => recoverRequests(store, 0)))
+  const rows = await Promise.all([1, 2, 3, 4].map(() => recovered(store, 0)))
   t.equal(
     rows.reduce((sum, count) => sum + count),
     20,
@@ -240,7 +281,7 @@ for (const [of, requestId] of [
       SELECT organization_id, at + interval '2 ms', 1, n, request_id, key_hash, operation, 200, cost_nano, 1, 0
       FROM (SELECT *, row_number() OVER (ORDER BY at) AS n FROM ledger) AS l WHERE n % 10 <> 0`
     const begun = performance.now()
-    t.equal(await recoverRequests(store, 60_000), MANY.lost)
+    t.equal(await recovered(store, 60_000), MANY.lost)
     t.ok(performance.now() - begun < MANY.msMax)
   })
 
