@@ -1,5 +1,5 @@
 import type { KeptFor, PruneEnd, PruneStep, RetentionLease } from '../../ports/operator/retention.ts'
-import { isPartitionMissing } from './missing-partition.ts'
+import { makingPartitions } from './missing-partition.ts'
 import type { Queryable, Store } from './open.ts'
 import { renewLease } from './retention-lease.ts'
 
@@ -21,32 +21,19 @@ export async function ensureDays(
   daily: DailyTable,
 ): Promise<{ readonly partitions: number }> {
   const before = (await daysOf(sql, daily)).length
-  await sql`SELECT ${makerOf(sql, daily)}(utc_today() + n) FROM generate_series(0, ${DAYS_AHEAD}::int) AS n`
+  await sql`SELECT ${sql(makerOf(daily))}(utc_today() + n) FROM generate_series(0, ${DAYS_AHEAD}::int) AS n`
   return { partitions: (await daysOf(sql, daily)).length - before }
 }
 
-/**
- * Runs a write; where the days of these instants, Unix milliseconds, have no partition, makes them, so that a
- * write on any connection finds them, and runs the write again.
- */
-export async function withDays<T>(
+/** Runs a write; where the days of these instants, Unix milliseconds, have no partition, makes them first. */
+export function withDays<T>(
   store: Store,
   { daily, instants }: { readonly daily: DailyTable; readonly instants: () => Iterable<number> },
   write: () => Promise<T>,
 ): Promise<T> {
-  try {
-    return await write()
-  } catch (problem) {
-    if (!isPartitionMissing(problem)) throw problem
-    const days = new Set(Array.from(instants(), (ms) => new Date(ms).toISOString().slice(0, 10)))
-    await store.sql.begin(async (tx) => {
-      // The end of the maker's transaction comes behind the message that has other connections drop their
-      // plans.
-      await tx`SELECT pg_advisory_xact_lock(${daily.makingLock})`
-      await tx`SELECT ${makerOf(tx, daily)}(day::date) FROM unnest(string_to_array(${[...days].join(',')}, ',')) AS day`
-    })
-    return write()
-  }
+  const days = (): readonly string[] =>
+    Array.from(instants(), (ms) => new Date(ms).toISOString().slice(0, 10))
+  return makingPartitions(store, { maker: makerOf(daily), makingLock: daily.makingLock, days }, write)
 }
 
 /**
@@ -87,8 +74,8 @@ interface Day {
   readonly day: string
 }
 
-function makerOf(sql: Queryable, { table }: DailyTable) {
-  return sql(`${table}_partition`)
+function makerOf({ table }: DailyTable): string {
+  return `${table}_partition`
 }
 
 /** The days that have a partition, oldest first. */
