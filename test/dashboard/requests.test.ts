@@ -49,7 +49,16 @@ t.test('a click in a row opens what the call did, and the ways on from there', {
   const dialog = page.getByRole('dialog', { name: 'embeddings.create 200' })
   await dialog.waitFor()
   t.match(await dialog.innerText(), /Key[\s\S]*Body and checks[\s\S]*Reservation[\s\S]*Charged[\s\S]*\$0\.00/)
-  t.match(await dialog.locator('pre').innerText(), /curl "\$SLUICE_URL\/api\/v1\/embeddings"/)
+  const command = await dialog.getByLabel('The same call, for a terminal', { exact: true }).inputValue()
+  t.match(command, /^curl "\$SLUICE_URL\/api\/v1\/embeddings"/)
+  await page.evaluate(
+    "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })",
+  )
+  await dialog.getByRole('button', { name: 'Copy' }).click()
+  await dialog.getByText('it is selected now').waitFor()
+  const selected = `(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(
+    document.querySelector('dialog textarea'))`
+  t.equal(await page.evaluate<string>(selected), command)
   t.ok(await dialog.getByRole('link', { name: 'What it changed' }).isVisible())
   t.same(await findingsInAllLooks(page), [])
   await page.keyboard.press('Escape')

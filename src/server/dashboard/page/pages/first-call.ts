@@ -1,4 +1,5 @@
 import type { LiveView, OperationView } from '../../../../schemas/operator/live-view.ts'
+import { REPEATABLE } from './calls/request-steps.ts'
 
 /** Whether a model was called, and by which operation. */
 export type FirstCall =
@@ -7,8 +8,6 @@ export type FirstCall =
   /** `operation` is null for a call before the page was there, or at another node. */
   | { readonly kind: 'seen'; readonly operation: string | null }
 
-/** Operations by which models are called. */
-const CALLS = /^(?:chat|responses|messages|embeddings|video)\.create$/
 /** Looks for which a refusal is told: there is one a second. */
 const LOOKS_TOLD = 10
 /** Calls a second below which a rate is a difference of rounded figures. */
@@ -20,7 +19,7 @@ const NO_RATE = 0.01
  * @param hasCalled whether the books have one
  */
 export function firstCallOf(looks: readonly LiveView[], hasCalled: boolean): FirstCall {
-  const calls = looks.map(({ operations }) => operations.filter(({ operation }) => CALLS.test(operation)))
+  const calls = looks.map(({ operations }) => operations.filter(({ operation }) => operation in REPEATABLE))
   const answered = calls.flat().find(isAnswered)
   if (answered !== undefined) return { kind: 'seen', operation: answered.operation }
   if (hasCalled) return { kind: 'seen', operation: null }

@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact'
 import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
-import { hashOf, type PageContext } from '../../page.ts'
+import { hashOf } from '../../page.ts'
+import { CopyBox } from '../../parts/copy-box.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { bytes, count, duration, usd } from '../../parts/figures.tsx'
@@ -8,20 +9,14 @@ import { commandFor, stepsOf, type Step } from './request-steps.ts'
 
 interface RequestDialogProps {
   readonly request: RequestShape
-  readonly say: PageContext['say']
   nameOf(hash: string): string
   onClose(): void
 }
 
 /** One call: what it did after what, what it cost and to whose limits, and where to go on from here. */
-export function RequestDialog({ request, nameOf, say, onClose }: RequestDialogProps): ComponentChild {
+export function RequestDialog({ request, nameOf, onClose }: RequestDialogProps): ComponentChild {
   const { operation, error_type: error, docs_url: docs, limit, is_recovered: isRecovered } = request
   const command = commandFor(request)
-  const copy = (text: string): void =>
-    void navigator.clipboard.writeText(text).then(
-      () => say('Copied.'),
-      () => say('The browser does not let the page copy.', 'problem'),
-    )
   return (
     <Dialog title={`${operation} ${request.status ?? ''}`} isWide onClose={onClose}>
       <div class="body">
@@ -43,14 +38,7 @@ export function RequestDialog({ request, nameOf, say, onClose }: RequestDialogPr
         )}
         <Steps request={request} />
         <Facts facts={factsOf(request, nameOf)} />
-        {command !== null && (
-          <div class="secret">
-            <pre class="mono">{command}</pre>
-            <button type="button" onClick={() => copy(command)}>
-              Copy
-            </button>
-          </div>
-        )}
+        {command !== null && <CopyBox label="The same call, for a terminal" text={command} isCode />}
       </div>
     </Dialog>
   )

@@ -75,7 +75,6 @@ function Requests(context: PageContext): ComponentChild {
           key={looked.id}
           request={looked}
           nameOf={nameOf}
-          say={context.say}
           onClose={() => setQuery({ call: null })}
         />
       )}
