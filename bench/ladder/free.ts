@@ -136,9 +136,10 @@ export function deafLender(lender: Lender): Lender {
   return { ...lender, flush: () => Promise.resolve('applied') }
 }
 
-export const FREE_METERS: Meters & Pick<MetersOfCalls, 'call' | 'unpriced'> = {
+export const FREE_METERS: Meters & MetersOfCalls = {
   call() {},
   unpriced() {},
+  settled: { add() {} },
   keyLookup() {},
   rateDecision() {},
   upstream() {},
@@ -148,6 +149,7 @@ export const FREE_METERS: Meters & Pick<MetersOfCalls, 'call' | 'unpriced'> = {
 interface MetersOfCalls {
   call(operation: string, call: object): void
   unpriced(operation: string, provider: string): void
+  readonly settled: { add(call: object): void }
 }
 
 export const FREE_OBSERVER: Observer = { log: SILENT, settled() {}, trace() {} }

@@ -270,7 +270,6 @@ async function observation(
   const observer = createObserver({
     log,
     metrics,
-    settled: metrics.settled,
     ...(requests === undefined ? {} : { requests }),
     ...(broadcast === undefined ? {} : { broadcast }),
     ...(tracer === undefined ? {} : { tracer }),

@@ -1,15 +1,12 @@
 import { FAILURES, type FailureRow } from '../../schemas/failures.ts'
 import type { CallSettled, Log, Observer } from '../ports/observe.ts'
 import type { Broadcast } from './broadcast.ts'
-import type { SettledCounts } from './history/settled-counts.ts'
 import type { Metrics } from './metrics.ts'
 import type { CallTracer } from './tracing.ts'
 
 export interface ObserverOptions {
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'call' | 'unpriced'>
-  /** Counts for the node's history. */
-  readonly settled?: Pick<SettledCounts, 'add'>
+  readonly metrics: Pick<Metrics, 'call' | 'unpriced' | 'settled'>
   readonly broadcast?: Broadcast
   readonly tracer?: CallTracer
   /** Keeps the call for the request log. */
@@ -39,7 +36,7 @@ const SECOND_MS = 1_000
  * up to a number a second for each name. Design §11.
  */
 export function createObserver(options: ObserverOptions): Observer {
-  const { log, metrics, settled, broadcast, tracer, requests } = options
+  const { log, metrics, broadcast, tracer, requests } = options
   const { random = Math.random, now = Date.now } = options
   const lines = new LineBudget(log, now)
   return {
@@ -48,7 +45,7 @@ export function createObserver(options: ObserverOptions): Observer {
       const overheadMs = Math.max(0, call.durationMs - (call.notes.upstreamMs ?? 0))
       const { operation, status, failure, durationMs } = call
       metrics.call(operation, { status, failure, durationMs, overheadMs })
-      settled?.add(call)
+      metrics.settled.add(call)
       if (call.notes.isUnpriced === true) metrics.unpriced(operation, call.notes.provider ?? '')
       tracer?.settled(call)
       requests?.settled(call)

@@ -119,6 +119,7 @@ function open(): {
     metrics: {
       call: (...args) => void counted.push(args),
       unpriced: (...args) => void counted.push(['unpriced', ...args]),
+      settled: { add: () => undefined },
     },
   })
   return { observer, log, counted, draw: (next) => void (drawn = next), advance: (ms) => void (now += ms) }

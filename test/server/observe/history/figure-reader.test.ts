@@ -17,7 +17,7 @@ const KEY = 'f'.repeat(64)
 function front(t: Test) {
   const metrics = createMetrics(0)
   t.teardown(() => metrics.close())
-  const observer = createObserver({ log: SILENT, metrics, settled: metrics.settled, random: () => 1 })
+  const observer = createObserver({ log: SILENT, metrics, random: () => 1 })
   const call = (status: number, notes: CallNotes = {}, keyHash: string | null = KEY): void =>
     observer.settled(settledCall({ operation: 'chat.create', durationMs: 2, status, keyHash, notes }))
   return { metrics, call }
