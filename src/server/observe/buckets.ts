@@ -24,10 +24,10 @@ export function quantileMs(
   if (all === 0) return null
   const rank = quantile * all
   let below = 0
-  for (const [at, bound] of bounds.entries()) {
+  for (let at = 0; at < bounds.length; at++) {
     const count = buckets[at] ?? 0
     if (below + count >= rank && count > 0) {
-      const from = bounds[at - 1] ?? 0
+      const [from, bound] = [bounds[at - 1] ?? 0, bounds[at] ?? 0]
       return rounded((from + (bound - from) * ((rank - below) / count)) * 1_000)
     }
     below += count
