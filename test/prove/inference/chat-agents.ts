@@ -11,6 +11,7 @@ import {
   type FakeCall,
   type FakeProvider,
 } from '../../support/inference/fake-provider.ts'
+import { MAKERS } from '../../support/inference/forms-facts.ts'
 import { hasEnded, type Spawned } from '../../support/nodes/spawned.ts'
 import { PROVIDER_KEY, startStand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
@@ -220,13 +221,6 @@ function noFaults(proof: Proof, output: string): void {
   proof.check('the node logs no error', fault === undefined, fault ?? 'none')
 }
 
-const PROTOCOLS: Readonly<Record<TextProtocol, string>> = {
-  chat: 'openai',
-  responses: 'openai',
-  messages: 'anthropic',
-  gemini: 'google',
-}
-
 function modelOf(protocol: TextProtocol): string {
   return `prove/${protocol}`
 }
@@ -237,10 +231,10 @@ function catalogueOf(origin: string): object {
   return {
     providers: TEXT_PROTOCOLS.map((speaks) => ({
       slug: `of-${speaks}`,
-      protocol: PROTOCOLS[speaks],
+      protocol: MAKERS[speaks],
       base_url: `${origin}/v1`,
       api_key_env: PROVIDER_KEY,
-      strict: PROTOCOLS[speaks] === 'openai',
+      strict: MAKERS[speaks] === 'openai',
       speaks: [speaks],
     })),
     models: TEXT_PROTOCOLS.map((speaks) => ({

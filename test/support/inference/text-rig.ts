@@ -9,13 +9,9 @@ import { answersChat, strictChat } from './fake-chat.ts'
 import { answersMessages, strictMessages } from './fake-messages.ts'
 import type { FakeAnswer } from './fake-provider.ts'
 import { answersResponses, strictResponses } from './fake-responses.ts'
+import { DIALECT_PATHS, MAKERS } from './forms-facts.ts'
 import { strictGemini } from './gemini/fake-gemini.ts'
 
-const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/chat/completions',
-  responses: '/responses',
-  messages: '/messages',
-}
 /** What the user says. */
 export const SENT_TEXT = 'Hello there'
 const BODIES: Readonly<Record<Dialect, object>> = {
@@ -43,8 +39,6 @@ export interface TextRig extends ChatProviderFront {
   send(dialect: Dialect, body?: object): Promise<Response>
 }
 
-const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
-
 export async function rigged(
   t: Teardown,
   protocol: TextProtocol,
@@ -54,7 +48,7 @@ export async function rigged(
   const front = await openChatProvider(t, {
     ...options,
     spend,
-    firstProvider: { protocol: MAKERS[protocol] ?? 'openai' },
+    firstProvider: { protocol: MAKERS[protocol] },
     firstFacts: { speaks: [protocol] },
   })
   front.first.usually(FAKES[protocol])
@@ -62,7 +56,7 @@ export async function rigged(
     ...front,
     spend,
     send: (dialect, body = {}) =>
-      fetch(`${front.url}/api/v1${PATHS[dialect]}`, {
+      fetch(`${front.url}/api/v1${DIALECT_PATHS[dialect]}`, {
         method: 'POST',
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
         body: JSON.stringify({ ...BODIES[dialect], ...body }),

@@ -1,6 +1,7 @@
 /** Calls that name a file, by the form of their caller and the protocol of their provider. */
-import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import { DIALECT_PATHS, TRANSLATED_PAIRS } from '../../../support/inference/forms-facts.ts'
 import type { Stand } from '../../../support/nodes/stand.ts'
 
 export interface FilePair {
@@ -9,15 +10,11 @@ export interface FilePair {
 }
 
 /** The translated ones: nine. */
-export const FILE_PAIRS: readonly FilePair[] = DIALECTS.flatMap((dialect) =>
-  TEXT_PROTOCOLS.filter((protocol) => protocol !== dialect).map((protocol) => ({ dialect, protocol })),
-)
+export const FILE_PAIRS: readonly FilePair[] = TRANSLATED_PAIRS.map(([dialect, protocol]) => ({
+  dialect,
+  protocol,
+}))
 
-const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/chat/completions',
-  responses: '/responses',
-  messages: '/messages',
-}
 const PARTS: Readonly<Record<Dialect, (id: string) => object>> = {
   chat: (id) => ({ type: 'file', file: { file_id: id, filename: 'a.pdf' } }),
   responses: (id) => ({ type: 'input_file', file_id: id, filename: 'a.pdf' }),
@@ -31,7 +28,7 @@ export async function callWithFile(
   { id, key = keys.inference_key }: { readonly id: string; readonly key?: string },
 ): Promise<number> {
   const turns = [{ role: 'user', content: [PARTS[dialect](id)] }]
-  const response = await fetch(`http://127.0.0.1:${port}/api/v1${PATHS[dialect]}`, {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${DIALECT_PATHS[dialect]}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import { until } from '../../../support/wait.ts'
 import type { Proof } from '../../proof.ts'
@@ -89,13 +90,6 @@ function placeOf(path: string): Pick<GotRequest, 'protocol' | 'nth'> {
   const protocol = TEXT_PROTOCOLS.find((one) => one === name)
   if (protocol === undefined) throw new Error(`no endpoint: ${path}`)
   return { protocol, nth: Number(nth) }
-}
-
-const MAKERS: Readonly<Record<TextProtocol, string>> = {
-  chat: 'openai',
-  responses: 'openai',
-  messages: 'anthropic',
-  gemini: 'google',
 }
 
 /** A model for each protocol, `files/<protocol>`, each with two endpoints. */

@@ -7,6 +7,7 @@ import { answersChat, strictChat } from '../../../support/inference/fake-chat.ts
 import { answersMessages, strictMessages } from '../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../support/inference/fake-provider.ts'
 import { answersResponses, strictResponses } from '../../../support/inference/fake-responses.ts'
+import { DIALECT_PATHS, MAKERS } from '../../../support/inference/forms-facts.ts'
 import { strictGemini } from '../../../support/inference/gemini/fake-gemini.ts'
 import type { Teardown } from '../../../support/teardown.ts'
 import type { Body } from './field-samples.ts'
@@ -35,12 +36,6 @@ export const REFUSING_KINDS = PROVIDER_KINDS.filter(
 
 /** The model of the provider alone. */
 export const MODEL = 'acme/one'
-export const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/chat/completions',
-  responses: '/responses',
-  messages: '/messages',
-}
-const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
 
 function fakeOf({ protocol, isStrict }: ProviderKind): FakeAnswer {
   switch (protocol) {
@@ -63,7 +58,7 @@ export interface FieldStand extends ChatProviderFront {
 export async function openFieldStand(t: Teardown, kind: ProviderKind): Promise<FieldStand> {
   const { protocol, isStrict } = kind
   const front = await openChatProvider(t, {
-    firstProvider: { protocol: MAKERS[protocol] ?? 'openai', strict: isStrict },
+    firstProvider: { protocol: MAKERS[protocol], strict: isStrict },
     firstFacts: { speaks: [protocol], upstream_model: UPSTREAM[protocol] },
   })
   front.first.usually(fakeOf(kind))
@@ -72,7 +67,7 @@ export async function openFieldStand(t: Teardown, kind: ProviderKind): Promise<F
 
 async function pass({ url, first }: ChatProviderFront, dialect: Dialect, body: Body): Promise<Seen> {
   const before = first.calls.length
-  const response = await fetch(`${url}/api/v1${PATHS[dialect]}`, {
+  const response = await fetch(`${url}/api/v1${DIALECT_PATHS[dialect]}`, {
     method: 'POST',
     headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
     body: JSON.stringify({ model: MODEL, ...body }),

@@ -2,6 +2,7 @@
 import { TOKENS_ADDED_FORMS_MAX } from '../../../../src/schemas/inference/token-limits.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { startSpendStand, type SpendStand } from '../../money/spend/spend-stand.ts'
+import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import type { Proof } from '../../proof.ts'
 import { PACED_DIALECTS, PACED_PROTOCOLS } from './dialects.ts'
 import { startPacedProvider, type PacedProvider } from './provider.ts'
@@ -93,12 +94,10 @@ function catalogueOf(origin: string, rows: readonly PacedEntry[]): PacedCatalogu
   }
 }
 
-const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
-
 /** Google's provider is read to its end unless its entry says otherwise, the others are cut. D27. */
 function entriesOf(name: TextProtocol): readonly PacedEntry[] {
   const { paced, drained } = modelsAt(name)
-  const facts = { protocol: MAKERS[name] ?? 'openai', speaks: [name] }
+  const facts = { protocol: MAKERS[name], speaks: [name] }
   const [cuts, reads] = [
     { ...facts, on_leave: 'cancel' },
     { ...facts, on_leave: 'drain' },

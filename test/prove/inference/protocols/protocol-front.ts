@@ -4,6 +4,7 @@ import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts
 import { inferenceWith, openChat } from '../../../support/inference/chat-front.ts'
 import { PROVIDER_KEY } from '../../../support/inference/chat-provider-front.ts'
 import { startFakeProvider, type FakeAnswer } from '../../../support/inference/fake-provider.ts'
+import { MAKERS } from '../../../support/inference/forms-facts.ts'
 import { keptLog } from '../../../support/log.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import type { Teardown } from '../../../support/teardown.ts'
@@ -24,13 +25,6 @@ export interface ProtocolModel {
 }
 
 const PRICING = { prompt: '0.000001', completion: '0.000002' }
-/** The provider's own API, by the protocol that its models speak. */
-const MAKERS: Readonly<Record<TextProtocol, string>> = {
-  chat: 'openai',
-  responses: 'openai',
-  messages: 'anthropic',
-  gemini: 'google',
-}
 const KEY_NAME = 'PROVE_PROVIDER_KEY'
 /** Settings of a node that calls the providers. */
 export const PROVIDER_KEYS = { [KEY_NAME]: PROVIDER_KEY }

@@ -4,17 +4,18 @@ import type { Dialect } from '../../../../../src/schemas/inference/text-request.
 import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import type { Body } from '../../../../support/inference/bodies/body-values.ts'
 import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
+import { TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
 import type { Proof } from '../../../proof.ts'
 import { Faults } from '../../streams/faults.ts'
 import { inBatches, shown } from './batches.ts'
-import { isThere, PAIRS, TARGETS, termsFor, without } from './targets.ts'
+import { isThere, TARGETS, termsFor, without } from './targets.ts'
 
 const FULL = 50_000
 const SHORT = 120
 
 export function accepted(proof: Proof): void {
   const count = proof.isShort ? SHORT : FULL
-  for (const [dialect, protocol] of PAIRS) {
+  for (const [dialect, protocol] of TRANSLATED_PAIRS) {
     const tried = new Tried(dialect, protocol)
     inBatches(proof, VALID_BODIES[dialect], count, (body) => tried.send(proof, body))
     proof.check(

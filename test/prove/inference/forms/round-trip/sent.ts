@@ -2,21 +2,20 @@
 import fc from 'fast-check'
 import { TEXT_PROTOCOLS } from '../../../../../src/schemas/models/text-models.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
+import { DIALECT_PATHS, MAKERS, TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
 import { VALID_BODIES } from '../../../../support/inference/bodies/valid-bodies.ts'
 import type { Proof } from '../../../proof.ts'
 import { Faults, together } from '../../streams/faults.ts'
 import { openStand } from '../../streams/stream-stand.ts'
 import { shown } from './batches.ts'
-import { PAIRS, strictAnswers, TARGETS } from './targets.ts'
+import { strictAnswers, TARGETS } from './targets.ts'
 
 /** Conversations of each pair. */
 const FULL = 100
 const SHORT = 4
 const AT_ONCE = 4
-const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' } as const
 /** Addresses in the conversations have no server. */
 const STOPPED = /"error_type":"(?:field_unsupported|media_unavailable)"/
-const MAKERS: Readonly<Record<string, string>> = { messages: 'anthropic', gemini: 'google' }
 
 export async function sent(proof: Proof): Promise<void> {
   const count = proof.isShort ? SHORT : FULL
@@ -25,17 +24,17 @@ export async function sent(proof: Proof): Promise<void> {
   for (const protocol of TEXT_PROTOCOLS) {
     const [upstream_model] = TARGETS[protocol].models
     const stand = await openStand({
-      firstProvider: { protocol: MAKERS[protocol] ?? 'openai', strict: true },
+      firstProvider: { protocol: MAKERS[protocol], strict: true },
       firstFacts: { speaks: [protocol], upstream_model },
     })
     stand.first.usually(strictAnswers(protocol))
-    const calls = PAIRS.filter((pair) => pair[1] === protocol).flatMap(([dialect]) =>
+    const calls = TRANSLATED_PAIRS.filter((pair) => pair[1] === protocol).flatMap(([dialect]) =>
       fc
         .sample(VALID_BODIES[dialect], { numRuns: count, seed: proof.random(2 ** 31) })
         .map((body) => ({ dialect, body })),
     )
     await together(calls, AT_ONCE, async ({ dialect, body }) => {
-      const response = await fetch(`${stand.url}/api/v1${PATHS[dialect]}`, {
+      const response = await fetch(`${stand.url}/api/v1${DIALECT_PATHS[dialect]}`, {
         method: 'POST',
         headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
         body: JSON.stringify({ ...body, model: 'acme/one' }),
@@ -50,6 +49,6 @@ export async function sent(proof: Proof): Promise<void> {
   proof.check(
     'over sockets: each conversation is answered, or 400 with the path of what cannot reach its provider',
     faults.isNone,
-    `${faults.told(count * PAIRS.length)}, ${answered} answered`,
+    `${faults.told(count * TRANSLATED_PAIRS.length)}, ${answered} answered`,
   )
 }

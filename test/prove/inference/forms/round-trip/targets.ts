@@ -1,8 +1,7 @@
 /** Endpoints of each protocol that refuse what its maker refuses. */
 import type { WriteTerms } from '../../../../../src/schemas/inference/forms/write-terms.ts'
 import { SIGNATURE_FORMATS } from '../../../../../src/schemas/inference/forms/carried-signatures.ts'
-import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { answersChat, refusesChat } from '../../../../support/inference/fake-chat.ts'
 import { answersMessages } from '../../../../support/inference/fake-messages.ts'
 import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
@@ -35,11 +34,6 @@ export const TARGETS: Readonly<Record<TextProtocol, Target>> = {
     answers: answersGemini(),
   },
 }
-
-/** The nine translated pairs: a caller's dialect and a provider's protocol. */
-export const PAIRS: readonly (readonly [Dialect, TextProtocol])[] = DIALECTS.flatMap((dialect) =>
-  TEXT_PROTOCOLS.filter((protocol) => protocol !== dialect).map((protocol) => [dialect, protocol] as const),
-)
 
 /** @param random a whole number from 0 to below its argument */
 export function termsFor(protocol: TextProtocol, random: (below: number) => number): WriteTerms {
