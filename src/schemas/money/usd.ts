@@ -1,6 +1,6 @@
 import { USD_MAX } from './money-limits.ts'
 
-const NANO_PER_USD = 1_000_000_000
+export const NANO_PER_USD = 1_000_000_000
 const NANO_PLACES = 9
 
 /**

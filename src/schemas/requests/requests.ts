@@ -76,7 +76,8 @@ const FailedAttempt = Type.Object({
   provider: Type.String({ description: 'Slug of the provider.' }),
   status: nullable(Type.Integer(), 'Its HTTP status; null: it did not answer.'),
   code: Type.String({
-    description: "The provider's own code, else that of the connection or of the failure.",
+    description:
+      "The provider's own code, else that of the connection or of the failure; `other`: one that Sluice does not know.",
   }),
   started_ms: Type.Number({ description: 'Milliseconds from the begin of the call.' }),
   duration_ms: Type.Number({ description: 'Milliseconds of the attempt.' }),

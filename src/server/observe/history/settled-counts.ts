@@ -1,4 +1,5 @@
 import { HISTORY_FRONT_LABELS_MAX } from '../../../schemas/operator/history-limits.ts'
+import { NANO_PER_USD } from '../../../schemas/money/usd.ts'
 import type { CallSettled } from '../../ports/observe.ts'
 import { bucketOf, CALL_BUCKETS } from '../buckets.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type ColumnsByName,
 } from './columns.ts'
 
-const NANO_PER_USD = 1e9
 /** Lowest status of a refused call. */
 const REFUSED_FROM = 400
 /** Lowest status of a failed call. */

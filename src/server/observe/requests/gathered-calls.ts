@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { NANO_PER_USD } from '../../../schemas/money/usd.ts'
 import { REQUESTS_GATHERED_MAX, REQUESTS_TEXT_BYTES_MAX } from '../../../schemas/requests/request-limits.ts'
 import {
   FIGURE,
@@ -11,7 +12,6 @@ import type { CallNotes, CallSettled } from '../../ports/observe.ts'
 import type { LoggedAttempt } from '../../ports/requests/request-log.ts'
 import { knownCode } from './provider-codes.ts'
 
-const NANO_PER_USD = 1e9
 /** Bits of 64 that an id has not, so that it has 18 digits at most. */
 const SPARE_BITS = 5n
 /** Bytes of a text in a batch besides its characters: two quotes and a comma. */

@@ -97,27 +97,24 @@ async function lastLooked(sql: Queryable, { looked, hasRest }: Search): Promise<
 
 function searchOf(sql: Queryable, query: RequestQuery, workspaceId: string | null): Search {
   const { organizationId, requestId, error, isFailed, from, to, before } = query
-  const failed = error !== undefined ? sql`error = ${error}` : null
   const rest = restOf(sql, query, workspaceId)
   return {
     looked: sql`organization_id = ${organizationId ?? NOBODY}
       ${requestId === undefined ? sql`` : sql`AND request_id = ${requestId}`}
-      ${isFailed === true || failed !== null ? sql`AND error IS NOT NULL` : sql``}
+      ${isFailed === true || error !== undefined ? sql`AND error IS NOT NULL` : sql``}
       ${from === undefined ? sql`` : sql`AND ended_at >= ${from}::text::timestamptz`}
       ${to === undefined ? sql`` : sql`AND ended_at < ${to}::text::timestamptz`}
       ${before === undefined ? sql`` : sql`AND (ended_at, batch, n) < (${instant(sql, before.endedUs)}, ${before.batch}::bigint, ${before.n}::int)`}`,
-    rest: [failed, ...rest].reduce<Fragment>(
-      (all, input) => (input === null ? all : sql`${all} AND ${input}`),
-      sql`true`,
-    ),
-    hasRest: failed !== null || rest.length > 0,
+    rest: rest.reduce<Fragment>((all, input) => sql`${all} AND ${input}`, sql`true`),
+    hasRest: rest.length > 0,
   }
 }
 
 /** Durations are rounded as their column is, which refuses numbers that it cannot hold. */
 function restOf(sql: Queryable, query: RequestQuery, workspaceId: string | null): readonly Fragment[] {
-  const { key, operation, model, provider, isFailed, status, minDurationMs, minCostNano } = query
+  const { key, operation, model, provider, error, isFailed, status, minDurationMs, minCostNano } = query
   return [
+    error === undefined ? null : sql`error = ${error}`,
     isFailed === false ? sql`error IS NULL` : null,
     workspaceId === null ? null : sql`workspace_id = ${workspaceId}`,
     key === undefined ? null : sql`starts_with(key_hash, ${key})`,
