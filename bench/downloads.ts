@@ -51,6 +51,7 @@ function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): voi
     bench.check(`download MB/s, ${name} over nginx sendfile`, ratio, {
       bound: { atLeast },
       samples: [...of(name), ...nginx],
+      repeats: of(name).length,
     })
   }
 }
@@ -90,10 +91,12 @@ async function slowReaders(): Promise<void> {
     bench.check(`${text}, alive at the end`, spread([one.alive]), {
       bound: { atLeast: options.readers },
       samples: [one],
+      repeats: null,
     })
     bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), {
       bound: { atMost: 120 },
       samples: [one],
+      repeats: null,
     })
   } finally {
     await bench.stopServers()

@@ -1,11 +1,11 @@
 /**
  * The end of a scenario: its table on stdout, its record in a file, and an exit code that reports whether
- * every figure was reached.
+ * a figure was missed.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { machine } from './machine.ts'
-import type { ScenarioRecord } from './record.ts'
+import { checkResult, type ScenarioRecord } from './record.ts'
 import { recordText } from './record-text.ts'
 import { headLine } from './text.ts'
 
@@ -20,7 +20,7 @@ export async function keepRecord(
   const whole: ScenarioRecord = { ...record, took_seconds: Math.round(process.uptime()) }
   process.stdout.write(`${[headLine(FACTS), ...recordText(whole)].join('\n')}\n`)
   if (file !== null) await writeJson(file, whole)
-  if (whole.checks.some((one) => !one.is_met)) process.exitCode = 1
+  if (whole.checks.some((one) => checkResult(one) === 'missed')) process.exitCode = 1
 }
 
 /** Writes JSON; a missing figure (NaN) becomes null. */

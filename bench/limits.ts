@@ -68,6 +68,7 @@ await keepRecord(
               {
                 bound: { atMost: 1 },
                 rows: sizeRows,
+                repeats: null,
               },
             ),
           ].map((one) => ({ ...one, is_met: one.is_met && one.found.max <= 1 }))),

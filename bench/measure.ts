@@ -96,6 +96,7 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
     requests_per_second: answeredPerS(result),
     mb_per_second: null,
     latency_us: isNothing ? null : latencyUs(result),
+    ...(isNothing ? {} : { latency_by_percent_us: byPercentUs(result) }),
     rss_mb: rssBytes === null ? null : rssBytes / 1e6,
     generator_cores: result.generatorCores,
     // A server without connections refuses nothing and costs nothing.
@@ -153,6 +154,10 @@ export function rowsOf(
 }
 
 export const ALONE = 'one connection'
+
+function byPercentUs({ latency: { byPercent } }: Pick<LoadResult, 'latency'>): Record<string, number> {
+  return Object.fromEntries(Object.entries(byPercent).map(([percent, ms]) => [percent, ms * 1_000]))
+}
 
 /** Starts each repeat with another target, so that no target is always first after a pause. */
 export function rotated<T>(list: readonly T[], by: number): readonly T[] {

@@ -70,6 +70,7 @@ try {
           {
             bound: { atMost: 0 },
             rows: rows.slice(0, 1),
+            repeats: null,
           },
         ),
       ],

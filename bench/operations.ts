@@ -54,6 +54,7 @@ try {
         checkRecord('requests that failed', spread([rows.reduce((sum, { failed }) => sum + failed, 0)]), {
           bound: { atMost: 0 },
           rows,
+          repeats: null,
         }),
       ],
       notes: [

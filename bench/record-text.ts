@@ -1,7 +1,14 @@
 /** The record of a scenario as text for the terminal: everything but the samples and curves. */
-import type { CheckRecord, RatioMetric, RatioRecord, ResultRow, ScenarioRecord } from './record.ts'
 import { FURTHER_FIGURES } from './report/further-figures.ts'
-import { GENERATOR_CORES_MAX } from './record.ts'
+import {
+  checkResult,
+  GENERATOR_CORES_MAX,
+  type CheckRecord,
+  type RatioMetric,
+  type RatioRecord,
+  type ResultRow,
+  type ScenarioRecord,
+} from './record.ts'
 import type { Spread } from './statistics.ts'
 import { columns, spreadText } from './text.ts'
 
@@ -98,7 +105,7 @@ export function ratioLine({ case: name, metric, over, under, ratio }: RatioRecor
 export function checkLine(one: CheckRecord): string {
   const bound = one.at_least === null ? `at most ${figure(one.at_most)}` : `at least ${figure(one.at_least)}`
   const failed = one.failed === 0 ? '' : `, ${one.failed} failed`
-  return `${one.is_met ? 'MET   ' : 'MISSED'} ${one.text}: ${spreadText(one.found, 3)}, ${bound}${failed}`
+  return `${checkResult(one).toUpperCase().padEnd(6)} ${one.text}: ${spreadText(one.found, 3)}, ${bound}${failed}`
 }
 
 function figure(value: number | null): string {

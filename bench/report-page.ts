@@ -5,18 +5,21 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { ResultsFile } from './record.ts'
+import { checkResult, type ResultsFile } from './record.ts'
 import { comparisonsOf } from './report/comparisons.ts'
 import { counted } from './report/figures.ts'
 import { html, Markup, scriptJson } from './report/markup.ts'
+import { restSection } from './report/rest.ts'
+import { resultSection } from './report/result.ts'
 import { scenarioSection, sectionId } from './report/scenario.ts'
-import { facts, summary } from './report/summary.ts'
+import { sidesSection } from './report/sides.ts'
 import { ROOT } from './text.ts'
 
 /** @returns HTML with the results inside, for the plots and for further computation */
 export function renderReport(results: ResultsFile): string {
   const comparisons = comparisonsOf(results)
   const { plots, script, styles } = assets()
+  const { machine } = results
   const day = results.at.slice(0, 10)
   return html`<!doctype html>
 <html lang="en">
@@ -30,16 +33,17 @@ export function renderReport(results: ResultsFile): string {
 <style>${new Markup(styles)}</style>
 </head>
 <body>
-<a class="skip" href="#summary">To the summary</a>
+<a class="skip" href="#result">To the result</a>
 <header>
 <h1>Sluice bench <small>${day}</small></h1>
-<p>Sluice is a self-hosted AI gateway. Each scenario below puts the same load on it and on others, in turns, on the machine named here.</p>
-${facts(results)}
-<p><a id="download" href="#data" download="results.json">Download results.json</a>: all figures of this page, every repeat of them.</p>
+<p class="hint">${machine.cores} × ${machine.cpu} · <code>${results.command}</code>
+· <a id="download" href="#data" download="results.json">Download results.json</a></p>
 </header>
-${contents(results)}
 <main>
-${summary(results, comparisons)}
+${resultSection(results, comparisons)}
+${sidesSection(results, comparisons)}
+${contents(results)}
+${restSection(results, comparisons)}
 ${results.scenarios.map((scenario, at) =>
   scenarioSection(
     scenario,
@@ -58,9 +62,9 @@ ${results.scenarios.map((scenario, at) =>
 
 function contents({ scenarios }: ResultsFile): Markup | null {
   if (scenarios.length === 0) return null
-  return html`<nav aria-label="Scenarios"><ul><li><a href="#summary">In short</a></li>${scenarios.map(
+  return html`<nav aria-label="Scenarios"><ul><li><a href="#rest">In short</a></li>${scenarios.map(
     ({ scenario, rows, checks }) => {
-      const missed = checks.filter((one) => !one.is_met).length
+      const missed = checks.filter((one) => checkResult(one) === 'missed').length
       const note = missed === 0 ? null : html` <span class="bad">✗ ${counted(missed, 'check')} missed</span>`
       return html`<li><a href="#${sectionId(scenario)}">${scenario}</a> <small>${counted(rows.length, 'row')}</small>${note}</li>`
     },

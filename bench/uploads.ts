@@ -63,7 +63,8 @@ function speedChecks(found: ReadonlyMap<string, readonly TransferSample[]>): voi
   const compare = (text: string, over: string, under: string, more: Compared): void => {
     if (of(over).length === 0 || of(under).length === 0) return
     const ratio = eachRatio(of(over), of(under), more.read)
-    bench.check(text, ratio, { bound: more.bound, samples: [...of(over), ...of(under)] })
+    const samples = [...of(over), ...of(under)]
+    bench.check(text, ratio, { bound: more.bound, samples, repeats: of(over).length })
   }
   const mbPerS = (one: TransferSample): number => one.mbPerS
   const mainPerGb = (one: TransferSample): number => one.mainPerGb
@@ -113,8 +114,13 @@ async function tiny(gateway: Gateway): Promise<void> {
   bench.check('p99 of a tiny GET, beside uploads over beside a burner', ratio, {
     bound: { atMost: 2 },
     samples,
+    repeats: repeats.length,
   })
-  bench.check('event-loop delay p99 beside uploads, ms', loop, { bound: { atMost: 10 }, samples })
+  bench.check('event-loop delay p99 beside uploads, ms', loop, {
+    bound: { atMost: 10 },
+    samples,
+    repeats: repeats.length,
+  })
 }
 
 function latencyText({ p50, p99 }: Latency): string {
@@ -143,10 +149,12 @@ async function memory(place: string, settings: Readonly<Record<string, string>>)
     bench.check(`RSS growth, ${text}, MB`, spread([growthOf(found.sample) / 1e6]), {
       bound: { atMost: 200 },
       samples,
+      repeats: null,
     })
     bench.check(`RSS growth within 10 s after, ${text}, MB`, spread([left / 1e6]), {
       bound: { atMost: 40 },
       samples,
+      repeats: null,
     })
   } finally {
     await bench.stopServers()
@@ -184,6 +192,7 @@ async function slowSink(): Promise<void> {
     bench.check(`RSS growth, ${text}, MB`, spread([growthOf(one) / 1e6]), {
       bound: { atMost: 64 },
       samples: [one],
+      repeats: null,
     })
   } finally {
     await bench.stopServers()

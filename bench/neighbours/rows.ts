@@ -86,6 +86,7 @@ export function attackChecks(found: AttackFound, frontBytesMax: number): readonl
       {
         bound: { atMost: frontBytesMax / 1e6 },
         rows: rows.map((row) => ({ ...row, failed: 0 })),
+        repeats: null,
       },
     ),
   ]

@@ -3,12 +3,17 @@ import type { CurveRecord } from '../record.ts'
 import { isOfLatency } from './loads.ts'
 import { figure, isTaken, NOT_TAKEN, plain } from './figures.ts'
 import { html, type Markup } from './markup.ts'
+import { colourAt, dashAt, placesOf } from './places.ts'
 
-/** @param where place of the curve in the file */
-export function curveFigure(
-  curve: CurveRecord,
-  { scenarioAt, curveAt }: { readonly scenarioAt: number; readonly curveAt: number },
-): Markup {
+interface Where {
+  /** Index of the scenario in the file, and of the curve in the scenario. */
+  readonly scenarioAt: number
+  readonly curveAt: number
+  /** Names of all lines of the scenario. */
+  readonly names: readonly string[]
+}
+
+export function curveFigure(curve: CurveRecord, { scenarioAt, curveAt, names }: Where): Markup {
   const xs = [...new Set(curve.lines.flatMap(({ points }) => points.map(([x]) => x)))]
     .filter(isTaken)
     .sort((a, b) => a - b)
@@ -17,6 +22,7 @@ export function curveFigure(
   const scale = isLogarithmic(curve) ? 'log' : 'linear'
   return html`<figure class="curve"><figcaption>${curve.title}${scale === 'log' ? ' (logarithmic)' : null}</figcaption>
 <div class="plot" role="group" tabindex="0" data-scenario="${scenarioAt}" data-curve="${curveAt}" data-scale="${scale}"
+data-strokes="${JSON.stringify(strokes(curve, names))}"
 aria-label="${curve.title}: ${curve.y} against ${curve.x}. Left and right arrow keys read the points; the table below has all of them."></div>
 <p class="reading" aria-live="polite"></p>
 <details><summary>Values of this plot</summary><div class="scroll" role="region" tabindex="0" aria-label="Values of ${curve.title}"><table>
@@ -34,6 +40,15 @@ function tableRows({ lines }: CurveRecord, xs: readonly number[]): readonly Mark
       return html`<td class="n">${y === undefined ? NOT_TAKEN : figure(y)}</td>`
     })}</tr>`,
   )
+}
+
+/** Colour and dash of each line. */
+function strokes({ lines }: CurveRecord, names: readonly string[]): readonly (readonly [number, number])[] {
+  const places = placesOf(names)
+  return lines.map(({ name }) => {
+    const place = places.get(name) ?? 0
+    return [colourAt(place), dashAt(place)]
+  })
 }
 
 /** Latencies differ by powers of ten; a logarithm exists only above 0. */

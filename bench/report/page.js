@@ -6,11 +6,8 @@
   const root = document.documentElement
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const HEIGHT = 300
-  const LINE_COLOURS = 8
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]]
   const MARKERS = ['solid', 'dashed', 'dotted', 'double']
-  /* The same subject has the same colour in every plot. */
-  const PLACES = ['sluice', 'sluice-ungoverned', 'nginx', 'fastify', 'node', 'portkey', 'direct']
 
   const link = document.getElementById('download')
   link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
@@ -38,28 +35,15 @@
     ]
   }
 
-  /** By name, the same in every curve of a scenario. */
-  function places({ curves }) {
-    const names = [...new Set(curves.flatMap(({ lines }) => lines.map(({ name }) => name)))]
-    const known = names.filter((name) => PLACES.includes(name)).map((name) => PLACES.indexOf(name))
-    const free = names
-      .map((_, at) => at)
-      .concat(known.map((_, at) => names.length + at))
-      .filter((at) => !known.includes(at))
-    return new Map(names.map((name) => [name, PLACES.includes(name) ? PLACES.indexOf(name) : free.shift()]))
-  }
-
-  /** Of the same colour there is another dash. */
-  const dashAt = (place) => (place + Math.floor(place / LINE_COLOURS)) % DASHES.length
-
-  function series(lines, unit, at) {
+  /** @param strokes colour and dash of each line: the same subject has the same in every plot */
+  function series(lines, unit, strokes) {
     return [
       { label: unit, value: (_, value) => format(value) },
-      ...lines.map(({ name, points }) => ({
+      ...lines.map(({ name, points }, line) => ({
         label: name,
-        stroke: colour(`--line-${at.get(name) % LINE_COLOURS}`),
+        stroke: colour(`--line-${strokes[line][0]}`),
         width: name === 'sluice' ? 3 : 2,
-        dash: DASHES[dashAt(at.get(name))],
+        dash: DASHES[strokes[line][1]],
         spanGaps: true,
         points: { show: points.length <= 40, size: 7, fill: colour('--paper') },
         value: (_, value) => format(value),
@@ -97,15 +81,15 @@
 
   function draw(place) {
     const { scenario, curve, scale } = place.dataset
+    const strokes = JSON.parse(place.dataset.strokes)
     const { x, y, lines } = results.scenarios[Number(scenario)].curves[Number(curve)]
     const isLog = scale === 'log'
-    const at = places(results.scenarios[Number(scenario)])
     const data = columns(lines, isLog)
     const plot = new uPlot(
       {
         width: place.clientWidth,
         height: HEIGHT,
-        series: series(lines, x, at),
+        series: series(lines, x, strokes),
         scales: {
           x: { time: false },
           y: isLog
@@ -115,7 +99,7 @@
         axes: [{ ...axis(x, 30), ...wholeSteps(data[0]) }, axis(y, sizeY)],
         cursor: { drag: { x: true, y: false } },
         legend: {
-          markers: { dash: (_, index) => MARKERS[index === 0 ? 0 : dashAt(at.get(lines[index - 1].name))] },
+          markers: { dash: (_, index) => MARKERS[index === 0 ? 0 : strokes[index - 1][1]] },
         },
       },
       data,

@@ -26,7 +26,7 @@ ${hasCount ? html`<td class="n">${one.repeats}</td>` : null}<td class="text ${to
 /** Rows beyond which the table is folded: the summary already contains their results. */
 const ROWS_OPEN_MAX = 60
 
-const SIGNS: Readonly<Record<Verdict, string>> = { ahead: '▲', behind: '▼', alike: '=', unsure: '?' }
+export const SIGNS: Readonly<Record<Verdict, string>> = { ahead: '▲', behind: '▼', alike: '=', unsure: '?' }
 
 /** The verdict in words: for the product which side is ahead; for others the direction. */
 function verdictText(one: Comparison): string {
@@ -37,7 +37,7 @@ function verdictText(one: Comparison): string {
   return isMore ? 'more' : 'less'
 }
 
-function toneOf({ kind, verdict }: Comparison): string {
+export function toneOf({ kind, verdict }: Comparison): string {
   if (kind !== 'peer' || verdict === 'alike' || verdict === 'unsure') return 'even'
   return verdict === 'ahead' ? 'good' : 'bad'
 }

@@ -1,8 +1,9 @@
 /** The section of one scenario: its question, its subjects, and all results. */
-import type { CheckRecord, ScenarioRecord } from '../record.ts'
+import { checkResult, type CheckRecord, type ScenarioRecord } from '../record.ts'
 import { barFigures } from './bars.ts'
 import type { Comparison } from './comparisons.ts'
 import { curveFigure } from './curves.ts'
+import { distributionFigures } from './distributions.ts'
 import { counted, duration, NOT_TAKEN, plain, spreadText } from './figures.ts'
 import { html, type Markup } from './markup.ts'
 import { ratioTable } from './ratio-table.ts'
@@ -35,6 +36,7 @@ ${definitions(
 )}
 ${scenario.checks.length === 0 ? null : html`<h3>Checks</h3>${checkTable(scenario.checks, { isWithScenario: false })}`}
 ${barFigures(scenario)}
+${distributionFigures(scenario)}
 ${curveFigures(scenario, at)}
 ${rungTable(scenario)}
 ${ratioTable(scenario.scenario, comparisons)}
@@ -45,7 +47,8 @@ ${scenario.notes.length === 0 ? null : html`<h3>Notes</h3><ul>${scenario.notes.m
 
 function curveFigures({ curves }: ScenarioRecord, scenarioAt: number): Markup | null {
   if (curves.length === 0) return null
-  return html`<h3>Curves</h3>${PLOT_HINT}<div class="curves">${curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt, curveAt }))}</div>`
+  const names = curves.flatMap(({ lines }) => lines.map(({ name }) => name))
+  return html`<h3>Curves</h3>${PLOT_HINT}<div class="curves">${curves.map((curve, curveAt) => curveFigure(curve, { scenarioAt, curveAt, names }))}</div>`
 }
 
 const PLOT_HINT = html`<p class="hint keys">Point at a plot to read its values, or go to it with the Tab key and use the arrow keys.
@@ -80,13 +83,17 @@ export function checkTable(
 </table></div>`
 }
 
-function boundText({ at_least, at_most }: CheckRecord): string {
+export function boundText({ at_least, at_most }: CheckRecord): string {
   return at_least === null
     ? `at most ${at_most === null ? NOT_TAKEN : plain(at_most)}`
     : `at least ${plain(at_least)}`
 }
 
-function resultOf({ is_met, failed }: CheckRecord): Markup {
-  const why = failed > 0 ? `, ${counted(failed, 'request')} failed` : ''
-  return is_met ? html`<span class="good">✓ met</span>` : html`<span class="bad">✗ missed${why}</span>`
+function resultOf(check: CheckRecord): Markup {
+  const result = checkResult(check)
+  if (result === 'not judged') return html`<span class="even">? not judged, taken once</span>`
+  const why = check.failed > 0 ? `, ${counted(check.failed, 'request')} failed` : ''
+  return result === 'met'
+    ? html`<span class="good">✓ met</span>`
+    : html`<span class="bad">✗ missed${why}</span>`
 }

@@ -32,7 +32,8 @@ interface Input {
 export function soakChecks(watched: Watched, { seconds, rows }: Input): readonly CheckRecord[] {
   const from = settleMs(seconds)
   const check = (text: string, found: Spread, atMost: number): CheckRecord =>
-    checkRecord(text, found, { bound: { atMost }, rows })
+    // One load has many readings.
+    checkRecord(text, found, { bound: { atMost }, rows, repeats: null })
   const settled = (read: (holding: Holding) => number | null) =>
     [...seriesOf(watched.looks, read)].map(([name, readings]) => [name, after(readings, from)] as const)
   const memory = settled(countedBytes)

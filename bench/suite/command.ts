@@ -1,5 +1,6 @@
 /** The command of `npm run bench`: the scenarios, and the options of each. */
 import { parseArgs } from 'node:util'
+import { hintOf, nearest } from '../../src/schemas/nearest.ts'
 import { SCENARIOS, type Scenario } from '../scenarios.ts'
 
 export interface Command {
@@ -81,8 +82,18 @@ export function readCommand(
       text: text.join(' ').replace(/ --$/, ''),
     }
   } catch (problem) {
-    return (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? ''
+    return faultOf(problem instanceof Error ? problem.message : String(problem), scenarios)
   }
+}
+
+/** The fault in one line; an unknown option with the known ones that it may stand for. */
+function faultOf(message: string, scenarios: readonly Scenario[]): string {
+  const [line = ''] = message.split('\n')
+  const [unknown, name] = /^Unknown option '--([^']+)'/.exec(line) ?? []
+  if (unknown === undefined || name === undefined) return line
+  const known = ['sweep', ...Object.keys(optionsOf(scenarios))].map((one) => `--${one}`)
+  const hint = hintOf(nearest(`--${name}`, known))
+  return hint === '' ? line : `${unknown}.${hint}`
 }
 
 function peersOf(scenarios: readonly Scenario[]): readonly string[] {
@@ -116,13 +127,25 @@ export function optionsOf(scenarios: readonly Scenario[]): Record<string, { type
   }
 }
 
-function chosenOf(wanted: readonly string[], scenarios: readonly Scenario[]): readonly Scenario[] {
+/** The scenarios of the given names; throws an Error that names the nearest. */
+export function chosenOf(wanted: readonly string[], scenarios: readonly Scenario[]): readonly Scenario[] {
   if (wanted.length === 0) return scenarios.filter(({ suite }) => suite !== null)
   return [...new Set(wanted)].map((name) => {
     const found = scenarios.find((one) => one.name === name)
-    if (found === undefined) throw new Error(`there is no scenario '${name}'; there are ${names(scenarios)}`)
+    if (found === undefined) throw new Error(`there is no scenario '${name}'${besideOf(name, scenarios)}`)
     return found
   })
+}
+
+/** The names that a misspelt one may stand for, else all. */
+function besideOf(name: string, scenarios: readonly Scenario[]): string {
+  const hint = hintOf(
+    nearest(
+      name,
+      scenarios.map((one) => one.name),
+    ),
+  )
+  return hint === '' ? `; there are ${names(scenarios)}` : `.${hint}`
 }
 
 /** The run of a scenario; it gets only the options that it has. */
@@ -178,21 +201,31 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-export function helpText(scenarios: readonly Scenario[] = SCENARIOS): string {
-  const widest = Math.max(...scenarios.map(({ name }) => name.length))
+/** @param named the scenarios to tell of; none: all, and what a run of them does */
+export function helpText(
+  scenarios: readonly Scenario[] = SCENARIOS,
+  named: readonly Scenario[] = [],
+): string {
+  const isOfAll = named.length === 0
+  const told = isOfAll ? scenarios : named
+  const widest = Math.max(...told.map(({ name }) => name.length))
   const whole = scenarios.filter(({ suite }) => suite !== null)
-  const helps = [...new Set(scenarios.map(({ help }) => help))]
+  const helps = [...new Set(told.map(({ help }) => help))]
   return [
-    'npm run bench -- [<scenario>…] [options]',
+    `npm run bench -- ${isOfAll ? '[<scenario>…]' : told.map(({ name }) => name).join(' ')} [options]`,
     '',
-    ...scenarios.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
+    ...told.map(({ name, text }) => `  ${name.padEnd(widest)}  ${text}`),
     '',
-    `Without a scenario: ${names(whole)}, shortened to some twelve minutes on two cores.`,
+    ...(isOfAll
+      ? [
+          `Without a scenario: ${names(whole)}, shortened to some twelve minutes on two cores.`,
+          '<scenario> --help tells of that one alone.',
+        ]
+      : []),
     'Each run leaves a folder in bench/results: report.html, results.json and what each scenario left.',
     `--baseline FILE --fail-on ${FAIL_ON_BY_DEFAULT}  compares with the results.json of another run: ends with 1 when a figure got worse by more`,
     '--report FILE  makes the page of a saved results.json again, beside it, and runs nothing',
     '--record FILE  puts the record of a single scenario there as well',
-    ...helps.flatMap((help) => ['', `${names(scenarios.filter((one) => one.help === help))} ${help}`]),
-    '',
+    ...helps.flatMap((help) => ['', `${names(told.filter((one) => one.help === help))} ${help}`]),
   ].join('\n')
 }

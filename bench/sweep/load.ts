@@ -4,9 +4,7 @@ import type { LoadLatency, LoadPlan, LoadResult } from '../../test/support/load/
 import type { Stand } from '../../test/support/nodes/stand.ts'
 import { mixedCeiling, startMixedLoad } from '../mixed/load.ts'
 import { MIXED_KINDS } from '../mixed/mix.ts'
-
-export const MIXES = ['mixed', 'embeddings'] as const
-export type Mix = (typeof MIXES)[number]
+import type { Mix } from './options.ts'
 
 export interface SweepLoad {
   readonly mix: Mix

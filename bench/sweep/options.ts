@@ -1,7 +1,9 @@
 /** Options of the command line of a sweep over worker counts. */
 import { FRONTS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { numbersText, optionReader } from '../options.ts'
-import { MIXES, type Mix } from './load.ts'
+
+export const MIXES = ['mixed', 'embeddings'] as const
+export type Mix = (typeof MIXES)[number]
 
 export interface SweepOptions {
   readonly fronts: readonly number[]

@@ -4,6 +4,9 @@ import { numbersText, optionReader, optionsOrExit } from '../options.ts'
 export const TRANSFER_TARGETS = ['nginx', 'busboy', 'tus', 'sluice'] as const
 export type TransferTarget = (typeof TRANSFER_TARGETS)[number]
 
+/** Milliseconds until a load beside small requests runs at full speed, and after their end. */
+export const HEAD_MS = 500
+
 /** Sections of each scenario in their order. */
 export const SECTIONS = {
   uploads: ['speed', 'crowd', 'sizes', 'tiny', 'memory', 's3', 'sink'],

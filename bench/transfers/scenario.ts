@@ -28,6 +28,14 @@ const QUESTIONS: Readonly<Record<Scenario, string>> = {
     'what passing requests on through the gate costs, against nginx as a reverse proxy to the same target over TLS',
 }
 
+interface TransferChecked {
+  readonly bound: Bound
+  /** The samples of the figure. */
+  readonly samples: readonly { readonly failed: number }[]
+  /** As in `CheckRecord`. */
+  readonly repeats: number | null
+}
+
 export class Bench {
   readonly options: TransferOptions
   readonly #scenario: Scenario
@@ -125,13 +133,9 @@ export class Bench {
     }
   }
 
-  /** @param samples the samples of the figure */
-  check(
-    text: string,
-    found: Spread,
-    { bound, samples }: { readonly bound: Bound; readonly samples: readonly { readonly failed: number }[] },
-  ): void {
-    this.#checks.push({ ...checkRecord(text, found, { bound, rows: samples }), scenario: this.#scenario })
+  check(text: string, found: Spread, { bound, samples, repeats }: TransferChecked): void {
+    const check = checkRecord(text, found, { bound, rows: samples, repeats })
+    this.#checks.push({ ...check, scenario: this.#scenario })
   }
 
   /** Adds a figure without a bound. */

@@ -5,6 +5,7 @@ import type { LatencyRecord } from '../record.ts'
 import { startBurner } from './burner.ts'
 import type { Gateway } from './gateway.ts'
 import { sample, type TransferSample } from './measure.ts'
+import { HEAD_MS } from './options.ts'
 import type { FileTarget } from './target.ts'
 
 export interface TinyRepeat<T> {
@@ -30,8 +31,6 @@ const TINY_MS = 5_000
 export const TINY_PER_S = 200
 /** Connections of the small requests. */
 export const TINY_CONNECTIONS = 4
-/** Milliseconds until a load runs at full speed, and after the small requests' end. */
-export const HEAD_MS = 500
 
 /** @param connections concurrent transfers, each followed by its next one at once */
 export function besideTransfers(

@@ -1,7 +1,7 @@
 /** Options of the command line of `vault`. */
 import { SECRETS_PER_VAULT_MAX } from '../../src/schemas/vault/vault-limits.ts'
 import { numbersText, optionReader } from '../options.ts'
-import { HEAD_MS } from '../transfers/tiny.ts'
+import { HEAD_MS } from '../transfers/options.ts'
 
 export interface VaultOptions {
   readonly seconds: number

@@ -63,7 +63,7 @@ t.test('a row is compared with the others of its case alone, in figures that bot
 
 const loaded = (more: Partial<LoadResult>): LoadResult =>
   ({
-    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 },
+    latency: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1, byPercent: { 25: 0.5, 100: 5 } },
     generatorCores: 0.5,
     failures: ['closed'],
     sockets: [],
@@ -85,6 +85,7 @@ t.test(
       cpu_us_per_request: 500,
       requests_per_second: 200,
       latency_us: { p50: 1_000, p90: 2_000, p99: 3_000, p99_9: 4_000, max: 5_000 },
+      latency_by_percent_us: { 25: 500, 100: 5_000 },
       rss_mb: 5,
       failed: 10,
       failures: ['status 503', 'closed'],

@@ -21,6 +21,7 @@ const record = scenarioRecord(rows, {
   ratios: ratiosOver(rows, 'sluice', ['cpu_us_per_request']),
   checks: [
     checkRecord('quick', spread([0.4]), { bound: { atLeast: 0.35 }, rows: [{ failed: 0 }] }),
+    checkRecord('dear', spread([3]), { bound: { atMost: 2 }, rows: [{ failed: 0 }], repeats: 1 }),
     checkRecord('small', spread([300]), { bound: { atMost: 200 }, rows: [{ failed: 2 }] }),
   ],
   subjects: [{ name: 'nginx', note: 'a proxy' }],
@@ -41,6 +42,7 @@ t.test(
     const text = recordText(record).join('\n')
     t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(95 % 2\.000–2\.000\)$/m)
     t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
+    t.match(text, /^NOT JUDGED dear: 3\.000, at most 2$/m)
     t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
     t.match(text, /^failed: nginx, b: 503 busy$/m)
     t.match(text, /^nginx: a proxy$/m)

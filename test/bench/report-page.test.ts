@@ -1,50 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
-import t, { type Test } from 'tap'
-import { chromium, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
-import { renderReport } from '../../bench/report-page.ts'
+import t from 'tap'
+import type { Locator } from 'playwright-core'
 import { NOT_TAKEN } from '../../bench/report/figures.ts'
-import type { ResultsFile } from '../../bench/record.ts'
-import { BROWSERS, browserFile } from '../support/wire/browser.ts'
-import { present } from '../support/must.ts'
+import { skipWithoutBrowser as skip } from '../support/wire/browser.ts'
 import { resultsFile, rowRecord, scenarioRecord } from '../support/load/results-file.ts'
 import { fullResults, HOSTILE } from './report/full-results.ts'
+import { reportOpener, type Opened } from './report/open-report.ts'
 
-const skip = browserFile === null ? `no browser on the PATH: ${BROWSERS.join(', ')}` : false
-
-const browser =
-  browserFile === null ? null : await chromium.launch({ executablePath: browserFile, args: ['--no-sandbox'] })
-t.teardown(() => browser?.close())
-
-interface Opened {
-  readonly page: Page
-  readonly requests: readonly string[]
-  readonly errors: readonly string[]
-  /** Of the page itself. */
-  readonly address: string
-}
-
-/** As somebody opens it who was sent the file, and as a run leaves it: through JSON. */
-async function open(
-  t: Pick<Test, 'testdir' | 'teardown'>,
-  results: ResultsFile,
-  options: BrowserContextOptions = {},
-): Promise<Opened> {
-  const folder = t.testdir({ 'report.html': renderReport(JSON.parse(JSON.stringify(results))) })
-  const address = pathToFileURL(`${folder}/report.html`).href
-  const context = await present(browser).newContext(options)
-  t.teardown(() => context.close())
-  const page = await context.newPage()
-  const [requests, errors]: [string[], string[]] = [[], []]
-  page.on('request', (request) => requests.push(request.url()))
-  page.on('pageerror', (error) => errors.push(error.message))
-  page.on('dialog', (dialog) => errors.push(`dialog ${dialog.message()}`))
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) errors.push(message.text())
-  })
-  await page.goto(address)
-  return { page, requests, errors, address }
-}
+const open = reportOpener(t)
 
 /** One page for all that only look at it: to open and draw it is most of what a test here takes. */
 let looked: Promise<Opened> | null = null
@@ -87,9 +50,9 @@ t.test(
   },
 )
 
-t.test('machine, versions, command and load stand on top', { skip }, async (t) => {
+t.test('machine, versions, command and load are told of the run', { skip }, async (t) => {
   const { page } = await lookedAt()
-  const text = flat(await page.locator('header').innerText())
+  const text = flat(await page.locator('.facts').innerText())
   const told = [
     'npm run bench -- --repeats 5',
     '10 min 12 s',
@@ -108,7 +71,7 @@ t.test(
     const results = fullResults()
     const { page } = await lookedAt()
     for (const [at, scenario] of results.scenarios.entries()) {
-      const part = page.locator('main > section').nth(at + 1)
+      const part = page.locator('main > section[id^=scenario-]').nth(at)
       const text = flat((await part.textContent()) ?? '')
       const told = [
         scenario.scenario,
@@ -231,7 +194,8 @@ t.test('results.json comes out of the page as it went in', { skip }, async (t) =
 t.test('without scripts nothing but the plots is missing', { skip }, async (t) => {
   const { page } = await open(t, fullResults(), { javaScriptEnabled: false })
   const text = flat(await page.locator('main').innerText())
-  t.match(text, 'Where Sluice lost')
+  t.match(text, 'What Sluice lost')
+  t.equal(await page.locator('#result polyline').count(), 4)
   t.match(text, 'sluice needs 2.22 × the CPU per request of nginx')
   t.ok(text.includes(flat(HOSTILE)))
 })

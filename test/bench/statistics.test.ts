@@ -1,5 +1,12 @@
 import t from 'tap'
-import { checkRecord, ratioRecord, resultRow, type RowHead, type SampleRecord } from '../../bench/record.ts'
+import {
+  checkRecord,
+  checkResult,
+  ratioRecord,
+  resultRow,
+  type RowHead,
+  type SampleRecord,
+} from '../../bench/record.ts'
 import { pairedRatio, spread } from '../../bench/statistics.ts'
 
 const head = (subject: string): RowHead => ({
@@ -99,3 +106,31 @@ t.test(
     t.equal(checkRecord('f', spread([1.1]), { bound, rows: [] }).is_met, false)
   },
 )
+
+t.test('what differs from repeat to repeat is not judged by one of them, on either side', async (t) => {
+  const row = (repeats: number) =>
+    resultRow(
+      head('x'),
+      Array.from({ length: repeats }, () => sample(1)),
+    )
+  const result = (found: number, repeats: number, failed = 0) =>
+    checkResult(
+      checkRecord('f', spread([found]), {
+        bound: { atMost: 1.2 },
+        rows: [{ ...row(repeats), failed }, row(5)],
+      }),
+    )
+  t.same([result(1.1, 1), result(1.3, 1)], ['not judged', 'not judged'])
+  t.same([result(1.1, 2), result(1.3, 2)], ['met', 'missed'])
+  t.equal(result(1.1, 1, 1), 'missed', 'a request that failed needs no second repeat')
+  t.equal(result(Number.NaN, 1), 'missed', 'nor does a figure that nobody took')
+})
+
+t.test('a count is judged by one run, and so is a check of an earlier bench', async (t) => {
+  const rows = [resultRow(head('x'), [sample(1)])]
+  const count = checkRecord('f', spread([1]), { bound: { atMost: 0 }, rows, repeats: null })
+  t.match(count, { repeats: null })
+  t.equal(checkResult(count), 'missed')
+  const { repeats: _, ...earlier } = checkRecord('f', spread([0]), { bound: { atMost: 0 }, rows })
+  t.equal(checkResult(earlier), 'met')
+})

@@ -49,7 +49,8 @@ t.test(
     appendFileSync(join(folder, `${changed}.ts`), '// Of this folder alone.\n')
     const tool = (name: string): readonly string[] => [process.execPath, join(folder, 'tools', name)]
     t.match(await runToEnd({}, tool('prove.mjs')), { code: 0, stdout: /^ {2}start +npm start/m })
-    t.match(await runToEnd({}, [...tool('bench.mjs'), '--help']), { code: 0, stdout: /^ {2}embeddings/m })
+    const again = await runToEnd({}, [...tool('bench.mjs'), '--report', 'nowhere'])
+    t.match(again, { code: 2, stderr: /^nowhere cannot be read/m })
     t.ok(existsSync(join(folder, 'dist/bundle/run.js')), 'a tool builds its own tree, wherever it is called')
     t.match(readFileSync(join(folder, `dist/${changed}.js`), 'utf8'), /Of this folder alone/)
     const settings = {

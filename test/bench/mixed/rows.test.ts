@@ -12,7 +12,7 @@ import {
 import type { MixedResult } from '../../../bench/mixed/load.ts'
 import type { LoadResult } from '../../support/load/load-plan.ts'
 
-const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
+const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1, byPercent: {} }
 const one: LoadResult = {
   statuses: { 200: 90 },
   requests: 90,

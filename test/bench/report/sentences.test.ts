@@ -1,8 +1,7 @@
 import t from 'tap'
 import { scenarioComparisons, type Comparison } from '../../../bench/report/comparisons.ts'
 import { sentences } from '../../../bench/report/sentences.ts'
-import { summary } from '../../../bench/report/summary.ts'
-import { ratioOf, resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
+import { ratioOf, scenarioRecord } from '../../support/load/results-file.ts'
 
 const ratio = (median: number): Comparison['ratio'] => ({ median, low: median * 0.95, high: median * 1.05 })
 const comparisons = (...ratios: readonly ReturnType<typeof ratioOf>[]): readonly Comparison[] =>
@@ -55,78 +54,4 @@ t.test('scenarios, figures and peers are kept apart', async (t) => {
     ratioOf({ scenario: 'uploads' }),
   )
   t.equal(sentences(all).length, 4)
-})
-
-const summaryText = (...scenarios: Parameters<typeof resultsFile>[0]): string =>
-  summary(resultsFile(scenarios), scenarios.flatMap(scenarioComparisons)).text
-
-t.test('the summary counts losses first, and lists losses, wins and what is neither apart', async (t) => {
-  const text = summaryText(
-    scenarioRecord({
-      scenario: 'embeddings',
-      ratios: [
-        ratioOf({}),
-        ratioOf({ under: 'portkey', ratio: ratio(0.04) }),
-        ratioOf({ under: 'node', ratio: ratio(1) }),
-        ratioOf({ under: 'sluice-ungoverned' }),
-      ],
-    }),
-  )
-  t.match(
-    text,
-    'Sluice was compared with nginx, portkey and node in 3 figures of 1 scenario: behind in 1, ahead in 1, no clear difference in 1.',
-  )
-  const titles = [
-    'Where Sluice lost',
-    'Where Sluice won',
-    'No clear difference</h3>',
-    'Sluice against itself',
-  ]
-  const [lost, won, even, own] = titles.map((title) => text.indexOf(title))
-  t.same(
-    [lost, won, even, own].toSorted((a, b) => (a ?? 0) - (b ?? 0)),
-    [lost, won, even, own],
-  )
-  const at = (sentence: string): number => text.indexOf(sentence)
-  t.ok(at('1.60 × the CPU per request of nginx') > (lost ?? -1) && at('of nginx</b>') < (won ?? -1))
-  t.ok(at('0.040 × the CPU per request of portkey') > (won ?? -1) && at('of portkey</b>') < (even ?? -1))
-  t.ok(at('1.60 × the CPU per request of sluice-ungoverned') > (own ?? -1))
-})
-
-t.test('without peers the summary does not speak of winning', async (t) => {
-  const text = summaryText(
-    scenarioRecord({ scenario: 'embeddings', rows: [rowRecord({ subject: 'sluice' })] }),
-  )
-  t.match(
-    text,
-    'No other product ran beside Sluice in 1 scenario, so that this page cannot tell who is ahead.',
-  )
-  t.notMatch(text, /Where Sluice/)
-})
-
-t.test('the summary names peers that were not there and scenarios that left nothing', async (t) => {
-  const absent = [{ name: 'portkey', reason: 'not installed' }]
-  const text = summaryText(
-    scenarioRecord({ scenario: 'embeddings', absent, rows: [rowRecord({ subject: 'sluice' })] }),
-    scenarioRecord({ scenario: 'videos', absent, notes: ['it was killed'] }),
-  )
-  t.match(text, 'Not there, and so not compared: portkey (embeddings, videos).')
-  t.match(text, 'videos</a> left no figures: it was killed')
-  t.notMatch(text, 'embeddings</a> left no figures')
-})
-
-t.test('without scenarios it says that there is nothing', async (t) => {
-  t.match(summaryText(), 'No scenario was run: there is nothing to compare.')
-})
-
-t.test('few repeats and a machine that was busy are told', async (t) => {
-  const rows = [rowRecord({ subject: 'sluice' }, {}, 3), rowRecord({ subject: 'nginx' }, {}, 3)]
-  t.match(summaryText(scenarioRecord({ scenario: 'embeddings', rows })), 'between them in 75.0 % of all runs')
-  const results = resultsFile([])
-  const busy = { ...results, machine: { ...results.machine, loadBefore: 2.4, stolenPerMille: 40 } }
-  t.match(
-    summary(busy, []).text,
-    'Load of the machine in the minute before: 2.4 on 2 cores: it was busy with something else.',
-  )
-  t.match(summary(busy, []).text, 'The host took 4 % of the CPU time')
 })

@@ -6,7 +6,7 @@ import { readScalingOptions } from '../../../bench/scaling/options.ts'
 import type { WorkersSample } from '../../../bench/scaling/workers.ts'
 import type { Ceiling } from '../../../bench/sweep/measure.ts'
 
-const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
+const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1, byPercent: {} }
 const front = { slot: 0, loopShare: 0.97, loopDelayMs: 1, sessionWaitMs: 0, sessionShare: 0, shortWaitMs: 0 }
 const ceiling = (ratePerS: number, more: Partial<Ceiling> = {}): Ceiling => ({
   ratePerS,

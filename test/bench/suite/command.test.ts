@@ -85,7 +85,7 @@ t.test(
 
 const wrong = [
   [['a', '--against', 'x,y'], /^--against: no scenario that runs has 'y'; there are x$/],
-  [['d'], /^there is no scenario 'd'; there are a, b, c$/],
+  [['elsewhere'], /^there is no scenario 'elsewhere'; there are a, b, c$/],
   [['a', '--bogus'], /^Unknown option '--bogus'/],
   [['a', '--repeats', '2'], /^--repeats is an option of b alone$/],
   [['a', '--duration', '10'], /^a: --duration takes a whole number from 1 to 9, not '10'$/],

@@ -69,8 +69,8 @@ async function run(
   }
 }
 
-const leaves = (name: string, isMet = true): string => {
-  const row = rowRecord('sluice', [1, 2, 3], { head: { scenario: name } })
+const leaves = (name: string, isMet = true, repeats = 3): string => {
+  const row = rowRecord('sluice', [1, 2, 3].slice(0, repeats), { head: { scenario: name } })
   const checks = [checkRecord('cheap', spread([1]), { bound: { atMost: isMet ? 1 : 0 }, rows: [row] })]
   const text = JSON.stringify(JSON.stringify(scenarioRecord([row], { checks })))
   return `process.stderr.write('half way\\n'); writeFileSync(file, ${text}); process.exitCode = ${isMet ? 0 : 1}`
@@ -99,6 +99,12 @@ t.test('a missed check is the exit code, and the run goes on', async (t) => {
   const { code, results } = await run({ a: leaves('a', false), b: leaves('b') })
   t.equal(code, 1)
   t.equal(results.scenarios.length, 2)
+})
+
+t.test('a check that one repeat cannot judge is no miss of the run', async (t) => {
+  const { code, printed } = await run({ a: leaves('a', false, 1) })
+  t.equal(code, 0)
+  t.match(printed, /^NOT JUDGED cheap/m)
 })
 
 const BROKEN = {

@@ -8,7 +8,7 @@ import { doctorText, limitText, recommend, type PairFound } from '../../../bench
 import { curvesOf, rowsOf } from '../../../bench/sweep/rows.ts'
 import type { LoadResult } from '../../support/load/load-plan.ts'
 
-const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1 }
+const latency = { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5, mean: 1, byPercent: {} }
 const found: Found = { ratePerS: 100, latency, requests: 100, failed: 0, failures: [], generatorCores: 0.4 }
 const quiet: FrontLoad = {
   slot: 0,

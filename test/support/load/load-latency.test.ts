@@ -10,6 +10,9 @@ t.test('each percentile is its own, in milliseconds, and none is above what was 
     [near(p50, 5), near(p90, 9), near(p99, 9.9), near(p99_9, 9.99), near(max, 10), near(mean, 5)],
     Array.from({ length: 6 }, () => true),
   )
+  const { byPercent } = latencyOf(histogram)
+  t.same([byPercent['50'], byPercent['99.9'], byPercent['100']], [p50, p99_9, max])
+  t.ok(near(byPercent['1'] ?? 0, 0.1))
   t.same(latenessOf(histogram), { p50, p99, max })
 })
 

@@ -3,6 +3,8 @@ import { build, type Histogram } from 'hdr-histogram-js'
 import type { LoadLatency, LoadResult } from './load-plan.ts'
 
 const MOST_US = 600_000_000
+/** Shares by which a distribution is told. */
+const PERCENTS = [1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100]
 
 export function latencies(): Histogram {
   return build({
@@ -20,7 +22,15 @@ export function latencyOf(histogram: Histogram): LoadLatency {
   const max = histogram.maxValue / 1_000
   // A percentile is the end of its bucket, which lies behind what was seen.
   const at = (percentile: number): number => Math.min(max, histogram.getValueAtPercentile(percentile) / 1_000)
-  return { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max, mean: histogram.mean / 1_000 }
+  return {
+    p50: at(50),
+    p90: at(90),
+    p99: at(99),
+    p99_9: at(99.9),
+    max,
+    mean: histogram.mean / 1_000,
+    byPercent: Object.fromEntries(PERCENTS.map((percent) => [String(percent), at(percent)])),
+  }
 }
 
 export function latenessOf(histogram: Histogram): LoadResult['generatorLate'] {

@@ -155,6 +155,8 @@ export interface LoadLatency {
   readonly p99_9: number
   readonly max: number
   readonly mean: number
+  /** The time within which a share of the requests was answered, by percent. */
+  readonly byPercent: Readonly<Record<string, number>>
 }
 
 /** Milliseconds of the machine's monotonic clock: the same in every process, never set back. */

@@ -62,6 +62,7 @@ export function sampleRecords(of: Partial<SampleRecord>, repeats = 5): readonly 
       requests_per_second: (of.requests_per_second ?? 10_000) * own,
       mb_per_second: of.mb_per_second ?? null,
       latency_us: of.latency_us ?? null,
+      ...(of.latency_by_percent_us === undefined ? {} : { latency_by_percent_us: of.latency_by_percent_us }),
       rss_mb: of.rss_mb ?? null,
       generator_cores: of.generator_cores ?? 0.5,
       failed: of.failed ?? 0,

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { SCENARIOS } from '../../../bench/scenarios.ts'
+import { commandOrAnswer } from '../../../bench/suite/answer.ts'
+
+const said = (...args: readonly string[]) => {
+  const found = commandOrAnswer(args)
+  return 'code' in found ? [found.code, found.text] : 'runs'
+}
+
+const MISSPELT = [
+  ['embedings', 'embeddings'],
+  ['latancy', 'latency'],
+  ['upload', 'uploads'],
+  ['Soak', 'soak'],
+] as const
+for (const [typed, meant] of MISSPELT) {
+  t.test(`'${typed}' is told with the scenario that is nearest`, async (t) => {
+    t.same(said(typed), [2, `there is no scenario '${typed}'. Nearest: \`${meant}\`.`])
+  })
+}
+
+t.test('a name that is near none is told with all', async (t) => {
+  const all = SCENARIOS.map(({ name }) => name).join(', ')
+  for (const name of ['nothing-alike', 'x'.repeat(100_000), '../../etc/passwd', ''])
+    t.same(said(name), [2, `there is no scenario '${name}'; there are ${all}`])
+})
+
+t.test('an unknown option is told with the nearest, in one line', async (t) => {
+  t.same(said('embeddings', '--repeat', '3'), [
+    2,
+    "Unknown option '--repeat'. Nearest: `--repeats`, `--report`.",
+  ])
+  t.same(said('--sweeep'), [2, "Unknown option '--sweeep'. Nearest: `--sweep`."])
+  t.match(said('--nothing-alike'), [2, /^Unknown option '--nothing-alike'[^\n]*$/])
+})
+
+t.test('help is asked for before anything else is wrong, of all scenarios or of the named', async (t) => {
+  t.match(said('--help'), [0, /^npm run bench -- \[<scenario>…\] \[options\]\n/])
+  const [, text = ''] = said('uploads', '-h', '--repeats', 'many')
+  t.match(text, /^npm run bench -- uploads \[options\]\n\n {2}uploads {2}/)
+  t.notMatch(text, /^ {2}embeddings/m)
+  t.match(said('deployment', '--help'), [0, '--target https://sluice.example'])
+  t.match(said('--sweep', '--help'), [0, /^ {2}sweep/m])
+  t.same(said('embedings', '--help'), [2, "there is no scenario 'embedings'. Nearest: `embeddings`."])
+})
+
+t.test('a command without a fault is one to run', async (t) => {
+  t.equal(said('embeddings', '--repeats', '5'), 'runs')
+  t.equal(said(), 'runs')
+})
