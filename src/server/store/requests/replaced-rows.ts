@@ -9,7 +9,8 @@ const ROUNDED_MS = 1
 /**
  * Deletes the rows that were recovered from the ledger for calls of a batch: for each paid call one, of the
  * same organization, key, id and cost, that was paid while the call ran. Callers choose request ids, and may
- * choose those of others.
+ * choose those of others. Rows and calls are paired in the order of time, as brackets are: a call takes the
+ * last row before its end that no other call has taken.
  */
 export async function deleteReplaced(
   sql: Sql,
@@ -19,7 +20,10 @@ export async function deleteReplaced(
   const paid = paidCalls(requestIds, columns)
   if (paid.length === 0) return
   const group = sql`organization_id, request_id, key_hash, operation, cost_nano`
-  // One pass in the order of time: a join would compare each call of an id with each row of that id.
+  // Of calls that end at once the one that began last comes first: it takes the last row.
+  const inOrder = sql`ORDER BY instant, step DESC, began_ms DESC, row_at, batch, n`
+  const onward = sql`PARTITION BY ${group} ${inOrder} ROWS UNBOUNDED PRECEDING`
+  // A join would compare each call of an id with each row of that id.
   await sql`
     WITH own AS MATERIALIZED (
       SELECT organization_id, request_id COLLATE "C" AS request_id, key_hash COLLATE "C" AS key_hash, operation COLLATE "C" AS operation,
@@ -27,18 +31,17 @@ export async function deleteReplaced(
       FROM json_to_recordset(${JSON.stringify(paid)}::text::json) AS x(organization_id uuid, request_id text, key_hash text, operation text,
         cost_nano bigint, began_ms float8, ended_ms float8)),
     marks AS (
-      SELECT ${group}, ended_at AS instant, began_ms, NULL::bigint[] AS place FROM own
+      SELECT ${group}, ended_at AS instant, -1 AS step, began_ms, NULL::timestamptz AS row_at, NULL::bigint AS batch, NULL::int AS n FROM own
       UNION ALL
-      SELECT organization_id, request_id, key_hash, operation, CASE WHEN operation <> ${JOB_OPERATION} THEN cost_nano END, ended_at, NULL,
-        ARRAY[(extract(epoch FROM ended_at) * 1000000)::bigint, batch, n]
+      SELECT organization_id, request_id, key_hash, operation, CASE WHEN operation <> ${JOB_OPERATION} THEN cost_nano END,
+        date_trunc('milliseconds', ended_at), 1, NULL, ended_at, batch, n
       FROM requests WHERE is_recovered AND request_id IN (SELECT request_id FROM own)),
-    taken AS (
-      SELECT organization_id, began_ms, max(place) OVER (
-        PARTITION BY ${group} ORDER BY instant, place NULLS LAST ROWS UNBOUNDED PRECEDING) AS place
-      FROM marks)
+    sums AS (SELECT *, sum(step) OVER (${onward}) AS height FROM marks),
+    -- A row and the call that takes it have the same level, and nothing of that level is between them.
+    levels AS (SELECT *, height - least(0, min(height) OVER (${onward})) + (step < 0)::int AS level FROM sums),
+    pairs AS (SELECT *, lead(began_ms) OVER (PARTITION BY ${group}, level ${inOrder}) AS taker_began_ms FROM levels)
     DELETE FROM requests WHERE is_recovered AND (organization_id, ended_at, batch, n) IN (
-      SELECT organization_id, timestamptz 'epoch' + place[1] * interval '1 microsecond', place[2], place[3]::int
-      FROM taken WHERE place[1] >= began_ms * 1000)`
+      SELECT organization_id, row_at, batch, n FROM pairs WHERE step > 0 AND extract(epoch FROM row_at) * 1000 >= taker_began_ms)`
 }
 
 interface PaidCall {

@@ -5,7 +5,11 @@ import {
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
-import { passOverLedger, recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
+import {
+  JOB_OPERATION,
+  passOverLedger,
+  recoverRequests,
+} from '../../../../src/server/store/requests/request-recovery.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
@@ -164,6 +168,34 @@ t.test(
   },
 )
 
+t.test('each of equal late calls of one batch takes the place of a recovered row', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  const paid = { requestId: 'same', cost: 7 }
+  await books.book(paid, paid, paid)
+  t.equal(await recovered(store, 0), 3)
+  await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7), ownCall(books, 'same', 7)))
+  t.same(await recoveredCosts(books), [7])
+})
+
+t.test('a job that is paid long behind its call has the row of its call alone', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  const call = (requestId: string) =>
+    ownCall(books, requestId, 0, {
+      ...{ operation: JOB_OPERATION, endedMs: Date.now() - 600_000, durationMs: 10, notes: {} },
+    })
+  await insertRequests(store, batchOfCalls(call('early')))
+  await books.book({ requestId: 'early', cost: 7 }, { requestId: 'late', cost: 8 })
+  await store.sql`UPDATE ledger SET operation = ${JOB_OPERATION}`
+  t.equal(await recovered(store, 0), 1)
+  t.same(await recoveredCosts(books), [8])
+  await insertRequests(store, batchOfCalls(call('late')))
+  t.same(await recoveredCosts(books), [])
+})
+
 t.test('a call whose answer went on for minutes behind its payment is not recovered', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
@@ -295,4 +327,8 @@ t.test('a batch of one request id is written beside thousands of recovered rows 
       true FROM generate_series(1, 10000) AS n`
   const calls = Array.from({ length: REQUESTS_GATHERED_MAX }, () => ownCall(books, 'same', 5))
   t.equal(await insertRequests(store, batchOfCalls(...calls)), REQUESTS_GATHERED_MAX)
+  const [left] = await store.sql<
+    { rows: number }[]
+  >`SELECT count(*)::int AS rows FROM requests WHERE is_recovered`
+  t.equal(left?.rows, 10_000 - REQUESTS_GATHERED_MAX)
 })
