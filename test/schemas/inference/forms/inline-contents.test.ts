@@ -5,9 +5,10 @@ import {
   type NamedContents,
 } from '../../../../src/schemas/inference/forms/contents/inline-contents.ts'
 import { translateRequest, type Translation } from '../../../../src/schemas/inference/forms/translate.ts'
-import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../src/schemas/models/text-models.ts'
+import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
 import { LAX } from '../../../support/inference/bodies/translated.ts'
+import { TRANSLATED_PAIRS } from '../../../support/inference/forms-facts.ts'
 
 const MARK = '0123456789abcdef0123456789abcdef'
 const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
@@ -52,10 +53,6 @@ const filled = (translation: Translation): string => {
   return text + body.toString('utf8', from)
 }
 
-const PAIRS = DIALECTS.flatMap((from) =>
-  TEXT_PROTOCOLS.filter((to) => to !== from).map((to) => [from, to] as const),
-)
-
 t.test('a PDF, a picture and a text come in the member that each protocol has for them', async (t) => {
   const pdf: Readonly<Record<TextProtocol, string>> = {
     chat: '{"type":"file","file":{"filename":"a.bin","file_data":"data:application/pdf;base64,<b0>"}}',
@@ -75,7 +72,7 @@ t.test('a PDF, a picture and a text come in the member that each protocol has fo
     messages: '{"type":"document","source":{"type":"text","media_type":"text/plain","data":"<t0>"}}',
     gemini: '{"inlineData":{"mimeType":"text/csv","data":"<b0>"}}',
   }
-  for (const [from, to] of PAIRS) {
+  for (const [from, to] of TRANSLATED_PAIRS) {
     for (const [mimeType, parts, expected] of [
       ['application/pdf', PARTS, pdf],
       ['image/png', PICTURES, picture],

@@ -1,8 +1,8 @@
 /** Files of the workspace that calls name, at providers that speak another form: what they get, and what is refused. */
 import t from 'tap'
 import { INLINE_FILE_BYTES_MAX } from '../../../../../src/schemas/inference/inference-limits.ts'
-import { DIALECTS, type Dialect } from '../../../../../src/schemas/inference/text-request.ts'
-import { TEXT_PROTOCOLS, type TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
+import type { Dialect } from '../../../../../src/schemas/inference/text-request.ts'
+import type { TextProtocol } from '../../../../../src/schemas/models/text-models.ts'
 import { png } from '../../../../support/corpus/images.ts'
 import { storedFile } from '../../../../support/files/files.ts'
 import { AUTHORIZATION } from '../../../../support/front.ts'
@@ -11,16 +11,13 @@ import { answersMessages, strictMessages } from '../../../../support/inference/f
 import { strictGemini } from '../../../../support/inference/gemini/fake-gemini.ts'
 import type { FakeAnswer } from '../../../../support/inference/fake-provider.ts'
 import { answersResponses } from '../../../../support/inference/fake-responses.ts'
+import { MAKERS, TRANSLATED_PAIRS } from '../../../../support/inference/forms-facts.ts'
 import { openInlineFiles, type InlineFilesFront } from '../../../../support/inference/inline-files.ts'
 import { present } from '../../../../support/must.ts'
 
 t.setTimeout(600_000)
 
 const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
-const PAIRS = DIALECTS.flatMap((from) =>
-  TEXT_PROTOCOLS.filter((to) => to !== from).map((to) => [from, to] as const),
-)
-const MAKERS: Readonly<Partial<Record<TextProtocol, string>>> = { messages: 'anthropic', gemini: 'google' }
 const FAKES: Readonly<Record<TextProtocol, () => FakeAnswer>> = {
   chat: () => answersChat(),
   responses: () => answersResponses(),
@@ -51,7 +48,7 @@ async function rigged(
   [dialect, protocol]: readonly [Dialect, TextProtocol],
   more: Parameters<typeof openInlineFiles>[2] = {},
 ): Promise<InlineFilesFront> {
-  const maker = { protocol: MAKERS[protocol] ?? 'openai' }
+  const maker = { protocol: MAKERS[protocol] }
   const facts = { speaks: [protocol] }
   const front = await openInlineFiles(test, dialect, {
     ...{ providers: maker, firstProvider: maker, firstFacts: facts, secondFacts: facts },
@@ -67,7 +64,7 @@ const TEXT = 'a,"b"\n\\ü\u2028,\t'
 const base64s = (json: string): readonly string[] =>
   [...json.matchAll(/"(?:data:[\w/.+-]+;base64,)?([A-Za-z0-9+/]{16,}={0,2})"/g)].map(([, data = '']) => data)
 
-for (const [from, to] of PAIRS)
+for (const [from, to] of TRANSLATED_PAIRS)
   t.test(
     `${from} at a provider that speaks ${to}: the content in place of the id, with its length`,
     async (t) => {
