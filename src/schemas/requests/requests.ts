@@ -142,7 +142,7 @@ export const RequestShape = Type.Object({
   is_unpriced: Type.Boolean({ description: 'The endpoint has no price, and nothing was charged.' }),
   is_client_gone: Type.Boolean({ description: 'The client left before the end of the answer.' }),
   request_bytes: nullable(Type.Integer({ minimum: 0 }), 'Of the body; null: it came in chunks.'),
-  reply_bytes: nullable(Type.Integer({ minimum: 0 }), 'Of the body of the answer.'),
+  reply_bytes: nullable(Type.Integer({ minimum: 0 }), 'Of the body of the answer, as far as it was written.'),
   weight: Type.Integer({
     minimum: 1,
     description: 'Calls that the row stands for: of many equal refusals and reads only a share is kept.',

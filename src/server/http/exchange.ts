@@ -19,7 +19,7 @@ import { ended, type Timer, type TimerEnd } from './timers.ts'
 import { UploadBody, type UploadSocket } from './body/upload.ts'
 import type { WireResponse } from './reply/wire.ts'
 import { isBodiless, writeBegin, writeHead, writeHeadAlone, writeWithoutBody } from './reply/write-reply.ts'
-import type { Writing } from './reply/writing.ts'
+import type { ReplyWriter, Writing } from './reply/writing.ts'
 
 /**
  * One request and its reply. The only owner of the response object, which becomes null when the client leaves
@@ -33,7 +33,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   readonly time = new CallTime(this)
   /** Status of the reply; 0 before the reply. */
   status = 0
-  /** Of the reply's body; a stream counts its own. */
+  /** Bytes of the reply's body that the library has taken, once the reply has ended. */
   bytes = 0
   isClientGone = false
   readonly #host: ExchangeHost
@@ -44,7 +44,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   readonly #reading: SocketReading
   /** The end of a refused body and of its connection; null before an answer needs them. */
   #refused: RefusedBody | null = null
-  #writer: { stop(): void } | null = null
+  #writer: ReplyWriter | null = null
   /** The reply in progress, whose `done` must still be called. */
   #reply: Reply | null = null
   #giveUnread: (() => void) | null = null
@@ -191,8 +191,7 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     if (!isReceiving) this.resumeBody()
     // As in `#begin`; this answer stays open by itself.
     const isLast = isReceiving || this.#head.declared === null || this.#head.isLast || this.#host.isClosing
-    const writer = new RelayWriter({ ...this.#writing(res, isLast), body })
-    this.#writer = writer
+    const writer = (this.#writer = new RelayWriter({ ...this.#writing(res, isLast), body }))
     res.cork(() => {
       writeHead(res, reply, isLast)
       writer.start()
@@ -301,9 +300,11 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
     const res = this.#res
     if (res === null) return
     const { body } = reply
-    const bytes = (this.bytes = body === null ? 0 : lengthOf(body))
     if (isLast && body === null) return this.#writeHeadAlone(res, reply)
-    let isDone = bytes === 0 || (!isLast && isBodiless(reply, this.#isHead))
+    const bytes = body === null ? 0 : lengthOf(body)
+    const isOmitted = isBodiless(reply, this.#isHead)
+    this.bytes = isOmitted ? 0 : bytes
+    let isDone = bytes === 0 || (!isLast && isOmitted)
     if (isDone) writeWithoutBody(res, reply, isLast)
     else {
       res.cork(() => {
@@ -336,14 +337,14 @@ export class Exchange implements UploadSocket, TimedExchange, ReadExchange, Open
   #written(): void {
     this.#res = null
     this.#reading.end()
-    this.#writer = null
     this.#finishReply()
     this.#settle()
   }
 
   #finishReply(): void {
+    this.bytes = this.#writer?.writtenBytes ?? this.bytes
     const reply = this.#reply
-    this.#reply = null
+    this.#reply = this.#writer = null
     this.#giveUnread?.()
     if (reply?.done !== undefined) this.guard(reply.done)
   }

@@ -82,6 +82,7 @@ export interface CallSettled {
   readonly limit: string | null
   /** Null: the body came in chunks. */
   readonly requestBytes: number | null
+  /** As far as the body was written; null: the connection was cut before there was a call. */
   readonly replyBytes: number | null
   /** The caller's W3C trace context, as it was sent. */
   readonly traceparent?: string | undefined

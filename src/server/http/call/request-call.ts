@@ -17,7 +17,6 @@ import { Exchange } from '../exchange.ts'
 import { NO_HEADERS, type RequestHead } from './head.ts'
 import type { IdempotentCall } from './idempotent-call.ts'
 import { UNROUTED, type PipelineDeps } from './pipeline-deps.ts'
-import type { EventWriter } from '../reply/event-writer.ts'
 import { GONE, replyOfEvents } from '../reply/events-reply.ts'
 import { replyOfRelay } from '../reply/relay-reply.ts'
 import { unreadBytesOf, type Reply } from '../reply/reply-body.ts'
@@ -69,7 +68,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
   isSharing = false
   /** Measured milliseconds of the loop. */
   #loopMs = 0
-  #events: EventWriter | null = null
+  #events: EventStream | null = null
   /** Start of the current measurement; null outside of one. */
   #heldSince: number | null = null
   #ownBytes = 0
@@ -330,7 +329,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       limits: this.#key?.money ?? null,
       limit: this.#failure === null ? null : limitOf(this.#failure),
       requestBytes: this.head.declared,
-      replyBytes: this.#events?.writtenBytes ?? exchange.bytes,
+      replyBytes: exchange.bytes,
       traceparent: this.head.kept('traceparent'),
       notes: this.notes,
     })

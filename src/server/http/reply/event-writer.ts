@@ -8,7 +8,7 @@ import type { EventStream } from '../../ports/event-stream.ts'
 import type { Timer } from '../timers.ts'
 import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import type { Writing } from './writing.ts'
+import type { ReplyWriter, Writing } from './writing.ts'
 
 export interface EventWriterOptions extends Writing {
   /** Bytes for a source that is silent. */
@@ -24,7 +24,7 @@ type State = 'open' | 'ending' | 'breaking' | 'over'
  * come meanwhile wait here, and `hasRoom` tells the source to stop at STREAM_WAITING_BYTES_MAX. A silent
  * source is covered by comments, so that no proxy and no client gives the connection up. D13, D16, D19, D21.
  */
-export class EventWriter implements EventStream {
+export class EventWriter implements EventStream, ReplyWriter {
   readonly #options: EventWriterOptions
   readonly #deadline: ReaderDeadline
   /** What the cork writes. */

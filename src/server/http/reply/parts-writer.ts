@@ -2,7 +2,7 @@ import { REPLY_BYTES_PER_S_MIN } from '../../../schemas/limits/limits.ts'
 import { owned } from '../../../schemas/values/lent-bytes.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import { DESK, partsOf } from './reply-body.ts'
-import type { Writing } from './writing.ts'
+import type { ReplyWriter, Writing } from './writing.ts'
 
 export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'broken' | 'unread'> {
   readonly body: Parameters<typeof partsOf>[0]
@@ -12,7 +12,7 @@ export interface PartsWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'br
  * Writes a body from its parts without joining all of them, as fast as the client reads. A client that reads
  * less than REPLY_BYTES_PER_S_MIN is cut off: a byte now and then would keep the answer in memory forever.
  */
-export class PartsWriter {
+export class PartsWriter implements ReplyWriter {
   readonly #options: PartsWriterOptions
   #parts: readonly Uint8Array[]
   /**
@@ -24,6 +24,7 @@ export class PartsWriter {
   #part = 0
   /** Bytes written before the current part. */
   #before = 0
+  writtenBytes = 0
   readonly #deadline: ReaderDeadline
   #isOver = false
 
@@ -50,7 +51,6 @@ export class PartsWriter {
     this.#deadline.start(offset)
   }
 
-  /** The client left. */
   stop(): void {
     this.#isOver = true
     this.#deadline.stop()
@@ -62,12 +62,15 @@ export class PartsWriter {
    */
   #pump(offset: number): boolean {
     const { res, isLast } = this.#options
-    let at = offset
-    for (let bytes = this.#bytesAt(at); bytes !== null; bytes = this.#bytesAt(at)) {
+    this.writtenBytes = offset
+    for (let bytes = this.#bytesAt(offset); bytes !== null; bytes = this.#bytesAt(this.writtenBytes)) {
       const [isAccepted, isDone] = res.tryEnd(bytes, this.#endsAt)
-      at += bytes.length
+      if (!isAccepted && !isDone) {
+        this.writtenBytes = res.getWriteOffset()
+        return false
+      }
+      this.writtenBytes += bytes.length
       if (isDone) this.#finish()
-      else if (!isAccepted) return false
     }
     if (isLast) this.#linger()
     return true

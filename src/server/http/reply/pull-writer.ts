@@ -1,6 +1,6 @@
 import { fail, type Failure, type Outcome } from '../../../schemas/failures.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
-import type { Writing } from './writing.ts'
+import type { ReplyWriter, Writing } from './writing.ts'
 
 /** A body whose bytes are read while the client takes them. */
 export interface PulledBody {
@@ -22,7 +22,7 @@ export interface PullWriterOptions extends Omit<Writing, 'beat' | 'wrote' | 'unr
  * time. After the first bytes a failure cuts the connection: a clean end would present a part as the whole.
  * Design §5.
  */
-export class PullWriter {
+export class PullWriter implements ReplyWriter {
   readonly #options: PullWriterOptions
   /** As in `PartsWriter`: the library must not end a last answer by itself. */
   readonly #endsAt: number
@@ -31,6 +31,7 @@ export class PullWriter {
   #piece: Uint8Array | null
   /** Bytes before the piece. */
   #before = 0
+  writtenBytes = 0
   #isOver = false
 
   constructor(options: PullWriterOptions) {
@@ -56,7 +57,6 @@ export class PullWriter {
     this.#pump(offset)
   }
 
-  /** The client left. */
   stop(): void {
     this.#isOver = true
     this.#deadline.stop()
@@ -70,10 +70,12 @@ export class PullWriter {
     if (this.#piece === null || this.#isOver) return true
     this.#deadline.progress(offset)
     for (let at = offset; this.#piece !== null; at = this.#before) {
+      const end = this.#before + this.#piece.length
       const [isAccepted, isDone] = this.#write(this.#piece, at)
+      this.writtenBytes = isAccepted || isDone ? end : this.#options.res.getWriteOffset()
       if (isDone) this.#finish()
       if (isDone || !isAccepted) return isDone
-      this.#before += this.#piece.length
+      this.#before = end
       this.#piece = this.#before === this.#options.body.bytes ? null : (this.#options.body.ready?.() ?? null)
     }
     this.#fetch()

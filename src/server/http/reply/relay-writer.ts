@@ -3,7 +3,7 @@ import { endChunks, endHead } from './last-chunk.ts'
 import { ReaderDeadline } from './reader-deadline.ts'
 import type { RelayedBody } from './reply-body.ts'
 import type { Timer } from '../timers.ts'
-import type { Writing } from './writing.ts'
+import type { ReplyWriter, Writing } from './writing.ts'
 
 export interface RelayWriterOptions extends Writing {
   readonly body: RelayedBody
@@ -14,7 +14,7 @@ export interface RelayWriterOptions extends Writing {
  * a time. An interrupted body cuts the connection, so that the client notices: within the announced length,
  * or without the last chunk.
  */
-export class RelayWriter {
+export class RelayWriter implements ReplyWriter {
   readonly #options: RelayWriterOptions
   readonly #deadline: ReaderDeadline
   /** As in `PartsWriter`: the library must not end a last answer by itself. NaN in chunks. */
@@ -23,6 +23,7 @@ export class RelayWriter {
   #piece: Uint8Array | null = null
   /** Bytes before the piece. */
   #before = 0
+  writtenBytes = 0
   #isBlocked = false
   /** A piece that arrived while the library still holds the piece before. */
   #waiting: Uint8Array | null = null
@@ -58,7 +59,6 @@ export class RelayWriter {
     this.#fetch()
   }
 
-  /** The client left. */
   stop(): void {
     this.#isOver = true
     this.#deadline.stop()
@@ -103,6 +103,7 @@ export class RelayWriter {
       return
     }
     this.#before += piece.length
+    this.writtenBytes = this.#before
     // The library keeps the bytes that the socket does not take: those of this piece alone.
     if (this.#options.res.write(piece)) return this.#fetch()
     this.#isBlocked = true
@@ -137,6 +138,7 @@ export class RelayWriter {
     }
     this.#waiting = waiting.subarray(1)
     this.#before++
+    this.writtenBytes = this.#before
     let hasRoom = false
     this.#cork(() => (hasRoom = res.write(waiting.subarray(0, 1))))
     if (hasRoom) this.#unblock()
@@ -155,12 +157,14 @@ export class RelayWriter {
     if (piece === null) return true
     if (offset > this.#takenBytes) this.#deadline.progress(offset)
     this.#takenBytes = offset
+    this.writtenBytes = offset
     const end = this.#before + piece.length
     if (offset < end) {
       const [isAccepted, isDone] = this.#options.res.tryEnd(
         piece.subarray(offset - this.#before),
         this.#endsAt,
       )
+      this.writtenBytes = isAccepted || isDone ? end : this.#options.res.getWriteOffset()
       if (isDone) this.#finish()
       else if (!isAccepted) this.#lookLater()
       if (isDone || !isAccepted) return isDone

@@ -2,7 +2,9 @@ import t from 'tap'
 import { fail } from '../../../../src/schemas/failures.ts'
 import type { Call } from '../../../../src/server/operations/define.ts'
 import { AUTHORIZATION, openFront, operation } from '../../../support/front.ts'
+import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 
+const MIB = 1024 * 1024
 const body = '{"model":"m","input":"x"}'
 const ask = (url: string, authorization = AUTHORIZATION): Promise<Response> =>
   fetch(`${url}/api/v1/echo`, {
@@ -53,4 +55,38 @@ t.test('a call tells the bytes of both bodies, also of a stream', async (t) => {
     { requestBytes: body.length, replyBytes: whole.length, limit: null },
     { requestBytes: body.length, replyBytes: text.length },
   ])
+})
+
+t.test('an answer that leaves its body out has no bytes', async (t) => {
+  const { url, settled, untilSettled } = await openFront(t, [])
+  const page = await fetch(`${url}/openapi.json`)
+  const text = await page.text()
+  await fetch(`${url}/openapi.json`, { method: 'HEAD' })
+  const known = await fetch(`${url}/openapi.json`, {
+    headers: { 'if-none-match': page.headers.get('etag') ?? '' },
+  })
+  t.equal(known.status, 304)
+  await untilSettled(3)
+  const [whole = 0, ...bodiless] = settled.map(({ replyBytes }) => replyBytes)
+  t.ok(whole !== null && whole > 0 && whole <= text.length)
+  t.same(bodiless, [0, 0])
+})
+
+t.test('of an answer whose client leaves within it the bytes that were written count', async (t) => {
+  const parts = [Buffer.alloc(32 * MIB, 'a'), Buffer.alloc(32 * MIB, 'b')]
+  const run = () => ({ ok: true, value: { kind: 'bytes', parts, contentType: 'text/plain' } }) as const
+  const { port, settled, untilSettled } = await openFront(t, [operation({ run })])
+  const client = rawClient(port)
+  client.send(
+    requestText(
+      'POST /api/v1/echo',
+      { authorization: AUTHORIZATION, 'content-length': String(body.length) },
+      body,
+    ),
+  )
+  const came = (await client.untilBody(MIB)).split('\r\n\r\n')[1]?.length ?? 0
+  client.destroy()
+  await untilSettled(1)
+  const [{ replyBytes } = { replyBytes: null }] = settled
+  t.ok(replyBytes !== null && replyBytes >= came && replyBytes < 64 * MIB, `${replyBytes} of ${came}`)
 })

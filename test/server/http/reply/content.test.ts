@@ -97,6 +97,22 @@ t.test('a whole download has every byte and says how to name, cache and continue
   t.match(front.told, { closedReaders: 1, closedContents: 1 })
 })
 
+t.test('a download counts its own bytes, HEAD none, and one that is cut what was written', async (t) => {
+  const front = await frontOf(t)
+  await bytesOf(await get(front))
+  await bytesOf(await get(front, { range: 'bytes=-7' }))
+  await get(front, {}, 'HEAD')
+  await front.untilSettled(3)
+  t.same(
+    front.settled.map(({ replyBytes }) => replyBytes),
+    [BYTES.length, 7, 0],
+  )
+  const cut = await frontOf(t, BYTES, { failAt: 2 })
+  await t.rejects(get(cut).then(bytesOf))
+  await cut.untilSettled(1)
+  t.match(cut.settled, [{ replyBytes: 2 * PIECE }])
+})
+
 t.test('a range has its bytes alone', async (t) => {
   const front = await frontOf(t)
   for (const [range, from, to] of [

@@ -26,6 +26,13 @@ const stages: Readonly<Record<string, (req: IncomingMessage, res: ServerResponse
   'within chunks': (_, res) => void res.write('12345'),
 }
 
+/** Bytes of the answer that the client has got by then. */
+const WRITTEN: Readonly<Record<string, number>> = {
+  'before the answer': 0,
+  'within the answer': 5,
+  'within chunks': 5,
+}
+
 for (const [when, act] of Object.entries(stages)) {
   for (const hasBody of [false, true]) {
     t.test(
@@ -50,7 +57,7 @@ for (const [when, act] of Object.entries(stages)) {
         stand.client.destroy()
         await closed.opened
         await rest(stand)
-        t.match(stand.settled, [{ isClientGone: true }])
+        t.match(stand.settled, [{ isClientGone: true, replyBytes: WRITTEN[when] }])
         t.same(stand.front.load, NOTHING)
       },
     )

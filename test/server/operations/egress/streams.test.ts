@@ -67,6 +67,24 @@ t.test(
   },
 )
 
+t.test('the bytes of an answer count, with a length and in chunks, and HEAD has none', async (t) => {
+  const { ask, settled, untilSettled } = await openEgressFront(t, {
+    target: (req, res) => {
+      if (req.url === '/sized') res.setHeader('content-length', 5)
+      res.write('123')
+      res.end('45')
+    },
+  })
+  await (await ask('/sized')).text()
+  await (await ask('/chunks')).text()
+  await ask('/sized', { method: 'HEAD' })
+  await untilSettled(3)
+  t.same(
+    settled.map(({ replyBytes }) => replyBytes),
+    [5, 5, 0],
+  )
+})
+
 t.test('the head of an answer does not wait for its body', async (t) => {
   const body = gate()
   const { client, send } = await openRawEgress(t, async (_, res) => {
