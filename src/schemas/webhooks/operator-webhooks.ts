@@ -8,7 +8,7 @@ const Workspace = Type.Optional(
     minLength: 1,
     pattern: '^[^\\u0000]+$',
     title: 'UUID or slug',
-    description: 'UUID or slug of the workspace. Left out: `default`.',
+    description: 'UUID or slug of the workspace. Left out: the default workspace.',
   }),
 )
 

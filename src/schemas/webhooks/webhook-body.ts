@@ -50,7 +50,7 @@ export function clipUrls(origin: string, id: string, outputs: number): readonly 
 }
 
 /** The type of an event that says nothing of a job. */
-export const TEST_EVENT_TYPE = 'webhook.test'
+const TEST_EVENT_TYPE = 'webhook.test'
 
 /** The body of a test event, as JSON, in the envelope of all events. */
 export function testBody({

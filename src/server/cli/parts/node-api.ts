@@ -43,7 +43,6 @@ export interface NodeRequest {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  readonly signal?: AbortSignal
 }
 
 /** Milliseconds until an answer of a node has come: above the deadline of each operation of a verb. Decision. */
@@ -67,7 +66,7 @@ export async function callNode<T extends TSchema>(
 ): Promise<Static<T>> {
   const url = new URL(`${origin}${API_PREFIX}${request.path}`)
   for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
-  const { method, body, signal } = request
+  const { method, body } = request
   const answer = await reach(origin, () =>
     callHttp({
       url,
@@ -78,7 +77,6 @@ export async function callNode<T extends TSchema>(
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: Buffer.from(JSON.stringify(body)) }),
-      ...(signal !== undefined && { signal }),
       msMax: ANSWER_MS_MAX,
       bytesMax: ANSWER_BYTES_MAX,
     }),

@@ -13,7 +13,7 @@ import { shownSecrets } from './shown-secrets.ts'
 
 interface Options extends NodeOptions {
   readonly json?: boolean
-  readonly workspace: string
+  readonly workspace?: string
   readonly secretFile?: string
   readonly since: number
   readonly count?: number
@@ -27,7 +27,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
     'forward the webhooks of a workspace to a receiver on this machine, and verify both signatures of each',
   )
     .argument('<to>', 'a port of this machine, or an address such as http://127.0.0.1:3000/hooks', receiverOf)
-    .option('--workspace <ref>', 'id or slug', 'default')
+    .option('--workspace <ref>', 'id or slug; left out: the default workspace')
     .option(
       '--secret-file <file>',
       'holds the signing secret; left out: SLUICE_WEBHOOK_SECRET, or that of the node that runs here',
@@ -42,12 +42,12 @@ export function addListen(program: Command, outcome: { code: number | null }): v
     if (secrets.length === 0) tell(options, { warning: UNVERIFIED }, `warning: ${UNVERIFIED}`)
     tell(
       options,
-      { listening: workspace, to: to.href },
-      `webhooks of ${workspace} go to ${to.href}; Ctrl-C ends`,
+      { listening: workspace ?? null, to: to.href },
+      `webhooks of ${workspace ?? 'the default workspace'} go to ${to.href}; Ctrl-C ends`,
     )
     await forwardEvents({
       node,
-      workspace,
+      workspace: workspace ?? null,
       to,
       secrets,
       backS: since,
@@ -72,7 +72,7 @@ async function secretsOf({ secretFile, url, workspace }: Options): Promise<reado
   if (given !== null) return [checkedSecret('SLUICE_WEBHOOK_SECRET', given.reveal())]
   if (url !== undefined) return []
   return withDatabase(async (database) => {
-    const found = need(await findWorkspace(database.store.sql, workspace, null))
+    const found = need(await findWorkspace(database.store.sql, workspace ?? null, null))
     return (await shownSecrets(database, found)).map(({ text }) => text)
   })
 }

@@ -7,7 +7,7 @@ import { addVerb, loadGeneration, print } from '../parts/verb.ts'
 
 interface Options extends NodeOptions {
   readonly json?: boolean
-  readonly workspace: string
+  readonly workspace?: string
   readonly to?: string
 }
 
@@ -18,13 +18,17 @@ export function addTestWebhook(program: Command, outcome: { code: number | null 
     'test-webhook',
     'have the node send a signed test event once, and tell what the receiver answered',
   )
-    .option('--workspace <ref>', 'id or slug', 'default')
+    .option('--workspace <ref>', 'id or slug; left out: the default workspace')
     .option('--to <url>', 'where it goes; left out: the callback URL of the workspace')
   addNodeOptions(verb).action(async (options: Options) => {
     const { dataDir } = loadGeneration().config
     const origin = nodeOrigin(options, dataDir)
     const node = { origin, key: managementKey(dataDir, options.keyFile) }
-    const body = { workspace_id: options.workspace, ...(options.to !== undefined && { url: options.to }) }
+    const { workspace, to } = options
+    const body = {
+      ...(workspace !== undefined && { workspace_id: workspace }),
+      ...(to !== undefined && { url: to }),
+    }
     const request = { method: 'POST', path: '/admin/webhooks/test', body } as const
     const answer = await callNode(node, request, TestWebhookAnswer)
     print(options, answer, textOf(answer.data))

@@ -7,10 +7,8 @@ import {
 } from '../../../schemas/webhooks/operator-webhooks.ts'
 import { WEBHOOK_EVENTS_PAGE_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { EventPlace, SignedEvent } from '../../ports/webhooks/operator-webhooks.ts'
-import { defineOperation } from '../define.ts'
+import { defineOperation, ownWorkspaceOf } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
-
-const DEFAULT = 'default'
 
 /** Lists signed events, for receivers that no webhook reaches. Source: an extension of Sluice; C4, C17. */
 export const listWebhookEvents = defineOperation({
@@ -33,7 +31,7 @@ export const listWebhookEvents = defineOperation({
   example: { query: { workspace_id: 'default', seconds: 60 } },
   async run({ key, query }, { workspaces, operatorWebhooks }) {
     const { organizationId } = key
-    const reference = query.workspace_id ?? DEFAULT
+    const reference = query.workspace_id ?? ownWorkspaceOf(key)
     const found = await workspaces.get({ organizationId, reference })
     if (!found.ok) return found
     const page = await operatorWebhooks.events({

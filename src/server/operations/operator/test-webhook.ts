@@ -3,7 +3,7 @@ import { checkCallbackUrl } from '../../../schemas/webhooks/callback-urls.ts'
 import { TestWebhookAnswer, type TestWebhookBody } from '../../../schemas/webhooks/operator-webhooks.ts'
 import { WEBHOOK_TEST_DEADLINE_MS } from '../../../schemas/webhooks/webhook-limits.ts'
 import type { WebhookTestResult } from '../../ports/webhooks/operator-webhooks.ts'
-import { defineOperation, type Success } from '../define.ts'
+import { defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
 import { actorOf, ADMIN_KEYS } from './admin-answers.ts'
 
 interface Inputs {
@@ -11,7 +11,6 @@ interface Inputs {
 }
 
 const ID = 'admin.test_webhook'
-const DEFAULT = 'default'
 
 /** Sends a test event to a receiver and tells what came of it. Source: an extension of Sluice; C4, C17. */
 export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
@@ -40,9 +39,9 @@ export const testWebhook = defineOperation<Inputs, TestWebhookBody>({
   ],
   example: { body: { url: 'https://hooks.acme.example/sluice' } },
   async run(call, { workspaces, egress, operatorWebhooks }) {
-    const { body } = call
-    const { organizationId } = call.key
-    const reference = body.workspace_id ?? DEFAULT
+    const { body, key } = call
+    const { organizationId } = key
+    const reference = body.workspace_id ?? ownWorkspaceOf(key)
     const found = await workspaces.get({ organizationId, reference })
     if (!found.ok) return found
     const { id: workspaceId, defaultCallbackUrl } = found.value

@@ -11,7 +11,6 @@ export interface HttpCall {
   readonly msMax: number
   /** Bytes of the answer's body that are read; a longer body is cut there. */
   readonly bytesMax: number
-  readonly signal?: AbortSignal
 }
 
 export interface HttpCallAnswer {
@@ -21,17 +20,9 @@ export interface HttpCallAnswer {
 
 /**
  * Calls over a connection of its own: no pool keeps the process from ending. Rejects with the error of the
- * connection, or with the signal's reason.
+ * connection.
  */
-export function callHttp({
-  url,
-  method,
-  headers,
-  body,
-  msMax,
-  bytesMax,
-  signal,
-}: HttpCall): Promise<HttpCallAnswer> {
+export function callHttp({ url, method, headers, body, msMax, bytesMax }: HttpCall): Promise<HttpCallAnswer> {
   const within = AbortSignal.timeout(msMax)
   const request: typeof requestHttp = url.protocol === 'https:' ? requestHttps : requestHttp
   const length = body === undefined ? {} : { 'content-length': String(body.length) }
@@ -40,7 +31,7 @@ export function callHttp({
       method,
       agent: false,
       headers: { ...headers, ...length },
-      signal: signal === undefined ? within : AbortSignal.any([within, signal]),
+      signal: within,
     })
     outgoing.once('error', (cause) =>
       reject(within.aborted ? new Error(`no answer in ${msMax / 1_000} s`, { cause }) : cause),

@@ -195,10 +195,21 @@ t.test('an event that is listed again is forwarded once, and pages follow each o
   t.same(
     asked.map(({ query }) => [query.get('seconds'), query.get('after'), query.get('workspace_id')]),
     [
-      ['60', null, 'default'],
-      [null, '1.', 'default'],
+      ['60', null, null],
+      [null, '1.', null],
     ],
   )
+})
+
+t.test('a named workspace is asked for on each page', async (t) => {
+  const { port } = await receiver(t)
+  const { origin, asked } = await node(t, [{ events: [event()], more: true }, { events: [event()] }])
+  const { stderr } = await listen(SETTINGS, port, '--url', origin, '--workspace', 'research', '--count', 2)
+  t.same(
+    asked.map(({ query }) => query.get('workspace_id')),
+    ['research', 'research'],
+  )
+  t.match(stderr, /^webhooks of research go to /)
 })
 
 t.test('a receiver that is down is told with its reason, and the next event is tried', async (t) => {

@@ -123,6 +123,15 @@ t.test('admin.test_webhook 200: a signed event reaches the default receiver of t
   t.notMatch(JSON.stringify(body), /token|hush/, 'of the address the host alone')
 })
 
+t.test('a call that names no workspace means the default one, whatever its slug', async (t) => {
+  const front = await stand(t)
+  const path = `/workspaces/${front.workspace.id}`
+  t.match(await front.call('PATCH', path, { body: { slug: 'main' } }), { status: 200 })
+  const id = await ended(front, front.workspace.id, 2)
+  t.match(await testOf(front, { url: front.receiver.url() }), { status: 200 })
+  t.match(await listed(front, 'seconds=60'), { data: [{ job_id: id }] })
+})
+
 t.test('a receiver that refuses is told with its status, and is not tried again', async (t) => {
   const front = await stand(t)
   for (const [status, reason] of [

@@ -19,8 +19,8 @@ const FORWARDED_IDS_MAX = 10_000
 
 export interface Forwarding {
   readonly node: NodeAddress
-  /** UUID or slug. */
-  readonly workspace: string
+  /** UUID or slug; null: the default workspace. */
+  readonly workspace: string | null
   /** Where events go. */
   readonly to: URL
   /** Texts of signing secrets; empty: nothing is verified. */
@@ -32,8 +32,6 @@ export interface Forwarding {
   onForwarded(forwarded: Forwarded): void
   /** The node does not answer; called once for each time that it goes away. */
   onTrouble(message: string): void
-  /** Milliseconds between two questions; ASK_MS when absent. */
-  readonly askMs?: number
 }
 
 /** What became of one event. */
@@ -51,9 +49,10 @@ export interface Forwarded {
  * CliFailure when the node refuses the question.
  */
 export async function forwardEvents(forwarding: Forwarding): Promise<void> {
-  const { workspace, backS, count, askMs = ASK_MS } = forwarding
+  const { workspace, backS, count } = forwarding
   const seen = new Set<string>()
-  let query: Readonly<Record<string, string>> = { workspace_id: workspace, seconds: String(backS) }
+  const own: Readonly<Record<string, string>> = workspace === null ? {} : { workspace_id: workspace }
+  let query: Readonly<Record<string, string>> = { ...own, seconds: String(backS) }
   for (let forwarded = 0; forwarded < count;) {
     const page = await ask(forwarding, query)
     for (const event of page.data) {
@@ -62,14 +61,14 @@ export async function forwardEvents(forwarding: Forwarding): Promise<void> {
       forwarding.onForwarded(await forward(forwarding, event))
       if (++forwarded === count) return
     }
-    query = { workspace_id: workspace, after: page.next }
-    if (!page.has_more) await after(askMs)
+    query = { ...own, after: page.next }
+    if (!page.has_more) await after(ASK_MS)
   }
 }
 
 /** A page of events; waits for a node that is away. */
 async function ask(
-  { node, onTrouble, askMs = ASK_MS }: Forwarding,
+  { node, onTrouble }: Forwarding,
   query: Readonly<Record<string, string>>,
 ): Promise<WebhookEventsAnswer> {
   for (let isTold = false; ; isTold = true) {
@@ -79,7 +78,7 @@ async function ask(
     } catch (problem) {
       if (!(problem instanceof NodeAway)) throw problem
       if (!isTold) onTrouble(problem.message)
-      await after(askMs)
+      await after(ASK_MS)
     }
   }
 }

@@ -7,7 +7,7 @@ import type { Workspaces } from '../parts/workspaces.ts'
 
 interface SendTestProps {
   readonly context: PageContext
-  /** Empty: the workspace `default`. */
+  /** Empty: the default workspace. */
   readonly workspace: string
   readonly workspaces: Workspaces
 }
@@ -15,7 +15,7 @@ interface SendTestProps {
 /** Has the node send a test event, and shows what the receiver answered. */
 export function SendTest({ context: { api, say }, workspace, workspaces }: SendTestProps): ComponentChild {
   const [isAsking, setAsking] = useState(false)
-  const name = workspace === '' ? 'the workspace default' : workspaces.nameOf(workspace)
+  const name = workspace === '' ? 'the default workspace' : workspaces.nameOf(workspace)
   const run = async (): Promise<void> => {
     const body = workspace === '' ? {} : { workspace_id: workspace }
     const { data } = await api.send<TestWebhookAnswer>('POST', ['admin', 'webhooks', 'test'], body)
