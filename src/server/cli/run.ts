@@ -108,8 +108,9 @@ export async function run(args: readonly string[]): Promise<number | null> {
  * terminal whose node runs already gets the help: a second node could not start.
  */
 async function bareVerb(): Promise<string> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return 'serve'
   const reading = readConfig()
-  if (!process.stdin.isTTY || !process.stdout.isTTY || !reading.ok) return 'serve'
+  if (!reading.ok) return 'serve'
   const { runningSupervisor } = await import('../supervisor/data-directory/data-directory.ts')
   const node = runningSupervisor(reading.generation.config.dataDir)
   if (node?.isVerb !== false) return 'serve'

@@ -24,8 +24,6 @@ interface ValidateOptions extends Options {
   readonly forms?: readonly EndpointForm[]
 }
 
-/** The workspace of an endpoint that never passed, as elsewhere. */
-const WORKSPACE_DEFAULT = 'default'
 const LIST = 'endpoints list'
 
 /** `endpoints list|validate`. */
@@ -66,7 +64,7 @@ function addValidate(group: Command, outcome: { code: number | null }): void {
     )
     .option(
       '--workspace <ref>',
-      'id or slug of the workspace that it is for; left out: its own, else default',
+      'id or slug of the workspace that it is for; left out: its own, else the default workspace',
     )
     .addOption(
       new Option(
@@ -95,14 +93,14 @@ async function validated(
   const ref = { organizationId: await organizationOf(database, options), id }
   const lookup = { name: id, list: LIST }
   const endpoint = need(await privateEndpoints.get(ref), lookup)
-  const named = options.workspace ?? endpoint.workspaceId ?? WORKSPACE_DEFAULT
+  const named = options.workspace ?? endpoint.workspaceId
   const workspace = need(await findWorkspace(store.sql, named, ref.organizationId))
   return withProber(database, async (endpointProber) => {
     const input = {
       ref,
       workspaceId: workspace.id,
       forms: options.forms ?? null,
-      by: { ...by, operation: 'private_endpoints.validate' },
+      by: { ...by, operation: 'cli.endpoints-validate' },
       call: new AbortController(),
     }
     return need(await validate(input, { privateEndpoints, endpointProber }), lookup)

@@ -42,18 +42,22 @@ const HASH = /^[0-9a-f]{64}$/
  * for a text that means no row, or several.
  */
 export async function idOf(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
-  if (isWhole(kind, text)) return text
-  if (isKeyShaped(text)) throw new CliFailure(plainKey(text))
-  const found = await findReferred(sql, kind, { text, countMax: CANDIDATES_MAX + 1 })
-  const [row] = found
-  if (row === undefined) return refuseUnknown(sql, kind, text)
-  return found.length === 1 ? row.id : need<string>(ambiguous(kind, found))
+  if (!isWhole(kind, text) && isKeyShaped(text)) throw new CliFailure(plainKey(text))
+  return (await idMeant(sql, kind, text)) ?? refuseUnknown(sql, kind, text)
 }
 
 /** The same, but a text that means no row stays as it is. */
 export async function idIfAny(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
-  const found = isWhole(kind, text) ? [] : await findReferred(sql, kind, { text, countMax: 1 })
-  return found.length === 0 ? text : idOf(sql, kind, text)
+  return (await idMeant(sql, kind, text)) ?? text
+}
+
+/** Null: the text means no row. Throws CliFailure for one that means several. */
+async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promise<string | null> {
+  if (isWhole(kind, text)) return text
+  const found = await findReferred(sql, kind, { text, countMax: CANDIDATES_MAX + 1 })
+  const [row] = found
+  if (row === undefined) return null
+  return found.length === 1 ? row.id : need<string>(ambiguous(kind, found))
 }
 
 /** The message about a plain key in the place of its name. */

@@ -81,10 +81,9 @@ async function logs(store: Store, options: Options): Promise<void> {
   for await (const some of rows) printRows({ ...options, isFollowing: true }, some)
 }
 
-/** The hash of a key that is named by its name; digits are the beginning of a hash. */
+/** The hash of a key that there is; another text may be the hash of a revoked key, or the beginning of it. */
 async function keyOf({ sql }: Store, { key }: Options): Promise<Pick<Options, 'key'>> {
-  if (key === undefined) return {}
-  return { key: /^[0-9a-f]+$/i.test(key) ? key : await idIfAny(sql, 'key', key) }
+  return key === undefined ? {} : { key: await idIfAny(sql, 'key', key) }
 }
 
 /** All pages until there are enough rows. */

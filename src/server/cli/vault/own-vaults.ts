@@ -1,5 +1,6 @@
 import { ok } from '../../../schemas/failures.ts'
-import { answerTask } from '../../../workers/tasks.ts'
+import { answerTask, runTask } from '../../../workers/tasks.ts'
+import type { ShortJobs } from '../../ports/short-jobs.ts'
 import type { Vaults } from '../../ports/vault/vault.ts'
 import { openSecretRows } from '../../store/vault/secrets.ts'
 import { VaultKeys } from '../../vault/vault-keys.ts'
@@ -7,7 +8,13 @@ import { openVaults } from '../../vault/vaults.ts'
 import type { DatabaseHandle } from '../parts/database.ts'
 import { ownRootKeys } from './root-keys.ts'
 
-/** The vaults of this installation, sealed on this thread: a verb blocks no other work. Throws CliFailure. */
+/** Jobs on this thread: a verb blocks no other work. */
+export const OWN_JOBS: ShortJobs = {
+  run: async (name, input) => ok(await answerTask(name, input)),
+  here: runTask,
+}
+
+/** The vaults of this installation, sealed on this thread. Throws CliFailure. */
 export async function withVaults<T>(
   { store, publish }: DatabaseHandle,
   use: (vaults: Vaults) => Promise<T>,
@@ -15,9 +22,7 @@ export async function withVaults<T>(
   const rows = openSecretRows(store, publish)
   const keys = new VaultKeys({ rootKeys: ownRootKeys(), rows })
   try {
-    return await use(
-      openVaults({ rows, keys, jobs: { run: async (name, input) => ok(await answerTask(name, input)) } }),
-    )
+    return await use(openVaults({ rows, keys, jobs: OWN_JOBS }))
   } finally {
     keys.close()
   }

@@ -9,6 +9,7 @@ import { createOrganization } from '../../../../src/server/store/workspaces/orga
 import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { VaultKeys } from '../../../../src/server/vault/vault-keys.ts'
 import { openVaults } from '../../../../src/server/vault/vaults.ts'
+import { auditOf } from '../../../support/audit/audit.ts'
 import { CHAT_PATH, SERVED_MODEL, servesChat } from '../../../support/endpoints/text-endpoints.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 import { threads } from '../../../support/front.ts'
@@ -60,6 +61,7 @@ async function stand(t: Test) {
   return {
     server,
     id,
+    events: () => auditOf(store),
     run: (...args: readonly string[]) => runVerb(settings, ['endpoints', ...args]),
     speaks: async (): Promise<readonly EndpointForm[]> =>
       must(await endpoints.get({ organizationId: organization.id, id })).speaks,
@@ -79,6 +81,17 @@ t.test('endpoints validate probes the forms that it names, in place of those of 
   t.equal(server.calls.at(-1)?.path, CHAT_PATH)
   const list = await run('list')
   t.match(list.stdout, new RegExp(`${id} +draft +acme/own +chat +https`))
+})
+
+t.test('a validation, and its release of the secret, are events of the verb and its user', async (t) => {
+  const { run, id, events } = await stand(t)
+  const before = (await events()).length
+  t.equal((await run('validate', id, '--forms', 'chat')).code, 0)
+  const of = { actor: { kind: 'cli' }, operation: 'cli.endpoints-validate' }
+  t.match((await events()).slice(before), [
+    { ...of, outcome: 'released', object_id: 'acme_key' },
+    { ...of, outcome: 'changed', object_id: id },
+  ])
 })
 
 t.test('endpoints validate names what it does not find, and refuses forms that there are not', async (t) => {

@@ -2,7 +2,11 @@
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { PREFIX_DIGITS_MIN } from '../../../../src/server/store/operator/references.ts'
+import { appendAudit } from '../../../../src/server/store/base/append-audit.ts'
+import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
+import { auditEvent } from '../../../support/audit/audit.ts'
+import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 import { must } from '../../../support/must.ts'
@@ -13,7 +17,7 @@ import { openTestStore } from '../../../support/stores/postgres.ts'
 t.setTimeout(300_000)
 
 const store = await openTestStore(t)
-const { workspace } = must(await createOrganization(store, { name: 'Acme' }))
+const { organization, workspace } = must(await createOrganization(store, { name: 'Acme' }))
 const settings = {
   DATABASE_URL: store.options.url,
   SLUICE_DATA: await openFolder(t),
@@ -124,9 +128,14 @@ t.test('a delivery is named by the beginning of its id', async (t) => {
 
 t.test('events of a key are found by its name, and those of a user by the user', async (t) => {
   const hash = await keyNamed('auditor')
-  const { code, stdout } = await run('audit list --actor auditor --json')
-  t.same([code, JSON.parse(stdout)], [0, { data: [], has_more: false, next_before: null }], hash)
-  t.match(await run('audit list --actor nobody-known'), { code: 0 })
+  const by = (id: string) => auditEvent(organization.id, { actor: { kind: 'key', id }, objectId: id })
+  await store.sql.begin((tx) => appendAudit(tx, by(hash), by('nobody-known')))
+  const found = async (actor: string): Promise<readonly unknown[]> =>
+    ((await made(`audit list --actor ${actor}`))['data'] as { object_id: string }[]).map(
+      (event) => event.object_id,
+    )
+  t.same(await found('auditor'), [hash])
+  t.same(await found('nobody-known'), ['nobody-known'])
 })
 
 t.test('calls of a key are found by its name; several keys of a name are told', async (t) => {
@@ -136,6 +145,23 @@ t.test('calls of a key are found by its name; several keys of a name are told', 
   t.match(await run('logs --key caller'), { code: 1, stderr: /^Several API keys match/ })
   t.match(await run('logs --key nobody'), { code: 1, stderr: /--key takes the hash of a key/ })
 })
+
+t.test(
+  'names of hexadecimal digits find calls of their key; a revoked key is found by its hash',
+  async (t) => {
+    const hashes = [await keyNamed('ada'), await keyNamed('facade'), await keyNamed('ended')]
+    const calls = hashes.map((keyHash) => ({ organizationId: organization.id, keyHash, requestId: keyHash }))
+    await insertRequests(store, batchOfCalls(...calls))
+    const found = async (key: string): Promise<readonly unknown[]> =>
+      ((await made(`logs --key ${key}`))['data'] as { key: string }[]).map((call) => call.key)
+    const [ada = '', facade = '', ended = ''] = hashes
+    t.same(await found('ada'), [ada])
+    t.same(await found('facade'), [facade])
+    t.same(await found(ada.slice(0, 12).toUpperCase()), [ada])
+    await run('keys revoke ended')
+    t.same(await found(ended.slice(0, 12)), [ended])
+  },
+)
 
 t.test('the program itself takes a name', async (t) => {
   const hash = await keyNamed('by-hand')
