@@ -4,7 +4,7 @@ import { CONTROL_DEADLINE_MS } from '../../../schemas/limits/limits.ts'
 import { ACTIVITY_DAYS_MAX } from '../../../schemas/money/money-limits.ts'
 import { StartAnswer, type StartProvider } from '../../../schemas/operator/start.ts'
 import { providerKeyHost, providerKeyName, variablesOf } from '../../../schemas/workspaces/provider-keys.ts'
-import type { ModelCatalogue, Provider, ResolvedModel } from '../../ports/models/models.ts'
+import type { Provider, ResolvedModel } from '../../ports/models/models.ts'
 import type { Ports } from '../../ports/ports.ts'
 import { defineOperation } from '../define.ts'
 import { ADMIN_KEYS } from './admin-answers.ts'
@@ -34,7 +34,8 @@ export const getAdminStart = defineOperation({
     if (!session.ok) return session
     const called = await activity.list({ organizationId, from: aYearAgo(), limit: 1, offset: 0 })
     if (!called.ok) return called
-    const providers = models.providers.map((provider) => startOf(provider, models, operatorKeys))
+    const trials = trialsOf(models.models)
+    const providers = models.providers.map((provider) => startOf(provider, trials, operatorKeys))
     const data = {
       api_url: publicOrigin + API_PREFIX,
       has_called: called.value.count > 0,
@@ -49,11 +50,7 @@ function aYearAgo(): string {
   return new Date(Date.now() - (ACTIVITY_DAYS_MAX - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
 }
 
-function startOf(
-  provider: Provider,
-  { models }: Pick<ModelCatalogue, 'models'>,
-  operatorKeys: Ports['operatorKeys'],
-): StartProvider {
+function startOf(provider: Provider, trials: Trials, operatorKeys: Ports['operatorKeys']): StartProvider {
   const { slug, name, baseUrl } = provider
   const variables = variablesOf(provider)
   const host = providerKeyHost(baseUrl)
@@ -63,15 +60,23 @@ function startOf(
     variables: [...variables],
     is_set: variables.every((variable) => operatorKeys.has(variable)),
     secret: host === null ? null : { name: providerKeyName(slug), host },
-    model: trialOf(models, slug),
+    model: trials.get(slug) ?? null,
   }
 }
 
-/** The first model that writes, or else the first that embeds. */
-function trialOf(models: readonly ResolvedModel[], slug: string): StartProvider['model'] {
-  const served = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider.slug === slug))
-  const writer = served.find(({ isWriter }) => isWriter)
-  if (writer !== undefined) return { id: writer.id, kind: 'chat' }
-  const embedder = served.find(({ isEmbedding }) => isEmbedding)
-  return embedder === undefined ? null : { id: embedder.id, kind: 'embeddings' }
+/** By slug of the provider. */
+type Trials = ReadonlyMap<string, NonNullable<StartProvider['model']>>
+
+/** Of each provider the first model that writes, or else the first that embeds; of perhaps 100,000 models. */
+function trialsOf(models: readonly ResolvedModel[]): Trials {
+  const trials = new Map<string, NonNullable<StartProvider['model']>>()
+  for (const { id, endpoints, isWriter, isEmbedding } of models) {
+    if (!isWriter && !isEmbedding) continue
+    for (const { provider } of endpoints) {
+      const known = trials.get(provider.slug)
+      if (known === undefined || (isWriter && known.kind === 'embeddings'))
+        trials.set(provider.slug, { id, kind: isWriter ? 'chat' : 'embeddings' })
+    }
+  }
+  return trials
 }
