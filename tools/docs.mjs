@@ -2,17 +2,17 @@
 // and the index of the search over all of them.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { DOCS_PATH } from '../dist/src/schemas/api-prefix.js'
 import { errorPages } from '../dist/src/server/http/reference/error-pages.js'
 import { referencePages } from '../dist/src/server/http/reference/pages/reference-pages.js'
 import { searchIndexOf } from '../dist/src/server/http/reference/pages/search-index.js'
 import { OPERATIONS } from '../dist/src/server/operations/index.js'
-import { guides, writePages } from './guides.mjs'
+import { guides, placeOf, writePages } from './guides.mjs'
 import { joinModules } from './join-modules.mjs'
 
 const TARGET = 'dist/src/server/http/docs'
 const COMPILED = 'dist/.page/src/server/http/docs'
 const SCRIPTS = ['guides.js', 'reference.js']
-const GUIDES = '/docs/guides'
 /** Pages in which many words stand once: what they say counts less than a guide about it. */
 const LISTS = { changelog: 0.4, decisions: 0.4, limits: 0.5, 'translation-fields': 0.5, index: 0.8 }
 const REFERENCE_WEIGHT = 0.65
@@ -25,7 +25,7 @@ export function writeDocs() {
   writePages(`${TARGET}/guides`, texts)
   writePages(
     `${TARGET}/reference`,
-    new Map(reference.map(({ path, html }) => [path === '/docs' ? 'index' : basename(path), html])),
+    new Map(reference.map(({ path, html }) => [path === DOCS_PATH ? 'index' : basename(path), html])),
   )
   copyFileSync('src/server/http/docs/guides.css', `${TARGET}/guides.css`)
   const modules = new Map(
@@ -36,7 +36,7 @@ export function writeDocs() {
   for (const name of SCRIPTS) writeFileSync(`${TARGET}/${name}`, joinModules(modules, name))
   const index = searchIndexOf([
     ...[...texts].map(([name, html]) => ({
-      path: name === 'index' ? `${GUIDES}/` : `${GUIDES}/${name}`,
+      path: placeOf({ name }),
       html,
       weight: LISTS[name] ?? 1,
     })),

@@ -4,11 +4,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, posix } from 'node:path'
 import { lexer, Parser, Renderer } from 'marked'
+import { GUIDES_PATH } from '../dist/src/schemas/api-prefix.js'
 import { blockOf } from '../dist/src/server/http/reference/pages/highlight.js'
 import { escaped } from '../dist/src/server/http/reference/pages/html.js'
 import { shellOf, turnsOf } from '../dist/src/server/http/reference/pages/shell.js'
 
-const AT = '/docs/guides'
 const README = 'README.md'
 /** Heading of the README under which its list names the pages. */
 const CONTENTS = 'Documentation'
@@ -181,8 +181,9 @@ class GuideRenderer extends Renderer {
   }
 }
 
-function placeOf({ name }) {
-  return name === 'index' ? `${AT}/` : `${AT}/${name}`
+/** Path of a guide on a node. */
+export function placeOf({ name }) {
+  return name === 'index' ? `${GUIDES_PATH}/` : `${GUIDES_PATH}/${name}`
 }
 
 function neighbour(page) {
@@ -191,7 +192,7 @@ function neighbour(page) {
 
 function listOf(members, current) {
   const item = ({ name, title }) =>
-    `<li><a href="${AT}/${name}"${name === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
+    `<li><a href="${placeOf({ name })}"${name === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
   return `<ul>\n${members.map(item).join('\n')}\n</ul>`
 }
 

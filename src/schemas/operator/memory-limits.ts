@@ -18,7 +18,8 @@ export const FRONT_HEAP_MIB = 768
 export const BRIEF_HEAP_MIB = 64
 /**
  * MiB of the heap of the thread that reads large bodies. A 32 MiB body of short strings takes 330, and one
- * of JSON_VALUES_MAX integers of 17 digits, which is written in another form, no more; parsed answers stay below this limit too. Decision.
+ * of JSON_VALUES_MAX integers of 17 digits, which is written in another form, no more; parsed answers stay
+ * below this limit too. Decision.
  */
 export const LONG_HEAP_MIB = 768
 /**

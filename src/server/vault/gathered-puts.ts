@@ -89,7 +89,7 @@ export class GatheredPuts {
       () => false,
     )
     for (const [nth, put] of together.entries()) {
-      // The vault may have room for some of the puts.
+      // Some of the puts may be stored by themselves.
       if (isOfOne && together.length > 1) await this.#store(scope, [put])
       else put.settle(stored.then((all) => (all.ok ? only(all.value[nth]) : all)))
     }

@@ -18,9 +18,8 @@ export interface Told {
 /** The section of an operation: its call, its inputs, its answers and samples. */
 export function operationSection(operation: AnyOperation, told: Told): string {
   const path = `${prefixOf(operation)}${operation.path}`
-  const method = operation.method === 'any' ? 'any' : operation.method.toUpperCase()
   return [
-    headOf(operation.id, operation.summary, { method, path }),
+    headOf(operation.id, operation.summary, { method: methodOf(operation), path }),
     textOf(told),
     samplesOf(operation),
     inputsOf(told),
@@ -28,6 +27,11 @@ export function operationSection(operation: AnyOperation, told: Told): string {
     errorsOf(told),
     tryOf(operation, listOf(told.operation['parameters'])),
   ].join('')
+}
+
+/** The method as pages show it. */
+export function methodOf({ method }: AnyOperation): string {
+  return method === 'any' ? 'any' : method.toUpperCase()
 }
 
 /** The section of a request that Sluice sends by itself. */

@@ -15,7 +15,7 @@ import { KEY_VARIABLES, LANGUAGES, sampleOf } from '../samples/samples.ts'
 import { exampleRequestOf } from '../samples/example-request.ts'
 import { blockOf } from './highlight.ts'
 import { escaped, inline } from './html.ts'
-import { operationSection, webhookSection } from './operation-section.ts'
+import { methodOf, operationSection, webhookSection } from './operation-section.ts'
 import { shellOf, turnsOf } from './shell.ts'
 
 /** A page of the reference. */
@@ -140,10 +140,6 @@ function webhooksOf(tag: TagName, document: Json): readonly string[] {
 
 function memberOf(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined
-}
-
-function methodOf({ method }: AnyOperation): string {
-  return method === 'any' ? 'any' : method.toUpperCase()
 }
 
 function listOf(groups: readonly Group[], current?: TagName): string {
