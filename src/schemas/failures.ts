@@ -320,6 +320,8 @@ export interface Failure {
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
+  /** Name of a model that there is not, where the request log may keep it. */
+  readonly askedModel?: string
 }
 
 export type Outcome<T> =

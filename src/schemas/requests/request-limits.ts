@@ -65,6 +65,14 @@ export const REQUESTS_SEARCHES_WAITING_MAX = 256
 export const REQUESTS_SEARCHES_WAITING_OF_ONE_MAX = 16
 /** Milliseconds that a search of the request log waits for its turn; then it is `busy`. Decision. */
 export const REQUESTS_SEARCH_WAIT_MS = 5_000
+/** Characters of a name of a model that there is not, as the request log keeps it at most. Decision. */
+export const ASKED_MODEL_CHARS_MAX = 64
+/** Such names of one organization that a front keeps in a minute; further ones are left out. Decision. */
+export const ASKED_MODELS_MAX = 32
+/** Organizations whose names of models that there are not a front keeps in a minute. Decision. */
+export const ASKED_MODEL_ORGANIZATIONS_MAX = 1_000
+/** Of one page of the request log, those for which it tells the nearest models. Decision. */
+export const ASKED_MODELS_COMPARED_MAX = 8
 /** Characters of a key's hash that a filter names at least. Decision. */
 export const REQUESTS_KEY_PREFIX_MIN = 6
 /** Milliseconds between two comparisons of the log with the ledger. Decision. */

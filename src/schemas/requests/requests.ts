@@ -1,6 +1,12 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { INSTANT_RULES } from '../values/instants.ts'
-import { REQUESTS_KEY_PREFIX_MIN, REQUESTS_PAGE_DEFAULT, REQUESTS_PAGE_MAX } from './request-limits.ts'
+import { FailureWords } from '../failure-words.ts'
+import {
+  ASKED_MODELS_COMPARED_MAX,
+  REQUESTS_KEY_PREFIX_MIN,
+  REQUESTS_PAGE_DEFAULT,
+  REQUESTS_PAGE_MAX,
+} from './request-limits.ts'
 
 const nullable = <T extends TSchema>(shape: T, description: string) =>
   Type.Union([shape, Type.Null()], { description })
@@ -106,7 +112,10 @@ export const RequestShape = Type.Object({
     'Null: a key of the organization, or no valid key.',
   ),
   key: nullable(Type.String(), 'Hash of the key.'),
-  model: nullable(Type.String(), 'Id of the model.'),
+  model: nullable(
+    Type.String(),
+    'Id of the model. Of `model_unknown` the name that the call asked for, where it is like that of a model.',
+  ),
   provider: nullable(Type.String(), 'Slug of the provider that answered, or was the last to fail.'),
   attempts: count('Endpoints that were tried.'),
   failed_attempts: Type.Array(FailedAttempt, { description: 'Those that failed, in their order.' }),
@@ -161,4 +170,11 @@ export const RequestListAnswer = Type.Object({
   }),
   has_more: Type.Boolean({ description: 'Another page follows.' }),
   next_cursor: nullable(Type.String(), '`cursor` of the next page.'),
+  errors: Type.Record(Type.String(), FailureWords, {
+    description:
+      'What the `error_type`s of these rows mean for the operator, and what helps, by their names.',
+  }),
+  nearest_models: Type.Record(Type.String(), Type.Array(Type.String()), {
+    description: `Of up to ${ASKED_MODELS_COMPARED_MAX} misspelt models of these rows, the models that they may stand for.`,
+  }),
 })

@@ -1,6 +1,7 @@
 import { isModelAllowed } from '../../schemas/keys/allowed-models.ts'
 import { fail, type Outcome } from '../../schemas/failures.ts'
-import { hintOf, nearest, shown } from '../../schemas/nearest.ts'
+import { hintOf, NAMES_COMPARED_MAX, nearest, shown } from '../../schemas/nearest.ts'
+import { isKeptModelName } from '../../schemas/requests/asked-model.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, ModelCatalogue } from '../ports/models/models.ts'
 
@@ -17,19 +18,26 @@ export function modelUnknown(
   { models }: Models,
   allowed: KeyRecord['allowedModels'] = null,
 ): Outcome<never> {
-  const hint = hintOf(
-    nearest(
-      name,
-      idsOf(models, (id) => isModelAllowed(allowed, id)),
-    ),
-  )
+  const known = comparedIds(models, (id) => isModelAllowed(allowed, id))
+  const near = nearest(name, known)
+  const hint = hintOf(near)
   return fail('model_unknown', {
     detail: `The catalogue has no ${shown(name)}.${hint === '' ? ` ${LIST}` : hint}`,
+    ...(isKeptModelName(name, near, known) && { askedModel: name }),
   })
 }
 
-function* idsOf(models: ModelCatalogue['models'], isShown: (id: string) => boolean): Iterable<string> {
-  for (const { id } of models) if (isShown(id)) yield id
+/** Ids of the first models, as many as a name is compared with. */
+export function comparedIds(
+  models: ModelCatalogue['models'],
+  isShown: (id: string) => boolean = () => true,
+): readonly string[] {
+  const ids: string[] = []
+  for (const { id } of models) {
+    if (isShown(id)) ids.push(id)
+    if (ids.length === NAMES_COMPARED_MAX) break
+  }
+  return ids
 }
 
 /** Models that a message names as examples. */

@@ -80,6 +80,8 @@ export interface CallSettled {
   readonly limits: LimitFlags | null
   /** What refused the call: the owner of a limit and its interval, such as `workspace monthly`. */
   readonly limit: string | null
+  /** Name of a model that there is not, which the call asked for, where the request log may keep it. */
+  readonly askedModel?: string | undefined
   /** Null: the body came in chunks. */
   readonly requestBytes: number | null
   /** As far as the body was written; null: the connection was cut before there was a call. */

@@ -20,6 +20,25 @@ t.test(
   },
 )
 
+t.test('of models that there are not, only a name that is like one is told to the request log', async (t) => {
+  const front = await openEmbeddings(t)
+  const names = [
+    'acme/embde',
+    'ACME/none',
+    'completely/other',
+    'canary text',
+    `sk-sluice-v1-${'i'.repeat(43)}`,
+  ]
+  for (const [nth, model] of names.entries()) {
+    await front.post({ input: 'x', model })
+    await front.untilSettled(nth + 1)
+  }
+  t.same(
+    front.settled.map(({ askedModel }) => askedModel),
+    ['acme/embde', 'ACME/none', undefined, undefined, undefined],
+  )
+})
+
 t.test('a model that does not serve the operation is told what does', async (t) => {
   const front = await openEmbeddings(t)
   t.match(

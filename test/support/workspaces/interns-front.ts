@@ -138,7 +138,7 @@ function recordPorts({ store, hints, feed, idempotency, woken }: RecordDeps): Po
   }
   return {
     ...NO_FILES,
-    models: { resolve: unused } as unknown as Ports['models'],
+    models: { resolve: unused, models: [{ id: 'sluice/lexical-1' }] } as unknown as Ports['models'],
     embedder: { plan: unused },
     observer: { log: SILENT, settled: () => undefined, trace: () => undefined },
     idempotency,

@@ -328,6 +328,7 @@ export class RequestCall implements Call, CompressibleCall, ExchangeOwner, Reply
       keyHash: this.#key?.hash ?? null,
       limits: this.#key?.money ?? null,
       limit: this.#failure === null ? null : limitOf(this.#failure),
+      askedModel: this.#failure?.askedModel,
       requestBytes: this.head.declared,
       replyBytes: exchange.bytes,
       traceparent: this.head.kept('traceparent'),

@@ -54,8 +54,9 @@ export class GatheredCalls {
   /**
    * @param endedMs Unix milliseconds
    * @param weight calls that this one stands for
+   * @param model its model, or the name in its place
    */
-  add(call: CallSettled, endedMs: number, weight: number): void {
+  add(call: CallSettled, endedMs: number, weight: number, model = call.notes.model): void {
     const { notes } = call
     const to = this.#figures
     const at = this.#count++ * FIGURES
@@ -84,7 +85,7 @@ export class GatheredCalls {
     to[at + FIGURE.workspace] = this.#numberOf(call.workspaceId)
     to[at + FIGURE.key] = this.#numberOf(call.keyHash)
     to[at + FIGURE.operation] = this.#numberOf(call.operation)
-    to[at + FIGURE.model] = this.#numberOf(notes.model)
+    to[at + FIGURE.model] = this.#numberOf(model)
     to[at + FIGURE.provider] = this.#numberOf(notes.provider ?? notes.failedAttempts?.at(-1)?.provider)
     to[at + FIGURE.error] = this.#numberOf(call.failure)
     to[at + FIGURE.limit] = this.#numberOf(call.limit)

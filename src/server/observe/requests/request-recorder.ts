@@ -2,6 +2,7 @@ import { REQUESTS_FLUSH_MS, REQUESTS_GATHERED_SHARE } from '../../../schemas/req
 import type { RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { CallSettled, Log } from '../../ports/observe.ts'
 import type { CountRequests } from '../../ports/requests/request-log.ts'
+import { AskedModels } from './asked-models.ts'
 import { GatheredCalls } from './gathered-calls.ts'
 import { Sampling } from './sampling.ts'
 
@@ -26,6 +27,7 @@ export class RequestRecorder {
   readonly #options: RecorderOptions
   readonly #now: () => number
   readonly #sampling = new Sampling()
+  readonly #askedModels = new AskedModels()
   #gathered = new GatheredCalls()
   /** Free while no batch is being written. */
   #spare: GatheredCalls | null = new GatheredCalls()
@@ -46,7 +48,7 @@ export class RequestRecorder {
     if (weight === 0) return
     if (this.#gathered.isFull && !this.#flush()) return this.#lose(1)
     if (this.#spare === null && this.#isOverShare(call.organizationId)) return this.#lose(1)
-    this.#gathered.add(call, nowMs, weight)
+    this.#gathered.add(call, nowMs, weight, call.notes.model ?? this.#askedModels.of(nowMs, call))
     this.#timer ??= setTimeout(() => this.#timeUp(), REQUESTS_FLUSH_MS)
   }
 

@@ -11,6 +11,7 @@ import { defineOperation, type Success } from '../define.ts'
 import { cursorOf, requestWire } from './request-answers.ts'
 import { requestQueryOf } from './request-query.ts'
 import { csvOf, ndjsonOf } from './request-tables.ts'
+import { wordsOf, type Models } from './request-words.ts'
 
 /** Lists finished calls, newest first. Source: an extension of Sluice; C4. */
 export const listRequests = defineOperation({
@@ -37,7 +38,7 @@ export const listRequests = defineOperation({
   statuses: [400, 403, 404, 500, 503],
   failures: ['query_invalid', 'workspace_unknown', 'operator_only', 'store_unavailable', 'busy'],
   example: { query: { failed: true, limit: 20 } },
-  async run({ key, query, signal }, { requestLog, operators }) {
+  async run({ key, query, signal }, { requestLog, operators, models }) {
     const asked = requestQueryOf(query)
     if (!asked.ok) return asked
     if (query.unauthenticated === true) {
@@ -46,17 +47,20 @@ export const listRequests = defineOperation({
     }
     const organizationId = query.unauthenticated === true ? null : key.organizationId
     const page = await requestLog.find({ organizationId, ...asked.value }, signal)
-    return page.ok ? ok(answerOf(page.value, query.format ?? 'json')) : page
+    return page.ok ? ok(answerOf(page.value, query.format ?? 'json', models)) : page
   },
 })
 
-function answerOf({ rows, next }: RequestPage, format: RequestFormat): Success {
+function answerOf({ rows, next }: RequestPage, format: RequestFormat, models: Models): Success {
   const { data, rows: taken, isCut } = cutPage(rows, requestWire)
   const last = taken.at(-1)
   const place = isCut && last !== undefined ? last : next
   const cursor = place === null ? null : cursorOf(place)
   if (format === 'json')
-    return { kind: 'json', value: { data, has_more: cursor !== null, next_cursor: cursor } }
+    return {
+      kind: 'json',
+      value: { data, has_more: cursor !== null, next_cursor: cursor, ...wordsOf(data, models) },
+    }
   const isCsv = format === 'csv'
   return {
     kind: 'bytes',

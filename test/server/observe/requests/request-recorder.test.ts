@@ -4,7 +4,7 @@ import {
   REQUESTS_GATHERED_MAX,
   REQUESTS_GATHERED_SHARE,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import { FIGURE, type RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
+import { FIGURE, FIGURES, type RequestBatch } from '../../../../src/schemas/requests/request-record.ts'
 import { RequestRecorder } from '../../../../src/server/observe/requests/request-recorder.ts'
 import { keptLog } from '../../../support/log.ts'
 import { settledCall } from '../../../support/requests/settled-call.ts'
@@ -92,6 +92,20 @@ t.test('what was paid is kept however much it is; of refusals a share is', async
   await recorder.close()
   t.equal(rows.paid, 1_000)
   t.ok(rows.refused < 200 && rows.weight > 800, `${rows.refused} rows stand for ${rows.weight}`)
+})
+
+t.test('a misspelt model stands where the model of a call does, and never in its place', async (t) => {
+  const models: (string | undefined)[] = []
+  const { recorder } = open(async ({ figures, requestIds, names }) => {
+    requestIds.forEach((_, nth) => models.push(names[(figures[nth * FIGURES + FIGURE.model] ?? 0) - 1]))
+    return requestIds.length
+  })
+  const call = settledCall({ organizationId: 'o', status: 404, askedModel: 'a/oen' })
+  recorder.settled(call)
+  recorder.settled({ ...call, notes: { model: 'a/one' } })
+  recorder.settled({ ...call, askedModel: undefined })
+  await recorder.close()
+  t.same(models, ['a/oen', 'a/one', undefined])
 })
 
 t.test('of calls whose cost is 0 a share is kept, as of those that have none', async (t) => {

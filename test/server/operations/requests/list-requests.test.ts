@@ -1,11 +1,13 @@
 import t, { type Test } from 'tap'
+import type { Static } from 'typebox'
 import {
+  ASKED_MODELS_COMPARED_MAX,
   REQUESTS_KEY_PREFIX_MIN,
   REQUESTS_LOOKED_MAX,
   REQUESTS_PAGE_DEFAULT,
   REQUESTS_PAGE_MAX,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import type { RequestShape } from '../../../../src/schemas/requests/requests.ts'
+import type { RequestListAnswer, RequestShape } from '../../../../src/schemas/requests/requests.ts'
 import type { RequestLog } from '../../../../src/server/ports/requests/request-log.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { fail } from '../../../../src/schemas/failures.ts'
@@ -15,6 +17,7 @@ import { openInternsFront, type InternsFront } from '../../../support/workspaces
 
 const NOON = Date.parse('2026-03-18T12:00:00Z')
 
+type Words = Pick<Static<typeof RequestListAnswer>, 'errors' | 'nearest_models'>
 type Page = { readonly data: readonly RequestShape[]; readonly next_cursor: string | null }
 
 async function stand(
@@ -180,6 +183,31 @@ t.test('requests.list 200: each call with its parts, its cost and the page about
     ],
   })
 })
+
+t.test(
+  'an answer says once what its failures mean, and which models misspelt ones may stand for',
+  async (t) => {
+    const { add, call } = await stand(t)
+    const misspelt = { status: 404, failure: 'model_unknown' as const }
+    const asked = (nth: number) => ({ ...misspelt, notes: { model: `sluice/lexical-${nth + 2}` } })
+    await add(
+      { status: 403, failure: 'key_limit_exceeded' },
+      misspelt,
+      ...Array.from({ length: ASKED_MODELS_COMPARED_MAX + 1 }, (_, nth) => asked(nth)),
+    )
+    const { body } = await call('GET', '/admin/requests')
+    const { errors, nearest_models: nearest } = body as unknown as Words
+    t.same(Object.keys(errors).sort(), ['key_limit_exceeded', 'model_unknown'])
+    t.match(errors['key_limit_exceeded'], {
+      cause: 'The limit of the key does not cover this call.',
+      remedy: 'Raise the limit of the key.',
+      page: 'keys',
+    })
+    t.equal(Object.keys(nearest).length, ASKED_MODELS_COMPARED_MAX)
+    for (const near of Object.values(nearest)) t.ok(near.includes('sluice/lexical-1'))
+    t.match((await call('GET', '/admin/requests?failed=false')).body, { errors: {}, nearest_models: {} })
+  },
+)
 
 t.test('calls are found by each filter, alone and together', async (t) => {
   const front = await stand(t)

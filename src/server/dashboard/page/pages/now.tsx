@@ -9,6 +9,8 @@ import { StartLink } from '../parts/empty-links.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
 import { Tile } from '../parts/tile.tsx'
+import { withCode } from '../parts/with-code.tsx'
+import { failedLately } from './calls/request-filters.tsx'
 import { NowHistory } from './now-history.tsx'
 import { Models } from './now-models.tsx'
 import { named, Plots, type Busiest } from './now-plots.tsx'
@@ -104,6 +106,9 @@ function Findings({ latest: { findings } }: Latest): ComponentChild {
           ))}
         </ul>
       )}
+      <a class="hint" href={hashOf('requests', failedLately())}>
+        Calls that failed in the last hour
+      </a>
     </section>
   )
 }
@@ -120,11 +125,6 @@ function keysOf(findings: LiveView['findings']): readonly string[] {
     counts.set(kind, nth + 1)
     return `${kind} ${nth}`
   })
-}
-
-/** What stands between back-ticks is a command. */
-function withCode(text: string): ComponentChild[] {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
 }
 
 function Tiles({ latest, busiest: name }: Latest & Busiest): ComponentChild {

@@ -5,31 +5,25 @@ import { CopyBox } from '../../parts/copy-box.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { bytes, count, duration, usd } from '../../parts/figures.tsx'
+import { Cause } from './request-cause.tsx'
+import type { Words } from './request-feed.ts'
 import { commandFor, stepsOf, type Step } from './request-steps.ts'
 
 interface RequestDialogProps {
   readonly request: RequestShape
+  readonly words: Words
   nameOf(hash: string): string
   onClose(): void
 }
 
 /** One call: what it did after what, what it cost and to whose limits, and where to go on from here. */
-export function RequestDialog({ request, nameOf, onClose }: RequestDialogProps): ComponentChild {
-  const { operation, error_type: error, docs_url: docs, limit, is_recovered: isRecovered } = request
+export function RequestDialog({ request, words, nameOf, onClose }: RequestDialogProps): ComponentChild {
+  const { operation, is_recovered: isRecovered } = request
   const command = commandFor(request)
   return (
     <Dialog title={`${operation} ${request.status ?? ''}`} isWide onClose={onClose}>
       <div class="body">
-        {error !== null && docs !== null && (
-          <p class="notice bad">
-            <b>{error}</b>
-            {limit !== null && ` by the limit of the ${limit}`}
-            {/* The pages about errors stand beside the dashboard, and need no key. */}
-            <a href={docs} target="_blank" rel="noreferrer">
-              What it means, and what helps
-            </a>
-          </p>
-        )}
+        <Cause request={request} words={words} />
         {isRecovered && (
           <p class="notice warn">
             The log had lost this call, as its process was killed or the disk was full. The ledger has what is

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { FailureWords } from '../../../../../schemas/failure-words.ts'
 import type { REQUESTS_PAGE_MAX } from '../../../../../schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
 import { messageOf, type Query } from '../../api.ts'
@@ -13,14 +14,21 @@ const LATE_MS = 5_000
 /** Pages that a look follows; where more calls have come the list begins anew with these. Decision. */
 const LOOK_PAGES_MAX = 4
 
-export interface Answer {
+export interface Answer extends Words {
   readonly data: readonly RequestShape[]
   readonly next_cursor: string | null
+}
+
+/** What failures mean, and which models misspelt ones may stand for, by their names. */
+export interface Words {
+  readonly errors: Readonly<Record<string, FailureWords>>
+  readonly nearest_models: Readonly<Record<string, readonly string[]>>
 }
 
 export interface RequestFeed {
   /** Newest end first. */
   readonly rows: readonly RequestShape[]
+  readonly words: Words
   readonly isLoading: boolean
   readonly problem: string | null
   /** There are older rows. */
@@ -44,7 +52,7 @@ interface State extends Found {
 }
 
 /** Asks with what a read names beside the search. */
-type Find = (more: Query) => Promise<Answer>
+type Find = (more: Query) => Promise<Pick<Answer, 'data' | 'next_cursor'>>
 
 const NOTHING: State = { rows: [], cursor: null, lookedMs: null, isLoading: true, problem: null }
 
@@ -59,6 +67,8 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   const latest = useRef(state)
   latest.current = state
   const key = JSON.stringify(search)
+  /** Of all answers. */
+  const words = useRef<Words>({ errors: {}, nearest_models: {} }).current
   /** Ends what is on its way for another search. */
   const wanted = useRef(new AbortController())
   const ask = (read: (find: Find) => Promise<Partial<Found>>): void => {
@@ -66,8 +76,13 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
     // At once: nothing else begins before the next drawing.
     latest.current = { ...latest.current, isLoading: true }
     setState(latest.current)
-    const find: Find = (more) =>
-      api.get<Answer>(['admin', 'requests'], { ...search, ...more, limit: PAGE }, signal)
+    const find: Find = async (more) => {
+      const query = { ...search, ...more, limit: PAGE }
+      const answer = await api.get<Answer>(['admin', 'requests'], query, signal)
+      Object.assign(words.errors, answer.errors)
+      Object.assign(words.nearest_models, answer.nearest_models)
+      return answer
+    }
     read(find).then(
       (found) =>
         signal.aborted || setState((last) => ({ ...last, ...found, problem: null, isLoading: false })),
@@ -99,6 +114,7 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   const hasMore = cursor !== null && rows.length < KEPT_ROWS_MAX
   return {
     rows,
+    words,
     isLoading,
     problem,
     hasMore,

@@ -39,12 +39,48 @@ const SINCE: readonly (readonly [hours: string, text: string])[] = [
   ['24', 'Last day'],
 ]
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** Milliseconds from which on a call is shown as slow. */
+const SLOW_MS = '5000'
+
+type Change = Readonly<Record<string, string | null>>
+
+/** To a whole minute, so that a link stays the same while it is looked at. */
+const since = (hours: string): Change => ({
+  hours,
+  from:
+    hours === ''
+      ? null
+      : new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString(),
+  call: null,
+})
+/** What the address has for the last hour, and nothing of another search. */
+const lately = (change: Change): Change => ({
+  ...Object.fromEntries([...NAMES, 'show'].map((name) => [name, null])),
+  ...since('1'),
+  ...change,
+})
+export const failedLately = (): Change => lately({ show: 'failed' })
 
 /** What the address asks for, as the operation takes it. */
 export function searchOf(query: URLSearchParams): Query {
   const given = NAMES.map((name) => [name, query.get(name) ?? ''] as const).filter(([, text]) => text !== '')
   const [, , shown = {}] = SHOWN.find(([value]) => value === (query.get('show') ?? '')) ?? []
   return { ...shown, ...Object.fromEntries(given) }
+}
+
+/** What is searched most often, at one click. */
+export function RequestPresets({ setQuery }: Pick<PageContext, 'setQuery'>): ComponentChild {
+  return (
+    <p class="actions">
+      <button type="button" class="small" onClick={() => setQuery(failedLately())}>
+        Failed in the last hour
+      </button>
+      <button type="button" class="small" onClick={() => setQuery(lately({ min_duration_ms: SLOW_MS }))}>
+        Slow in the last hour
+      </button>
+    </p>
+  )
 }
 
 /** Fields that search when typing pauses. */
@@ -58,12 +94,6 @@ export function RequestFilters({ context }: { readonly context: PageContext }): 
   const field = (name: Name, label: string, placeholder: string): ComponentChild => (
     <SearchField label={label} placeholder={placeholder} value={query.get(name) ?? ''} onSearch={set(name)} />
   )
-  const since = (hours: string): void =>
-    setQuery({
-      hours,
-      from: hours === '' ? null : new Date(Date.now() - Number(hours) * HOUR_MS).toISOString(),
-      call: null,
-    })
   return (
     <form class="filters" role="search" aria-label="Calls" onSubmit={(event) => event.preventDefault()}>
       <SelectField
@@ -72,7 +102,12 @@ export function RequestFilters({ context }: { readonly context: PageContext }): 
         options={SHOWN.map(([value, text]) => [value, text] as const)}
         onInput={set('show')}
       />
-      <SelectField label="Ended" value={query.get('hours') ?? ''} options={SINCE} onInput={since} />
+      <SelectField
+        label="Ended"
+        value={query.get('hours') ?? ''}
+        options={SINCE}
+        onInput={(hours) => setQuery(since(hours))}
+      />
       {field('key', 'Key', 'begin of its hash')}
       {field('model', 'Model', 'openai/gpt-5')}
       {field('error_type', 'Error', 'rate_limited')}

@@ -11,7 +11,7 @@ import { linkWith } from '../../parts/lists.tsx'
 import { VirtualTable } from '../../parts/virtual-table.tsx'
 import { RequestDialog } from './request-dialog.tsx'
 import { useRequestFeed } from './request-feed.ts'
-import { RequestFilters, searchOf } from './request-filters.tsx'
+import { RequestFilters, RequestPresets, searchOf } from './request-filters.tsx'
 
 export const requestsPage: Page = {
   path: 'requests',
@@ -26,18 +26,23 @@ function Requests(context: PageContext): ComponentChild {
   const nameOf = useKeyNames(context)
   const search = searchOf(query)
   const [isLive, setLive] = useState(true)
-  const { rows, isLoading, problem, hasMore, loadMore, reload } = useRequestFeed(context, search, isLive)
+  const { rows, words, isLoading, problem, hasMore, loadMore, reload } = useRequestFeed(
+    context,
+    search,
+    isLive,
+  )
   const wanted = query.get('call')
   const last = useRef<RequestShape | undefined>(undefined)
   // An open call stays so when the list begins anew without it.
   const kept = last.current?.id === wanted ? last.current : undefined
-  const looked = rows.find(({ id }) => id === wanted) ?? kept
+  const looked = wanted === null ? undefined : (rows.find(({ id }) => id === wanted) ?? kept)
   last.current = looked
   const text = query.toString()
   const columns = useMemo(() => columnsOf(query, nameOf), [text, nameOf])
   const isEmpty = rows.length === 0
   return (
     <div>
+      <RequestPresets setQuery={setQuery} />
       <RequestFilters context={context} />
       <section class="panel" aria-label="Calls" aria-busy={isLoading && isEmpty}>
         <div class="head">
@@ -74,6 +79,7 @@ function Requests(context: PageContext): ComponentChild {
         <RequestDialog
           key={looked.id}
           request={looked}
+          words={words}
           nameOf={nameOf}
           onClose={() => setQuery({ call: null })}
         />

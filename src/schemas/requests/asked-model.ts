@@ -1,0 +1,26 @@
+import { ASKED_MODEL_CHARS_MAX } from './request-limits.ts'
+
+/** What the id of a model, an alias or a variant may be made of. */
+const MODEL_NAME = /^[~@]?[a-z0-9][\w.-]*(?:\/[\w.-]+){0,2}(?::[\w.-]+)?$/i
+/** So many letters and digits in a row are in keys and tokens, and in no model's name. */
+const KEY_RUN = /[a-z0-9]{24}/i
+/** What keys begin with, anywhere behind a mark. */
+const KEY_BEGIN = /(?:^|[^a-z0-9])(?:sk|pk|key|aiza)[-_]/i
+
+/**
+ * True for a misspelled name that the request log may keep: one that is like a name of the catalogue, or has
+ * an author of it. Any other text that stands where a model is named, such as a key or a part of a prompt,
+ * is not kept.
+ * @param near names of the catalogue that it may stand for
+ * @param known ids of the catalogue
+ */
+export function isKeptModelName(name: string, near: readonly string[], known: readonly string[]): boolean {
+  if (name.length > ASKED_MODEL_CHARS_MAX || !MODEL_NAME.test(name)) return false
+  if (KEY_RUN.test(name) || KEY_BEGIN.test(name)) return false
+  return near.length > 0 || hasAuthor(name.toLowerCase(), known)
+}
+
+function hasAuthor(name: string, known: readonly string[]): boolean {
+  const author = name.slice(0, name.indexOf('/') + 1)
+  return author !== '' && known.some((id) => id.toLowerCase().startsWith(author))
+}

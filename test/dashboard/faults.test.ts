@@ -1,0 +1,75 @@
+/** Whoever knows only that a customer's calls fail since an hour finds out why, in a few clicks. */
+import type { Locator } from 'playwright-core'
+import t from 'tap'
+import { FAULTS, openFaultyNode } from '../support/operator/faults.ts'
+import { findingsInAllLooks, overflowOf, type Dashboard } from '../support/operator/dashboard.ts'
+import { present } from '../support/must.ts'
+import { until } from '../support/wait.ts'
+import { skipWithoutBrowser } from '../support/wire/browser.ts'
+
+const CLICKS_MAX = 5
+
+const skip = skipWithoutBrowser
+const dashboard = skip === false ? await openFaultyNode(t) : null
+const opened = (): Dashboard => present(dashboard)
+
+t.setTimeout(600_000)
+
+for (const { customer, error, cause, remedy, page: mended } of FAULTS)
+  t.test(
+    `${error}: call, cause, key and remedy are at most ${CLICKS_MAX} clicks away`,
+    { skip },
+    async (t) => {
+      const { page, signIn } = opened()
+      let clicks = 0
+      const click = async (where: Locator): Promise<void> => {
+        await where.click()
+        clicks++
+      }
+      await signIn()
+      await click(page.getByRole('link', { name: 'Calls that failed in the last hour' }))
+      const calls = page.getByRole('region', { name: 'Calls, newest first' })
+      await click(calls.getByRole('row').filter({ hasText: customer }).first())
+      const dialog = page.getByRole('dialog')
+      const words = await dialog.innerText()
+      t.match(words, error, 'the call')
+      t.match(words, cause)
+      t.match(words, remedy)
+      t.match(await dialog.locator('dl').innerText(), new RegExp(`Key\\s+${customer}\\b`), 'whose key')
+      const docs = dialog.getByRole('link', { name: 'What it means, and what helps' })
+      t.equal(await docs.getAttribute('href'), `/docs/errors/${error}`)
+      if (error === FAULTS[0]?.error) t.same(await findingsInAllLooks(page), [])
+      await click(dialog.getByRole('link', { name: `Look at ${mended.toLowerCase()}` }))
+      await page.locator('h1:focus', { hasText: mended }).waitFor()
+      t.ok(clicks <= CLICKS_MAX, `${clicks} clicks`)
+      t.comment(`${error}: ${clicks} clicks`)
+    },
+  )
+
+t.test('a misspelt model leads to the one that was meant', { skip }, async () => {
+  const { page, visit } = opened()
+  await visit('Requests')
+  await page.getByRole('button', { name: 'Failed in the last hour' }).click()
+  await page.getByRole('row', { name: /model_unknown/ }).click()
+  await page.getByRole('link', { name: 'Look at models' }).click()
+  await page.getByRole('row', { name: /test\/priced/ }).waitFor()
+})
+
+t.test('a search at one click leaves nothing of the search before it', { skip }, async (t) => {
+  const { page, visit, seen } = opened()
+  await visit('Requests')
+  await page.getByLabel('Model').fill('test/priced')
+  await until('the model is searched for', () => page.url().includes('model=test'))
+  await page.getByLabel('At least ms').fill('100000')
+  await page.getByRole('button', { name: 'Failed in the last hour' }).click()
+  await page
+    .getByRole('row', { name: /upstream_failed/ })
+    .first()
+    .waitFor()
+  t.equal(await page.getByLabel('Model').inputValue(), '')
+  await page.getByRole('button', { name: 'Slow in the last hour' }).click()
+  await page.getByText('No call is like that.').waitFor()
+  t.match(page.url(), /min_duration_ms=5000/)
+  t.equal(await overflowOf(page), 0)
+  t.same([seen.abroad, seen.errors], [[], []])
+})

@@ -1,0 +1,139 @@
+/** A node whose customers fail, each for another reason, and each reason for real. */
+import { startProvider, type ScriptedProvider } from '../embeddings/provider.ts'
+import { neverAnswers, refuses } from '../embeddings/provider-behaviours.ts'
+import { catalogueFile } from '../models/catalogue.ts'
+import { until } from '../nodes/node.ts'
+import type { Teardown } from '../teardown.ts'
+import { openDashboard, PRICED_MODEL, type Dashboard } from './dashboard.ts'
+
+/** A name that nobody has, and the one that was meant. */
+export const MISSPELT = 'test/pricde'
+/** Milliseconds that the node waits for the slow provider. */
+const PATIENCE_MS = 250
+/** Calls of the priced model that a budget of a cent covers, and more. */
+const BUDGET_CALLS_MAX = 20
+
+/** What is wrong for one customer, whose key has the customer's name. */
+export interface Fault {
+  readonly customer: string
+  readonly error: string
+  /** Words of the page that name the cause, and what helps. */
+  readonly cause: RegExp
+  readonly remedy: RegExp
+  /** Heading of the page where it is mended. */
+  readonly page: string
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    customer: 'Ada',
+    error: 'key_limit_exceeded',
+    cause: /The limit of the key does not cover this call\. It is the limit of the key/,
+    remedy: /Raise the limit of the key\./,
+    page: 'Keys',
+  },
+  {
+    customer: 'Bo',
+    error: 'upstream_failed',
+    cause: /The provider failed\. down: no answer \(ECONNREFUSED\) after /,
+    remedy: /See whether the provider has an outage and whether its base URL can be reached/,
+    page: 'Models',
+  },
+  {
+    customer: 'Cleo',
+    error: 'budget_exceeded',
+    cause: /The budget of the workspace does not cover this call\. It is the limit of the workspace daily\./,
+    remedy: /Raise the budget of the workspace, or wait until it begins anew\./,
+    page: 'Spend',
+  },
+  {
+    customer: 'Dan',
+    error: 'model_unknown',
+    cause: /There is no such model\. The call asked for test\/pricde\. Nearest: test\/priced\./,
+    remedy: /See what the catalogue calls its models\./,
+    page: 'Models',
+  },
+  {
+    customer: 'Eve',
+    error: 'endpoint_unavailable',
+    cause: /Every endpoint of this model is failing/,
+    remedy: /See which provider of the model fails and when its breaker lets a call try again/,
+    page: 'Models',
+  },
+  {
+    customer: 'Finn',
+    error: 'upstream_slow',
+    cause: /The provider did not answer within its time-out\. slow: no answer \(upstream_slow\) after /,
+    remedy: /raise its timeout_ms in the catalogue/,
+    page: 'Models',
+  },
+]
+
+/** Plants every fault of FAULTS, with calls of others that succeed between them. */
+export async function openFaultyNode(t: Teardown): Promise<Dashboard> {
+  const [broken, slow] = await Promise.all([startProvider(), startProvider()])
+  for (const provider of [broken, slow]) t.teardown(() => provider.close())
+  broken.usually(refuses(500))
+  slow.usually(neverAnswers)
+  const dashboard = await openDashboard(t, { SLUICE_CATALOG: catalogueFile(t, catalogueWith(broken, slow)) })
+  const { call, managementKey, inferenceKey } = dashboard
+  const made = async (path: string, body: object) =>
+    JSON.parse((await call(path, managementKey, { body })).body) as { key: string; data: { id: string } }
+  const keyOf = async (customer: string, more: object = {}): Promise<string> =>
+    (await made('keys', { name: customer, ...more })).key
+  const { id: workspace } = (await made('workspaces', { name: 'Cleo', slug: 'cleo' })).data
+  await call(`workspaces/${workspace}/budgets/daily`, managementKey, {
+    method: 'PUT',
+    body: { limit_usd: 0.01 },
+  })
+  const ask = async (key: string, model = PRICED_MODEL): Promise<number> =>
+    (await call('embeddings', key, { body: { model, input: 'seven' } })).status
+  const keys = {
+    ada: await keyOf('Ada', { limit: 0.0001 }),
+    bo: await keyOf('Bo'),
+    cleo: await keyOf('Cleo', { workspace_id: workspace }),
+    dan: await keyOf('Dan'),
+    eve: await keyOf('Eve'),
+    finn: await keyOf('Finn'),
+  }
+  await ask(keys.ada)
+  await ask(keys.bo, 'test/down')
+  for (let calls = 0; calls < BUDGET_CALLS_MAX; calls++) if ((await ask(keys.cleo)) !== 200) break
+  await ask(keys.dan, MISSPELT)
+  await ask(keys.finn, 'test/slow')
+  await ask(inferenceKey)
+  const others = [await keyOf('Gus'), await keyOf('Hal')]
+  await until('the breaker refuses a call', async () => {
+    await Promise.all(others.map((key) => ask(key, 'test/broken')))
+    return (await ask(keys.eve, 'test/broken')) === 503
+  })
+  return dashboard
+}
+
+function catalogueWith(broken: ScriptedProvider, slow: ScriptedProvider): object {
+  const provider = (slug: string, origin: string, more: object = {}): object => ({
+    ...{ slug, protocol: 'openai', base_url: `${origin}/v1` },
+    ...more,
+  })
+  const model = (id: string, name: string, upstream = 'embed', pricing = {}): object => ({
+    id,
+    name: id,
+    architecture: { output_modalities: ['embeddings'] },
+    context_length: 8_192,
+    endpoints: [{ provider: name, upstream_model: upstream, pricing: { prompt: '0.000001', ...pricing } }],
+  })
+  return {
+    providers: [
+      // Nothing listens on this port.
+      provider('down', 'http://127.0.0.1:1'),
+      provider('broken', broken.origin),
+      provider('slow', slow.origin, { timeout_ms: PATIENCE_MS }),
+    ],
+    models: [
+      model(PRICED_MODEL, 'local', 'lexical-1', { prompt: '0.001' }),
+      model('test/down', 'down'),
+      model('test/broken', 'broken'),
+      model('test/slow', 'slow'),
+    ],
+  }
+}
