@@ -68,7 +68,8 @@ const ALL: Values = {
   affinity: { nodeAffinity: {} },
 }
 
-for (const [what, values] of [
+/** What an operator may get wrong. */
+const REFUSED: readonly (readonly [string, Values])[] = [
   ['a misspelt value', { replica: 3 }],
   ['a misspelt setting', { settings: { SLUICE_LOG_LEVLE: 'warn' } }],
   ['a store with its password', { settings: { DATABASE_URL: 'postgres://a:b@c/d' } }],
@@ -88,9 +89,10 @@ for (const [what, values] of [
   ['a tag with a path', { image: { tag: '../latest' } }],
   ['a host with a scheme', { ingress: { host: 'https://sluice.example' } }],
   ['a Secret without a name', { secretName: '' }],
-] as const) {
+]
+
+for (const [what, values] of REFUSED)
   t.test(`the chart refuses ${what}`, async (t) => t.notOk(isTaken(values)))
-}
 
 t.test('the chart takes its own values, and everything that is off by default', async (t) => {
   t.ok(isTaken({}))
@@ -269,29 +271,29 @@ t.test(
 )
 
 t.test(
-  'Helm finds nothing to say of the chart, and renders what is checked here',
+  'Helm finds nothing to say of the chart, renders what is checked here, and refuses what is refused here',
   { skip: told('helm', ['version']) === null && 'helm is not installed' },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-helm-'))
     t.teardown(() => rmSync(folder, { recursive: true }))
-    for (const values of [{}, ALL]) {
-      const file = join(folder, 'values.json')
+    const file = join(folder, 'values.json')
+    const helm = (
+      verb: readonly string[],
+      values: Values,
+    ): { readonly code: number; readonly said: string } => {
       writeFileSync(file, JSON.stringify(values))
-      const linted = told('helm', ['lint', '--strict', DEPLOY + CHART, '--values', file])
-      t.equal(linted?.code, 0, linted?.said ?? '')
-      const rendered = told('helm', [
-        'template',
-        'sluice',
-        DEPLOY + CHART,
-        '--namespace=sluice',
-        '--kube-version=1.31.0',
-        `--values=${file}`,
-      ])
-      t.equal(rendered?.code, 0, rendered?.said ?? '')
-      const key = (document: Member): string => nameOf(document)
-      const sorted = (documents: readonly Member[]): readonly Member[] =>
-        documents.filter((one) => one !== null).sort((a, b) => (key(a) < key(b) ? -1 : 1))
-      t.same(sorted(yamlOf(rendered?.said ?? '')), sorted(renderChart({ values })))
+      return told('helm', [...verb, DEPLOY + CHART, `--values=${file}`]) ?? { code: 1, said: '' }
     }
+    const template = ['template', 'sluice', '--namespace=sluice', '--kube-version=1.31.0']
+    const sorted = (documents: readonly Member[]): readonly Member[] =>
+      documents.filter((one) => one !== null).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    for (const values of [{}, ALL]) {
+      const linted = helm(['lint', '--strict'], values)
+      t.equal(linted.code, 0, linted.said)
+      const rendered = helm(template, values)
+      t.equal(rendered.code, 0)
+      t.same(sorted(yamlOf(rendered.said)), sorted(renderChart({ values })))
+    }
+    for (const [what, values] of REFUSED) t.not(helm(template, values).code, 0, what)
   },
 )
