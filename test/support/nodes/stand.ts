@@ -119,8 +119,8 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
 }
 
 /**
- * In a test, and in the short form of a proof, a database of the test cluster: to make a cluster takes a
- * quarter of the CPU of a start.
+ * In a test, such as the short form of a proof among the tests, a database of the test cluster: to make a
+ * cluster takes a quarter of the CPU of a start.
  */
 async function databaseFor({ settings }: StandInput): Promise<{
   readonly settings: Readonly<Record<string, string>>

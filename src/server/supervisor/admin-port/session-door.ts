@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
-import { SESSION_IDLE_MS, SESSION_MS_MAX } from '../../../schemas/operator/admin-port-limits.ts'
 import { failed, json, type Answer } from './answers.ts'
 import { keyIn, type OperatorKeys } from './operator-keys.ts'
 import { hostOf, isFromOwnPage, isPageTls } from './page-origin.ts'
@@ -59,8 +58,7 @@ export class SessionDoor {
     const place = { host: hostOf(headers), isTls: isPageTls(headers) }
     this.#end(request)
     const { id, pageToken } = this.#sessions.begin(key, place.host)
-    const data = { page_token: pageToken, idle_ms: SESSION_IDLE_MS, max_ms: SESSION_MS_MAX }
-    return withCookie(json({ data }), sessionCookie(id, place))
+    return withCookie(json({ data: { page_token: pageToken } }), sessionCookie(id, place))
   }
 
   #signOut(request: IncomingMessage): Answer {
