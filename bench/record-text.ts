@@ -42,6 +42,7 @@ export const METRIC_TEXTS: Readonly<Record<RatioMetric, string>> = {
 /** @returns the lines of the text */
 export function recordText(record: ScenarioRecord): readonly string[] {
   const cases = [...new Set(record.rows.map((row) => row.case))]
+  const isUnjudged = record.checks.some((one) => checkResult(one) === 'not judged')
   const isLimited = record.rows.some((row) => row.is_generator_limit)
   return [
     `${record.scenario}: ${record.question}`,
@@ -64,6 +65,9 @@ export function recordText(record: ScenarioRecord): readonly string[] {
       ...record.subjects.map(({ name, note }) => `${name}: ${note}`),
       ...record.absent.map(({ name, reason }) => `${name}: left out, ${reason}`),
       ...record.notes,
+      ...(isUnjudged
+        ? ['not judged: one repeat shows no spread; --repeats 2 and more judge such a figure']
+        : []),
       ...(isLimited
         ? [
             `* the generator used more than ${GENERATOR_CORES_MAX} of a core: the rate may be its limit; CPU of a request still holds`,

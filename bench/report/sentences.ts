@@ -18,6 +18,7 @@ export function metricName(metric: Metric): string {
 
 export interface Sentence {
   readonly scenario: string
+  readonly metric: Metric
   readonly text: string
   /** The cases, and the certainty. */
   readonly detail: string
@@ -36,6 +37,7 @@ export function sentences(all: readonly Comparison[], of: readonly Comparison[] 
     const times = least === most ? `${least} ×` : `${least} to ${most} ×`
     return {
       scenario: first.scenario,
+      metric: first.metric,
       text: `${first.over} ${verb} ${times} the ${noun} of ${first.under}`,
       detail: detailOf(group, of.filter((one) => groupName(one) === groupName(first)).length),
     }

@@ -17,20 +17,31 @@ export function sidesSection(results: ResultsFile, comparisons: readonly Compari
     .filter((one) => checkResult(one) === 'missed')
     .toSorted((a, b) => beyond(b) - beyond(a))
     .map(missedLine)
+  const isJudged = peers.some(({ verdict }) => verdict !== 'unsure')
+  const none = isJudged || peers.length === 0 ? 'Nothing.' : 'Nothing that is judged.'
+  const hasLost = peers.length + missed.length > 0
+  const lost = { title: `What ${PRODUCT_NAME} lost`, kinds: [missed, comparedLines(peers, 'behind')], none }
+  const won = { title: `What ${PRODUCT_NAME} won`, kinds: [comparedLines(peers, 'ahead')], none }
   return html`<section id="sides" aria-labelledby="sides-title">
 <h2 id="sides-title">Lost and won</h2>
 <p class="lead">${countLine(results, peers)} ${checksLine(checks)}</p>
-<div class="sides">${peers.length + missed.length === 0 ? null : side(`What ${PRODUCT_NAME} lost`, [missed, comparedLines(peers, 'behind')])}
-${peers.length === 0 ? null : side(`What ${PRODUCT_NAME} won`, [comparedLines(peers, 'ahead')])}</div>
+<div class="sides">${hasLost ? side(lost) : null}${peers.length === 0 ? null : side(won)}</div>
 </section>`
 }
 
-/** @param kinds lines of each kind, the clearest first */
-function side(title: string, kinds: readonly (readonly Markup[])[]): Markup {
+interface Side {
+  readonly title: string
+  /** Lines of each kind, the clearest first. */
+  readonly kinds: readonly (readonly Markup[])[]
+  /** What stands in the place of no line. */
+  readonly none: string
+}
+
+function side({ title, kinds, none }: Side): Markup {
   const list = (lines: readonly Markup[]): Markup => html`<ul class="sentences">${lines}</ul>`
   const open = kinds.flatMap((lines) => lines.slice(0, LINES_OPEN_MAX))
   const rest = kinds.flatMap((lines) => lines.slice(LINES_OPEN_MAX))
-  return html`<div><h3>${title}</h3>${open.length === 0 ? html`<p>Nothing.</p>` : list(open)}
+  return html`<div><h3>${title}</h3>${open.length === 0 ? html`<p>${none}</p>` : list(open)}
 ${rest.length === 0 ? null : html`<details><summary>${rest.length} more</summary>${list(rest)}</details>`}</div>`
 }
 
@@ -40,13 +51,20 @@ function beyond({ found, at_most, at_least }: CheckRecord): number {
   return Number.isFinite(times) ? times : Number.MAX_VALUE
 }
 
+/** The clearest of each kind of figure first, so that one kind does not hide the others. */
 function comparedLines(peers: readonly Comparison[], verdict: Verdict): readonly Markup[] {
   const strength = ({ ratio }: Comparison): number => Math.abs(Math.log(ratio.median))
   const found = peers.filter((one) => one.verdict === verdict).toSorted((a, b) => strength(b) - strength(a))
-  return sentences(found, peers).map(
-    ({ scenario, text, detail }) => html`
+  const told = sentences(found, peers)
+  const rankOf = (at: number): number =>
+    told.slice(0, at).filter(({ metric }) => metric === told[at]?.metric).length
+  return told
+    .map((one, at) => ({ ...one, rank: rankOf(at) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(
+      ({ scenario, text, detail }) => html`
 <li><a href="#${sectionId(scenario)}">${scenario}</a>: <b>${text}</b> <span class="detail">(${detail})</span></li>`,
-  )
+    )
 }
 
 function missedLine(check: CheckRecord): Markup {

@@ -44,6 +44,7 @@ t.test(
     t.match(text, /^MET {4}quick: 0\.400, at least 0\.35$/m)
     t.match(text, /^NOT JUDGED dear: 3\.000, at most 2$/m)
     t.match(text, /^MISSED small: 300\.000, at most 200, 2 failed$/m)
+    t.match(text, /^not judged: one repeat shows no spread; --repeats 2/m)
     t.match(text, /^failed: nginx, b: 503 busy$/m)
     t.match(text, /^nginx: a proxy$/m)
     t.match(text, /^portkey: left out, it is not installed$/m)

@@ -11,6 +11,7 @@ t.test('a sentence says who, how much, of what, in which case and how sure', asy
   t.same(sentences(comparisons(ratioOf({ ratio: ratio(1.6) }))), [
     {
       scenario: 'embeddings',
+      metric: 'cpu_us_per_request',
       text: 'sluice needs 1.60 × the CPU per request of nginx',
       detail: '48 connections; interval 1.52–1.68',
     },
@@ -38,6 +39,7 @@ t.test(
     t.same(sentences(behind, all), [
       {
         scenario: 'embeddings',
+        metric: 'cpu_us_per_request',
         text: 'sluice needs 1.40 to 1.80 × the CPU per request of nginx',
         detail: '4 of 5 cases: “case 0”, “case 1”, “case 2” and 1 more; intervals within 1.33–1.89',
       },

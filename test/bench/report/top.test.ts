@@ -64,6 +64,25 @@ t.test('a check that one repeat cannot judge is neither lost nor won', async (t)
   t.match(text.slice(text.indexOf('Checks that were not judged')), /cheap[\s\S]*\? not judged, taken once/)
 })
 
+t.test('the clearest of each kind of figure stands before the second of any', async (t) => {
+  const ratios = [
+    ratioOf({ under: 'a', ratio: ratio(60) }),
+    ratioOf({ under: 'b', ratio: ratio(50) }),
+    ratioOf({ under: 'a', metric: 'requests_per_second', ratio: ratio(0.5) }),
+  ]
+  const text = summaryText(scenarioRecord({ scenario: 'embeddings', ratios }))
+  const places = ['60.0 ×', '0.50 ×', '50.0 ×'].map((one) => text.indexOf(one))
+  t.same(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+})
+
+t.test('where nothing is judged, neither side is empty for want of losses', async (t) => {
+  const rows = [rowRecord({ subject: 'sluice' }, {}, 1), rowRecord({ subject: 'nginx' }, {}, 1)]
+  t.match(summaryText(scenarioRecord({ scenario: 'embeddings', rows })), 'Nothing that is judged.')
+})
+
 t.test('more than five lines of a kind are folded', async (t) => {
   const ratios = Array.from({ length: 7 }, (_, at) => ratioOf({ under: `peer ${at}`, ratio: ratio(2 + at) }))
   t.match(summaryText(scenarioRecord({ scenario: 'embeddings', ratios })), '<summary>2 more</summary>')
