@@ -18,6 +18,7 @@ const NAME = /^[0-9a-f]{12}-\d{1,18}\.requests$/
 const DRAFT = '.new'
 /** Milliseconds that the write of a batch takes at most. Decision. */
 const DRAFT_MS_MAX = 60_000
+/** For the user of the node alone. */
 const MODE = 0o600
 const FOLDER_MODE = 0o700
 

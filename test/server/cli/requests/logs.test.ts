@@ -21,7 +21,7 @@ async function stand(t: Test): Promise<(...args: readonly string[]) => ReturnTyp
         endedMs,
         requestId: 'r0',
         keyHash: KEY_HASH,
-        notes: { model: 'a/one', costUsd: 0.5 },
+        notes: { model: 'a/one', provider: 'acme', costUsd: 0.5 },
       },
       {
         organizationId,
@@ -75,6 +75,14 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids('--key', KEY_HASH.slice(0, 8)), ['r0'])
   t.same(await ids('--status', '4xx', '--error', 'key_limit_exceeded'), ['r1'])
   t.same(await ids('--min-cost', '0.5'), ['r0'])
+  t.same(await ids('--min-duration', '12'), ['r1', 'r0'])
+  t.same(await ids('--min-duration', '13'), [])
+  t.same(await ids('--request-id', 'r0'), ['r0'])
+  t.same(await ids('--operation', 'embeddings.create'), ['r1', 'r0'])
+  t.same(await ids('--operation', 'chat.create'), [])
+  t.same(await ids('--model', 'a/one'), ['r0'])
+  t.same(await ids('--provider', 'acme'), ['r0'])
+  t.same(await ids('--to', '2026-03-18T12:00:00.001Z'), ['r0'])
   t.same(await ids('--from', '2026-03-18T12:00:00.001Z'), ['r1'])
   t.same(await ids('--unauthenticated'), ['r2'])
   t.match((await run('--format', 'csv')).stdout, /^id,request_id,.*\n.*,r1,/)

@@ -38,6 +38,12 @@ const CATALOGUE = {
       architecture: { output_modalities: ['embeddings'] },
       endpoints: priced('other'),
     },
+    {
+      id: 'z/vectors',
+      name: 'Z',
+      architecture: { output_modalities: ['embeddings'] },
+      endpoints: [...priced('other'), ...priced('acme')],
+    },
   ],
 }
 
