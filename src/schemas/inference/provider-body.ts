@@ -157,6 +157,8 @@ function cutSplices(cuts: readonly MemberSpan[]): readonly Splice[] {
   const runs: Run[] = []
   for (const { keyStart, end, next, comma } of cuts) {
     const before = runs.at(-1)
+    // It lies in what is cut already, and would part that from its neighbour.
+    if (before !== undefined && keyStart < before.end) continue
     const isNext = before?.end === keyStart
     if (isNext) runs.pop()
     const first = isNext ? before : { start: keyStart, comma }

@@ -11,15 +11,13 @@ import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 const ENDPOINT = { upstreamModel: 'm', text: {}, contextLength: null, ownWay: {} } as unknown as Endpoint
 
 /** What a provider gets of a body; null: the body has nothing of others. */
-function sent(dialect: Exclude<Dialect, 'chat'>, text: string): string | null {
+function sent(dialect: Exclude<Dialect, 'chat'>, text: string, isStrict = false): string | null {
   const { digest, body } = keptChat(text, { dialect })
   const foreign = foreignParts(dialect, body.bytes)
   if (foreign === null) return null
   const job = { request: { ...digest, source: body }, foreign }
   const { body: pieces } =
-    dialect === 'messages'
-      ? messagesRequest(job, ENDPOINT)
-      : responsesRequest(job, ENDPOINT, { isStrict: false })
+    dialect === 'messages' ? messagesRequest(job, ENDPOINT) : responsesRequest(job, ENDPOINT, { isStrict })
   return bytesOf(pieces).toString()
 }
 
@@ -35,6 +33,8 @@ const BLOCKS: readonly (readonly [json: string, isForeign: boolean])[] = [
 ]
 const ITEMS: readonly (readonly [json: string, isForeign: boolean])[] = [
   ['{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sl1.google-gemini-v1.AAAA"}', true],
+  // A strict provider does not get the format of another one either.
+  ['{"type":"reasoning","summary":[],"format":"x","encrypted_content":"sl1.x.AAAA"}', true],
   [
     '{"type":"reasoning","summary":[{"type":"summary_text","text":"\\"sl1."}],"encrypted_content":"g"}',
     false,
@@ -48,11 +48,11 @@ const someOf = (all: typeof BLOCKS) => fc.array(fc.constantFrom(...all), { maxLe
 
 t.test('items of responses', async () => {
   fc.assert(
-    fc.property(someOf(ITEMS), SPACES, (items, space) => {
+    fc.property(someOf(ITEMS), SPACES, fc.boolean(), (items, space, isStrict) => {
       const bodyOf = (list: typeof ITEMS, between: string): string =>
         `{"model":"m","input":[${space}${list.map(([json]) => json).join(between)}${space}],"x":1.0}`
       const own = items.filter(([, isForeign]) => !isForeign)
-      const found = sent('responses', bodyOf(items, `${space},${space}`))
+      const found = sent('responses', bodyOf(items, `${space},${space}`), isStrict)
       if (own.length === items.length) return found === null
       return own.every(([json]) => found?.includes(json)) && same(found, bodyOf(own, ','))
     }),
