@@ -4,6 +4,7 @@ import {
   type BareReasoning,
   type ForeignParts,
 } from '../../../schemas/inference/forms/foreign-signatures.ts'
+import { isStepUnsigned } from '../../../schemas/inference/forms/messages/write-message-turns.ts'
 import type { BodyEdit } from '../../../schemas/inference/provider-body.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
@@ -24,8 +25,8 @@ export function foreignParts(
   const bytes = Buffer.from(buffer, byteOffset, length)
   const places = new JsonPlaces(bytes)
   const start = endOfSpace(bytes, 0)
-  const top = places.members({ start, end: length })
-  const list = top.get(dialect === 'responses' ? 'input' : 'messages')
+  const name = dialect === 'responses' ? 'input' : 'messages'
+  const list = places.members({ start, end: length }, [name]).get(name)
   if (list === undefined) return null
   if (dialect !== 'responses') return ofMessages(places, list)
   const { foreign } = sorted(places, list, bare)
@@ -53,28 +54,29 @@ function ofMessages(places: JsonPlaces, list: Span): ForeignParts | null {
   const cuts: ItemPlace[] = []
   let step: readonly ItemPlace[] = []
   for (const message of places.items(list)) {
-    const members = places.members(message)
-    const content = members.get('content')
-    const role = members.get('role')
+    const members = places.members(message, ['role', 'content'])
+    const [role, content] = [members.get('role'), members.get('content')]
     const { foreign, own } = content === undefined ? NO_ITEMS : sorted(places, content)
     // A turn without content is refused.
     const isEmptied = foreign.length > 0 && own.length === 0
     for (const cut of isEmptied ? [message] : foreign) cuts.push(cut)
-    if (!isEmptied && role !== undefined && places.parsed(role) === 'assistant') step = own
+    if (!isEmptied && role !== undefined && places.text(role) === 'assistant') step = own
   }
   if (cuts.length === 0) return null
-  const types = step.map((block) => String(membersOf(places.parsed(block))['type']))
-  const isStepBare = types.includes('tool_use') && !/thinking$/.test(types[0] ?? '')
+  const isStepBare = isStepUnsigned(step.map((block) => places.texts(block, ['type'])))
   return { cuts: cuts.map(cutOf), isStepBare }
 }
 
 const REASONING = '"reasoning"'
+/** Members of an item that say what it is, and who has signed it. */
+const TELLING = ['type', 'signature', 'data', 'encrypted_content'] as const
 
 /** The provider has nothing to go on from. */
-function isBare(item: unknown, bare: BareReasoning): boolean {
-  const { type, encrypted_content: encrypted, content } = membersOf(item)
+function isBare(places: JsonPlaces, item: Span, bare: BareReasoning): boolean {
+  const { type, encrypted_content: encrypted } = places.texts(item, TELLING)
   if (type !== 'reasoning' || (encrypted ?? '') !== '') return false
-  return bare === 'cut' || !Array.isArray(content) || content.length === 0
+  const content = places.members(item, ['content']).get('content')
+  return bare === 'cut' || content === undefined || !places.hasItems(content)
 }
 
 interface Sorted {
@@ -88,8 +90,8 @@ function sorted(places: JsonPlaces, list: Span, bare: BareReasoning = 'kept'): S
   const items = places.items(list)
   const isRefused = (item: Span): boolean => {
     const bytes = places.bytesOf(item)
-    if (hasCarrier(bytes) && isForeign(places.parsed(item))) return true
-    return bare !== 'kept' && bytes.includes(REASONING) && isBare(places.parsed(item), bare)
+    if (hasCarrier(bytes) && isForeign(places.texts(item, TELLING))) return true
+    return bare !== 'kept' && bytes.includes(REASONING) && isBare(places, item, bare)
   }
   const foreign = new Set(items.filter(isRefused))
   return { foreign: [...foreign], own: items.filter((item) => !foreign.has(item)) }

@@ -6,6 +6,7 @@ import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import { foreignParts } from '../../../../src/server/upstream/inference/foreign-parts.ts'
 import { messagesRequest } from '../../../../src/server/upstream/inference/messages/messages-dialect.ts'
 import { responsesRequest } from '../../../../src/server/upstream/inference/responses/responses-request.ts'
+import { INFERENCE_DEPTH_MAX } from '../../../../src/schemas/inference/inference-limits.ts'
 import { bytesOf, keptChat } from '../../../support/inference/kept-chat.ts'
 
 const ENDPOINT = { upstreamModel: 'm', text: {}, contextLength: null, ownWay: {} } as unknown as Endpoint
@@ -90,6 +91,37 @@ t.test('the last member of a name counts, whatever escapes its name has', async 
   const own = `{"role":"assistant","content":[${foreign}],"\\u0063ontent":[${text},${foreign}]}`
   const found = sent('messages', `{"model":"m","max_tokens":5,"messages":[],"messages":[${own}]}`)
   t.same(JSON.parse(found ?? '').messages, [{ role: 'assistant', content: [{ type: 'text', text: 'b' }] }])
+})
+
+const THOUGHT = '{"type":"thinking","thinking":"","signature":"sl1.x.y"}'
+
+t.test('a body as deep as a call may have loses them, too', async (t) => {
+  // The schema stands on the fourth level.
+  const levels = INFERENCE_DEPTH_MAX - 3
+  const schema = `${'{"items":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
+  const tools = `[{"name":"f","input_schema":${schema}}]`
+  const bodyOf = (blocks: string): string =>
+    `{"model":"m","max_tokens":5,"tools":${tools},"messages":[{"role":"assistant","content":[${blocks}]}]}`
+  const text = '{"type":"text","text":"b"}'
+  t.ok(same(sent('messages', bodyOf(`${THOUGHT},${text}`)), bodyOf(text)))
+})
+
+t.test('no value is made of what a call says, which may have millions of them', async (t) => {
+  const { parse } = JSON
+  let longest = 0
+  JSON.parse = (text: string): unknown => {
+    longest = Math.max(longest, text.length)
+    return parse(text) as unknown
+  }
+  const restore = (): void => void (JSON.parse = parse)
+  t.teardown(restore)
+  const input = `{"a":[${'{},'.repeat(1_000)}"\\"sl1."]}`
+  const content = `[${THOUGHT},{"type":"tool_use","id":"c","name":"f","input":${input}}]`
+  const body = Buffer.from(`{"messages":[{"role":"assistant","content":${content}}]}`)
+  const found = foreignParts('messages', body)
+  restore()
+  t.match(found, { cuts: { length: 1 }, isStepBare: true })
+  t.ok(longest < THOUGHT.length, `${longest} characters`)
 })
 
 t.test('more foreign blocks than a function takes arguments', (t) => {

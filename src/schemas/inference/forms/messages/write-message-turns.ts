@@ -154,9 +154,13 @@ function reasoningBlocks(
   return [{ type: 'thinking', thinking: text, signature: carrier }]
 }
 
-/** Whether the last turn of the model calls tools and does not begin with reasoning. */
-export function isStepUnsigned(messages: readonly WrittenMessage[]): boolean {
-  const step = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
+/** The last turn of the model. */
+export function lastStep(messages: readonly WrittenMessage[]): readonly Members[] {
+  return messages.findLast(({ role }) => role === 'assistant')?.content ?? []
+}
+
+/** Whether a turn of the model calls tools and does not begin with reasoning. */
+export function isStepUnsigned(step: readonly Members[]): boolean {
   const isReasoned = /thinking$/.test(String(step[0]?.['type']))
   return !isReasoned && step.some(({ type }) => type === 'tool_use')
 }

@@ -6,7 +6,7 @@ import { PromptDraft } from '../prompt-draft.ts'
 import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 import { claudeModel } from './claude-models.ts'
-import { isStepUnsigned, writeMessageTurns } from './write-message-turns.ts'
+import { isStepUnsigned, lastStep, writeMessageTurns } from './write-message-turns.ts'
 import { writeThinking } from './write-thinking.ts'
 
 /** Tokens of an answer at most, where neither the caller nor the endpoint has a maximum. Decision. */
@@ -27,7 +27,7 @@ export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt 
   writeSampling(draft)
   writeNames(draft)
   if (prompt.stops.length > 0) draft.set('stop_sequences', prompt.stops)
-  const effort = writeThinking(draft, { tokensMax, isStepUnsigned: isStepUnsigned(messages) })
+  const effort = writeThinking(draft, { tokensMax, isStepUnsigned: isStepUnsigned(lastStep(messages)) })
   const output = { ...effort, ...formatMember(draft) }
   if (Object.keys(output).length > 0) draft.set('output_config', output)
   draft.set('cache_control', wholeCache(prompt))

@@ -1,3 +1,4 @@
+import { INFERENCE_DEPTH_MAX } from '../../../../schemas/inference/inference-limits.ts'
 import {
   CLOSE_LIST,
   CLOSE_OBJECT,
@@ -5,8 +6,10 @@ import {
   endOfSpace,
   OPEN_LIST,
   OPEN_OBJECT,
+  QUOTE,
   type Span,
 } from '../../../../schemas/values/json-bytes.ts'
+import type { Members } from '../../../../schemas/values/members.ts'
 import { JsonReader } from './json-reader.ts'
 
 /** An item of a list, with what stands between it and its neighbours. */
@@ -17,18 +20,21 @@ export interface ItemPlace extends Span {
   readonly next: number
 }
 
-/** Places of members and items in bytes that are valid JSON. */
+/**
+ * Places of members and items in the body of a call, which is valid JSON. No value is made but of names and of
+ * texts that are asked for: other parts may have millions of values.
+ */
 export class JsonPlaces {
   readonly #bytes: Buffer
   readonly #reader: JsonReader
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
-    this.#reader = new JsonReader(bytes)
+    this.#reader = new JsonReader(bytes, INFERENCE_DEPTH_MAX)
   }
 
-  /** The values of an object's members, of which the last of a name counts; empty: it is no object. */
-  members({ start }: Span): ReadonlyMap<string, Span> {
+  /** The values of those of an object's members, of which the last of a name counts; empty: it is no object. */
+  members({ start }: Span, names: readonly string[]): ReadonlyMap<string, Span> {
     const bytes = this.#bytes
     const members = new Map<string, Span>()
     if (bytes[start] !== OPEN_OBJECT) return members
@@ -37,7 +43,7 @@ export class JsonPlaces {
       const keyEnd = this.#reader.string(at)
       const name = JSON.parse(bytes.toString('utf8', at, keyEnd)) as string
       const value = this.#value(endOfSpace(bytes, endOfSpace(bytes, keyEnd) + 1))
-      members.set(name, value)
+      if (names.includes(name)) members.set(name, value)
       at = this.#behind(value.end)
     }
     return members
@@ -64,8 +70,23 @@ export class JsonPlaces {
     return this.#bytes.subarray(start, end)
   }
 
-  parsed(place: Span): unknown {
-    return JSON.parse(this.bytesOf(place).toString())
+  /** Null: it is no text. */
+  text(place: Span): string | null {
+    if (this.#bytes[place.start] !== QUOTE) return null
+    return JSON.parse(this.bytesOf(place).toString()) as string
+  }
+
+  /** The texts of those of an object's members; null stands for other values. */
+  texts(place: Span, names: readonly string[]): Members {
+    return Object.fromEntries(
+      [...this.members(place, names)].map(([name, value]) => [name, this.text(value)]),
+    )
+  }
+
+  /** Whether it is a list with items. */
+  hasItems({ start }: Span): boolean {
+    const bytes = this.#bytes
+    return bytes[start] === OPEN_LIST && bytes[endOfSpace(bytes, start + 1)] !== CLOSE_LIST
   }
 
   #value(start: number): Span {

@@ -32,8 +32,8 @@ const WORDS: ReadonlyMap<number, string> = new Map(
 const NEAR_BYTES = 1_024
 
 /**
- * Walks over JSON in bytes, and makes no value of it. It takes what `JSON.parse` takes, no deeper than
- * JSON_DEPTH_MAX; whether the bytes are UTF-8 is not checked. Each method gets the place of a value's first
+ * Walks over JSON in bytes, and makes no value of it. It takes what `JSON.parse` takes, no deeper than a
+ * maximum; whether the bytes are UTF-8 is not checked. Each method gets the place of a value's first
  * byte and returns the place behind its last one, or WRONG.
  */
 export class JsonReader {
@@ -44,9 +44,11 @@ export class JsonReader {
   #view: DataView | null = null
   /** Values that were walked over, names not among them. */
   values = 0
+  readonly #depthMax: number
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, depthMax: number = JSON_DEPTH_MAX) {
     this.bytes = bytes
+    this.#depthMax = depthMax
   }
 
   /** Other bytes are read from now on. */
@@ -127,7 +129,7 @@ export class JsonReader {
   }
 
   #object(open: number, depth: number): number {
-    if (depth > JSON_DEPTH_MAX) return WRONG
+    if (depth > this.#depthMax) return WRONG
     const { bytes } = this
     let at = endOfSpace(bytes, open + 1)
     if (bytes[at] === CLOSE_OBJECT) return at + 1
@@ -147,7 +149,7 @@ export class JsonReader {
   }
 
   #list(open: number, depth: number): number {
-    if (depth > JSON_DEPTH_MAX) return WRONG
+    if (depth > this.#depthMax) return WRONG
     const { bytes } = this
     let at = endOfSpace(bytes, open + 1)
     if (bytes[at] === CLOSE_LIST) return at + 1
