@@ -1,6 +1,6 @@
 import type { TextProtocol } from '../../models/text-models.ts'
 import { isRefused, needsOf, refusedBy } from './needs.ts'
-import { toldName } from './table/told-names.ts'
+import { toldName, turnsPathOf } from './table/told-names.ts'
 import type { Prompt } from './prompt.ts'
 import type { WriteTerms, WrittenPrompt } from './write-terms.ts'
 
@@ -41,7 +41,7 @@ export class PromptDraft {
 
   /** Where the turns are in the caller's body. */
   get turnsPath(): string {
-    return this.prompt.dialect === 'responses' ? '/input' : '/messages'
+    return turnsPathOf(this.prompt.dialect)
   }
 
   /** Takes a member out again. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { lostIssues, strictIssue } from '../../../../src/schemas/inference/forms/table/lost-members.ts'
+import { lostIssues, nativeIssue } from '../../../../src/schemas/inference/forms/table/lost-members.ts'
 import { PROMPT_WRITERS } from '../../../../src/schemas/inference/forms/prompt-writers.ts'
 import type { Dialect } from '../../../../src/schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../../src/schemas/models/text-models.ts'
@@ -58,9 +58,29 @@ t.test('who takes a member is told as writers write it', (t) => {
 })
 
 t.test('a strict provider of the same form is no taker of what it does not get', (t) => {
-  t.match(strictIssue('chat', 'top_k'), {
-    path: '/top_k',
-    expected: `an endpoint that speaks chat ${MORE}, or \`require_parameters\` that is not true`,
-  })
+  for (const [dialect, name, path] of [
+    ['chat', 'top_k', '/top_k'],
+    ['chat', 'reasoning.max_tokens', '/reasoning/max_tokens'],
+    ['responses', 'reasoning.max_tokens', '/reasoning/max_tokens'],
+    ['chat', 'model', '/messages'],
+    ['responses', 'subagent_id', '/input'],
+  ] as const)
+    t.match(nativeIssue(dialect, name), {
+      path,
+      expected: `an endpoint that speaks ${dialect} ${MORE}, or \`require_parameters\` that is not true`,
+    })
+  t.end()
+})
+
+t.test('what another provider gave has the path of the turns, and that provider as its taker', (t) => {
+  for (const [dialect, name, path] of [
+    ['messages', 'reasoning', '/messages'],
+    ['responses', 'reasoning', '/input'],
+    ['responses', 'item_reference', '/input'],
+  ] as const)
+    t.match(nativeIssue(dialect, name), {
+      path,
+      expected: 'the provider that gave it, or `require_parameters` that is not true',
+    })
   t.end()
 })

@@ -1,12 +1,15 @@
 /** Members that are dropped, where the caller wants none to be. D6. */
 import type { Issue } from '../../../failure-metadata.ts'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../models/text-models.ts'
+import { RESPONSES_STRICT_CUT_BY_TYPE } from '../../responses-members.ts'
+import { STRICT_CUT_BY_ROLE } from '../../strict-members.ts'
 import type { Dialect } from '../../text-request.ts'
 import { isForeign, topOf } from '../field-table.ts'
 import { anyClaude } from '../messages/claude-models.ts'
 import { PROMPT_WRITERS } from '../prompt-writers.ts'
 import type { Prompt } from '../prompt.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
+import { turnsPathOf } from './told-names.ts'
 
 /** All that keeps an endpoint from answering a request of which nothing may be left out. */
 export function lostIssues(
@@ -25,11 +28,29 @@ export function lostIssues(
 }
 
 /**
- * @param name of a member that a strict provider of the caller's own form does not get, as `x-sluice-dropped`
- *   has it
+ * @param name of a member that a provider of the caller's own form does not get, as `x-sluice-dropped` has it
  */
-export function strictIssue(dialect: Dialect, name: string): Issue {
-  return issueOf(name, [ownTaker(dialect, name)])
+export function nativeIssue(dialect: Dialect, name: string): Issue {
+  const isGiven = GIVEN[dialect].includes(name)
+  const path = isGiven || WITHIN_TURNS[dialect].includes(name) ? turnsPathOf(dialect) : pathOf(name)
+  return lostAt(
+    path,
+    isGiven ? 'the provider that gave it' : `an endpoint that speaks ${dialect} ${WITH_MORE}`,
+  )
+}
+
+/** What stands in turns, and only the provider that has signed or stored it goes on from. D8. */
+const GIVEN: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: [],
+  responses: ['reasoning', 'item_reference'],
+  messages: ['reasoning'],
+}
+
+/** What a strict provider does not get of turns. D4. */
+const WITHIN_TURNS: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: Object.values(STRICT_CUT_BY_ROLE).flat(),
+  responses: Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
+  messages: [],
 }
 
 /** What is left out for endpoints of a protocol. */
@@ -71,12 +92,16 @@ function ownTaker(dialect: Dialect, name: string): string {
 
 const WITH_MORE = "with more than OpenAI's members"
 
-function issueOf(
-  name: string,
-  takers: readonly (string | null)[],
-  path = `/${name.replaceAll('.', '/')}`,
-): Issue {
+function pathOf(name: string): string {
+  return `/${name.replaceAll('.', '/')}`
+}
+
+function issueOf(name: string, takers: readonly (string | null)[], path = pathOf(name)): Issue {
   const forms = takers.filter((one) => one !== null).join(' or ')
-  const expected = `an endpoint that speaks ${forms}, or \`require_parameters\` that is not true`
+  return lostAt(path, `an endpoint that speaks ${forms}`)
+}
+
+function lostAt(path: string, taker: string): Issue {
+  const expected = `${taker}, or \`require_parameters\` that is not true`
   return { path, message: 'would be left out', expected }
 }

@@ -11,6 +11,11 @@ const TOLD: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>>
   user: { messages: 'metadata.user_id' },
 }
 
+/** Where a caller's body has its turns. */
+export function turnsPathOf(dialect: Dialect): string {
+  return dialect === 'responses' ? '/input' : '/messages'
+}
+
 /** @param name as a writer has it */
 export function toldName(name: string, dialect: Dialect): string {
   return (Object.hasOwn(TOLD, name) ? TOLD[name]?.[dialect] : undefined) ?? name

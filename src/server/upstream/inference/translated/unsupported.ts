@@ -1,6 +1,6 @@
 import type { Issue } from '../../../../schemas/failure-metadata.ts'
 import { fail, type Outcome } from '../../../../schemas/failures.ts'
-import { strictIssue } from '../../../../schemas/inference/forms/table/lost-members.ts'
+import { nativeIssue } from '../../../../schemas/inference/forms/table/lost-members.ts'
 import type { TextRequest } from '../../../../schemas/inference/text-request.ts'
 import { ISSUES_MAX } from '../../../../schemas/limits/limits.ts'
 import { isDropRefused } from './translation-job.ts'
@@ -11,7 +11,7 @@ export function unsupported(issues: readonly Issue[]): Outcome<never> {
 }
 
 /**
- * What a strict endpoint of the caller's own form may not leave out of a request, where the caller wants all of it to arrive.
+ * What an endpoint of the caller's own form may not leave out, where the caller wants nothing to be.
  * @param dropped members that it leaves out
  */
 export function lostOf(
@@ -19,7 +19,7 @@ export function lostOf(
   dropped: readonly string[],
 ): readonly Issue[] {
   if (dropped.length === 0 || !isDropRefused(request)) return NOTHING
-  return dropped.map((name) => strictIssue(request.dialect, name))
+  return dropped.map((name) => nativeIssue(request.dialect, name))
 }
 
 const NOTHING: readonly Issue[] = []
