@@ -17,7 +17,7 @@ import { lostOf, unsupported } from './unsupported.ts'
  * Kinds of endpoints that one call is judged for before it is routed; what others refuse their attempts tell.
  * Decision.
  */
-const JUDGED_MAX = 16
+export const JUDGED_MAX = 16
 
 /** What endpoints would refuse of one call, known before any of them is tried. D6. */
 export class Takers {
@@ -65,10 +65,12 @@ export function takersOf(job: JudgedJob, jobs: ShortJobs): Known | Promise<Known
   // The attempt at the only endpoint reads the request anyway, and tells what is refused.
   const kinds = isAlone(job) ? null : kindsOf(job)
   if (kinds === null) return native.size === 0 ? ALL_TAKE : ok(new Takers(native))
-  const { body } = kinds.input.sent
+  const { sent, targets } = kinds.input
+  // Where nothing may be left out, the request is written for each of them.
+  const workBytes = sent.body.length * (sent.isDropRefused === true ? targets.length : 1)
   const known = (refused: readonly (readonly Issue[])[]): Takers =>
     new Takers(new Map([...native, ...kinds.refusedAt(refused)]))
-  if (body.length <= INLINE_JSON_BYTES_MAX) return ok(known(refusalsOf(kinds.input)))
+  if (workBytes <= INLINE_JSON_BYTES_MAX) return ok(known(refusalsOf(kinds.input)))
   const { caller, call, deadlineAt: endsAt } = job
   return jobs
     .run('refused_fields', kinds.input, { caller, signal: call.signal, endsAt })

@@ -1,9 +1,11 @@
 /** What is known of refusals before a call is routed, and what that costs. D6. */
 import t from 'tap'
+import { ok } from '../../../../../src/schemas/failures.ts'
+import { INLINE_JSON_BYTES_MAX } from '../../../../../src/schemas/limits/limits.ts'
 import type { TextRequest } from '../../../../../src/schemas/inference/text-request.ts'
 import type { CallableModel, Endpoint } from '../../../../../src/server/ports/models/models.ts'
 import type { ShortJobs } from '../../../../../src/server/ports/short-jobs.ts'
-import { takersOf } from '../../../../../src/server/upstream/inference/translated/takers.ts'
+import { JUDGED_MAX, takersOf } from '../../../../../src/server/upstream/inference/translated/takers.ts'
 import { at } from '../../../../support/inference/bounded-endpoints.ts'
 
 const JOBS = {
@@ -54,7 +56,7 @@ t.test('a request for one endpoint alone is read by its attempt alone', (t) => {
   t.end()
 })
 
-t.test('endpoints of one form are judged together, and those that are not set up are no way out', (t) => {
+t.test('endpoints that refuse are left out, and those that are not set up are no way out', (t) => {
   const native = speaking('chat')
   const others = [speaking('messages'), speaking('messages'), speaking('gemini')]
   const { job } = callOf([native, ...others], { response_format: { type: 'json_object' } })
@@ -87,6 +89,52 @@ t.test('endpoints of one form are judged together, and those that are not set up
   t.end()
 })
 
+t.test('any number of endpoints of one form is judged, since they are judged as one', (t) => {
+  const refusing = Array.from({ length: 2 * JUDGED_MAX }, () => speaking('messages'))
+  const { job } = callOf([...refusing, speaking('gemini')], { response_format: { type: 'json_object' } })
+  const all = job.models[0]?.endpoints ?? []
+  t.same(takingOf(job), all.slice(-1))
+  t.end()
+})
+
+t.test('what is left out hangs on the model, and so many models are judged', (t) => {
+  const models = Array.from({ length: JUDGED_MAX + 1 }, (_, nth) => ({
+    ...speaking('messages'),
+    upstreamModel: `model-${nth}`,
+  }))
+  const { job } = callOf(models, { seed: 7 })
+  const request = { ...job.request, provider: { require_parameters: true } }
+  t.same(takingOf({ ...job, request } as Job), models.slice(-1), 'the attempt at the last one tells')
+  t.end()
+})
+
+t.test('a thread writes a request for many endpoints where nothing may be left out', async (t) => {
+  const models = [1, 2, 3].map((nth) => ({ ...speaking('messages'), upstreamModel: `model-${nth}` }))
+  const content = 'x'.repeat(INLINE_JSON_BYTES_MAX / 2)
+  const { job } = callOf(models, { messages: [{ role: 'user', content }], seed: 7 })
+  const ran: string[] = []
+  const jobs = {
+    run: (name: string) => {
+      ran.push(name)
+      return Promise.resolve(ok(models.map(() => [])))
+    },
+  } as unknown as ShortJobs
+  await takersOf(job, jobs)
+  t.same(ran, [])
+  const request = { ...job.request, provider: { require_parameters: true } }
+  const call = { signal: new AbortController().signal }
+  await takersOf({ ...job, request, call } as unknown as Job, jobs)
+  t.same(ran, ['refused_fields'])
+})
+
+/** The endpoints of the call's model that take it. */
+function takingOf(job: Job): readonly Endpoint[] {
+  const known = takersOf(job, JOBS)
+  if (known instanceof Promise || !known.ok || known.value === null) throw new Error('it is not judged')
+  const taking = known.value.among(job.models[0]?.endpoints ?? [], () => true)
+  return taking.ok ? taking.value : []
+}
+
 t.test('what a form refuses of a file of the workspace is known before the file is read', (t) => {
   const id = 'file_01k0abcdefghjkmnpqrstvwxyz'
   const endpoints = [speaking('gemini'), speaking('messages')]
@@ -96,10 +144,8 @@ t.test('what a form refuses of a file of the workspace is known before the file 
     const files = [
       { id, mimeType, filename: 'a', sizeBytes: 1, open: () => Promise.reject(new Error('read')) },
     ]
-    const known = takersOf({ ...job, files } as unknown as Job, JOBS)
-    if (known instanceof Promise || !known.ok || known.value === null) throw new Error('it is not judged')
-    const taking = known.value.among(endpoints, () => true)
-    return endpoints.filter((one) => taking.ok && !taking.value.includes(one))
+    const taking = takingOf({ ...job, files } as unknown as Job)
+    return endpoints.filter((one) => !taking.includes(one))
   }
   t.same(refusedFor('image/gif'), endpoints.slice(0, 1))
   t.same(refusedFor('image/png'), [])
