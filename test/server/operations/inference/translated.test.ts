@@ -138,6 +138,7 @@ t.test('reasoning that nobody can go on from does not reach a provider that stor
   const { send, first } = await rigged(t, 'responses')
   for (const [items, kept] of [
     [[bare, said], [said]],
+    [[{ ...bare, encrypted_content: '' }, said], [said]],
     [
       [bare, told, { ...bare, encrypted_content: null }, own, said],
       [told, own, said],

@@ -1,4 +1,4 @@
-import { isNull, providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
+import { providerBody, type BodyEdit } from '../../../../schemas/inference/provider-body.ts'
 import { REASONING_ID } from '../../../../schemas/inference/responses-input.ts'
 import {
   REASONING_MEMBERS,
@@ -14,7 +14,7 @@ import { mustSendMax } from '../bounds.ts'
 import { foreignEdits } from '../foreign-parts.ts'
 import { fileEdits } from '../inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from '../protocol.ts'
-import { ownEdits, StrictEdits, type NestedCut } from '../request-edits.ts'
+import { isDefault, ownEdits, StrictEdits, type NestedCut } from '../request-edits.ts'
 
 /** Of items, their parts and tools. */
 const CUT_INSIDE: ReadonlyMap<string, NestedCut> = new Map(
@@ -77,12 +77,15 @@ function isWithin({ keyStart }: MemberSpan, whole: MemberSpan | null): boolean {
   return whole !== null && keyStart > whole.start && keyStart < whole.end
 }
 
+/** The empty text, as JSON. */
+const NO_TEXT: readonly string[] = ['""']
+
 /** Whether an item of reasoning is without what it is encrypted by. Every item has a summary. */
 export function hasBareReasoning(body: KeptBody): boolean {
   let bare = 0
   for (const mark of body.marks) {
     if (mark.name === REASONING_MEMBERS.text) bare++
-    else if (mark.name === REASONING_MEMBERS.encrypted && !isNull(body, mark)) bare--
+    else if (mark.name === REASONING_MEMBERS.encrypted && !isDefault(body, mark, NO_TEXT)) bare--
   }
   return bare > 0
 }
