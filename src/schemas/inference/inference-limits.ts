@@ -24,8 +24,9 @@ export const CHOICES_MAX = 8
 /** Characters of the request from which on a provider's message may not quote them. D37. */
 export const QUOTED_CHARS_MIN = 24
 /**
- * Bytes of a request in which quotations are looked for on the loop, in 10 ms at most; of a larger one the
- * provider's message is not told. Decision.
+ * Bytes of a request in which quotations are looked for on the loop: in 20 ms, and in some 100 where the
+ * message is made of pieces of the request. A call with a larger request does not tell the provider's message.
+ * Decision.
  */
 export const SEARCHED_BYTES_MAX = MIB
 /** UTF-16 units of each end of a text by which a conversation is known again. Decision. */

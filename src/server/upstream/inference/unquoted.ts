@@ -46,24 +46,30 @@ function cutOf(text: string, request: Buffer | null): string {
  * may have JSON within JSON, such as arguments of a tool.
  */
 class SaidText {
-  readonly #bytes: Buffer
-  /** With no more escapes than JSON needs. */
+  readonly #sent: string
+  /** With no more escapes and spaces than JSON needs. */
   readonly #json: string
 
   constructor(bytes: Buffer) {
-    this.#bytes = bytes
-    this.#json = plainJson(bytes)
+    this.#sent = bytes.toString()
+    this.#json = plainJson(this.#sent)
   }
 
+  /** Each search takes as long as the request is: most texts need no escape, and most requests have none. */
   has(text: string): boolean {
+    if (this.#sent.includes(text)) return true
     const once = escapedOf(text)
-    return this.#bytes.includes(text) || this.#json.includes(once) || this.#json.includes(escapedOf(once))
+    const isSearched = once === text && this.#json === this.#sent
+    if (!isSearched && this.#json.includes(once)) return true
+    const twice = escapedOf(once)
+    return twice !== once && this.#json.includes(twice)
   }
 }
 
-function plainJson(bytes: Buffer): string {
+function plainJson(sent: string): string {
   try {
-    return JSON.stringify(JSON.parse(bytes.toString()))
+    const json = JSON.stringify(JSON.parse(sent))
+    return json === sent ? sent : json
   } catch {
     return ''
   }
