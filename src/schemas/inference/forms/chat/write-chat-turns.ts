@@ -108,9 +108,9 @@ function writeAssistant(draft: PromptDraft, parts: readonly AssistantPart[]): Me
   const refusal = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []))
   const content = said.length === 0 && calls.length > 0 ? null : writeContent(draft, said)
   const last = parts.at(-1)
-  // A message has one mark, beside those of its texts.
-  const isUncut = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)
-  if (isUncut && !draft.terms.isStrict) draft.drop('cache_control', draft.turnsPath)
+  // A message has the mark of its last part, and those of its texts.
+  const isMarkLost = parts.some((part) => part !== last && part.kind !== 'text' && part.cache !== null)
+  if (isMarkLost && !draft.terms.isStrict) draft.drop('cache_control', draft.turnsPath)
   return {
     role: 'assistant',
     content,

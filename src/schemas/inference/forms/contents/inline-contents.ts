@@ -93,7 +93,10 @@ class Placing {
     return { ...given, media, filename: own ?? (this.#isNaming ? filename : null) }
   }
 
-  /** An address that is the id of a file names nothing: what counts as a picture has to be one. */
+  /**
+   * Undefined: no content has the name. A URL names what was fetched, and an id names a file: the cost of the
+   * call was bounded by which of the two it is.
+   */
   #nthOf(media: Media): number | undefined {
     if (media.kind === 'base64') return undefined
     const isUrl = media.kind === 'url'

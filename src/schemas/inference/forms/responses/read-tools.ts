@@ -91,9 +91,9 @@ export function namespaceOf(name: unknown): string | null {
 }
 
 /**
- * What Codex offers with each call, by its name: a search of the web, of which it says whether of kept pages, and
- * one of tools that it keeps back. A model without them answers by itself, and by the other tools. Null: another
- * tool, which its caller wants. D6.
+ * The name of a search that Codex offers with each call: that of the web says whether it reads live pages, and
+ * that of tools finds those which Codex keeps back. A model without the two answers by itself, and by the other
+ * tools. Null: it is another tool, which its caller wants. D6.
  */
 function usualOffer({ type, external_web_access: isOfWeb, execution }: Members): string | null {
   if (type === WEB_SEARCH && typeof isOfWeb === 'boolean') return WEB_SEARCH

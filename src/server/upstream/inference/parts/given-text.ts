@@ -15,8 +15,8 @@ export class GivenText {
   }
 
   /**
-   * What is left to give of the same text, told whole. The empty string also where it is shorter than its
-   * fragments: small servers leave texts out of some events.
+   * What is left to give of the same text, told whole. Nothing is left of a text that is no longer than its
+   * fragments, and the two are not compared then: small servers leave texts out of some events.
    * @returns null: the fragments are not its begin
    */
   restOf(whole: string): string | null {
