@@ -40,16 +40,14 @@ export function chatTokensOf(usage: Members, hasOutput: boolean): TokenUsage | n
   const tokens = withMedia(
     { input: prompt - read - kept, cacheRead: read, cacheWrite: kept, output, reasoning },
     {
-      ...{ audio: tokensIn(cached, 'audio_tokens'), image: tokensIn(cached, 'image_tokens'), audioRead: 0 },
-      audioOutput: tokensIn(written, 'audio_tokens'),
+      audio: firstCount([cached['audio_tokens']]),
+      image: firstCount([cached['image_tokens']]),
+      audioRead: 0,
+      audioOutput: firstCount([written['audio_tokens']]),
     },
   )
   // Servers in the manner of OpenRouter tell it.
   return withSearches(tokens, searchesOf(membersOf(usage['server_tool_use'])['web_search_requests']))
-}
-
-function tokensIn(details: Members, name: string): number {
-  return countOf(details[name]) ?? 0
 }
 
 /** Null and absence are no tokens. */

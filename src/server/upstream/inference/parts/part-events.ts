@@ -1,4 +1,4 @@
-import { ok, type Failure, type Outcome } from '../../../../schemas/failures.ts'
+import type { Failure, Outcome } from '../../../../schemas/failures.ts'
 import { INLINE_JSON_BYTES_MAX } from '../../../../schemas/limits/limits.ts'
 import { endOfSpace } from '../../../../schemas/values/json-bytes.ts'
 import { parseMarked, withoutMarks } from '../../../../schemas/values/long-integers.ts'
@@ -9,7 +9,7 @@ import { failureOfEvent } from '../../provider-failure.ts'
 import type { RedactedTexts } from '../../reason.ts'
 import { INVALID, isDoneMark, UNFINISHED } from '../native-events.ts'
 import type { PartRead, PartStream, WholeParts } from '../protocol.ts'
-import { SseReader, type SseEvent } from '../sse-reader.ts'
+import { SseReader, type SseEvent, type SseRead } from '../sse-reader.ts'
 
 /**
  * Parts of one whole answer: those of one text are joined, so that each further part is another block. Decision.
@@ -54,19 +54,21 @@ export abstract class PartEvents implements PartStream {
   read(bytes: Uint8Array): PartRead {
     if (this.#failure !== null) return { parts: [], failure: this.#failure }
     if (this.isDone) return NOTHING
-    const { events, failure } = this.#reader.read(bytes)
-    return this.#taken(events, failure)
+    return this.#taken(this.#reader.read(bytes))
   }
 
   /** @param failure of the reader, behind the events */
-  #taken(events: readonly SseEvent[], failure: Failure | null): PartRead {
+  #taken({ events, failure }: SseRead): PartRead {
     let taken = 0
     for (const event of events) {
       taken++
-      if (this.#isLarge(event)) {
+      const readLarge = this.#threadFor(event)
+      if (readLarge !== null) {
         // The bytes of the read may be used again before the thread has answered.
-        const others = events.slice(taken).map(owned)
-        return { parts: this.#given(), failure: null, rest: this.#restOf(owned(event), others, failure) }
+        const { name, data } = owned(event)
+        const behind = { events: events.slice(taken).map(owned), failure }
+        const rest = async (): Promise<PartRead> => this.#goneOn(await readLarge(data), name, behind)
+        return { parts: this.#given(), failure: null, rest }
       }
       this.#failure = this.#event(event)
       if (this.#failure !== null || this.isDone) break
@@ -76,22 +78,16 @@ export abstract class PartEvents implements PartStream {
     return { parts: this.#given(), failure: this.#failure }
   }
 
-  #restOf(
-    { name, data }: SseEvent,
-    others: readonly SseEvent[],
-    failure: Failure | null,
-  ): NonNullable<PartRead['rest']> {
-    return async () => {
-      const read = await (this.#readLarge?.(data) ?? ok(parsed(data)))
-      this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
-      const isOver = this.#failure !== null || this.isDone
-      return isOver ? { parts: this.#given(), failure: this.#failure } : this.#taken(others, failure)
-    }
+  /** @param read a large event, by a thread @param behind what the reader gave behind it */
+  #goneOn(read: Outcome<Members | null>, name: string, behind: SseRead): PartRead {
+    this.#failure = read.ok ? this.#takeParsed(read.value, name, NO_DATA) : read.failure
+    const isOver = this.#failure !== null || this.isDone
+    return isOver ? { parts: this.#given(), failure: this.#failure } : this.#taken(behind)
   }
 
-  /** An error is told by its bytes. */
-  #isLarge({ name, data }: SseEvent): boolean {
-    return this.#readLarge !== null && data.length > INLINE_JSON_BYTES_MAX && name !== 'error'
+  /** Null: the event is read here. An error is told by its bytes. */
+  #threadFor({ name, data }: SseEvent): ReadLarge | null {
+    return data.length > INLINE_JSON_BYTES_MAX && name !== 'error' ? this.#readLarge : null
   }
 
   /** Null: the stream was whole. D22. */

@@ -6,14 +6,11 @@ import type { Endpoint, EndpointText } from '../../../ports/models/models.ts'
 import { mustSendMax } from '../bounds.ts'
 import { isMaker, signatureFormatOf } from '../spoken.ts'
 
-/** Tokens of an answer where the protocol needs a maximum, and neither caller nor catalogue says one. */
-const TOKENS_MAX_DEFAULT = 8_192
-
 /** A call as its writer sees it. One that counts tokens has no limits. */
 export type WrittenCall = Pick<InferenceJob, 'request'> &
   Partial<Pick<InferenceJob, 'limits' | 'defaultTokensMax'>>
 
-export interface TranslatedEndpoint {
+interface TranslatedEndpoint {
   readonly endpoint: Endpoint
   readonly text: EndpointText
   readonly protocol: TextProtocol
@@ -25,7 +22,8 @@ export function translationJob(
   { endpoint, text, protocol }: TranslatedEndpoint,
 ): TranslationJob {
   const sent = mustSendMax(endpoint, { tokensMax: request.size.tokensMax, defaultTokensMax, limits })
-  const needed = protocol === 'messages' ? (text.maxCompletionTokens ?? TOKENS_MAX_DEFAULT) : null
+  // Messages need a maximum: where the catalogue has none either, their writer sets one.
+  const needed = protocol === 'messages' ? text.maxCompletionTokens : null
   return {
     dialect: request.dialect,
     protocol,
