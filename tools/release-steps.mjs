@@ -1,5 +1,6 @@
 // The steps of a release as data, which tools/release.mjs prints or runs, and what stands in its way.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { changesOf } from './changelog.mjs'
 
 /** Steps that another machine may do, because they want a program that not every one has. */
@@ -123,7 +124,16 @@ export function problemsOf({
   if (!chart.includes(`\nversion: ${version}\n`) || !chart.includes(`\nappVersion: "${version}"\n`))
     problems.push(`deploy/chart/Chart.yaml has another version than ${version}`)
   if (existsSync(out) && readdirSync(out).length > 0) problems.push(`${out} is not empty`)
+  const isWithin = !relative('.', out).startsWith('..')
+  if (isWithin && git('check-ignore', '--quiet', out) === null)
+    problems.push(`git does not ignore ${out}, whose files would differ from the commit`)
   return problems
+}
+
+/** How the tree differs from the commit that the release began with; null: it does not. */
+export function changesSince(commit, git) {
+  if (git('rev-parse', 'HEAD') !== commit) return 'another commit was checked out'
+  return git('status', '--porcelain') === '' ? null : 'files were changed'
 }
 
 /** A command as a shell takes it. */

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { afterwards, OPTIONAL, problemsOf, shellText, stepsOf } from './release-steps.mjs'
+import { afterwards, changesSince, OPTIONAL, problemsOf, shellText, stepsOf } from './release-steps.mjs'
 
 const HELP = `npm run release -- [--dry-run] [--from COMMIT] [--out FOLDER] [--without STEP]... [--source URL] [--builder URI]
 
@@ -79,6 +79,9 @@ function releaseNow() {
   if (all.length > 0) end(all.map((problem) => `release: ${problem}\n`).join(''), 1)
   mkdirSync(release.out, { recursive: true })
   for (const { name, what, commands } of steps) {
+    // The statement names one commit: the tree must have been that commit all the time.
+    const changed = name === 'provenance' ? changesSince(release.commit, git) : null
+    if (changed !== null) end(`release: ${changed}; ${release.out} is not of one commit\n`, 1)
     const isLeftOut = without.includes(name)
     say(`\n${name}: ${what}${isLeftOut ? ' (left out; elsewhere:)' : ''}`)
     for (const command of commands) {

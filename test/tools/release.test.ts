@@ -23,11 +23,12 @@ interface Release {
   readonly from?: string
 }
 type Git = (...args: readonly string[]) => string | null
-const { stepsOf, afterwards, problemsOf, shellText } = (await import(
+const { stepsOf, afterwards, changesSince, problemsOf, shellText } = (await import(
   pathToFileURL(`${ROOT}tools/release-steps.mjs`).href
 )) as {
   stepsOf(release: Release): readonly Step[]
   afterwards(release: Release): readonly Command[]
+  changesSince(commit: string, git: Git): string | null
   problemsOf(input: Partial<Release> & { git: Git; changelog: string; chart?: string }): readonly string[]
   shellText(command: Command): string
 }
@@ -79,12 +80,24 @@ for (const [what, more, said] of [
     /name its part "Unreleased" so/,
   ],
   ['a chart of another version', { chart: 'version: 0.0.1\nappVersion: "0.0.1"\n' }, /Chart\.yaml/],
+  ['a folder of the clone that is not ignored', { out: 'build' }, /git does not ignore build/],
   ['a folder with files in it', { out: ROOT }, /is not empty/],
 ] as const satisfies readonly (readonly [string, Partial<Parameters<typeof problemsOf>[0]>, RegExp])[]) {
   t.test(`no release of ${what}`, async (t) => {
     t.match(problems(more).join('\n'), said)
   })
 }
+
+t.test('files that change while a release is made are found before it is stated what it is of', async (t) => {
+  const tree =
+    (head: string, status: string | null): Git =>
+    (...args) =>
+      args[0] === 'status' ? status : head
+  t.equal(changesSince(COMMIT, tree(COMMIT, '')), null)
+  t.match(changesSince(COMMIT, tree('0'.repeat(40), '')), /another commit/)
+  t.match(changesSince(COMMIT, tree(COMMIT, '?? new.ts')), /files were changed/)
+  t.match(changesSince(COMMIT, tree(COMMIT, null)), /files were changed/)
+})
 
 t.test('the chart of this tree has the version of the program', async (t) => {
   const chart = readFileSync(`${ROOT}deploy/chart/Chart.yaml`, 'utf8')
