@@ -9,7 +9,7 @@ import { gives, type Block } from '../scenarios/messages-answers.ts'
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
 /** Name of the program. */
-export const CLAUDE_CODE = 'claude'
+const CLAUDE_CODE = 'claude'
 /** Names of its tools. */
 const SHELL = 'Bash'
 const READ = 'Read'

@@ -9,7 +9,7 @@ import { answers as answersWith, customCall, thought, toolCall } from '../scenar
 import { startAgent, versionOf, type Agent, type AgentAnswers, type AgentInput } from './agent.ts'
 
 /** Name of the program. */
-export const CODEX = 'codex'
+const CODEX = 'codex'
 const KEY = 'SLUICE_KEY'
 /** Name of its shell. */
 const SHELL = 'exec_command'
