@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
+import { isOnPath } from '../support/nodes/outside-stores.ts'
 import {
   findingsInAllLooks,
   openDashboard,
@@ -111,9 +110,7 @@ t.test('from a fresh node to the first call that is seen, by keystrokes alone', 
   t.match(await step(page, '3. Paste').innerText(), /first call seen/)
 })
 
-const hasPython = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => existsSync(join(folder, 'python3')))
+const hasPython = await isOnPath('python3')
 
 for (const [language, skipped] of [
   ['TypeScript', skip],

@@ -1,7 +1,5 @@
 /** The chart of `deploy/chart`, as Helm would install it. */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { deployFile, deployFiles, yamlOf, type Member } from './deploy.ts'
 import { isTrue, parseTemplate, Renderer, type Functions } from './go-template.ts'
@@ -54,11 +52,6 @@ export function merged(base: unknown, over: unknown): unknown {
   if (!isMap(base) || !isMap(over)) return over === undefined ? base : over
   const names = new Set([...Object.keys(base), ...Object.keys(over)])
   return Object.fromEntries([...names].map((name) => [name, merged(base[name], over[name])]))
-}
-
-/** Whether a program is on the PATH. */
-export function hasProgram(name: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)))
 }
 
 function templateNames(): readonly string[] {
