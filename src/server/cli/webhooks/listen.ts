@@ -1,10 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { hashOfKey } from '../../../schemas/keys/api-keys.ts'
 import { WEBHOOK_EVENTS_BACK_S_MAX } from '../../../schemas/webhooks/webhook-limits.ts'
 import { secretGiven } from '../../config.ts'
 import { findWorkspace } from '../../store/base/find-workspace.ts'
+import { keysOf } from '../keys/key-changes.ts'
 import { managementKey } from '../keys/management-key.ts'
 import { need, withDatabase } from '../parts/database.ts'
-import { addNodeOptions, nodeOrigin, type NodeOptions } from '../parts/node-api.ts'
+import { addNodeOptions, nodeOrigin, type NodeAddress, type NodeOptions } from '../parts/node-api.ts'
 import { readText } from '../parts/text-file.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, tell } from '../parts/verb.ts'
 import { forwardEvents } from './listen/forward-events.ts'
@@ -37,7 +39,7 @@ export function addListen(program: Command, outcome: { code: number | null }): v
   addNodeOptions(verb).action(async (to: URL, options: Options) => {
     const { dataDir } = loadGeneration().config
     const node = { origin: nodeOrigin(options, dataDir), key: managementKey(dataDir, options.keyFile) }
-    const secrets = await secretsOf(options)
+    const secrets = await secretsOf(options, node.key)
     const { workspace, since, count = Infinity } = options
     if (secrets.length === 0) tell(options, { warning: UNVERIFIED }, `warning: ${UNVERIFIED}`)
     tell(
@@ -66,13 +68,20 @@ const UNVERIFIED =
   'signatures are not verified: give the secret of the workspace by --secret-file or SLUICE_WEBHOOK_SECRET'
 
 /** A named node is not asked for its secret: no call of the API tells it. */
-async function secretsOf({ secretFile, url, workspace }: Options): Promise<readonly string[]> {
+async function secretsOf(
+  { secretFile, url, workspace }: Options,
+  key: NodeAddress['key'],
+): Promise<readonly string[]> {
   if (secretFile !== undefined) return [checkedSecret(secretFile, readText(secretFile))]
   const given = secretGiven('SLUICE_WEBHOOK_SECRET')
   if (given !== null) return [checkedSecret('SLUICE_WEBHOOK_SECRET', given.reveal())]
   if (url !== undefined) return []
   return withDatabase(async (database) => {
-    const found = need(await findWorkspace(database.store.sql, workspace ?? null, null))
+    // The node looks in the organization of the key, too: slugs are unique within one alone.
+    const hash = hashOfKey(key.reveal())
+    const lookup = { name: hash, list: 'keys list' }
+    const { organizationId } = need(await keysOf(database).get({ organizationId: null, hash }), lookup)
+    const found = need(await findWorkspace(database.store.sql, workspace ?? null, organizationId))
     return (await shownSecrets(database, found)).map(({ text }) => text)
   })
 }

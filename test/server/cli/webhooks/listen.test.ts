@@ -278,4 +278,7 @@ t.test('a real node: a job without a callback URL is told to a port of this mach
     2,
     'both showings are audited',
   )
+  t.match(await runToEnd(settings, sluice('organizations', 'create', '--name', 'Other')), { code: 0 })
+  const beside = await listen(settings, port, '--since', 600, '--count', 1)
+  t.match(beside, { code: 0, stdout: /both signatures genuine\n$/ }, 'the secret of the key’s organization')
 })
