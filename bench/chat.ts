@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { freePort, stopServer } from '../test/support/nodes/spawned.ts'
 import { startStand } from '../test/support/nodes/stand.ts'
+import { LATENCY_PERCENTS } from '../test/support/load/load-latency.ts'
 import { treeCpuS } from '../test/support/load/process-cpu.ts'
 import { checks, type Cases } from './chat/checks.ts'
 import { startChild } from './chat/child.ts'
@@ -175,7 +176,7 @@ async function streamed(target: Subject, pair: Pair, connections: number): Promi
     cpu_s_per_gb: null,
     requests_per_second: (events / settings.durationMs) * 1_000,
     mb_per_second: null,
-    latency_us: percentilesUs(isOne ? firstMs : gapsMs),
+    ...distributionUs(isOne ? firstMs : gapsMs),
     rss_mb: null,
     generator_cores: cores,
     failed: failures.length + (events === 0 ? 1 : 0),
@@ -200,10 +201,17 @@ function requestText(path: string, headers: Readonly<Record<string, string>>, bo
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
-function percentilesUs(values: readonly number[]): SampleRecord['latency_us'] {
-  if (values.length === 0) return null
+function distributionUs(
+  values: readonly number[],
+): Pick<SampleRecord, 'latency_us' | 'latency_by_percent_us'> {
+  if (values.length === 0) return { latency_us: null }
   const sorted = values.toSorted((a, b) => a - b)
-  const at = (share: number): number =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 1_000
-  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), max: at(1) }
+  const at = (percent: number): number =>
+    (sorted[Math.min(sorted.length - 1, Math.floor((percent / 100) * sorted.length))] ?? 0) * 1_000
+  return {
+    latency_us: { p50: at(50), p90: at(90), p99: at(99), p99_9: at(99.9), max: at(100) },
+    latency_by_percent_us: Object.fromEntries(
+      LATENCY_PERCENTS.map((percent) => [String(percent), at(percent)]),
+    ),
+  }
 }

@@ -95,8 +95,7 @@ export function sampleOf(result: LoadResult, { cpuS, rssBytes, successStatus }: 
     cpu_s_per_gb: null,
     requests_per_second: answeredPerS(result),
     mb_per_second: null,
-    latency_us: isNothing ? null : latencyUs(result),
-    ...(isNothing ? {} : { latency_by_percent_us: byPercentUs(result) }),
+    ...(isNothing ? { latency_us: null } : latencyFigures(result)),
     rss_mb: rssBytes === null ? null : rssBytes / 1e6,
     generator_cores: result.generatorCores,
     // A server without connections refuses nothing and costs nothing.
@@ -114,6 +113,17 @@ export function answeredPerS({
   measuredMs,
 }: Pick<LoadResult, 'requests' | 'statuses' | 'measuredMs'>): number {
   return ((requests - (statuses[0] ?? 0)) / measuredMs) * 1_000
+}
+
+/** The latencies of a load as a sample has them: some percentiles, and the whole distribution. */
+export function latencyFigures(
+  result: Pick<LoadResult, 'latency'>,
+): Pick<SampleRecord, 'latency_us' | 'latency_by_percent_us'> {
+  const shares = Object.entries(result.latency.byPercent)
+  return {
+    latency_us: latencyUs(result),
+    latency_by_percent_us: Object.fromEntries(shares.map(([percent, ms]) => [percent, ms * 1_000])),
+  }
 }
 
 /** Converts milliseconds to microseconds. */
@@ -154,10 +164,6 @@ export function rowsOf(
 }
 
 export const ALONE = 'one connection'
-
-function byPercentUs({ latency: { byPercent } }: Pick<LoadResult, 'latency'>): Record<string, number> {
-  return Object.fromEntries(Object.entries(byPercent).map(([percent, ms]) => [percent, ms * 1_000]))
-}
 
 /** Starts each repeat with another target, so that no target is always first after a pause. */
 export function rotated<T>(list: readonly T[], by: number): readonly T[] {

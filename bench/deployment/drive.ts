@@ -2,7 +2,7 @@
 import { startLoad } from '../../test/support/load/load.ts'
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
 import { treeCpuS } from '../../test/support/load/process-cpu.ts'
-import { latencyUs } from '../measure.ts'
+import { latencyFigures } from '../measure.ts'
 import type { Place } from './ask.ts'
 import { statusText, type Driven } from './driven.ts'
 import { DEPLOYMENT_RATE_MAX, REACH_MS } from './limits.ts'
@@ -76,7 +76,7 @@ function drivenOf(result: LoadResult, cpuUs: number): Driven {
       cpu_s_per_gb: null,
       requests_per_second: (good / result.measuredMs) * 1_000,
       mb_per_second: null,
-      latency_us: isNothing ? null : latencyUs(result),
+      ...(isNothing ? { latency_us: null } : latencyFigures(result)),
       rss_mb: null,
       generator_cores: result.generatorCores,
       failed: isNothing ? 1 : result.requests - good - limited,

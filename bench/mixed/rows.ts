@@ -1,5 +1,5 @@
 /** Rows of the mix: one for each kind and one for all together. */
-import { answeredPerS, latencyUs } from '../measure.ts'
+import { answeredPerS, latencyFigures } from '../measure.ts'
 import { resultRow, type ResultRow, type SampleRecord } from '../record.ts'
 import { failedOf, reasonsOf, type MixedResult } from './load.ts'
 import { MIXED_KINDS, MIXED_SHARES, type MixedKind } from './mix.ts'
@@ -63,7 +63,7 @@ function kindSample(kind: MixedKind, { kinds }: MixedResult): SampleRecord {
     cpu_s_per_gb: null,
     requests_per_second: answeredPerS(one),
     mb_per_second: kind === 'uploads' ? one.sentBytes / one.measuredMs / 1_000 : null,
-    latency_us: latencyUs(one),
+    ...latencyFigures(one),
     rss_mb: null,
     generator_cores: one.generatorCores,
     failed: failedOf(kind, one),

@@ -1,6 +1,6 @@
 /** Rows, checks and lines of the attacks. */
 import type { LoadResult } from '../../test/support/load/load-plan.ts'
-import { answeredPerS, latencyUs } from '../measure.ts'
+import { answeredPerS, latencyFigures } from '../measure.ts'
 import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import { spread } from '../statistics.ts'
 import { spreadText } from '../text.ts'
@@ -46,7 +46,7 @@ function sampleOf(result: LoadResult): SampleRecord {
     cpu_s_per_gb: null,
     requests_per_second: answeredPerS(result),
     mb_per_second: null,
-    latency_us: latencyUs(result),
+    ...latencyFigures(result),
     rss_mb: null,
     generator_cores: result.generatorCores,
     failed: result.requests - good,

@@ -1,4 +1,4 @@
-import { latencyUs } from '../measure.ts'
+import { latencyFigures } from '../measure.ts'
 import { resultRow, type CurveRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import type { Found } from './load.ts'
 import type { Ceiling } from './measure.ts'
@@ -36,7 +36,7 @@ export function sampleOf(found: Found, accounts: Pick<Ceiling, 'cpuUs' | 'rssMb'
     cpu_s_per_gb: null,
     requests_per_second: found.ratePerS,
     mb_per_second: null,
-    latency_us: latencyUs(found),
+    ...latencyFigures(found),
     rss_mb: accounts?.rssMb ?? null,
     generator_cores: found.generatorCores,
     failed: found.failed,

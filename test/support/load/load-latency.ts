@@ -4,7 +4,7 @@ import type { LoadLatency, LoadResult } from './load-plan.ts'
 
 const MOST_US = 600_000_000
 /** Shares by which a distribution is told. */
-const PERCENTS = [1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100]
+export const LATENCY_PERCENTS = [1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100]
 
 export function latencies(): Histogram {
   return build({
@@ -29,7 +29,7 @@ export function latencyOf(histogram: Histogram): LoadLatency {
     p99_9: at(99.9),
     max,
     mean: histogram.mean / 1_000,
-    byPercent: Object.fromEntries(PERCENTS.map((percent) => [String(percent), at(percent)])),
+    byPercent: Object.fromEntries(LATENCY_PERCENTS.map((percent) => [String(percent), at(percent)])),
   }
 }
 
