@@ -66,14 +66,22 @@ function isDrawn(of: Spread | null): boolean {
   return of !== null && isTaken(of.median) && of.median > 0
 }
 
-const UNITS: Readonly<Record<CostMetric, { readonly what: string; readonly unit: string }>> = {
-  cpu_us_per_request: { what: 'a call', unit: 'µs' },
-  cpu_s_per_gb: { what: 'a GB', unit: 's' },
+interface Unit {
+  /** What is paid for. */
+  readonly what: string
+  readonly unit: string
+}
+
+/** Rows of streams count events in the place of calls. */
+function unitOf({ metric, case: name }: Cost): Unit {
+  if (metric === 'cpu_s_per_gb') return { what: 'a GB', unit: 's' }
+  return { what: /\bstreams?\b/i.test(name) ? 'an event of a stream' : 'a call', unit: 'µs' }
 }
 
 /** The result in a sentence: what it costs, and how many times as much as each peer. */
-export function costSentence({ metric, ours, others, case: name, scenario }: Cost): Markup {
-  const { what, unit } = UNITS[metric]
+export function costSentence(cost: Cost): Markup {
+  const { metric, ours, others, case: name, scenario } = cost
+  const { what, unit } = unitOf(cost)
   const times = others
     .toReversed()
     .map(
@@ -86,8 +94,9 @@ export function costSentence({ metric, ours, others, case: name, scenario }: Cos
 <span class="detail">(${scenario}, ${name}; ${taken})</span>`
 }
 
-export function costFigure({ metric, ours, others }: Cost): Markup {
-  const { what, unit } = UNITS[metric]
+export function costFigure(cost: Cost): Markup {
+  const { metric, ours, others } = cost
+  const { what, unit } = unitOf(cost)
   const all = [{ row: ours, comparison: null }, ...others].toSorted(
     (a, b) => (a.row[metric]?.median ?? 0) - (b.row[metric]?.median ?? 0),
   )

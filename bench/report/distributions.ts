@@ -38,7 +38,7 @@ const FEW: readonly (readonly [percent: number, name: keyof LatencyRecord<number
 ]
 
 /** Figures beyond which the rest is folded. */
-const OPEN_MAX = 4
+const OPEN_MAX = 6
 /** Cases of a lone subject that one figure holds. */
 const CASES_OF_ONE_MAX = 8
 

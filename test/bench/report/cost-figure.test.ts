@@ -61,6 +61,14 @@ t.test(
   },
 )
 
+t.test('rows of streams count events, and no event is told as a call', async (t) => {
+  for (const name of ['100 streams, an event', 'chat from messages, one stream at a time']) {
+    const found = cost(...both('chat', name))
+    t.match(found === null ? '' : costSentence(found).text, /^an event of a stream costs/)
+    t.match(found === null ? '' : costFigure(found).text, 'CPU of an event of a stream, µs')
+  }
+})
+
 t.test('what was taken once is said to be so, and wins nothing', async (t) => {
   const once = both('embeddings').map((one) => ({ ...one, samples: one.samples.slice(0, 1) }))
   const found = cost(...once)

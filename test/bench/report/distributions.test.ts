@@ -64,8 +64,8 @@ t.test('repeats that differ have a band around their median, and the drawing is 
   t.notMatch(text, /NaN|Infinity|undefined/)
 })
 
-t.test('more than four figures are folded', async (t) => {
-  const rows = Array.from({ length: 6 }, (_, at) => [
+t.test('more than six figures are folded', async (t) => {
+  const rows = Array.from({ length: 8 }, (_, at) => [
     row('sluice', { latency_us }, `case ${at}`),
     row('nginx', { latency_us }, `case ${at}`),
   ]).flat()
