@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import {
+  ADMIN_FILE_TYPES_MAX,
   ADMIN_FILES_COUNTED_MAX,
   ADMIN_LISTED_MAX,
   ADMIN_PAGE_DEFAULT,
@@ -176,7 +177,22 @@ export const ReplayedDeadAnswer = Type.Object({
   }),
 })
 
-export const ListAdminStorageQuery = Type.Object(PAGE)
+export const ListAdminStorageQuery = Type.Object({
+  workspace_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'UUID or slug: that workspace alone, with its files by type; none where it is not known.',
+    }),
+  ),
+  ...PAGE,
+})
+
+export const AdminFileTypeShape = Type.Object({
+  mime_type: Type.String(),
+  files: Type.Integer({ minimum: 0, description: 'How many are of this type.' }),
+  bytes: Type.Integer({ minimum: 0, description: 'Of their content.' }),
+})
+export type AdminFileTypeShape = Static<typeof AdminFileTypeShape>
 
 export const AdminStorageShape = Type.Object({
   workspace_id: Id,
@@ -193,6 +209,11 @@ export const AdminStorageShape = Type.Object({
       'Of files that were put into containers through Sluice, and of their folders, as the quota counts them too.',
   }),
   quota_bytes: Count,
+  types: Type.Optional(
+    Type.Array(AdminFileTypeShape, {
+      description: `Of its newest ${ADMIN_FILES_COUNTED_MAX} files, the largest ${ADMIN_FILE_TYPES_MAX} types first; left out unless \`workspace_id\` is given.`,
+    }),
+  ),
 })
 export type AdminStorageShape = Static<typeof AdminStorageShape>
 

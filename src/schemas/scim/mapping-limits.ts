@@ -10,6 +10,9 @@ export const SCIM_PAGE_DEFAULT = 50
 /** Mappings or groups that a request for a page may skip. B2.5; Decision. */
 export const SCIM_OFFSET_MAX = 1_000_000
 
+/** Members of a group that a preview of a mapping counts. Decision. */
+export const MAPPING_PREVIEWED_MAX = 100_000
+
 /** Milliseconds between two checks by a runner for requested syncs. Decision. */
 export const SYNC_POLL_MS = 1_000
 /** Milliseconds after the last step of a sync until another runner may continue the sync. Decision. */

@@ -4,6 +4,7 @@ import { getAdminJob } from './operator/get-job.ts'
 import { getAdminJobContent } from './operator/get-job-content.ts'
 import { getAdminSession } from './operator/get-session.ts'
 import { getAdminStart } from './operator/get-start.ts'
+import { previewMapping } from './operator/preview-mapping.ts'
 import { getAdminStorage } from './operator/get-storage.ts'
 import { listAdminJobs } from './operator/list-jobs.ts'
 import { listAdminWebhooks } from './operator/list-webhooks.ts'
@@ -275,6 +276,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   getAdminSession,
   getAdminHistory,
   getAdminStart,
+  previewMapping,
   listAdminJobs,
   getAdminJob,
   getAdminJobContent,

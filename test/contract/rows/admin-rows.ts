@@ -32,6 +32,15 @@ export const ADMIN_ROWS: Readonly<Record<string, ContractRow>> = {
     source: SOURCE,
     uncaused: {},
   },
+  'admin.preview_mapping': {
+    method: 'get',
+    path: '/admin/mapping-preview',
+    success: 200,
+    statuses: [400, 403, 404, 500],
+    keys: KEYS,
+    source: SOURCE,
+    uncaused: {},
+  },
   'admin.list_jobs': {
     method: 'get',
     path: '/admin/jobs',

@@ -106,6 +106,9 @@ export function storageWire(place: StorageRecord): AdminStorageShape {
     bytes: place.fileBytes,
     containers_bytes: place.containerBytes,
     quota_bytes: place.quotaBytes,
+    ...(place.types !== null && {
+      types: place.types.map(({ mimeType, files, bytes }) => ({ mime_type: mimeType, files, bytes })),
+    }),
   }
 }
 

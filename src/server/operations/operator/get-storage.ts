@@ -23,7 +23,7 @@ export const getAdminStorage = defineOperation({
   failures: ['query_invalid', 'store_unavailable'],
   example: { query: { limit: 20 } },
   async run({ key, query }, { admin }) {
-    const found = await admin.storage(key.organizationId, pageOf(query))
+    const found = await admin.storage(key.organizationId, pageOf(query), query.workspace_id ?? null)
     if (!found.ok) return found
     const { rows, totalCount, sweep } = found.value
     const lastSweep = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }

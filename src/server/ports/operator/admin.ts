@@ -104,6 +104,14 @@ export interface StorageRecord {
   readonly fileBytes: number
   readonly containerBytes: number
   readonly quotaBytes: number
+  /** ADMIN_FILE_TYPES_MAX at most, the largest first; null where no single workspace was asked for. */
+  readonly types: readonly FileTypeRecord[] | null
+}
+
+export interface FileTypeRecord {
+  readonly mimeType: string
+  readonly files: number
+  readonly bytes: number
 }
 
 export interface StorageReport extends Page<StorageRecord> {
@@ -167,6 +175,9 @@ export interface AdminRecords {
     input: DeadInput,
     by: AdminActor,
   ): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
-  /** Workspaces that are not deleted, oldest first. */
-  storage(organizationId: string, page: PageInput): Promise<Outcome<StorageReport>>
+  /**
+   * Workspaces that are not deleted, oldest first.
+   * @param workspace UUID or slug; null = all of them
+   */
+  storage(organizationId: string, page: PageInput, workspace: string | null): Promise<Outcome<StorageReport>>
 }

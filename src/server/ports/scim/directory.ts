@@ -26,6 +26,16 @@ export interface GroupMapping {
   readonly updatedAt: Date
 }
 
+/** Members of a group by what a mapping would do to them, if it were made now. */
+export interface MappingPreview {
+  readonly joining: number
+  readonly promoted: number
+  readonly unchanged: number
+  readonly inactive: number
+  /** The group has more members than were counted. */
+  readonly isCut: boolean
+}
+
 export interface SyncJob {
   readonly id: string
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed'
@@ -74,6 +84,11 @@ export interface GroupMappings {
    * grants are removed. §4.6, B1.6.
    */
   remove(id: string, keepMembers: boolean, by: DirectoryActor): Promise<Outcome<null>>
+  /** Changes nothing. Failures: scim_group_unknown, workspace_unknown. */
+  preview(
+    organizationId: string,
+    input: Pick<GroupMapping, 'groupId' | 'workspaceId' | 'role'>,
+  ): Promise<Outcome<MappingPreview>>
   /** Existing groups, by display name. */
   groups(organizationId: string, page: PageInput): Promise<Outcome<Page<DirectoryGroup>>>
   /**

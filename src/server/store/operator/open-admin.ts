@@ -43,7 +43,8 @@ export function openAdmin({
       if (replayed.ok && replayed.value.replayed > 0) wake({ kind: 'webhooks' })
       return replayed
     },
-    storage: (organizationId, page) => readStorage(store, operator, { organizationId, page }),
+    storage: (organizationId, page, workspace) =>
+      readStorage(store, operator, { organizationId, page, workspace }),
   }
 }
 

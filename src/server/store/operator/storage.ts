@@ -1,8 +1,9 @@
-import { ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-limits.ts'
+import { ADMIN_FILE_TYPES_MAX, ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { STORAGE_QUOTA_BYTES_DEFAULT } from '../../../schemas/files/file-limits.ts'
-import type { StorageRecord, StorageReport } from '../../ports/operator/admin.ts'
+import type { FileTypeRecord, StorageRecord, StorageReport } from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
+import { workspaceIdOf } from '../base/find-workspace.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { readPage } from './listed.ts'
@@ -17,17 +18,46 @@ import { lastSweep } from './sweeps.ts'
 export function readStorage(
   store: Store,
   operatorReference: string | null,
-  { organizationId, page }: { readonly organizationId: string; readonly page: PageInput },
+  { organizationId, page, workspace }: StorageInput,
 ): Promise<Outcome<StorageReport>> {
   return reach(() =>
     readPage<StorageReport>(store, async (tx) => {
-      const rows = await rowsOf(tx, organizationId, page)
+      if (workspace !== null) return ok(await ofOne(tx, organizationId, workspace))
+      const rows = await rowsOf(tx, organizationId, { page, only: null })
       const [counted] = await tx<{ count: number }[]>`
       SELECT count(*)::int AS count FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL`
       const sweep = (await isOperator(tx, organizationId, operatorReference)) ? await lastSweep(tx) : null
       return ok({ rows, totalCount: counted?.count ?? 0, sweep })
     }),
   )
+}
+
+interface StorageInput {
+  readonly organizationId: string
+  readonly page: PageInput
+  /** UUID or slug; null = all. */
+  readonly workspace: string | null
+}
+
+const FIRST: PageInput = { limit: 1, offset: 0 }
+
+/** One workspace with its files by type, which costs a look at each of them. */
+async function ofOne(tx: Queryable, organizationId: string, workspace: string): Promise<StorageReport> {
+  const id = await workspaceIdOf(tx, organizationId, workspace)
+  if (!id.ok) return { rows: [], totalCount: 0, sweep: null }
+  const [found] = await rowsOf(tx, organizationId, { page: FIRST, only: id.value })
+  if (found === undefined) return { rows: [], totalCount: 0, sweep: null }
+  const types = await typesOf(tx, id.value)
+  return { rows: [{ ...found, types }], totalCount: 1, sweep: null }
+}
+
+async function typesOf(tx: Queryable, workspaceId: string): Promise<readonly FileTypeRecord[]> {
+  const rows = await tx<{ mime_type: string; files: number; bytes: string }[]>`
+    SELECT mime_type, count(*)::int AS files, sum(size_bytes) AS bytes FROM (
+      SELECT mime_type, size_bytes FROM files WHERE workspace_id = ${workspaceId} AND state = 'ready'
+      ORDER BY id DESC LIMIT ${ADMIN_FILES_COUNTED_MAX}) counted
+    GROUP BY mime_type ORDER BY sum(size_bytes) DESC, mime_type LIMIT ${ADMIN_FILE_TYPES_MAX}`
+  return rows.map((row) => ({ mimeType: row.mime_type, files: row.files, bytes: Number(row.bytes) }))
 }
 
 interface StorageRow {
@@ -44,7 +74,7 @@ interface StorageRow {
 async function rowsOf(
   sql: Queryable,
   organizationId: string,
-  { limit, offset }: PageInput,
+  { page: { limit, offset }, only }: { readonly page: PageInput; readonly only: string | null },
 ): Promise<readonly StorageRecord[]> {
   const rows = await sql<StorageRow[]>`
     SELECT w.id, w.slug, w.name, f.count AS files, COALESCE(s.used_bytes, 0) AS used_bytes,
@@ -52,6 +82,7 @@ async function rowsOf(
       COALESCE(w.storage_quota_bytes, ${STORAGE_QUOTA_BYTES_DEFAULT}::bigint) AS quota_bytes
     FROM (
       SELECT id, slug, name, storage_quota_bytes FROM workspaces WHERE organization_id = ${organizationId} AND deleted_at IS NULL
+        AND ${only === null ? sql`true` : sql`id = ${only}`}
       ORDER BY id LIMIT ${limit} OFFSET ${offset}) w
     LEFT JOIN workspace_storage s ON s.workspace_id = w.id
     CROSS JOIN LATERAL (
@@ -67,5 +98,6 @@ async function rowsOf(
     fileBytes: Number(BigInt(row.used_bytes) - BigInt(row.container_bytes)),
     containerBytes: Number(row.container_bytes),
     quotaBytes: Number(row.quota_bytes),
+    types: null,
   }))
 }

@@ -13,6 +13,7 @@ import type { Queryable, Store, Transaction } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { findWorkspace, holdWorkspace } from '../base/find-workspace.ts'
 import { lockDirectory } from './lock.ts'
+import { previewMapping } from './mapping-preview.ts'
 import { mappingEvent, mappingOf, type MappingRow } from './mapping-rows.ts'
 import { BEFORE_ALL, settleSome } from './settle.ts'
 import { findSyncJob, startSync } from './sync-jobs.ts'
@@ -36,6 +37,7 @@ export function openGroupMappings(store: Store): GroupMappings {
     create: (input, by) => change(by, (tx) => create(tx, input, by)),
     setRole: (id, role, by) => change(by, (tx) => setRole(tx, { id, role }, by)),
     remove: (id, keepMembers, by) => change(by, (tx) => remove(tx, { id, keepMembers }, by)),
+    preview: (organizationId, input) => reach(() => previewMapping(store.sql, organizationId, input)),
     groups: (organizationId, page) => reach(async () => ok(await groupsOf(store.sql, organizationId, page))),
     startSync: (by) => reach(() => store.sql.begin((tx) => startSync(tx, by))),
     syncJob: (organizationId, id) => reach(() => findSyncJob(store.sql, organizationId, id)),

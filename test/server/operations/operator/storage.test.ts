@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { ADMIN_FILES_COUNTED_MAX } from '../../../../src/schemas/operator/admin-limits.ts'
+import {
+  ADMIN_FILE_TYPES_MAX,
+  ADMIN_FILES_COUNTED_MAX,
+} from '../../../../src/schemas/operator/admin-limits.ts'
 import { COUNTED_BYTES_MIN, STORAGE_QUOTA_BYTES_DEFAULT } from '../../../../src/schemas/files/file-limits.ts'
 import { keepSweep, lastSweep } from '../../../../src/server/store/operator/sweeps.ts'
 import { openFiles } from '../../../../src/server/store/files/files.ts'
@@ -156,4 +159,48 @@ t.test('files are counted up to a number, whatever there is of them', async (t) 
   t.match((await call('GET', '/admin/storage?limit=1')).body, {
     data: { workspaces: [{ files: ADMIN_FILES_COUNTED_MAX }] },
   })
+})
+
+t.test('one workspace is asked for with its files by type, the largest first, and no other is', async (t) => {
+  const front = await stand(t)
+  const { call, workspace, other, store, foreignKey } = front
+  for (const [size, type] of [
+    [10, 'text/plain'],
+    [30, 'text/plain'],
+    [500, 'image/png'],
+  ] as const) {
+    const id = await front.put(workspace.id, size)
+    await store.sql`UPDATE files SET mime_type = ${type} WHERE id = ${id}`
+  }
+  const gone = await front.put(workspace.id, 9_000)
+  await store.sql`UPDATE files SET state = 'deleted' WHERE id = ${gone}`
+  await front.put(other.id, 7)
+  const types = [
+    { mime_type: 'image/png', files: 1, bytes: 500 },
+    { mime_type: 'text/plain', files: 2, bytes: 40 },
+  ]
+  for (const reference of [workspace.id, 'default']) {
+    const { body } = await call('GET', `/admin/storage?workspace_id=${reference}`)
+    t.match(body, { data: { workspaces: [{ slug: 'default', types }], sweep: null }, total_count: 1 })
+    t.equal((body as { data: { workspaces: unknown[] } }).data.workspaces.length, 1)
+  }
+  const nothing = { data: { workspaces: [], sweep: null }, total_count: 0 }
+  for (const reference of ['nobody', randomUUID()])
+    t.same((await call('GET', `/admin/storage?workspace_id=${reference}`)).body, nothing)
+  t.same(
+    (await call('GET', `/admin/storage?workspace_id=${workspace.id}`, { key: foreignKey })).body,
+    nothing,
+  )
+})
+
+t.test('types of files are told up to a number, the smallest are left out', async (t) => {
+  const { call, store, workspace } = await stand(t)
+  await store.sql`
+    INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
+    SELECT 'file_' || n, ${workspace.id}, 'ready', now(), 'a', 'x/' || n, n, ${FACTS.sha256}, ${FACTS.dataKeyId}, false, now()
+    FROM generate_series(1, ${ADMIN_FILE_TYPES_MAX + 1}::int) n`
+  const { body } = await call('GET', '/admin/storage?workspace_id=default')
+  const [{ types }] = (body as { data: { workspaces: [{ types: { mime_type: string }[] }] } }).data.workspaces
+  t.equal(types.length, ADMIN_FILE_TYPES_MAX)
+  t.equal(types.at(-1)?.mime_type, 'x/2')
 })
