@@ -1,4 +1,4 @@
-// Builds the dashboard's page: its compiled modules in one file, its style sheet, and the vendored files with
+// Builds the dashboard's page: its compiled modules in one file, its style sheet and mark, and the vendored files with
 // their licenses. A browser loads all of them at once, since the page names them before it needs them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, posix } from 'node:path'
@@ -38,7 +38,7 @@ export function assemblePage() {
   for (const { from, to, tail = '' } of Object.values(VENDORED))
     write(to, `${readFileSync(from, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, '')}${tail}`)
   for (const [from, to] of COPIED) put(to, readFileSync(from))
-  for (const path of sources.filter((path) => path.endsWith('.css')))
+  for (const path of sources.filter((path) => /\.(?:css|svg)$/.test(path)))
     put(path, readFileSync(`${SOURCE}/${path}`))
   const all = [ENTRY, ...Object.values(VENDORED).map(({ to }) => to)]
   const preloads = all.map((path) => `<link rel="modulepreload" href="${path}">\n`).join('')

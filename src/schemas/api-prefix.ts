@@ -19,6 +19,9 @@ export const DASHBOARD_API_PREFIX = `/dashboard${API_PREFIX}`
 /** Header with the half of a session that the page keeps; the other half is a cookie. C29. */
 export const PAGE_TOKEN_HEADER = 'x-sluice-page-token'
 
+/** Name in a browser's storage of the theme that a person chose, of the dashboard and of the documentation. */
+export const THEME_STORED = 'sluice-theme'
+
 /** Path of the reference, on the public port alone. */
 export const DOCS_PATH = '/docs'
 /** Path of the reference's pages by tag, on the public port alone. */

@@ -118,8 +118,9 @@ t.test('sets a budget, and lowers it until a call is refused', { skip }, async (
   await until('the call is refused', async () =>
     [402, 403].includes((await dashboard.call('embeddings', inferenceKey, embeddings)).status),
   )
-  await row.getByRole('button', { name: /^Delete/ }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget' }).click()
+  await row.getByText('each month').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the budget', exact: true }).click()
   await row.waitFor({ state: 'detached' })
   await until(
     'calls are answered',

@@ -130,14 +130,23 @@ t.test('Webhooks shows dead letters first; one that is replayed arrives', { skip
     receiver,
     dead: [first = ''],
   } = present(records)
-  const { page } = parts()
+  const { page, dialog } = parts()
   await dashboard.visit('Webhooks')
   const letters = page.getByRole('table', { name: 'Dead letters, newest first' })
   await linkOf(letters, first).waitFor()
   t.match(await letters.getByRole('row').nth(1).innerText(), /dead[\s\S]*410, gone for good/)
   t.same(await rowsOf(letters), 2)
   receiver.isOpen = true
-  await letters.getByRole('button', { name: `Replay the webhook of ${first}` }).click()
+  // A click beside the links of a row opens what it names.
+  await letters
+    .getByRole('row')
+    .filter({ has: page.getByTitle(first) })
+    .getByText('410, gone')
+    .click()
+  await page.getByRole('dialog', { name: 'Webhook to' }).getByText('gone for good').waitFor()
+  t.match(page.url(), /delivery=/)
+  t.same(await findingsInAllLooks(page), [])
+  await dialog.getByRole('button', { name: 'Replay' }).click()
   await page.getByText('The webhook is sent to 127.0.0.1').waitFor()
   await until('it arrives', () => receiver.taken.length === 1)
   t.match(receiver.taken[0], first)
@@ -182,7 +191,8 @@ t.test('a webhook that was taken is sent once more only after a question', { ski
   } = present(records)
   const { page, dialog } = parts()
   const all = page.getByRole('table', { name: 'All, newest first' })
-  await all.getByRole('button', { name: `Replay the webhook of ${first}` }).click()
+  await all.getByRole('button', { name: `Webhook of ${first}` }).click()
+  await dialog.getByRole('button', { name: 'Replay' }).click()
   await dialog.getByText('has taken this webhook already').waitFor()
   t.equal(receiver.taken.length, 2)
   await dialog.getByRole('button', { name: 'Send again' }).click()

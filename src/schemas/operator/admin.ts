@@ -211,7 +211,9 @@ export const AdminStorageShape = Type.Object({
   quota_bytes: Count,
   types: Type.Optional(
     Type.Array(AdminFileTypeShape, {
-      description: `Of its newest ${ADMIN_FILES_COUNTED_MAX} files, the largest ${ADMIN_FILE_TYPES_MAX} types first; left out unless \`workspace_id\` is given.`,
+      description:
+        `Of its newest ${ADMIN_FILES_COUNTED_MAX} files, the largest ${ADMIN_FILE_TYPES_MAX} types first; ` +
+        'left out unless `workspace_id` is given.',
     }),
   ),
 })

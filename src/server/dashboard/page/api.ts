@@ -46,6 +46,7 @@ export type Query = Readonly<Record<string, string | number | boolean | null | u
 export interface SendOptions {
   /** Under which the same call, made again because no answer came, is done once. */
   readonly idempotencyKey?: string
+  readonly query?: Query
 }
 
 /** Below `/api/v1`, a text a segment: `['keys', hash]`. Each is encoded. */
@@ -92,12 +93,17 @@ export function createApi(pageToken: string, onRefused: (message: string) => voi
       const signal = within(wanted)
       return (await inWords((await call(path, query, { signal })).json(), signal)) as T
     },
-    send: async <T>(method: string, path: Path, body?: unknown, { idempotencyKey }: SendOptions = {}) => {
+    send: async <T>(
+      method: string,
+      path: Path,
+      body?: unknown,
+      { idempotencyKey, query = {} }: SendOptions = {},
+    ) => {
       const typed = body === undefined ? {} : { 'content-type': 'application/json' }
       const headers = idempotencyKey === undefined ? typed : { ...typed, 'idempotency-key': idempotencyKey }
       const signal = within()
       const sent = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) }
-      const text = await inWords((await call(path, {}, sent)).text(), signal)
+      const text = await inWords((await call(path, query, sent)).text(), signal)
       return (text === '' ? null : JSON.parse(text)) as T
     },
     open: (path, query, signal) => call(path, query, { signal }),

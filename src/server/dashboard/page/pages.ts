@@ -1,11 +1,13 @@
 import type { Page } from './page.ts'
 import { auditPage } from './pages/audit.tsx'
+import { directoryPage } from './pages/setup/directory.tsx'
 import { filesPage } from './pages/files.tsx'
 import { jobsPage } from './pages/jobs.tsx'
 import { keysPage } from './pages/keys.tsx'
 import { modelsPage } from './pages/models.tsx'
 import { nowPage } from './pages/now.tsx'
 import { requestsPage } from './pages/calls/requests.tsx'
+import { presetsPage } from './pages/setup/presets.tsx'
 import { spendPage } from './pages/spend.tsx'
 import { startPage } from './pages/start.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
@@ -21,6 +23,8 @@ export const PAGES: readonly Page[] = [
   webhooksPage,
   filesPage,
   modelsPage,
+  presetsPage,
+  directoryPage,
   auditPage,
 ]
 

@@ -3,10 +3,14 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from '
 import { useLive, type LiveFeed } from './live.ts'
 import { hashOf, placeOf, type Page, type PageContext, type Place, type Session } from './page.ts'
 import { landingOf, PAGES, shownPages } from './pages.ts'
+import { fixedEntries } from './palette/actions.ts'
+import { Palette } from './palette/palette.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { ThemeSwitch } from './theme.tsx'
 import { messageOf, type Api } from './api.ts'
 
+/** Whose key for commands is another one. */
+const isMac = navigator.platform.startsWith('Mac')
 /** How long a message stays, in milliseconds. */
 const MESSAGE_MS = 8_000
 
@@ -26,14 +30,14 @@ export interface SignedIn {
 
 /** What stands around every page, and which one it is. */
 export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
-  const { isFresh, session } = signedIn
-  const { organization, key } = session
+  const { isFresh } = signedIn
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
   const page = place.path === '' ? landingOf(isFresh) : PAGES.find(({ path }) => path === place.path)
   const heading = useRef<HTMLHeadingElement | null>(null)
   const title = page?.title ?? 'No such page'
-  useShortcuts(PAGES)
+  const [isCommanding, setCommanding] = useState(false)
+  useShortcuts(PAGES, () => setCommanding(true))
   useLayoutEffect(() => {
     document.title = `${title} – Sluice`
     heading.current?.focus()
@@ -50,18 +54,12 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
         Skip to the page
       </a>
       <header class="top">
-        <strong class="brand">Sluice</strong>
+        <strong class="brand">
+          <img src="mark.svg" width={22} height={22} alt="" />
+          Sluice
+        </strong>
         <Navigation pages={shownPages(isFresh)} current={title} />
-        <div class="corner">
-          <LiveState {...signedIn} />
-          <span class="hint who" title={`${key.name} ${key.label}`}>
-            {organization.name}
-          </span>
-          <ThemeSwitch />
-          <button type="button" class="quiet" onClick={signOut}>
-            Sign out
-          </button>
-        </div>
+        <Corner {...signedIn} signOut={signOut} openCommands={() => setCommanding(true)} />
       </header>
       <main id="main">
         <h1 ref={heading} tabIndex={-1}>
@@ -81,9 +79,40 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
           />
         )}
       </main>
+      {isCommanding && (
+        <Palette
+          api={signedIn.api}
+          fixed={fixedEntries(PAGES, signOut)}
+          onClose={() => setCommanding(false)}
+        />
+      )}
       <div class="messages" role="status" aria-live="polite">
         {message !== null && <p class={message.kind}>{message.text}</p>}
       </div>
+    </div>
+  )
+}
+
+function Corner({
+  live,
+  session: { organization, key },
+  signOut,
+  openCommands,
+}: SignedIn & { openCommands(): void }): ComponentChild {
+  return (
+    <div class="corner">
+      <LiveState live={live} />
+      <span class="hint who" title={`${key.name} ${key.label}`}>
+        {organization.name}
+      </span>
+      <button type="button" class="quiet" aria-keyshortcuts="Control+K Meta+K" onClick={openCommands}>
+        {'Commands '}
+        <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+      </button>
+      <ThemeSwitch />
+      <button type="button" class="quiet" onClick={signOut}>
+        Sign out
+      </button>
     </div>
   )
 }

@@ -29,7 +29,7 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
   )
   return (
     <main class="sign-in">
-      <h1>Sluice</h1>
+      <Brand />
       {message !== null && (
         <p class="notice warn" role="alert">
           {message}
@@ -55,6 +55,15 @@ export function SignIn({ message, signIn }: SignInProps): ComponentChild {
   )
 }
 
+function Brand(): ComponentChild {
+  return (
+    <h1 class="brand">
+      <img src="mark.svg" width={32} height={32} alt="" />
+      Sluice
+    </h1>
+  )
+}
+
 /** While the page asks whether its session goes on. */
 export function Resuming({
   problem,
@@ -65,7 +74,7 @@ export function Resuming({
 }): ComponentChild {
   return (
     <main class="sign-in">
-      <h1>Sluice</h1>
+      <Brand />
       <Awaited value={undefined} problem={problem} isLoading={problem === null} reload={again} />
     </main>
   )

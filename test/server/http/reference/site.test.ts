@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { OPERATIONS } from '../../../../src/server/operations/index.ts'
@@ -5,6 +6,7 @@ import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { AUTHORIZATION, openFront, operation } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { USER_PAGES } from '../../../support/pages.ts'
+import { ROOT } from '../../../support/source.ts'
 import { blocksOf } from '../../../readme/blocks.ts'
 
 const open = (test: Test, corsOrigins: string[] = []) =>
@@ -61,7 +63,10 @@ t.test('the pages of the reference load nothing from elsewhere, and call this no
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     )
     const text = await page.text()
-    t.notMatch(text, /<script(?! type="module" src="\/docs\/\w+\.js">)|<style| style=| on\w+="/)
+    t.notMatch(
+      text,
+      /<script(?! type="module"(?: blocking="render")? src="\/docs\/\w+\.js">)|<style| style=| on\w+="/,
+    )
     for (const [, loaded = ''] of text.matchAll(/(?:src|href)="(\/[^"#]*)"/g))
       t.equal((await fetch(`${url}${loaded}`)).status, 200, loaded)
   }
@@ -102,11 +107,11 @@ t.test(
     t.ok(tags.filter(({ externalDocs }) => externalDocs !== undefined).length > 15)
     t.same([...new Set(wanted.filter(isDead))], [])
     t.same(
-      [...new Set(links.map((link) => link.replace(/#.*/, '')))]
+      [...new Set(links.map((link) => link.replace(/#.*|(?<=^data:).*/, '')))]
         .filter((link) => !link.startsWith(`${url}/docs/guides/`))
         .sort(),
       [
-        'data:,',
+        'data:',
         `${url}/docs`,
         `${url}/docs/errors`,
         `${url}/docs/guides.css`,
@@ -139,7 +144,7 @@ t.test(
       [],
     )
     for (const { text, policy } of pages) {
-      t.same(text.match(/<script[^>]*>/g), ['<script type="module" src="/docs/guides.js">'])
+      t.same(text.match(/<script[^>]*>/g), ['<script type="module" blocking="render" src="/docs/guides.js">'])
       t.notMatch(text, /<style| style=| on\w+="/)
       t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
       t.notMatch(policy, 'connect-src')
@@ -283,3 +288,10 @@ function plain(html: string): string {
     html.replace(/<[^>]*>/g, ''),
   )
 }
+
+t.test('pages of the documentation have the mark of the dashboard as their icon', async (t) => {
+  const { url } = await open(t)
+  const text = await (await fetch(`${url}/docs/guides`)).text()
+  const [, icon = ''] = /<link rel="icon" href="data:image\/svg\+xml,([^"]*)">/.exec(text) ?? []
+  t.equal(`${decodeURIComponent(icon)}\n`, readFileSync(`${ROOT}src/server/dashboard/page/mark.svg`, 'utf8'))
+})

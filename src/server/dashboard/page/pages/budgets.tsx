@@ -1,4 +1,4 @@
-import { h, type ComponentChild } from 'preact'
+import { Fragment, h, type ComponentChild } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Budget, BudgetInterval } from '../../../../schemas/money/budgets.ts'
 import type { Api } from '../api.ts'
@@ -33,27 +33,26 @@ interface Input {
   readonly limit: string
 }
 
+const newInput = (workspace = 'default'): Input => ({ workspace, interval: 'monthly', limit: '' })
+const inputOf = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): Input => ({
+  workspace,
+  interval,
+  limit: String(limit),
+})
+
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
 export function Budgets({ context, workspaces, budgets }: BudgetsProps): ComponentChild {
-  const { api, query, setQuery, say } = context
-  const [input, setInput] = useState<Input | null>(null)
-  const [deleted, setDeleted] = useState<Budget | null>(null)
+  const { query, setQuery } = context
+  const [changed, setChanged] = useState<Budget | null>(null)
   const all = workspaces.loaded.value
   const offset = offsetOf(query)
   const ids = shownOf(workspaces, query)
-  const change = ({ workspace_id: workspace, reset_interval: interval, limit_usd: limit }: Budget): void =>
-    setInput({ workspace, interval, limit: String(limit) })
-  const columns = columnsOf(workspaces, change, setDeleted)
-  const nameOf = ({ workspace_id: id, reset_interval: interval }: Budget): string =>
-    `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  const columns = columnsOf(workspaces, setChanged)
   return (
     <section class="panel" aria-label="Budgets">
       <div class="head">
         <h2>Budgets</h2>
-        <button
-          type="button"
-          onClick={() => setInput({ workspace: ids?.[0] ?? 'default', interval: 'monthly', limit: '' })}
-        >
+        <button type="button" onClick={() => setQuery({ do: 'budget' })}>
           Set a budget
         </button>
       </div>
@@ -62,6 +61,7 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
           caption="Budgets of workspaces"
           columns={columns}
           loaded={budgets}
+          found={context}
           keyOf={({ id }) => id}
           empty="No budget is set: calls are limited by credit and by the limits of keys alone."
         />
@@ -75,31 +75,96 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
         total={all?.length ?? 0}
         onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
       />
-      {input !== null && (
+      <BudgetDialogs
+        context={context}
+        workspaces={workspaces}
+        changed={changed}
+        onChanged={setChanged}
+        onDone={budgets.reload}
+      />
+    </section>
+  )
+}
+
+interface BudgetDialogsProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  /** The budget whose row was clicked. */
+  readonly changed: Budget | null
+  onChanged(budget: null): void
+  onDone(): void
+}
+
+/** The dialog for a new budget or another limit, and the question before one is deleted. */
+function BudgetDialogs({
+  context,
+  workspaces,
+  changed,
+  onChanged,
+  onDone,
+}: BudgetDialogsProps): ComponentChild {
+  const { api, query, setQuery, say } = context
+  const [deleted, setDeleted] = useState<Budget | null>(null)
+  const isNew = query.get('do') === 'budget'
+  const close = (): void => {
+    onChanged(null)
+    setQuery({ do: null })
+  }
+  const remove = (): void => {
+    setDeleted(changed)
+    close()
+  }
+  return (
+    <>
+      {(changed !== null || isNew) && (
         <BudgetDialog
+          key={changed?.id}
           api={api}
           workspaces={workspaces}
-          first={input}
-          onClose={() => setInput(null)}
-          onDone={budgets.reload}
+          first={changed === null ? newInput(shownOf(workspaces, query)?.[0]) : inputOf(changed)}
+          onDelete={remove}
+          onClose={close}
+          onDone={onDone}
           say={say}
         />
       )}
       {deleted !== null && (
-        <Confirm
-          title={`Delete the budget of ${nameOf(deleted)}?`}
-          text="Its workspace may then spend what credit and its other budgets allow."
-          action="Delete the budget"
-          isDestructive
+        <DeleteBudget
+          context={context}
+          budget={deleted}
+          workspaces={workspaces}
+          onDone={onDone}
           onClose={() => setDeleted(null)}
-          run={async () => {
-            await api.send('DELETE', ['workspaces', deleted.workspace_id, 'budgets', deleted.reset_interval])
-            say(`The budget of ${nameOf(deleted)} is deleted.`)
-            budgets.reload()
-          }}
         />
       )}
-    </section>
+    </>
+  )
+}
+
+interface DeleteBudgetProps {
+  readonly context: PageContext
+  readonly budget: Budget
+  readonly workspaces: Workspaces
+  onDone(): void
+  onClose(): void
+}
+
+function DeleteBudget({ context, budget, workspaces, onDone, onClose }: DeleteBudgetProps): ComponentChild {
+  const { workspace_id: id, reset_interval: interval } = budget
+  const name = `${workspaces.nameOf(id)} ${INTERVALS[interval]}`
+  return (
+    <Confirm
+      title={`Delete the budget of ${name}?`}
+      text="Its workspace may then spend what credit and its other budgets allow."
+      action="Delete the budget"
+      isDestructive
+      onClose={onClose}
+      run={async () => {
+        await context.api.send('DELETE', ['workspaces', id, 'budgets', interval])
+        context.say(`The budget of ${name} is deleted.`)
+        onDone()
+      }}
+    />
   )
 }
 
@@ -130,15 +195,25 @@ export async function budgetsOf(
   return found.flatMap(({ data }) => data)
 }
 
-function columnsOf(
-  workspaces: Workspaces,
-  change: (budget: Budget) => void,
-  remove: (budget: Budget) => void,
-): readonly Column<Budget>[] {
+function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void): readonly Column<Budget>[] {
   const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
   const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
   return [
-    { title: 'Workspace', isName: true, cell: name, sortBy: name },
+    {
+      title: 'Workspace',
+      isName: true,
+      sortBy: name,
+      cell: (budget) => (
+        <button
+          type="button"
+          class="link"
+          aria-label={`Change the budget of ${said(budget)}`}
+          onClick={() => change(budget)}
+        >
+          {name(budget)}
+        </button>
+      ),
+    },
     { title: 'Interval', cell: (budget) => INTERVALS[budget.reset_interval] },
     {
       title: 'Spent',
@@ -155,35 +230,12 @@ function columnsOf(
     { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
     { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
     {
-      title: 'Begins anew',
+      title: 'Resets',
       cell: ({ resets_at: at }) => (at === null ? <span class="hint">never</span> : <Time at={at} />),
     },
     {
       title: 'In force',
       cell: (budget) => <Badge {...FORCES[forceOf(budget)]} />,
-    },
-    {
-      title: 'Actions',
-      cell: (budget) => (
-        <div class="actions">
-          <button
-            type="button"
-            class="small"
-            aria-label={`Change the budget of ${said(budget)}`}
-            onClick={() => change(budget)}
-          >
-            Change
-          </button>
-          <button
-            type="button"
-            class="small"
-            aria-label={`Delete the budget of ${said(budget)}`}
-            onClick={() => remove(budget)}
-          >
-            Delete
-          </button>
-        </div>
-      ),
     },
   ]
 }
@@ -209,7 +261,7 @@ const FORCES: Readonly<
   overdrawn: {
     text: 'overdrawn',
     tone: 'bad',
-    title: 'More than that is spent already: calls are refused until it begins anew or is raised.',
+    title: 'More than that is spent already: calls are refused until it resets or is raised.',
   },
   pending: {
     text: 'pending',
@@ -222,10 +274,12 @@ interface BudgetDialogProps extends Pick<PageContext, 'api' | 'say'> {
   readonly workspaces: Workspaces
   readonly first: Input
   onDone(): void
+  onDelete(): void
   onClose(): void
 }
 
-function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDialogProps): ComponentChild {
+function BudgetDialog(props: BudgetDialogProps): ComponentChild {
+  const { api, say, workspaces, first, onDone, onDelete, onClose } = props
   const [input, setInput] = useState(first)
   const isNew = first.limit === ''
   const set =
@@ -283,6 +337,13 @@ function BudgetDialog({ api, say, workspaces, first, onDone, onClose }: BudgetDi
           hasFocus
           error={errorAbout(problem, 'limit_usd')}
         />
+        {!isNew && (
+          <p>
+            <button type="button" class="link" onClick={onDelete}>
+              Delete the budget…
+            </button>
+          </p>
+        )}
       </Form>
     </Dialog>
   )

@@ -70,10 +70,10 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
         ['A million tokens', `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out`],
         ['Region', endpoint.declared_region ?? 'not declared'],
         [
-          'Keeps no data',
+          'Zero data retention',
           endpoint.declared_zdr === null ? 'not declared' : endpoint.declared_zdr ? 'declared' : 'no',
         ],
-        ['Made', <Time at={endpoint.created_at} />],
+        ['Created', <Time at={endpoint.created_at} />],
         ['Audit', <a href={hashOf('audit', { object_id: endpoint.id })}>What was done with it</a>],
       ]}
     />

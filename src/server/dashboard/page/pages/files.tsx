@@ -5,9 +5,10 @@ import type { Page, PageContext } from '../page.ts'
 import { Meter } from '../parts/badge.tsx'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { bytes, count, Time } from '../parts/figures.tsx'
-import { LIST_PAGE, ListPager, Reload } from '../parts/lists.tsx'
+import { linkWith, LIST_PAGE, ListPager, Reload } from '../parts/lists.tsx'
 import { useLoaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
+import { FileTypesDialog } from './setup/file-types.tsx'
 import { sentenceOf } from './sweep-words.ts'
 
 export const filesPage: Page = {
@@ -29,12 +30,14 @@ interface StorageList {
 
 const FILES_COUNTED_MAX: typeof ADMIN_FILES_COUNTED_MAX = 100_000
 
-const COLUMNS: readonly Column<AdminStorageShape>[] = [
+const columnsOf = (query: URLSearchParams): readonly Column<AdminStorageShape>[] => [
   {
     title: 'Workspace',
     isName: true,
-    cell: ({ name, slug }) => [
-      name,
+    cell: ({ name, slug, workspace_id: id }) => [
+      <a key="name" href={linkWith('files', query, { of: id })} title="Its files by type">
+        {name}
+      </a>,
       <small key="slug" class="hint line">
         {slug}
       </small>,
@@ -70,7 +73,8 @@ const COLUMNS: readonly Column<AdminStorageShape>[] = [
 
 /** What is stored, by workspace, and what was swept away. */
 function Files(context: PageContext): ComponentChild {
-  const { api, query } = context
+  const { api, query, setQuery } = context
+  const looked = query.get('of')
   const offset = offsetOf(query)
   const loaded = useLoaded(
     (signal) => api.get<StorageList>(['admin', 'storage'], { limit: LIST_PAGE, offset }, signal),
@@ -89,13 +93,23 @@ function Files(context: PageContext): ComponentChild {
         </div>
         <LoadedTable<AdminStorageShape>
           caption="What workspaces store"
-          columns={COLUMNS}
+          columns={columnsOf(query)}
           loaded={{ ...loaded, value: listed?.data }}
           keyOf={(row) => row.workspace_id}
+          isMarked={(row) => row.workspace_id === looked}
+          found={context}
           empty="There is no workspace."
         />
         <ListPager context={context} loaded={{ ...loaded, value: listed }} />
       </section>
+      {looked !== null && (
+        <FileTypesDialog
+          key={looked}
+          context={context}
+          workspace={looked}
+          onClose={() => setQuery({ of: null })}
+        />
+      )}
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type {
   AdminDeliveryShape,
   AdminJobDetailsShape,
@@ -16,6 +17,7 @@ import { useKeyNames } from '../parts/key-names.ts'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { ClipPreview } from './clip-preview.tsx'
+import { DeliveryDialog } from './delivery-dialog.tsx'
 
 const STEPS: Readonly<Record<AdminJobStep, string>> = {
   accepted: 'Accepted',
@@ -176,6 +178,7 @@ function Deliveries({
 }): ComponentChild {
   const heading = useFocusedHeading()
   const replay = useReplay(context, () => (onChange(), heading.focus()))
+  const [looked, setLooked] = useState<AdminDeliveryShape | null>(null)
   const { callback_host: host, deliveries } = job
   const empty = host === null ? 'Nobody is told of its end.' : `${host} is told when it ends.`
   return (
@@ -185,11 +188,14 @@ function Deliveries({
       </h3>
       <DataTable<AdminDeliveryShape>
         caption="Webhooks of the job"
-        columns={deliveryColumns(replay.start, true)}
+        columns={deliveryColumns(setLooked, true)}
         rows={deliveries}
         keyOf={({ id }) => id}
         empty={empty}
       />
+      {looked !== null && (
+        <DeliveryDialog delivery={looked} replay={replay.start} onClose={() => setLooked(null)} />
+      )}
       {replay.dialog}
     </section>
   )

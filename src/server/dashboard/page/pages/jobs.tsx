@@ -132,7 +132,7 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
       ),
     },
     { title: 'State', cell: ({ status }) => <JobBadge status={status} /> },
-    { title: 'Asked for', cell: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
     { title: 'Model', cell: ({ model }) => model },
     {
       title: 'Provider',

@@ -33,9 +33,8 @@ interface Doing {
 
 /** API keys: who may call, what for, and how much of it. */
 function Keys(context: PageContext): ComponentChild {
-  const { api, setQuery } = context
+  const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
-  const [isCreating, setCreating] = useState(false)
   const [doing, setDoing] = useState<Doing | null>(null)
   const { workspace, offset, showsDisabled, loaded } = useKeys(context)
   const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
@@ -55,7 +54,7 @@ function Keys(context: PageContext): ComponentChild {
             onChange={(isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null })}
           />
         </div>
-        <button type="button" class="primary" onClick={() => setCreating(true)}>
+        <button type="button" class="primary" onClick={() => setQuery({ do: 'create' })}>
           Create a key
         </button>
       </div>
@@ -64,6 +63,7 @@ function Keys(context: PageContext): ComponentChild {
           caption="API keys"
           columns={columns}
           loaded={loaded}
+          found={context}
           keyOf={({ hash }) => hash}
           empty={`${workspace === '' ? 'There is no key yet' : 'This workspace has no key'}: programs need one for each call. Create it above.`}
         />
@@ -75,14 +75,14 @@ function Keys(context: PageContext): ComponentChild {
           onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
         />
       </section>
-      {isCreating && (
+      {query.get('do') === 'create' && (
         <KeyDialog
           context={context}
           workspaces={workspaces}
           key="new"
           changed={null}
           onDone={loaded.reload}
-          onClose={() => setCreating(false)}
+          onClose={() => setQuery({ do: null })}
         />
       )}
       {doing !== null && (

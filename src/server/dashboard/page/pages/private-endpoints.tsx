@@ -74,9 +74,9 @@ function columnsOf(query: URLSearchParams): readonly Column<EndpointSummary>[] {
     { title: 'Provider', cell: (row) => row.provider_name, sortBy: (row) => row.provider_name },
     { title: 'Region', cell: (row) => row.declared_region ?? NONE },
     {
-      title: 'Keeps no data',
+      title: 'Zero data retention',
       cell: (row) => (row.declared_zdr === null ? NONE : row.declared_zdr ? 'declared' : 'no'),
     },
-    { title: 'Made', cell: (row) => <Time at={row.created_at} />, sortBy: (row) => row.created_at },
+    { title: 'Created', cell: (row) => <Time at={row.created_at} />, sortBy: (row) => row.created_at },
   ]
 }

@@ -1,5 +1,4 @@
 import { h, type ComponentChild } from 'preact'
-import { useState } from 'preact/hooks'
 import type { TestWebhookAnswer } from '../../../../schemas/webhooks/operator-webhooks.ts'
 import type { PageContext } from '../page.ts'
 import { Confirm } from '../parts/dialog.tsx'
@@ -13,8 +12,8 @@ interface SendTestProps {
 }
 
 /** Has the node send a test event, and shows what the receiver answered. */
-export function SendTest({ context: { api, say }, workspace, workspaces }: SendTestProps): ComponentChild {
-  const [isAsking, setAsking] = useState(false)
+export function SendTest({ context, workspace, workspaces }: SendTestProps): ComponentChild {
+  const { api, say, query, setQuery } = context
   const name = workspace === '' ? 'the default workspace' : workspaces.nameOf(workspace)
   const run = async (): Promise<void> => {
     const body = workspace === '' ? {} : { workspace_id: workspace }
@@ -26,15 +25,15 @@ export function SendTest({ context: { api, say }, workspace, workspaces }: SendT
   }
   return (
     <span>
-      <button type="button" onClick={() => setAsking(true)}>
+      <button type="button" onClick={() => setQuery({ do: 'test' })}>
         Send a test
       </button>
-      {isAsking && (
+      {query.get('do') === 'test' && (
         <Confirm
           title="Send a test event?"
           action="Send"
           run={run}
-          onClose={() => setAsking(false)}
+          onClose={() => setQuery({ do: null })}
           text={`One signed event, webhook.test, goes to the default callback URL of ${name}.`}
         />
       )}

@@ -1,5 +1,5 @@
 import { h, type ComponentChild } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { AdminDeliveryShape } from '../../../../schemas/operator/admin.ts'
 import type { DeliveryState } from '../../../../schemas/webhooks/webhook-deliveries.ts'
 import type { Api } from '../api.ts'
@@ -15,7 +15,8 @@ import { LIST_PAGE, ListPager, Reload, rowsOf, total, type Listed } from '../par
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { useRefresh } from '../parts/refresh.ts'
-import { useWorkspaces } from '../parts/workspaces.ts'
+import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
+import { DeliveryDialog } from './delivery-dialog.tsx'
 import { SendTest } from './webhook-test.tsx'
 
 export const webhooksPage: Page = {
@@ -44,10 +45,12 @@ const isShown = (text: string | null): text is Shown => text !== null && Object.
 
 /** Webhooks of the ends of jobs: what became of each, and what can be sent again. */
 function Webhooks(context: PageContext): ComponentChild {
-  const { api, setQuery } = context
+  const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
   const heading = useFocusedHeading()
   const { shown, workspace, loaded } = useDeliveries(context)
+  const close = (): void => setQuery({ delivery: null })
+  const looked = useLooked(loaded.value?.data ?? [], query.get('delivery'))
   const done = (): void => {
     // The row that held the focus may be gone when the list is there again.
     heading.focus()
@@ -55,22 +58,10 @@ function Webhooks(context: PageContext): ComponentChild {
   }
   const replay = useReplay(context, done)
   const listed = loaded.value?.total_count ?? 0
-  const choose =
-    (name: string) =>
-    (value: string): void =>
-      setQuery({ [name]: value, offset: null })
   return (
     <div>
       <div class="head">
-        <div class="filters">
-          <SelectField
-            label="State"
-            value={shown}
-            options={Object.entries(TITLES)}
-            onInput={choose('state')}
-          />
-          <WorkspaceFilter workspaces={workspaces} value={workspace} onChoose={choose('workspace')} />
-        </div>
+        <DeliveryFilters setQuery={setQuery} workspaces={workspaces} shown={shown} workspace={workspace} />
         <div class="actions">
           {shown === 'dead' && listed > 0 && (
             <ReplayAll
@@ -92,8 +83,9 @@ function Webhooks(context: PageContext): ComponentChild {
         </h2>
         <LoadedTable<AdminDeliveryShape>
           caption={`${TITLES[shown]}, newest first`}
-          columns={deliveryColumns(replay.start)}
+          columns={deliveryColumns(({ id }) => setQuery({ delivery: id }))}
           loaded={rowsOf(loaded)}
+          found={context}
           keyOf={({ id }) => id}
           empty={[
             EMPTY[shown],
@@ -107,9 +99,42 @@ function Webhooks(context: PageContext): ComponentChild {
         />
         <ListPager context={context} loaded={loaded} />
       </section>
+      {looked !== undefined && (
+        <DeliveryDialog key={looked.id} delivery={looked} replay={replay.start} onClose={close} />
+      )}
       {replay.dialog}
     </div>
   )
+}
+
+interface DeliveryFiltersProps extends Pick<PageContext, 'setQuery'> {
+  readonly workspaces: Workspaces
+  readonly shown: Shown
+  readonly workspace: string
+}
+
+function DeliveryFilters({ setQuery, workspaces, shown, workspace }: DeliveryFiltersProps): ComponentChild {
+  const choose =
+    (name: string) =>
+    (value: string): void =>
+      setQuery({ [name]: value, offset: null, delivery: null })
+  return (
+    <div class="filters">
+      <SelectField label="State" value={shown} options={Object.entries(TITLES)} onInput={choose('state')} />
+      <WorkspaceFilter workspaces={workspaces} value={workspace} onChoose={choose('workspace')} />
+    </div>
+  )
+}
+
+/** The delivery that is open; it stays so when it leaves the list meanwhile. */
+function useLooked(
+  rows: readonly AdminDeliveryShape[],
+  wanted: string | null,
+): AdminDeliveryShape | undefined {
+  const last = useRef<AdminDeliveryShape | undefined>(undefined)
+  const kept = last.current?.id === wanted ? last.current : undefined
+  last.current = rows.find(({ id }) => id === wanted) ?? kept
+  return last.current
 }
 
 /** What the address asks for, and the webhooks that are like that. */

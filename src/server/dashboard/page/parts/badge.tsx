@@ -24,12 +24,14 @@ export interface MeterProps {
   readonly value: number
   readonly max: number
   readonly text: string
+  /** A part of a whole, of which none is too much. */
+  readonly isShare?: boolean
 }
 
 /** How full something is; past full it stays full, and is said to be. */
-export function Meter({ label, value, max, text }: MeterProps): ComponentChild {
+export function Meter({ label, value, max, text, isShare = false }: MeterProps): ComponentChild {
   const part = max <= 0 ? 1 : Math.min(1, Math.max(0, value / max))
-  const tone = part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
+  const tone = isShare ? 'good' : part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'good'
   const said = {
     role: 'meter',
     'aria-label': label,

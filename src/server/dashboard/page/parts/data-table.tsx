@@ -1,5 +1,7 @@
 import { h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { PageContext } from '../page.ts'
+import { SearchField } from './filters.tsx'
 import { Awaited, type Loaded } from './loaded.tsx'
 
 export interface Column<Row> {
@@ -58,7 +60,12 @@ export function DataTable<Row>({
         </thead>
         <tbody role="rowgroup">
           {sorted(rows, columns, order).map((row) => (
-            <tr key={keyOf(row)} role="row" class={isMarked?.(row) === true ? 'marked' : undefined}>
+            <tr
+              key={keyOf(row)}
+              role="row"
+              class={isMarked?.(row) === true ? 'marked' : undefined}
+              onClick={openRow}
+            >
               {columns.map((column) => cell(column, row))}
             </tr>
           ))}
@@ -66,6 +73,14 @@ export function DataTable<Row>({
       </table>
     </div>
   )
+}
+
+/** A click beside the links and buttons of a row does what the link or button of its name does. */
+function openRow({ target, currentTarget }: Event): void {
+  const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null
+  // Who marks a text to copy it opens nothing.
+  if (isOwn || getSelection()?.isCollapsed === false) return
+  ;(currentTarget as Element).querySelector<HTMLElement>('th a, th button')?.click()
 }
 
 /** A table that is wider than its place is scrolled by the keyboard, too: it then needs the focus. */
@@ -85,18 +100,47 @@ function useWide(hasRows: boolean): {
   return { box, isWide }
 }
 
+export interface LoadedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  readonly loaded: Loaded<readonly Row[]>
+  /** The page of a list that no operation searches: a field above its rows shows only those with its words. */
+  readonly found?: PageContext
+}
+
 /** The same for rows that are loaded. */
-export function LoadedTable<Row>({
-  loaded,
-  ...props
-}: Omit<TableProps<Row>, 'rows'> & { readonly loaded: Loaded<readonly Row[]> }): ComponentChild {
+export function LoadedTable<Row>({ loaded, found, ...props }: LoadedTableProps<Row>): ComponentChild {
   const { value, problem, isLoading } = loaded
+  const words = found?.query.get('find') ?? ''
+  const rows = words === '' ? value : value?.filter((row) => hasWords(row, words))
   return (
-    <div aria-busy={isLoading} class={isLoading ? 'busy' : undefined}>
+    <div aria-busy={isLoading} class={isLoading ? 'stack busy' : 'stack'}>
       <Awaited {...loaded} />
-      {value !== undefined && problem === null && <DataTable<Row> {...props} rows={value} />}
+      {found !== undefined && (words !== '' || (value?.length ?? 0) > 0) && (
+        <div class="filters">
+          <SearchField
+            label="Find in these rows"
+            value={words}
+            onSearch={(find) => found.setQuery({ find })}
+          />
+        </div>
+      )}
+      {rows !== undefined && problem === null && (
+        <DataTable<Row>
+          {...props}
+          rows={rows}
+          {...(words !== '' && { empty: 'None of these rows is like that.' })}
+        />
+      )}
     </div>
   )
+}
+
+/** Whether each of the words stands somewhere in a row: its names, ids and states as the node told them. */
+export function hasWords(row: unknown, words: string): boolean {
+  const text = JSON.stringify(row).toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
 }
 
 function header<Row>(column: Column<Row>, order: Order | null, turn: () => void): ComponentChild {

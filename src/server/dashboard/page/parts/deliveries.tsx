@@ -26,9 +26,9 @@ export function DeliveryBadge({ state }: { readonly state: DeliveryState }): Com
   return <Badge text={state} tone={TONES[state]} />
 }
 
-/** What each row of a table of deliveries tells; `replay` is what its button does. */
+/** What each row of a table of deliveries tells; its name opens the delivery. */
 export function deliveryColumns(
-  replay: (delivery: AdminDeliveryShape) => void,
+  open: (delivery: AdminDeliveryShape) => void,
   isOfOneJob = false,
 ): readonly Column<AdminDeliveryShape>[] {
   const job: Column<AdminDeliveryShape> = {
@@ -40,31 +40,30 @@ export function deliveryColumns(
     ),
   }
   return [
-    { title: 'Receiver', isName: true, cell: ({ host }) => host },
+    {
+      title: 'Receiver',
+      isName: true,
+      cell: (delivery) => (
+        <button
+          type="button"
+          class="link"
+          aria-label={`Webhook of ${delivery.job_id} to ${delivery.host}`}
+          onClick={() => open(delivery)}
+        >
+          {delivery.host}
+        </button>
+      ),
+    },
     { title: 'State', cell: ({ state }) => <DeliveryBadge state={state} /> },
     { title: 'Attempts', isNumber: true, cell: ({ attempts }) => count(attempts) },
-    { title: 'Last answer', isText: true, cell: lastOf },
+    { title: 'Last answer', isText: true, cell: lastAnswerOf },
     ...(isOfOneJob
       ? []
       : [job, { title: 'Workspace', cell: ({ workspace_slug: slug }: AdminDeliveryShape) => slug }]),
-    { title: 'Made', cell: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
     {
       title: 'Next attempt or end',
       cell: ({ due_at: due, ended_at: ended }) => <Time at={due ?? ended} />,
-    },
-    {
-      title: 'Actions',
-      cell: (delivery) =>
-        delivery.state !== 'waiting' && (
-          <button
-            type="button"
-            class="small"
-            aria-label={`Replay the webhook of ${delivery.job_id} to ${delivery.host}`}
-            onClick={() => replay(delivery)}
-          >
-            Replay
-          </button>
-        ),
     },
   ]
 }
@@ -72,7 +71,12 @@ export function deliveryColumns(
 /** Characters that tell two ids apart for the eye. */
 const SHOWN_CHARS = 18
 
-function lastOf({ last_status: status, last_reason: reason, state }: AdminDeliveryShape): string {
+/** In words. */
+export function lastAnswerOf({
+  last_status: status,
+  last_reason: reason,
+  state,
+}: AdminDeliveryShape): string {
   const words = reason === null ? (state === 'delivered' ? 'taken' : '') : REASONS[reason]
   return status === null ? words : `${status}${words === '' ? '' : `, ${words}`}`
 }

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.ts'
-import type { Api } from '../api.ts'
+import type { Api, Path } from '../api.ts'
 import { useLoaded, type Loaded } from './loaded.tsx'
 
 /** Workspaces that a list to choose from holds at most, and those of one answer. */
@@ -16,7 +16,10 @@ export interface Workspaces {
 }
 
 export function useWorkspaces(api: Api): Workspaces {
-  const loaded = useLoaded((signal) => allOf(api, signal), [api])
+  const loaded = useLoaded(
+    (signal) => listAll<WorkspaceShape>(api, ['workspaces'], CHOICES_MAX, signal),
+    [api],
+  )
   const all = loaded.value
   return useMemo(() => {
     const names = new Map(all?.map(({ id, name }) => [id, name]))
@@ -31,16 +34,19 @@ export function useWorkspaces(api: Api): Workspaces {
   }, [loaded.value, loaded.problem, loaded.isLoading])
 }
 
-async function allOf(api: Api, signal: AbortSignal): Promise<readonly WorkspaceShape[]> {
-  const found: WorkspaceShape[] = []
-  for (let offset = 0; offset < CHOICES_MAX; offset += PAGE) {
-    const { data } = await api.get<{ data: WorkspaceShape[] }>(
-      ['workspaces'],
-      { limit: PAGE, offset },
-      signal,
-    )
-    found.push(...data)
-    if (data.length < PAGE) break
+/** The first rows of a list that is read page by page; `most` is a multiple of a page. */
+export async function listAll<Row>(
+  api: Api,
+  path: Path,
+  most: number,
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  const found: Row[] = []
+  while (found.length < most) {
+    const query = { limit: PAGE, offset: found.length }
+    const page = await api.get<{ data: readonly Row[]; has_more: boolean }>(path, query, signal)
+    found.push(...page.data)
+    if (!page.has_more || page.data.length === 0) break
   }
   return found
 }

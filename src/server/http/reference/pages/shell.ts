@@ -12,13 +12,23 @@ export interface PageParts {
   readonly scripts?: readonly string[]
 }
 
-/** Copies blocks and searches; nothing needs it for reading. */
+/** Shows the theme, copies blocks and searches; nothing needs it for reading. */
 const SCRIPT = `${GUIDES_PATH}.js`
+/** The mark of Sluice, as the dashboard has it in a file: pages that are read load no pictures. */
+const MARK =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#00687f"/>' +
+  '<g fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M6 5v8M18 5v8"/>' +
+  '<path d="M5 17.5c2.3-2.4 4.7-2.4 7 0s4.7 2.4 7 0"/></g><path fill="#fff" d="M8.5 6h7v6h-7z"/></svg>'
+const ICON = `data:image/svg+xml,${encodeURIComponent(MARK)}`
 
 /** The HTML of a page: it loads files of Sluice alone, and has no script and no style in its text. */
 export function shellOf({ title, body, all = '', scripts = [] }: PageParts): string {
   const loaded = [SCRIPT, ...scripts]
-    .map((path) => `<script type="module" src="${path}"></script>\n`)
+    .map((path) => {
+      // The page is first drawn in the theme that was chosen.
+      const blocking = path === SCRIPT ? ' blocking="render"' : ''
+      return `<script type="module"${blocking} src="${path}"></script>\n`
+    })
     .join('')
   return `<!doctype html>
 <html lang="en">
@@ -26,13 +36,14 @@ export function shellOf({ title, body, all = '', scripts = [] }: PageParts): str
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Sluice</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${GUIDES_PATH}.css">
 ${loaded}</head>
 <body>
 <a class="skip" href="#content">Skip to the text</a>
 <header><nav aria-label="Documentation">
-<a class="home" href="${GUIDES_PATH}/">Guides</a> <a href="${DOCS_PATH}">API reference</a> <a href="${ERRORS_PATH}">Error types</a>
+<a class="home" href="${GUIDES_PATH}/"><img src="${ICON}" width="20" height="20" alt=""> Guides</a>
+<a href="${DOCS_PATH}">API reference</a> <a href="${ERRORS_PATH}">Error types</a>
 </nav></header>
 <div class="frame">
 <main id="content" tabindex="-1">

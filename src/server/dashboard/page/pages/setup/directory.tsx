@@ -1,0 +1,177 @@
+import { h, type ComponentChild } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { DirectoryGroupShape, MappingShape } from '../../../../../schemas/scim/group-mappings.ts'
+import type { Page, PageContext } from '../../page.ts'
+import { LoadedTable, type Column } from '../../parts/data-table.tsx'
+import { GuideLink } from '../../parts/empty-links.tsx'
+import { count, NONE, Time } from '../../parts/figures.tsx'
+import { linkWith, Reload } from '../../parts/lists.tsx'
+import { useLoaded, type Loaded } from '../../parts/loaded.tsx'
+import { listAll, useWorkspaces } from '../../parts/workspaces.ts'
+import { MapDialog } from './map-dialog.tsx'
+import { MappingDialog, type Names } from './mapping-dialog.tsx'
+import { Sync } from './sync.tsx'
+
+export const directoryPage: Page = {
+  path: 'directory',
+  title: 'Directory',
+  letter: 'd',
+  view: (context) => <Directory {...context} />,
+}
+
+/** Groups and mappings that are shown. */
+const SHOWN_MAX = 500
+/** Characters of an id that tell groups apart for the eye. */
+const ID_CHARS = 8
+
+/** Groups of the identity provider, the roles that they have in workspaces, and who is a member by which. */
+function Directory(context: PageContext): ComponentChild {
+  const { api, query, setQuery } = context
+  const workspaces = useWorkspaces(api)
+  const groups = useLoaded(
+    (signal) => listAll<DirectoryGroupShape>(api, ['scim', 'groups'], SHOWN_MAX, signal),
+    [api],
+  )
+  const mappings = useLoaded(
+    (signal) => listAll<MappingShape>(api, ['scim', 'group-mappings'], SHOWN_MAX, signal),
+    [api],
+  )
+  const names = useMemo(
+    () => namesOf(groups.value ?? [], mappings.value ?? [], workspaces.nameOf),
+    [groups.value, mappings.value, workspaces],
+  )
+  const looked = mappings.value?.find(({ id }) => id === query.get('mapping'))
+  return (
+    <div>
+      <section class="panel">
+        <div class="head">
+          <h2>Group mappings</h2>
+          <div class="actions">
+            <button
+              type="button"
+              class="primary"
+              disabled={groups.value === undefined || groups.value.length === 0}
+              onClick={() => setQuery({ do: 'map' })}
+            >
+              Map a group
+            </button>
+            <Sync context={context} />
+            <Reload loaded={mappings} />
+          </div>
+        </div>
+        <LoadedTable<MappingShape>
+          caption="Group mappings, oldest first"
+          columns={mappingColumns(query, names)}
+          loaded={mappings}
+          keyOf={({ id }) => id}
+          isMarked={({ id }) => id === looked?.id}
+          empty={[
+            'No group has a role in a workspace. A mapping gives each active member of a group a role, for as long as they are members. ',
+            <GuideLink key="guide" page="scim" />,
+          ]}
+        />
+      </section>
+      <Groups context={context} groups={groups} mappings={mappings.value ?? []} names={names} />
+      {query.get('do') === 'map' && groups.value !== undefined && (
+        <MapDialog
+          context={context}
+          groups={groups.value}
+          workspaces={workspaces}
+          onDone={mappings.reload}
+          onClose={() => setQuery({ do: null })}
+        />
+      )}
+      {looked !== undefined && (
+        <MappingDialog
+          key={looked.id}
+          context={context}
+          mapping={looked}
+          names={names}
+          onChange={mappings.reload}
+          onClose={() => setQuery({ mapping: null })}
+        />
+      )}
+    </div>
+  )
+}
+
+interface GroupsProps {
+  readonly context: PageContext
+  readonly groups: Loaded<readonly DirectoryGroupShape[]>
+  readonly mappings: readonly MappingShape[]
+  readonly names: Names
+}
+
+function Groups({ context, groups, mappings, names }: GroupsProps): ComponentChild {
+  return (
+    <section class="panel">
+      <h2>
+        Groups of the identity provider
+        {groups.value !== undefined && <span class="hint">{` ${count(groups.value.length)}`}</span>}
+      </h2>
+      <LoadedTable<DirectoryGroupShape>
+        caption="Groups of the identity provider, by name"
+        columns={groupColumns(mappings, names)}
+        loaded={groups}
+        found={context}
+        keyOf={({ id }) => id}
+        empty={[
+          'The identity provider has pushed no group yet: ',
+          <code key="call">sluice scim tokens create</code>,
+          ' makes the token for it. ',
+          <GuideLink key="guide" page="scim" />,
+        ]}
+      />
+    </section>
+  )
+}
+
+function namesOf(
+  groups: readonly DirectoryGroupShape[],
+  mappings: readonly MappingShape[],
+  workspace: (id: string) => string,
+): Names {
+  const names = new Map(groups.map((group) => [group.id, group.display_name]))
+  const ofGroup = (id: string): string => names.get(id) ?? `${id.slice(0, ID_CHARS)}…`
+  const byId = new Map(mappings.map((mapping) => [mapping.id, mapping]))
+  return {
+    group: ofGroup,
+    workspace,
+    mapping: (id) => `by the group ${ofGroup(byId.get(id)?.scim_group_id ?? id)}`,
+  }
+}
+
+function mappingColumns(query: URLSearchParams, names: Names): readonly Column<MappingShape>[] {
+  const group = ({ scim_group_id: id }: MappingShape): string => names.group(id)
+  const workspace = ({ workspace_id: id }: MappingShape): string => names.workspace(id)
+  return [
+    {
+      title: 'Group',
+      isName: true,
+      sortBy: group,
+      cell: (row) => <a href={linkWith('directory', query, { mapping: row.id })}>{group(row)}</a>,
+    },
+    { title: 'Workspace', cell: workspace, sortBy: workspace },
+    { title: 'Role', cell: ({ role }) => role, sortBy: ({ role }) => role },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, sortBy: (row) => row.created_at },
+    { title: 'Changed', cell: ({ updated_at: at }) => <Time at={at} />, sortBy: (row) => row.updated_at },
+  ]
+}
+
+function groupColumns(
+  mappings: readonly MappingShape[],
+  names: Names,
+): readonly Column<DirectoryGroupShape>[] {
+  const rolesOf = (id: string): string =>
+    mappings
+      .filter(({ scim_group_id: group }) => group === id)
+      .map(({ workspace_id: workspace, role }) => `${role} in ${names.workspace(workspace)}`)
+      .join(', ')
+  return [
+    { title: 'Name', isName: true, cell: (row) => row.display_name, sortBy: (row) => row.display_name },
+    { title: 'Roles', isText: true, cell: ({ id }) => rolesOf(id) || NONE },
+    { title: 'External id', cell: ({ external_id: id }) => (id === null ? NONE : <code>{id}</code>) },
+    { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, sortBy: (row) => row.created_at },
+    { title: 'Changed', cell: ({ updated_at: at }) => <Time at={at} />, sortBy: (row) => row.updated_at },
+  ]
+}

@@ -1,0 +1,179 @@
+import { h, type ComponentChild } from 'preact'
+import { useState } from 'preact/hooks'
+import type { MappingShape } from '../../../../../schemas/scim/group-mappings.ts'
+import type { MemberShape } from '../../../../../schemas/workspaces/workspaces.ts'
+import type { Api } from '../../api.ts'
+import { hashOf, type PageContext } from '../../page.ts'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { SelectField } from '../../parts/fields.tsx'
+import { count, Time } from '../../parts/figures.tsx'
+import { Awaited, useLoaded } from '../../parts/loaded.tsx'
+import { listAll } from '../../parts/workspaces.ts'
+import { previewOf, sumOf, type MappingChange, type Previewed } from './mapping-preview.ts'
+
+/** Members of a workspace that a preview looks at. */
+const MEMBERS_MAX = 2_000
+
+export interface Names {
+  group(id: string): string
+  workspace(id: string): string
+  /** The reason of a membership that a mapping gave. */
+  mapping(id: string): string
+}
+
+interface MappingDialogProps {
+  readonly context: PageContext
+  readonly mapping: MappingShape
+  readonly names: Names
+  onChange(): void
+  onClose(): void
+}
+
+/** A mapping: whom it made members, why else they are, and what a change of it would do to each. */
+export function MappingDialog({
+  context,
+  mapping,
+  names,
+  onChange,
+  onClose,
+}: MappingDialogProps): ComponentChild {
+  const { api, say } = context
+  const { id, role, workspace_id: workspace, scim_group_id: group } = mapping
+  const [change, setChange] = useState<MappingChange | null>(null)
+  const [isAsking, setAsking] = useState(false)
+  const members = useLoaded(
+    (signal) => listAll<MemberShape>(api, ['workspaces', workspace, 'members'], MEMBERS_MAX, signal),
+    [api, workspace, role],
+  )
+  const { value } = members
+  const previewed = previewOf(id, value ?? [], change)
+  const done = (): void => {
+    say(
+      `The mapping of ${names.group(group)} is ${change !== null && isEnd(change) ? 'deleted' : 'changed'}.`,
+    )
+    onChange()
+    onClose()
+  }
+  return (
+    <Dialog title={`${names.group(group)} in ${names.workspace(workspace)}`} isWide onClose={onClose}>
+      <div class="body">
+        <Facts
+          facts={[
+            ['Role', role],
+            ['Created', <Time at={mapping.created_at} />],
+            ['Audit', <a href={hashOf('audit', { object_id: id })}>Who changed it</a>],
+          ]}
+        />
+        <div class="head">
+          <SelectField
+            label="What if"
+            value={change ?? ''}
+            options={changesOf(role)}
+            onInput={(value) => setChange(value === '' ? null : (value as MappingChange))}
+          />
+          {change !== null && value !== undefined && (
+            <button type="button" onClick={() => setAsking(true)}>
+              Do this…
+            </button>
+          )}
+        </div>
+        <Awaited {...members} />
+        {value !== undefined && members.problem === null && (
+          <Preview
+            previewed={previewed}
+            names={names}
+            isChange={change !== null}
+            isCut={value.length >= MEMBERS_MAX}
+          />
+        )}
+      </div>
+      {isAsking && change !== null && (
+        <Confirm
+          title={`${WORDS[change]}?`}
+          text={sumOf(previewed)}
+          action={isEnd(change) ? 'Delete the mapping' : 'Change the role'}
+          isDestructive={change === 'end'}
+          run={() => send(api, id, change).then(done)}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+const isEnd = (change: MappingChange): change is 'end' | 'keep' => change === 'end' || change === 'keep'
+
+function send(api: Api, id: string, change: MappingChange): Promise<unknown> {
+  const path = ['scim', 'group-mappings', id]
+  return isEnd(change)
+    ? api.send('DELETE', path, undefined, { query: { keep_members: change === 'keep' } })
+    : api.send('PATCH', path, { role: change })
+}
+
+const WORDS: Readonly<Record<MappingChange, string>> = {
+  admin: 'Grant the role admin',
+  member: 'Grant the role member',
+  end: 'Delete the mapping, its members leave',
+  keep: 'Delete the mapping, its members stay',
+}
+
+function changesOf(role: MappingShape['role']): readonly (readonly [string, string])[] {
+  const changes = (['admin', 'member', 'end', 'keep'] as const).filter((change) => change !== role)
+  return [['', 'nothing changes'], ...changes.map((change) => [change, WORDS[change].toLowerCase()] as const)]
+}
+
+interface PreviewProps {
+  readonly previewed: readonly Previewed[]
+  readonly names: Names
+  readonly isChange: boolean
+  readonly isCut: boolean
+}
+
+function Preview({ previewed, names, isChange, isCut }: PreviewProps): ComponentChild {
+  return (
+    <div class="stack">
+      <p role="status">
+        {isChange ? sumOf(previewed) : `${count(previewed.length)} members by it.`}
+        {isCut && ` Of the first ${count(MEMBERS_MAX)} members of the workspace.`}
+      </p>
+      <DataTable<Previewed>
+        caption="Members by this mapping"
+        columns={columnsOf(names, isChange)}
+        rows={previewed}
+        keyOf={({ member }) => member.user_id}
+        empty="Nobody: the group has no active member, or its members are on their way."
+      />
+    </div>
+  )
+}
+
+function columnsOf(names: Names, isChange: boolean): readonly Column<Previewed>[] {
+  const effect: Column<Previewed> = {
+    title: 'Effect',
+    sortBy: (row) => row.effect,
+    cell: (row) => row.effect,
+  }
+  return [
+    {
+      title: 'User',
+      isName: true,
+      cell: ({ member }) => member.user_name,
+      sortBy: ({ member }) => member.user_name,
+    },
+    { title: 'Role', cell: ({ member }) => member.role },
+    ...(isChange ? [effect] : []),
+    {
+      title: 'Member by',
+      isText: true,
+      cell: ({ member }) =>
+        member.grants.map(({ source, mapping_id: mapping, role, created_at: at }, nth) => (
+          <span class="line hint" key={nth}>
+            {`${source === 'manual' || mapping === null ? 'by hand' : names.mapping(mapping)}: ${role}, `}
+            <Time at={at} />
+          </span>
+        )),
+    },
+  ]
+}

@@ -1,0 +1,44 @@
+/** What the commands lead to, or do. */
+export interface Entry {
+  /** Tells it from all others. */
+  readonly id: string
+  readonly kind: 'Page' | 'Action' | 'Request' | 'Job' | 'Key' | 'Model' | 'Workspace'
+  readonly text: string
+  /** What tells it from others of its name; is searched too. */
+  readonly note?: string
+  run(): void
+}
+
+/** Entries that are shown at once: what is further down is found by another word. */
+export const ENTRIES_MAX = 40
+
+/** Entries in which each word stands, those first whose name begins with what was typed. */
+export function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
+  const text = typed.trim().toLowerCase()
+  const words = text.split(/\s+/)
+  return entries
+    .flatMap((entry) => {
+      const name = entry.text.toLowerCase()
+      const all = `${name} ${(entry.note ?? '').toLowerCase()} ${entry.kind.toLowerCase()}`
+      return words.every((word) => all.includes(word)) ? [{ entry, rank: rankOf(name, text) }] : []
+    })
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, ENTRIES_MAX)
+    .map(({ entry }) => entry)
+}
+
+/** Less is nearer. */
+function rankOf(name: string, text: string): number {
+  if (name === text) return 0
+  if (name.startsWith(text)) return 1
+  const at = name.indexOf(text)
+  if (at < 0) return 4
+  return /[\s/._-]/.test(name[at - 1] ?? '') ? 2 : 3
+}
+
+/** A text that may be the id of a call: people find those in their logs, with a digit and without spaces. */
+const REQUEST_ID = /^(?=.*\d)[\w.-]{8,128}$/
+const JOB_ID = /^vid_\w+$/
+
+export const isRequestId = (text: string): boolean => REQUEST_ID.test(text) && !JOB_ID.test(text)
+export const isJobId = (text: string): boolean => JOB_ID.test(text)
