@@ -14,6 +14,9 @@ import { completeText } from './complete-text.ts'
 import { INLINE_FILE_FAILURES, type TextWithFiles } from './inline-files.ts'
 import { anthropicHeaders } from './passed-headers.ts'
 
+/** As of `ANSWER_HEADERS`. */
+const DROPPED_HEADER = 'x-sluice-dropped'
+
 interface Inputs {
   readonly headers: readonly ['x-sluice-hops', 'anthropic-version', 'anthropic-beta']
   readonly body: 'count_tokens'
@@ -35,7 +38,11 @@ export const countTokens = defineOperation<Inputs, TextRequest>({
   deadlineMs: COUNT_DEADLINE_MS,
   outlivesClient: false,
   input: { headers: ['x-sluice-hops', 'anthropic-version', 'anthropic-beta'], body: 'count_tokens' },
-  success: { status: 200, body: TokenCount },
+  success: {
+    status: 200,
+    body: TokenCount,
+    headers: { [DROPPED_HEADER]: 'Members of the request that are not counted, with commas between them.' },
+  },
   isAnthropic: true,
   statuses: TEXT_STATUSES,
   failures: [
@@ -79,5 +86,12 @@ async function count(
     call,
   })
   if (!counted.ok) return counted
-  return { ok: true, value: { kind: 'bytes', parts: [counted.value], contentType: 'application/json' } }
+  const { json, dropped } = counted.value
+  return {
+    ok: true,
+    value: {
+      ...{ kind: 'bytes', parts: [json], contentType: 'application/json' },
+      ...(dropped.length > 0 && { headers: { [DROPPED_HEADER]: dropped.join(',') } }),
+    },
+  }
 }

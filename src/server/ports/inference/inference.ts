@@ -252,6 +252,14 @@ export interface PresetBy {
 /** A prompt whose tokens are counted; the first model counts. D5. */
 export type CountJob = Omit<InferenceJob, 'operation' | 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'>
 
+/** The tokens of a prompt. */
+export interface CountedPrompt {
+  /** In the caller's dialect. */
+  readonly json: Uint8Array
+  /** Members of the request that are not counted, as `x-sluice-dropped` names them. */
+  readonly dropped: readonly string[]
+}
+
 /** Answers by models that write. */
 export interface Inference {
   /** Milliseconds without an output after which the head of a streamed answer leaves. D15. */
@@ -266,10 +274,10 @@ export interface Inference {
     by: PresetBy,
   ): Promise<Outcome<CompleteText>>
   /**
-   * The provider's count of the tokens of a prompt, as JSON. Nothing of it changes how endpoints are chosen.
+   * The provider's count of the tokens of a prompt. Nothing of it changes how endpoints are chosen.
    * Failures: count_unavailable, those of `plan` and of providers.
    */
-  count(job: CountJob): Promise<Outcome<Uint8Array>>
+  count(job: CountJob): Promise<Outcome<CountedPrompt>>
   /**
    * No promise for a request that all endpoints get as it came, nor for a short one. Failures: model_unfit,
    * endpoint_excluded, endpoint_unconfigured, hops_exceeded, field_unsupported, those of a request that the

@@ -9,7 +9,7 @@ import {
   ECHO_TURN_BATCHES_MAX,
 } from '../../../schemas/inference/inference-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
-import type { CountJob, WrittenPart } from '../../ports/inference/inference.ts'
+import type { CountedPrompt, CountJob, WrittenPart } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 import type { ShortJobs, ShortJobTypes } from '../../ports/short-jobs.ts'
 import { LoopTurns } from '../../structures/loop-turns.ts'
@@ -61,9 +61,9 @@ export class Echo implements WritingProtocol {
   }
 
   /** A token is a word. D35. */
-  count({ request }: CountJob): Promise<Outcome<Uint8Array>> {
+  count({ request }: CountJob): Promise<Outcome<CountedPrompt>> {
     const json = JSON.stringify({ input_tokens: request.promptWords })
-    return Promise.resolve(ok(new TextEncoder().encode(json)))
+    return Promise.resolve(ok({ json: new TextEncoder().encode(json), dropped: [] }))
   }
 
   async #answer(attempt: WritingAttempt): Promise<Outcome<Written>> {

@@ -9,6 +9,7 @@ import type {
   AnsweredBy,
   Inference,
   InferenceEnd,
+  CountedPrompt,
   CountJob,
   InferenceJob,
   InferencePlan,
@@ -91,7 +92,7 @@ class RoutingInference implements Inference {
   }
 
   /** Health stays as it is: a provider that counts no tokens may write well. D5. */
-  async count(job: CountJob): Promise<Outcome<Uint8Array>> {
+  async count(job: CountJob): Promise<Outcome<CountedPrompt>> {
     const [model] = job.models
     if (model === undefined) return fail('model_unknown')
     const takers = await takersOf({ ...job, models: [model], isCount: true }, this.#jobs)
@@ -105,7 +106,7 @@ class RoutingInference implements Inference {
     job: CountJob,
     targets: readonly WritingTarget[],
     media: CallMedia,
-  ): Promise<Outcome<Uint8Array>> {
+  ): Promise<Outcome<CountedPrompt>> {
     let last: Outcome<never> = fail('count_unavailable')
     for (const { protocol } of targets) {
       const counted = await protocol.count(job, media)

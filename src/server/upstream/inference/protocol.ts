@@ -2,6 +2,7 @@ import type { Failure, Outcome } from '../../../schemas/failures.ts'
 import type { ForeignParts } from '../../../schemas/inference/forms/foreign-signatures.ts'
 import type { NamedOrigin } from '../../../schemas/inference/forms/prompt.ts'
 import type {
+  CountedPrompt,
   CountJob,
   FinalEvents,
   InferenceJob,
@@ -70,7 +71,7 @@ export interface WritingProtocol {
   /** A failure: nothing was passed on, and another endpoint may be tried. */
   write(attempt: WritingAttempt): Promise<Outcome<Written>>
   /** The tokens of a prompt, as JSON of the caller's dialect. Failure: also count_unavailable. D5. */
-  count(job: CountJob, media: CallMedia): Promise<Outcome<Uint8Array>>
+  count(job: CountJob, media: CallMedia): Promise<Outcome<CountedPrompt>>
 }
 
 /** What the bytes of one read gave. */

@@ -3,7 +3,7 @@ import { COUNT_BYTES_MAX } from '../../../schemas/inference/inference-limits.ts'
 import type { TextRequest } from '../../../schemas/inference/text-request.ts'
 import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
-import type { CountJob, InferenceJob } from '../../ports/inference/inference.ts'
+import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
@@ -74,7 +74,7 @@ export class WritingEndpoint implements WritingProtocol {
       : this.#whole(attempt, sending, sent.value)
   }
 
-  async count(job: CountJob, media: CallMedia): Promise<Outcome<Uint8Array>> {
+  async count(job: CountJob, media: CallMedia): Promise<Outcome<CountedPrompt>> {
     const { request, caller, call, hops, deadlineAt } = job
     const count = this.#wireOf(request.dialect)?.count ?? null
     if (count === null) return fail('count_unavailable')
@@ -82,7 +82,7 @@ export class WritingEndpoint implements WritingProtocol {
     if (!asked.ok) return asked
     const sent = await opened(asked.value.body, job)
     if (!sent.ok) return sent
-    const { headers } = asked.value
+    const { headers, dropped } = asked.value
     const outcome = await this.#post(sent.value, {
       path: count.path,
       kind: COUNTED,
@@ -98,7 +98,7 @@ export class WritingEndpoint implements WritingProtocol {
     const json = failure === null ? count.answer(answer.body) : null
     answer.release()
     if (failure !== null) return { ok: false, failure }
-    return json === null ? fail('upstream_invalid') : ok(json)
+    return json === null ? fail('upstream_invalid') : ok({ json, dropped })
   }
 
   async #whole(

@@ -86,13 +86,15 @@ t.test('what would make the answer another one is 400 with its path, and reaches
 
 t.test('tokens are counted where the protocol has a count', async (t) => {
   const { url, first } = await rigged(t, 'gemini')
-  const count = (at: string): Promise<Response> =>
+  const count = (at: string, content: unknown = TEXT): Promise<Response> =>
     fetch(`${at}/api/v1/messages/count_tokens`, {
       method: 'POST',
       headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: TEXT }] }),
+      body: JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content }] }),
     })
-  t.same(await (await count(url)).json(), { input_tokens: PROMPT_TOKENS })
+  const counted = await count(url)
+  t.same(await counted.json(), { input_tokens: PROMPT_TOKENS })
+  t.equal(counted.headers.get('x-sluice-dropped'), null)
   t.equal(first.calls[0]?.path, '/v1/models/first-model:countTokens')
   t.match(JSON.parse(first.calls[0]?.body.toString() ?? ''), {
     generateContentRequest: {
@@ -100,6 +102,8 @@ t.test('tokens are counted where the protocol has a count', async (t) => {
       contents: [{ role: 'user', parts: [{ text: TEXT }] }],
     },
   })
+  const marked = await count(url, [{ type: 'text', text: TEXT, cache_control: { type: 'ephemeral' } }])
+  t.equal(marked.headers.get('x-sluice-dropped'), 'cache_control', 'what is not counted is named')
   const other = await rigged(t, 'chat')
   const response = await count(other.url)
   t.equal(response.status, 404)
