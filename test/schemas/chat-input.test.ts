@@ -121,12 +121,13 @@ t.test('media are counted by kind, and their base64 is no prompt', async (t) => 
     { type: 'image_url', image_url: { url: 'https://a.example/b.png' } },
     { type: 'input_audio', input_audio: { data, format: 'wav' } },
     { type: 'video_url', video_url: { url: url('Video/mp4;codecs=x;BASE64') } },
+    { type: 'input_video', video_url: { url: url('video/mp4;base64') } },
     { type: 'file', file: { file_data: url('application/pdf;base64') } },
     { type: 'text', text: url('image/png;base64') },
     { type: 'other', other: { url: url('image/png;base64') } },
   ])
-  t.same(size.media, { image: 2, audio: 1, video: 1, file: 1 })
-  t.equal(size.promptBytesMost, BYTES - 4 * data.length)
+  t.same(size.media, { image: 2, audio: 1, video: 2, file: 1 })
+  t.equal(size.promptBytesMost, BYTES - 5 * data.length)
 })
 
 t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {

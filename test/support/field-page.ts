@@ -11,8 +11,9 @@ const INTRO = `# What becomes of each field
 This page lists what becomes of each field of a request at providers that speak another form.
 [Models that speak another form](translation.md) says what the words mean. Where a request is translated, a
 field that is not listed is dropped, and a part, an item or a tool that is not listed is refused. The type of
-an object of a list stands in brackets. The command line prints the same for the endpoints of a model, with
-what a provider does not get that knows OpenAI's members alone:
+an object of a list stands in brackets; of a mapped object, those members are listed that some provider does
+not get. The command line prints the same for the endpoints of a model, with what a provider does not get that
+knows OpenAI's members alone:
 
 \`\`\`sh elsewhere
 bin/sluice models explain anthropic/claude-fable-5.1 --from chat
@@ -48,20 +49,22 @@ function tableOf(dialect: Dialect): string {
   const protocols = TEXT_PROTOCOLS.filter((one) => one !== dialect)
   const columns = protocols.map((protocol) => fieldRows(dialect, { protocol, isStrict: false }))
   const [first = []] = columns
-  const rows = first.flatMap(({ field, class: of }, nth) =>
-    of === 'ours' ? [] : [[`\`${field}\``, ...columns.map((rows) => cellOf(rows[nth]))]],
-  )
+  const rows = first.flatMap(({ field }, nth) => {
+    const cells = columns.flatMap((rows) => rows[nth] ?? [])
+    return cells.some(isTold) ? [[`\`${field}\``, ...cells.map(cellOf)]] : []
+  })
   const head = ['Field', ...protocols.map((protocol) => `At ${protocol}`)]
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-function cellOf(row: FieldRow | undefined): string {
-  if (row === undefined) return ''
-  const { class: of, to = [], limit, defaults = [] } = row
-  if (of === 'mapped' && to.length > 0) {
-    const names = to.map((name) => `\`${name}\``).join(', ')
-    return limit === undefined ? names : `${names}; ${limit}`
-  }
-  const usual = defaults.map((one) => `\`${JSON.stringify(one)}\``).join(', ')
-  return of === 'refused' && usual !== '' ? `refused, but ${usual}` : of
+/** Members that each provider gets have a row for strict providers of the caller's own form alone. */
+function isTold({ field, class: of, limit }: FieldRow): boolean {
+  return of !== 'ours' && (of !== 'mapped' || limit !== undefined || !field.includes('].'))
+}
+
+function cellOf({ class: of, to = [], limit, defaults = [] }: FieldRow): string {
+  const usual = of === 'refused' ? defaults.map((one) => `\`${JSON.stringify(one)}\``).join(', ') : ''
+  const said = to.length > 0 ? to.map((name) => `\`${name}\``).join(', ') : of
+  const but = usual === '' ? said : `${said}, but ${usual}`
+  return limit === undefined ? but : `${but}; ${limit}`
 }

@@ -7,12 +7,19 @@ import { chatServerTools } from './server-tools.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
 type Kind = keyof MediaCounts
-/** The kind of a part by its type, and the member of the part's content that has the data. */
-const MEDIA: ReadonlyMap<string, { readonly kind: Kind; readonly member: string }> = new Map([
+interface MediaPart {
+  readonly kind: Kind
+  /** The member of the part that has its content, where that is not named as its type. */
+  readonly within?: string
+  /** The member of the content that has the data. */
+  readonly member: string
+}
+
+const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
   ['image_url', { kind: 'image', member: 'url' }],
   ['input_audio', { kind: 'audio', member: 'data' }],
   ['video_url', { kind: 'video', member: 'url' }],
-  ['input_video', { kind: 'video', member: 'data' }],
+  ['input_video', { kind: 'video', within: 'video_url', member: 'url' }],
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
@@ -29,7 +36,7 @@ export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
     for (const part of content) {
       const found = MEDIA.get(part.type)
       if (found === undefined) continue
-      const data = dataOf(part, found.member)
+      const data = dataOf(part, found)
       const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
       media[isOther ? 'file' : found.kind]++
       base64 += base64Chars(data, found.member === 'data')
@@ -52,8 +59,8 @@ function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | 
   return asked > 0 ? asked : null
 }
 
-function dataOf(part: { readonly type: string }, member: string): string | null {
-  const content = membersOf(part)[part.type]
+function dataOf(part: { readonly type: string }, { within, member }: MediaPart): string | null {
+  const content = membersOf(part)[within ?? part.type]
   if (typeof content === 'string') return content
   const data = membersOf(content)[member]
   return typeof data === 'string' ? data : null

@@ -13,7 +13,7 @@ export interface ForeignMember {
  * Top-level members that are cut out. `reasoning` is not among them: its effort becomes `reasoning_effort`.
  */
 export const STRICT_CUT: Readonly<Record<string, ForeignMember>> = {
-  top_k: { defaults: ['0'] },
+  top_k: { defaults: ['0', '-1'] },
   top_a: { defaults: ['0'] },
   min_p: { defaults: ['0'] },
   repetition_penalty: { defaults: ['1'] },

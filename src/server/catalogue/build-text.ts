@@ -1,3 +1,4 @@
+import { MAKER } from '../../schemas/inference/forms/openai-maker.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../schemas/models/provider-limits.ts'
 import type { Pricing } from '../../schemas/models/models.ts'
 import type { Protocol } from '../../schemas/models/protocols.ts'
@@ -14,11 +15,10 @@ const SPEAKS: Readonly<Record<Protocol, readonly TextProtocol[]>> = {
   cohere: [],
   local: [],
 }
-/** The maker of the protocol has more than the servers that copy it. */
-const OPENAI = 'openai'
-const OPENAI_SPEAKS: readonly TextProtocol[] = ['chat', 'responses']
+/** Servers that copy its protocol have chat alone. */
+const MAKER_SPEAKS: readonly TextProtocol[] = ['chat', 'responses']
 /** Slugs of providers that answer 400 to a member that they do not know. D4. */
-const STRICT: ReadonlySet<string> = new Set([OPENAI, 'mistral'])
+const STRICT: ReadonlySet<string> = new Set([MAKER, 'mistral'])
 /** Google charges an answer whole, also when its connection ends before. D27. */
 const ON_LEAVE: Readonly<Record<Protocol, LeaveKind>> = {
   openai: 'cancel',
@@ -31,9 +31,9 @@ const ON_LEAVE: Readonly<Record<Protocol, LeaveKind>> = {
 /** @param entry a checked entry */
 export function buildProviderText(entry: ProviderEntry): ProviderText {
   const { slug, protocol } = entry
-  const isMaker = slug === OPENAI && protocol === 'openai'
+  const isMaker = slug === MAKER && protocol === 'openai'
   return {
-    speaks: entry.speaks ?? (isMaker ? OPENAI_SPEAKS : SPEAKS[protocol]),
+    speaks: entry.speaks ?? (isMaker ? MAKER_SPEAKS : SPEAKS[protocol]),
     isStrict: entry.strict ?? STRICT.has(slug),
     onLeave: entry.on_leave ?? ON_LEAVE[protocol],
     firstOutputMs: entry.first_output_ms ?? FIRST_OUTPUT_MS_DEFAULT,

@@ -77,3 +77,11 @@ export function signatureOf(carried: string, place: SignaturePlace): CarriedSign
 function isUse(word: string | undefined): word is SignatureUse {
   return word === 'redacted' || word === 'call'
 }
+
+/** Null: there is none, or one of a format that the endpoint does not take back. */
+export function takenBack(
+  signature: Signature | null,
+  { signatureFormats }: { readonly signatureFormats: readonly string[] },
+): Signature | null {
+  return signature !== null && signatureFormats.includes(signature.format) ? signature : null
+}

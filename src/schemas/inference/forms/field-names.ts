@@ -3,17 +3,18 @@
  */
 import { STRICT_CUT } from '../strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
-import { NESTED, type NestedObject } from './table/nested-table.ts'
+import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './table/nested-table.ts'
 
 /** Stands for names that the table of fields does not have. */
 export const OTHER_FIELD = 'other'
 
-/** What writers, and readers of items, leave out within turns, parts and tools. */
-const WITHIN = ['item_reference', 'detail', 'strict', 'filename', 'web_search', 'tool_search'] as const
+/** Items that are left out as a whole, by their names. */
+const ITEMS = ['item_reference', WEB_SEARCH, TOOL_SEARCH] as const
 
-/** What readers leave out of an object, by the table. */
-function droppedIn({ dropped = [], inner = {} }: NestedObject): readonly string[] {
-  return [...dropped, ...Object.values(inner).flatMap(droppedIn)]
+/** What is left out of an object, by the table. */
+function droppedIn(object: NestedObject): readonly string[] {
+  const { dropped = [], inner = {} } = object
+  return [...dropped, ...lostMembers(object), ...Object.values(inner).flatMap(droppedIn)]
 }
 
 const NESTED_NAMES = Object.values(NESTED).flatMap((places) =>
@@ -28,7 +29,7 @@ const NAMES: ReadonlySet<string> = new Set([
   ),
   ...Object.values(OTHERS).flatMap((fields) => Object.keys(fields)),
   ...Object.keys(STRICT_CUT),
-  ...WITHIN,
+  ...ITEMS,
   ...NESTED_NAMES,
   'transforms',
 ])

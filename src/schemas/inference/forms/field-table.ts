@@ -3,6 +3,7 @@ import { TEXT_PROTOCOLS, type TextProtocol } from '../../models/text-models.ts'
 import { RESPONSES_STRICT_CUT, STRICT_CUT } from '../strict-members.ts'
 import { OURS_NAMES } from '../text-members.ts'
 import type { Dialect } from '../text-request.ts'
+import { MAKER_TOKENS_MIN, MAKER_USER_CHARS_MAX, STRICT_STOPS_MAX } from './openai-maker.ts'
 import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
 import { NO_BUDGET_FROM } from './messages/claude-models.ts'
 import type { Tuning } from './prompt.ts'
@@ -70,6 +71,10 @@ function tuned(
 
 const UNSAMPLED = `dropped for Claude from ${NO_BUDGET_FROM} on`
 
+/** Providers that only imitate OpenAI's forms take these. */
+const FOR_MAKER = 'for OpenAI itself'
+const LONG_USER = `above ${MAKER_USER_CHARS_MAX} characters dropped ${FOR_MAKER}`
+
 /** The members that tune. A user of messages is a member of its metadata. */
 export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   temperature: {
@@ -80,10 +85,16 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
     ...tuned('number', 'top_p', TEXT_PROTOCOLS, 1),
     limits: { messages: `dropped beside \`temperature\`; ${UNSAMPLED}` },
   },
-  topK: { ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1), limits: { messages: UNSAMPLED } },
+  topK: {
+    ...tuned('number', 'top_k', TEXT_PROTOCOLS, 0, -1),
+    limits: { messages: UNSAMPLED, gemini: 'dropped where it is no integer' },
+  },
   minP: tuned('number', 'min_p', ['chat'], 0),
   topA: tuned('number', 'top_a', ['chat'], 0),
-  seed: tuned('number', 'seed', ['chat', 'gemini']),
+  seed: {
+    ...tuned('number', 'seed', ['chat', 'gemini']),
+    limits: { gemini: 'dropped where it is no integer of 32 bits' },
+  },
   presencePenalty: tuned('number', 'presence_penalty', ['chat', 'responses', 'gemini'], 0),
   frequencyPenalty: tuned('number', 'frequency_penalty', ['chat', 'responses', 'gemini'], 0),
   repetitionPenalty: tuned('number', 'repetition_penalty', ['chat'], 1),
@@ -100,8 +111,12 @@ export const TUNING: Readonly<Record<keyof Tuning, TuningField>> = {
   user: {
     ...tuned('text', 'user', ['chat', 'responses']),
     names: { chat: ['user'], responses: ['user'], messages: ['metadata.user_id'] },
+    limits: { chat: LONG_USER, responses: LONG_USER },
   },
-  metadata: tuned('object', 'metadata', ['chat', 'responses'], {}),
+  metadata: {
+    ...tuned('object', 'metadata', ['chat', 'responses'], {}),
+    limits: { chat: `dropped ${FOR_MAKER}` },
+  },
 }
 
 /** All that the form carries. */
@@ -114,12 +129,15 @@ export const CARRIED: readonly CarriedField[] = [
     ['contents', 'systemInstruction'],
   ),
   everywhere(['stream', 'stream_options'], ['stream'], ['stream'], ['alt']),
-  everywhere(
-    ['max_tokens', 'max_completion_tokens'],
-    ['max_output_tokens'],
-    ['max_tokens'],
-    ['generationConfig.maxOutputTokens'],
-  ),
+  {
+    ...everywhere(
+      ['max_tokens', 'max_completion_tokens'],
+      ['max_output_tokens'],
+      ['max_tokens'],
+      ['generationConfig.maxOutputTokens'],
+    ),
+    limits: { responses: `at least ${MAKER_TOKENS_MIN} ${FOR_MAKER}` },
+  },
   everywhere(['tools'], ['tools'], ['tools'], ['tools']),
   everywhere(['tool_choice'], ['tool_choice'], ['tool_choice'], ['toolConfig']),
   {
@@ -130,7 +148,7 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.responseMimeType', 'generationConfig.responseJsonSchema'],
     ),
     aliases: { messages: ['output_format'] },
-    limits: { messages: '`json_object` is refused' },
+    limits: { messages: '`json_object` refused, `description` dropped' },
   },
   {
     ...everywhere(
@@ -140,7 +158,10 @@ export const CARRIED: readonly CarriedField[] = [
       ['generationConfig.thinkingConfig'],
     ),
     aliases: { chat: ['include_reasoning'] },
-    limits: { gemini: 'models that do not think get none' },
+    limits: {
+      messages: 'dropped beside a forced tool',
+      gemini: 'models that do not think get none',
+    },
   },
   {
     names: {
@@ -154,6 +175,7 @@ export const CARRIED: readonly CarriedField[] = [
     names: { chat: ['stop'], messages: ['stop_sequences'], gemini: ['generationConfig.stopSequences'] },
     lost: 'refused',
     limits: {
+      chat: `more than ${STRICT_STOPS_MAX} are refused where a provider knows OpenAI's members alone`,
       messages: 'a text of white space alone is refused',
       gemini: `more than ${GEMINI_STOPS_MAX} are refused`,
     },
@@ -294,8 +316,8 @@ export function topOf(path: string): string {
 }
 
 /** Whether a protocol has words for what the form carries. */
-export function hasField({ names }: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
-  return names[protocol]?.some((name) => !(isStrict && isForeign(name, protocol))) ?? false
+function hasField(field: CarriedField, protocol: TextProtocol, isStrict: boolean): boolean {
+  return writtenAs(field, protocol, isStrict).length > 0
 }
 
 /** Where a protocol has what the form carries; nothing where it lacks that. */

@@ -1,8 +1,9 @@
-/** Tools whose input is a text, as functions of one text: other forms have no such tools. D6. */
+import { BETWEEN_TEXTS } from './prompt.ts'
 import { isObject, membersOf, type Members } from '../../values/members.ts'
 import type { JsonPath } from '../../values/json-path.ts'
 import { parsedArguments } from './call-arguments.ts'
 import { textOf, type Others } from './others.ts'
+/** Tools whose input is a text, as functions of one text: other forms have no such tools. D6. */
 import type { DeclaredOrigin, PromptCall, PromptTool } from './prompt.ts'
 import { usedMembers } from './table/nested-table.ts'
 
@@ -17,7 +18,6 @@ const SCHEMA = {
 } as const
 
 const USED = usedMembers('responses', 'tools', { type: 'custom' })
-const BETWEEN_TEXTS = '\n\n'
 
 /**
  * @param path of what has its name

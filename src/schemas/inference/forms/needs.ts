@@ -5,6 +5,7 @@ import { NESTED_REFUSED, otherField } from './field-table.ts'
 import { isWebAddress } from './contents/fetched-urls.ts'
 import { GEMINI_STOPS_MAX } from './gemini/gemini-models.ts'
 import { isTextDocument, PDF } from './media.ts'
+import { STRICT_STOPS_MAX } from './openai-maker.ts'
 import type { OtherMember, Prompt, PromptFile, Turn } from './prompt.ts'
 import { LACKING } from './table/nested-table.ts'
 import type { Dialect } from '../text-request.ts'
@@ -84,7 +85,20 @@ function stopNeeds({ stops, dialect }: Prompt): readonly Need[] {
   if (stops.some((stop) => stop.trim() === '')) protocols.push('messages')
   const isMany = stops.length > GEMINI_STOPS_MAX
   if (isMany) protocols.push('gemini')
-  return [need(PLACES[dialect].stops, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} at gemini` : null)]
+  const path = PLACES[dialect].stops
+  const needs = [need(path, protocols, isMany ? `at most ${GEMINI_STOPS_MAX} at gemini` : null)]
+  // A caller of chat has written the request for such a provider.
+  const isManyAtStrict = dialect !== 'chat' && stops.length > STRICT_STOPS_MAX
+  return isManyAtStrict ? [...needs, strictStopNeed(path, isMany)] : needs
+}
+
+function strictStopNeed(path: string, isManyAtGemini: boolean): Need {
+  const takers = isManyAtGemini ? 'messages' : 'messages or gemini'
+  return {
+    ...need(path, ['chat']),
+    expected: `at most ${STRICT_STOPS_MAX}, or an endpoint that speaks ${takers}, or ${LAX_CHAT}`,
+    isOfStrict: true,
+  }
 }
 
 function formatNeeds({ format, dialect }: Prompt): readonly Need[] {
@@ -126,7 +140,8 @@ function addPartNeeds(part: Part, dialect: Dialect, add: (kind: string, need: Ne
   if (media.kind === 'url' && media.url.startsWith('data:')) add('data', need(path, ['messages', 'gemini']))
 }
 
-const VIDEO_TAKERS = "an endpoint that speaks gemini, or chat with more than OpenAI's members"
+const LAX_CHAT = "chat with more than OpenAI's members"
+const VIDEO_TAKERS = `an endpoint that speaks gemini, or ${LAX_CHAT}`
 
 function addFileNeeds({ path = '', media }: PromptFile, add: (kind: string, need: Need) => void): void {
   if (media.kind === 'url' && !isWebAddress(media.url))

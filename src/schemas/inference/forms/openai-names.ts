@@ -1,11 +1,9 @@
+import { MAKER_USER_CHARS_MAX } from './openai-maker.ts'
 import type { PromptDraft } from './prompt-draft.ts'
-
-/** Characters of the names that OpenAI takes for an end user. */
-const USER_CHARS_MAX = 64
 
 /** Words and names that OpenAI's two forms have, and other forms write otherwise. */
 export function writeOpenaiNames(draft: PromptDraft): void {
   const { dialect, tuning } = draft.prompt
-  if (draft.terms.isMaker && (tuning.user ?? '').length > USER_CHARS_MAX) draft.cut('user')
+  if (draft.terms.isMaker && (tuning.user ?? '').length > MAKER_USER_CHARS_MAX) draft.cut('user')
   if (dialect === 'messages' && tuning.serviceTier === 'standard_only') draft.set('service_tier', 'default')
 }

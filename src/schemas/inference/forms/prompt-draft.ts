@@ -1,3 +1,4 @@
+import { membersOf } from '../../values/members.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
 import { isRefused, needsOf, refusedBy } from './needs.ts'
 import { toldName, turnsPathOf } from './table/told-names.ts'
@@ -30,13 +31,20 @@ export class PromptDraft {
     return !this.isSameForm && this.terms.isOfPreset !== true
   }
 
-  /** @param value null: the body has no such member */
-  set(name: string, value: unknown): void {
-    if (value !== null) this.#body[name] = value
+  /**
+   * @param path of the member; a member of a member has a dot between them
+   * @param value null: the body has no such member
+   */
+  set(path: string, value: unknown): void {
+    if (value === null) return
+    const [top, inner] = namesOf(path)
+    this.#body[top] = inner === undefined ? value : { ...membersOf(this.#body[top]), [inner]: value }
   }
 
-  has(name: string): boolean {
-    return Object.hasOwn(this.#body, name)
+  /** @param path as of `set` */
+  has(path: string): boolean {
+    const [top, inner] = namesOf(path)
+    return Object.hasOwn(inner === undefined ? this.#body : membersOf(this.#body[top]), inner ?? top)
   }
 
   /** Where the turns are in the caller's body. */
@@ -44,9 +52,15 @@ export class PromptDraft {
     return turnsPathOf(this.prompt.dialect)
   }
 
-  /** Takes a member out again. */
-  leave(name: string): void {
-    delete this.#body[name]
+  /** Takes a member out again, and what it was the last member of. @param path as of `set` */
+  leave(path: string): void {
+    const [top, inner] = namesOf(path)
+    if (inner === undefined) delete this.#body[top]
+    else {
+      const { [inner]: _, ...rest } = membersOf(this.#body[top])
+      if (Object.keys(rest).length > 0) this.#body[top] = rest
+      else delete this.#body[top]
+    }
   }
 
   /** Takes a member out again, and names it. */
@@ -79,4 +93,9 @@ export class PromptDraft {
       refused: refusedBy(needsOf(this.prompt), this.protocol, this.terms),
     }
   }
+}
+
+function namesOf(path: string): readonly [top: string, inner?: string] {
+  const dot = path.indexOf('.')
+  return dot === -1 ? [path] : [path.slice(0, dot), path.slice(dot + 1)]
 }

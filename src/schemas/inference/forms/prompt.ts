@@ -6,6 +6,9 @@ import type { Dialect } from '../text-request.ts'
  * wire forms. D5.
  */
 
+/** Between texts that are one, in forms that have no list of them. */
+export const BETWEEN_TEXTS = '\n\n'
+
 /** A place up to which the provider may cache the prompt. */
 export interface CachePoint {
   /** As the caller wrote it: `5m`, `1h`; null: the provider's default. */

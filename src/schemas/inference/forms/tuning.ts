@@ -1,7 +1,7 @@
 import { isObject, type Members } from '../../values/members.ts'
 import type { TextProtocol } from '../../models/text-models.ts'
 import type { Dialect } from '../text-request.ts'
-import { hasField, isDefaultValue, TUNING, type TuningField } from './field-table.ts'
+import { isDefaultValue, TUNING, writtenAs, type TuningField } from './field-table.ts'
 import { numberOf, textOf, type Others } from './others.ts'
 import type { PromptDraft } from './prompt-draft.ts'
 import type { Tuning } from './prompt.ts'
@@ -34,14 +34,14 @@ function ofKind(value: unknown, kind: TuningField['kind']): unknown {
   }
 }
 
-/** Writes what stands at the top of requests of a protocol, and names what the protocol lacks. */
+/** Writes what a protocol has members for, and names what it lacks. */
 export function writeTuning(draft: PromptDraft, tuning: Tuning, protocol: TextProtocol): void {
   for (const [key, field] of FIELDS) {
     const value = tuning[key]
     if (value === null) continue
-    if (!hasField(field, protocol, draft.terms.isStrict)) {
-      if (!isDefaultValue(value, field.defaults)) draft.drop(nameIn(field, draft.prompt.dialect))
-    } else if (field.names[protocol]?.[0] === field.member) draft.set(field.member, value)
+    const [path] = writtenAs(field, protocol, draft.terms.isStrict)
+    if (path !== undefined) draft.set(path, value)
+    else if (!isDefaultValue(value, field.defaults)) draft.drop(nameIn(field, draft.prompt.dialect))
   }
 }
 

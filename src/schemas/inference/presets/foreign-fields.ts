@@ -5,6 +5,7 @@ import { CARRIED, isCarried, isDefaultValue, otherField } from '../forms/field-t
 import { anyClaude } from '../forms/messages/claude-models.ts'
 import { PLACES } from '../forms/needs.ts'
 import { Others } from '../forms/others.ts'
+import { MAKER } from '../forms/openai-maker.ts'
 import { PROMPT_READERS } from '../forms/prompt-readers.ts'
 import { PROMPT_WRITERS } from '../forms/prompt-writers.ts'
 import type { Prompt, PromptTool } from '../forms/prompt.ts'
@@ -111,16 +112,13 @@ const TOOL_OF_REQUEST: PromptTool = {
   cache: null,
 }
 
-/** Models of OpenAI that reason refuse `max_tokens` in chat: they know `max_completion_tokens`. */
-const MAKER = 'openai/'
-
 /** The caller's form has words for all that its members can say: which endpoint answers is not known yet. */
 function termsOf({ model }: PresetRequest): WriteTerms {
   return {
     upstreamModel: anyClaude(model),
     tokensMax: null,
     isStrict: false,
-    isMaker: model.startsWith(MAKER),
+    isMaker: model.startsWith(`${MAKER}/`),
     signatureFormats: [],
     isOfPreset: true,
   }

@@ -83,15 +83,14 @@ function wireOf({ endpoint, kind, isNative, rows }: Reached): object {
 function textOf(reached: readonly Reached[]): string {
   const kinds = new Map(reached.map((one) => [kindName(one), one]))
   const endpoints = reached.map((one) => [one.endpoint.tag, kindName(one), howCalled(one)])
-  const fields = [...kinds.values()][0]?.rows.filter(isShown).map(({ field }) => field) ?? []
-  const cells = fields.map((field) => [
-    field,
-    ...Array.from(kinds.values(), ({ rows }) => cellOf(rows.find((row) => row.field === field))),
-  ])
+  const tables = Array.from(kinds.values(), ({ rows }) => rows.filter(isShown))
+  const fields = tables[0]?.map(({ field }) => field) ?? []
+  const cells = fields.map((field, nth) => [field, ...tables.map((rows) => cellOf(rows[nth]))])
   return [
     table([['endpoint', 'speaks', 'gets'], ...endpoints]),
     table([['field', ...kinds.keys()], ...cells]),
-    'Where the request is translated, any other field is dropped, and any other part, item or tool refused.',
+    'Where the request is translated, any other field is dropped, and any other part, item or tool refused.\n' +
+      'Of mapped parts, items and tools, those members are listed that some provider does not get.',
   ].join('\n\n')
 }
 
@@ -111,8 +110,9 @@ function isShown({ class: of }: FieldRow): boolean {
 function cellOf(row: FieldRow | undefined): string {
   if (row === undefined) return '-'
   const { class: of, to = [], limit, defaults = [] } = row
-  if (of === 'mapped' && to.length > 0) return to.join(', ') + (limit === undefined ? '' : ` (${limit})`)
   if (of === 'passed') return 'as it came'
-  const usual = defaults.map((one) => JSON.stringify(one)).join(', ')
-  return of === 'refused' && usual !== '' ? `${of}, but ${usual}` : of
+  const usual = of === 'refused' ? defaults.map((one) => JSON.stringify(one)).join(', ') : ''
+  const said = to.length > 0 ? to.join(', ') : of
+  const but = usual === '' ? said : `${said}, but ${usual}`
+  return limit === undefined ? but : `${but} (${limit})`
 }

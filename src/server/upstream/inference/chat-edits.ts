@@ -7,15 +7,13 @@ import {
   STRICT_CUT_BY_ROLE,
   STRICT_CUT_INSIDE,
 } from '../../../schemas/inference/strict-members.ts'
+import { chatTokensMember, MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import type { KeptBody, MemberSpan } from '../../../schemas/kept-body.ts'
 import type { Endpoint, EndpointText, Provider } from '../../ports/models/models.ts'
 import { mustSendMax } from './bounds.ts'
 import { fileEdits } from './inline/file-edits.ts'
 import type { NativeJob, NativeRequest } from './protocol.ts'
 import { isDefault, ownEdits, StrictEdits, type NestedCut } from './request-edits.ts'
-
-/** The maker's newer models refuse `max_tokens`; servers that copy its protocol know that name alone. */
-const OPENAI = 'openai'
 
 /** The bytes of a chat for a provider that speaks chat. D4, D7, D25. */
 export function chatRequest(
@@ -40,10 +38,10 @@ export function chatRequest(
 
 /** The member by which a provider takes the most tokens of an answer. */
 export function tokensMemberOf({ slug }: Pick<Provider, 'slug'>): TokensMember {
-  return slug === OPENAI ? 'max_completion_tokens' : 'max_tokens'
+  return chatTokensMember(slug === MAKER)
 }
 
-type TokensMember = 'max_tokens' | 'max_completion_tokens'
+type TokensMember = ReturnType<typeof chatTokensMember>
 
 export interface NativeTerms {
   /** The provider's own name of the model. */

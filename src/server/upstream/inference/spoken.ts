@@ -1,3 +1,4 @@
+import { MAKER } from '../../../schemas/inference/forms/openai-maker.ts'
 import { SIGNATURE_FORMATS, UNKNOWN_FORMAT } from '../../../schemas/inference/forms/carried-signatures.ts'
 import type { Dialect } from '../../../schemas/inference/text-request.ts'
 import type { TextProtocol } from '../../../schemas/models/text-models.ts'
@@ -24,11 +25,8 @@ export function translatedTo(
   return protocol === dialect ? null : protocol
 }
 
-/** The maker of chat and responses, whose models have names that servers which copy it lack. */
-const OPENAI = 'openai'
-
 export function isMaker({ provider }: Pick<Endpoint, 'provider'>): boolean {
-  return provider.slug === OPENAI
+  return provider.slug === MAKER
 }
 
 const SIGNED_BY: Readonly<Record<TextProtocol, string>> = { ...SIGNATURE_FORMATS, chat: UNKNOWN_FORMAT }

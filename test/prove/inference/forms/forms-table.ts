@@ -95,12 +95,16 @@ function nestedCase({ dialect, field, class: of, withField, without }: NestedSam
     dialect,
     field,
     requests: () => [withField, without],
-    fault({ classes, isWithin = false }) {
+    fault({ classes, isWithin = false }, kind) {
       if (isWithin && classes.length === 1) return null
       const found = classes.join(' and ')
       if (of === 'label') return classes.length === 0 ? null : `is ${found}, not a label`
-      if (of === 'carried') return classes.length === 1 ? null : `is ${found || 'lost in silence'}`
-      return found === of ? null : `is ${found || 'lost in silence'}, not ${of}`
+      const rows = fieldRows(dialect, kind)
+      // A member without a row goes the way of its object.
+      const [object = field] = /^.*\]/.exec(field) ?? []
+      const row = rows.find((one) => one.field === field) ?? rows.find((one) => one.field === object)
+      if (row?.limit !== undefined && classes.length === 1) return null
+      return found === row?.class ? null : `is ${found || 'lost in silence'}, not ${row?.class}`
     },
   }
 }

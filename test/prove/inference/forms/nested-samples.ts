@@ -6,19 +6,20 @@ import {
   type NestedPlace,
 } from '../../../../src/schemas/inference/forms/table/nested-table.ts'
 import { DIALECTS, type Dialect } from '../../../../src/schemas/inference/text-request.ts'
+import { nestedField } from '../../../../src/schemas/inference/forms/table/field-rows.ts'
 import type { Body } from './field-samples.ts'
 
 export interface NestedSample {
   readonly dialect: Dialect
   readonly field: string
-  /** What the table says: `carried` members may be lost at some protocols. */
+  /** What the table says; a `carried` member without a row is mapped. */
   readonly class: 'carried' | 'label' | 'dropped' | 'refused'
   readonly withField: Body
   readonly without: Body
 }
 
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } }
-const PICTURE = 'https://x.example/a.png'
+const PICTURE = 'data:image/png;base64,iVBORw0KGgo='
 const PDF = 'JVBERi0='
 const USER = { role: 'user', content: 'Hi' }
 const CALL = {
@@ -180,7 +181,7 @@ interface At {
 function samplesOf(at: At, object: NestedObject | 'dropped' | 'refused'): readonly NestedSample[] {
   const { dialect, place, type } = at
   const least = OBJECTS[dialect][place][type] ?? { type }
-  const field = `${dialect} ${place} ${type}`
+  const field = nestedField(at)
   const whole: NestedSample = {
     ...{ dialect, field, withField: requestOf(at, least), without: requestOf(at, null) },
     class: typeof object === 'string' ? object : 'carried',

@@ -7,6 +7,7 @@ import {
   topOf,
   TUNING,
 } from '../../../../src/schemas/inference/forms/field-table.ts'
+import { STRICT_CUT } from '../../../../src/schemas/inference/strict-members.ts'
 import { DIALECTS } from '../../../../src/schemas/inference/text-request.ts'
 import { TEXT_PROTOCOLS } from '../../../../src/schemas/models/text-models.ts'
 import { read, translated } from '../../../support/inference/bodies/translated.ts'
@@ -96,3 +97,18 @@ t.test('other members are dropped and named, or refused with their path', (t) =>
       }
   t.end()
 })
+
+t.test(
+  'what changes nothing is the same in a translation and for a strict provider of the same form',
+  (t) => {
+    const both = Object.values(TUNING).filter(({ member }) => Object.hasOwn(STRICT_CUT, member))
+    t.ok(both.length > 0)
+    for (const { member, defaults } of both)
+      t.same(
+        STRICT_CUT[member]?.defaults,
+        defaults.map((one) => JSON.stringify(one)),
+        member,
+      )
+    t.end()
+  },
+)

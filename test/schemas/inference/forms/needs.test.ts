@@ -20,6 +20,24 @@ t.test('what a request needs, with the protocols that lack it', (t) => {
   t.end()
 })
 
+t.test('more stops than OpenAI takes are refused where a provider knows its members alone', (t) => {
+  const five = ['1', '2', '3', '4', '5']
+  t.same(needs('messages', { stop_sequences: five.slice(1) }), ['/stop_sequences responses'])
+  const [, strict] = needsOf(read('messages', { stop_sequences: five }))
+  t.match(strict, {
+    ...{ path: '/stop_sequences', protocols: ['chat'], isOfStrict: true },
+    expected:
+      "at most 4, or an endpoint that speaks messages or gemini, or chat with more than OpenAI's members",
+  })
+  const { refused } = translated(['messages', 'chat'], { stop_sequences: five }, { isStrict: true })
+  t.same(
+    refused.map(({ path }) => path),
+    ['/stop_sequences'],
+  )
+  t.same(translated(['messages', 'chat'], { stop_sequences: five }).refused, [])
+  t.end()
+})
+
 t.test('a refusal tells the values that would be taken', (t) => {
   const told = (dialect: Dialect, more: Body): readonly string[] =>
     needsOf(read(dialect, more)).map(({ expected }) => expected)

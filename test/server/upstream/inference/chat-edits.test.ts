@@ -96,6 +96,7 @@ t.test('members that are cut are named, unless their value is the default', asyn
     ['"top_k":40', ['top_k']],
     ['"top_k":0', []],
     ['"top_k":0.0', []],
+    ['"top_k":-1', []],
     ['"top_a":0.1', ['top_a']],
     ['"min_p":null', []],
     ['"repetition_penalty":1.0', []],

@@ -3,6 +3,7 @@ import { CHAT_CALL_ID, fittingId, STRICT_CALL_ID } from '../call-ids.ts'
 import { freeformInputOf } from '../freeform-tools.ts'
 import { isTextDocument, textOfMedia } from '../media.ts'
 import { cacheControl } from '../others.ts'
+import { BETWEEN_TEXTS } from '../prompt.ts'
 import type { AssistantPart, PromptCall, Turn, UserPart } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import { erroneous } from '../tool-errors.ts'
@@ -10,7 +11,6 @@ import { areTexts, writeChatPart, type ChatPart } from './chat-parts.ts'
 import { writeDetails } from './reasoning-details.ts'
 
 type ToolTurn = Extract<Turn, { readonly role: 'tool' }>
-const BETWEEN_TEXTS = '\n\n'
 /** Providers of chat refuse a conversation without a message. */
 const OPENING: Members = { role: 'user', content: '.' }
 

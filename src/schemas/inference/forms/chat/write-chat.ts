@@ -1,6 +1,7 @@
 import type { Members } from '../../../values/members.ts'
 import { hasCachePoint, wholeCache } from '../cache-points.ts'
 import { freeformMembers } from '../freeform-tools.ts'
+import { chatTokensMember } from '../openai-maker.ts'
 import { effortSent, reasoningMember } from '../openai-reasoning.ts'
 import { cacheControl } from '../others.ts'
 import type { AnswerFormat, Prompt, PromptTool, ToolChoice } from '../prompt.ts'
@@ -18,7 +19,7 @@ export function writeChat(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   writeOpenaiNames(draft)
   // OpenAI's chat keeps names of calls that it stores, and refuses them for others.
   if (terms.isMaker && draft.has('metadata')) draft.cut('metadata')
-  draft.set(terms.isMaker ? 'max_completion_tokens' : 'max_tokens', prompt.tokensMax ?? terms.tokensMax)
+  draft.set(chatTokensMember(terms.isMaker), prompt.tokensMax ?? terms.tokensMax)
   if (prompt.stops.length > 0) draft.set('stop', prompt.stops)
   writeTools(draft)
   writeReasoning(draft)

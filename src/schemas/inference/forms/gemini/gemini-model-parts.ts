@@ -1,4 +1,5 @@
 import { argumentsObject } from '../call-arguments.ts'
+import { takenBack } from '../carried-signatures.ts'
 import type { GeminiPart } from './gemini-media.ts'
 import type { AssistantPart, PromptCall, PromptReasoning, Signature } from '../prompt.ts'
 
@@ -40,15 +41,15 @@ export function geminiModelParts(written: readonly AssistantPart[], terms: Model
     waiting = null
   }
   for (const part of written) {
-    const signature = 'signature' in part ? part.signature : null
-    const isKept = signature !== null && terms.signatureFormats.includes(signature.format)
-    if (signature !== null && !isKept) isReasoningDropped = true
+    const given = 'signature' in part ? part.signature : null
+    const signature = takenBack(given, terms)
+    if (given !== null && signature === null) isReasoningDropped = true
     if (isBare(part)) {
-      if (!isKept || signOf(parts, signature)) continue
+      if (signature === null || signOf(parts, signature)) continue
       settle()
       waiting = signature
     } else {
-      const one = partOf(part, isKept ? signature : null)
+      const one = partOf(part, signature)
       if (one !== null) add(one)
     }
   }

@@ -4,7 +4,6 @@ import { geminiContents } from './gemini-contents.ts'
 import { geminiTools } from './gemini-tools.ts'
 import { PromptDraft } from '../prompt-draft.ts'
 import type { Prompt, Turn } from '../prompt.ts'
-import { writeTuning } from '../tuning.ts'
 import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 
 /** A prompt as the body of Gemini's `generateContent` and `streamGenerateContent`. D5, D6. */
@@ -16,7 +15,6 @@ export function writeGemini(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
   const { tools = null, toolConfig = null } = geminiTools(prompt)
   draft.set('tools', tools)
   draft.set('toolConfig', toolConfig)
-  writeTuning(draft, prompt.tuning, 'gemini')
   writeGeminiConfig(draft)
   dropOthers(draft)
   return draft.written()

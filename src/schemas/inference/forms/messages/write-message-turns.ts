@@ -1,10 +1,10 @@
 import type { Members } from '../../../values/members.ts'
 import { argumentsObject } from '../call-arguments.ts'
 import { fittingId, MESSAGES_CALL_ID } from '../call-ids.ts'
-import { returnedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../carried-signatures.ts'
 import { laterSystemText } from '../later-system.ts'
 import { cacheControl } from '../others.ts'
-import type { AssistantPart, PromptReasoning, PromptText, Signature, Turn } from '../prompt.ts'
+import type { AssistantPart, PromptReasoning, PromptText, Turn } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
 import { writeGiven, type GivenPart } from './message-parts.ts'
 
@@ -123,7 +123,7 @@ function modelBlocks(draft: PromptDraft, part: AssistantPart): readonly Members[
     case 'reasoning':
       return reasoningBlocks(draft, part)
     case 'call': {
-      const signature = keptOf(draft, part.signature)
+      const signature = takenBack(part.signature, draft.terms)
       if (part.signature !== null && signature === null) draft.drop('reasoning', draft.turnsPath)
       const call = { type: 'tool_use', id: idOf(draft, part.id), name: part.name }
       const block = { ...call, input: argumentsObject(part.arguments), ...cacheControl(part.cache) }
@@ -134,16 +134,12 @@ function modelBlocks(draft: PromptDraft, part: AssistantPart): readonly Members[
   }
 }
 
-function keptOf(draft: PromptDraft, signature: Signature | null): Signature | null {
-  return signature !== null && draft.terms.signatureFormats.includes(signature.format) ? signature : null
-}
-
 /** Anthropic refuses reasoning that it has not signed. */
 function reasoningBlocks(
   draft: PromptDraft,
   { text, isRedacted, signature }: PromptReasoning,
 ): readonly Members[] {
-  const kept = keptOf(draft, signature)
+  const kept = takenBack(signature, draft.terms)
   if (kept === null) {
     draft.drop('reasoning', draft.turnsPath)
     return []

@@ -25,11 +25,11 @@ export function writeMessages(prompt: Prompt, terms: WriteTerms): WrittenPrompt 
   writeTools(draft)
   writeTuning(draft, prompt.tuning, 'messages')
   writeSampling(draft)
-  writeNames(draft)
+  writeTier(draft)
   if (prompt.stops.length > 0) draft.set('stop_sequences', prompt.stops)
   const effort = writeThinking(draft, { tokensMax, isStepUnsigned: isStepUnsigned(lastStep(messages)) })
-  const output = { ...effort, ...formatMember(draft) }
-  if (Object.keys(output).length > 0) draft.set('output_config', output)
+  draft.set('output_config.effort', effort)
+  draft.set('output_config.format', formatMember(draft))
   draft.set('cache_control', wholeCache(prompt))
   if (prompt.isStream) draft.set('stream', true)
   return draft.written()
@@ -52,10 +52,9 @@ function writeSampling(draft: PromptDraft): void {
   for (const name of SAMPLING) if (draft.has(name)) draft.cut(name)
 }
 
-/** Names of the caller's, and words that messages have for the tiers of OpenAI. */
-function writeNames(draft: PromptDraft): void {
-  const { user, serviceTier } = draft.prompt.tuning
-  if (user !== null) draft.set('metadata', { user_id: user })
+/** The words that messages have for the tiers of OpenAI. */
+function writeTier(draft: PromptDraft): void {
+  const { serviceTier } = draft.prompt.tuning
   if (draft.isSameForm || serviceTier === null) return
   draft.leave('service_tier')
   if (serviceTier === 'default') draft.set('service_tier', 'standard_only')
@@ -104,9 +103,9 @@ function choiceMember(choice: ToolChoice | null): Members | null {
 }
 
 /** A format that is no schema is refused before. */
-function formatMember(draft: PromptDraft): Members {
+function formatMember(draft: PromptDraft): Members | null {
   const { format } = draft.prompt
-  if (format?.kind !== 'json_schema') return {}
+  if (format?.kind !== 'json_schema') return null
   if (format.description !== null) draft.drop('response_format.json_schema.description')
-  return { format: { type: format.kind, schema: format.schema } }
+  return { type: format.kind, schema: format.schema }
 }

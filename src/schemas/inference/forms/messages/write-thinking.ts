@@ -22,27 +22,27 @@ interface Answer {
 /**
  * How the model is to reason. Reasoning goes without where Anthropic would refuse it: beside a choice that
  * forces a tool, in a step that began without, and in an answer with no room for it.
- * @returns members of `output_config`
+ * @returns the effort; null: none is sent
  */
-export function writeThinking(draft: PromptDraft, answer: Answer): Members {
+export function writeThinking(draft: PromptDraft, answer: Answer): string | null {
   const asked = draft.prompt.reasoning
-  if (asked === null) return {}
+  if (asked === null) return null
   const { effort, isOn } = asked
   if (asked.summary !== null && asked.summary !== 'auto') draft.drop('reasoning.summary')
   if (isOn === false || effort === 'none') {
     draft.set('thinking', { type: 'disabled' })
-    return effort === 'none' ? {} : effortMember(draft, effort)
+    return effort === 'none' ? null : effortSent(draft, effort)
   }
-  if (isOn !== true) return effortMember(draft, effort)
+  if (isOn !== true) return effortSent(draft, effort)
   const thinking = thinkingOf(draft, asked, answer)
   if (thinking === null) {
     draft.drop('reasoning')
-    return {}
+    return null
   }
   draft.set('thinking', { ...thinking, ...displayOf(draft, asked, thinking) })
   cutBeside(draft)
   const isBudgetOfEffort = thinking['type'] === 'enabled' && asked.budget === null
-  return isBudgetOfEffort ? {} : effortMember(draft, effort)
+  return isBudgetOfEffort ? null : effortSent(draft, effort)
 }
 
 /** Models that decide themselves differ in what they show by default. */
@@ -51,12 +51,12 @@ function displayOf(draft: PromptDraft, { isHidden }: AskedReasoning, { type }: M
   return type === 'adaptive' && draft.isForOthers ? { display: 'summarized' } : {}
 }
 
-function effortMember(draft: PromptDraft, effort: string | null): Members {
-  if (effort === null) return {}
+function effortSent(draft: PromptDraft, effort: string | null): string | null {
+  if (effort === null) return null
   if (claudeModel(draft.terms.upstreamModel).hasAdaptive)
-    return { effort: Object.hasOwn(EFFORTS, effort) ? EFFORTS[effort] : effort }
+    return Object.hasOwn(EFFORTS, effort) ? (EFFORTS[effort] ?? null) : effort
   draft.drop('reasoning.effort')
-  return {}
+  return null
 }
 
 /** Null: the provider would refuse it. */

@@ -5,11 +5,12 @@ import { CARRIER_MARK, SIGNATURE_FORMATS, signatureOf } from '../carried-signatu
 import { freeformArguments } from '../freeform-tools.ts'
 import type { FunctionNames } from '../function-names.ts'
 import { textOf, type Others } from '../others.ts'
+import { BETWEEN_TEXTS } from '../prompt.ts'
 import type { AssistantPart, PromptText, Turn, UserPart } from '../prompt.ts'
 import { signedReasoning, withCallSignatures, type ReadPart } from '../signed-calls.ts'
-import { usedMembers } from '../table/nested-table.ts'
+import { TOOL_SEARCH, usedMembers, WEB_SEARCH } from '../table/nested-table.ts'
 import { readItemContent, type ItemPart } from './item-parts.ts'
-import { namespaceOf, TOOL_SEARCH, WEB_SEARCH, type ToolPlace } from './read-tools.ts'
+import { namespaceOf, type ToolPlace } from './read-tools.ts'
 
 type ReadTurn =
   | Exclude<Turn, { readonly role: 'assistant' }>
@@ -161,7 +162,6 @@ function isOfModel(part: ItemPart): part is Extract<AssistantPart, { readonly ki
 }
 
 const REASONING = usedMembers('responses', 'turns', { type: 'reasoning' })
-const BETWEEN_TEXTS = '\n\n'
 
 /** Nothing where the item says nothing. The summary stands for the text where there is none. */
 function readReasoningItem(item: Members, { path, others }: Place): readonly ReadPart[] {

@@ -5,8 +5,9 @@ import { readFreeform } from '../freeform-tools.ts'
 import type { FunctionNames } from '../function-names.ts'
 import { choiceOfWord, readFunction } from '../functions.ts'
 import { textOf, type Others } from '../others.ts'
+import { BETWEEN_TEXTS } from '../prompt.ts'
 import type { PromptTool, ToolChoice } from '../prompt.ts'
-import { usedMembers } from '../table/nested-table.ts'
+import { offerOf, usedMembers } from '../table/nested-table.ts'
 
 /** What the tools of a request are read with. */
 export interface ToolPlace {
@@ -47,9 +48,8 @@ function readList({ tools, path: list }: ToolList, { names, others }: ToolPlace)
     if (tool['type'] === 'namespace') return readNamespace(tool, path, { names, others })
     const read = readTool(tool, path, others)
     if (read !== null) return [read]
-    const offer = usualOffer(tool)
-    if (offer === null) others.add('tools', path)
-    else others.drop(offer, path)
+    if (isOffered(tool)) others.drop(String(tool['type']), path)
+    else others.add('tools', path)
     return []
   })
 }
@@ -63,9 +63,6 @@ function readTool(tool: Members, path: JsonPath, others: Others): PromptTool | n
 
 const FUNCTION = usedMembers('responses', 'tools', { type: 'function' })
 const NAMESPACE = usedMembers('responses', 'tools', { type: 'namespace' })
-export const WEB_SEARCH = 'web_search'
-export const TOOL_SEARCH = 'tool_search'
-const BETWEEN_TEXTS = '\n\n'
 
 /** The description of a namespace stands before that of its first tool. */
 function readNamespace(told: Members, path: JsonPath, { names, others }: ToolPlace): readonly PromptTool[] {
@@ -90,14 +87,12 @@ export function namespaceOf(name: unknown): string | null {
   return name === '' ? null : textOf(name)
 }
 
-/**
- * The name of a search that Codex offers with each call: that of the web says whether it reads live pages, and
- * that of tools finds those which Codex keeps back. A model without the two answers by itself, and by the other
- * tools. Null: it is another tool, which its caller wants. D6.
- */
-function usualOffer({ type, external_web_access: isOfWeb, execution }: Members): string | null {
-  if (type === WEB_SEARCH && typeof isOfWeb === 'boolean') return WEB_SEARCH
-  return type === TOOL_SEARCH && execution === 'client' ? TOOL_SEARCH : null
+/** Whether the tool comes with each call of a client. */
+function isOffered(tool: Members): boolean {
+  const offer = offerOf(tool['type'])
+  if (offer === null) return false
+  const value = tool[offer.member]
+  return offer.value === undefined ? typeof value === 'boolean' : value === offer.value
 }
 
 /** Types of choices that name a tool which the caller runs. */

@@ -1,6 +1,6 @@
 import type { Members } from '../../../values/members.ts'
 import { fittingId, RESPONSES_CALL_ID } from '../call-ids.ts'
-import { returnedSignature, SIGNATURE_FORMATS } from '../carried-signatures.ts'
+import { returnedSignature, SIGNATURE_FORMATS, takenBack } from '../carried-signatures.ts'
 import { freeformInputOf } from '../freeform-tools.ts'
 import type { AssistantPart, PromptReasoning, Signature, Turn } from '../prompt.ts'
 import type { PromptDraft } from '../prompt-draft.ts'
@@ -75,13 +75,9 @@ function callItem(draft: PromptDraft, call: Extract<AssistantPart, { readonly ki
     : { type: 'function_call', ...own, arguments: json }
 }
 
-function keptOf(draft: PromptDraft, signature: Signature | null): Signature | null {
-  return signature !== null && draft.terms.signatureFormats.includes(signature.format) ? signature : null
-}
-
 /** The signature of a call, behind the call. */
 function signatureItems(draft: PromptDraft, signature: Signature | null): readonly Members[] {
-  const kept = keptOf(draft, signature)
+  const kept = takenBack(signature, draft.terms)
   if (signature !== null && kept === null) draft.drop('reasoning', draft.turnsPath)
   if (kept === null) return []
   return [
@@ -98,7 +94,7 @@ function signatureItems(draft: PromptDraft, signature: Signature | null): readon
 
 /** Without what it is encrypted by, OpenAI knows no reasoning that it has not stored. */
 function reasoningItems(draft: PromptDraft, part: PromptReasoning): readonly Members[] {
-  const kept = keptOf(draft, part.signature)
+  const kept = takenBack(part.signature, draft.terms)
   if (kept === null) {
     draft.drop('reasoning', draft.turnsPath)
     return []

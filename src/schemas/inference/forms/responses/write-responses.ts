@@ -1,6 +1,7 @@
 import type { Members } from '../../../values/members.ts'
 import { hasCachePoint, wholeCache } from '../cache-points.ts'
 import { effortSent, reasoningMember } from '../openai-reasoning.ts'
+import { MAKER_TOKENS_MIN } from '../openai-maker.ts'
 import { writeOpenaiNames } from '../openai-names.ts'
 import type { AnswerFormat, AskedReasoning, Prompt, Turn } from '../prompt.ts'
 import { PromptDraft } from '../prompt-draft.ts'
@@ -9,9 +10,6 @@ import type { WriteTerms, WrittenPrompt } from '../write-terms.ts'
 import { ENCRYPTED_REASONING } from './read-responses.ts'
 import { ownFormat, writeItems } from './write-items.ts'
 import { writeTools } from './write-tools.ts'
-
-/** Tokens of an answer of OpenAI's responses at least: a smaller maximum is refused. */
-export const MAKER_TOKENS_MIN = 16
 
 /** A prompt as the body of a call of responses. D5, D6, D8. */
 export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt {
@@ -24,7 +22,7 @@ export function writeResponses(prompt: Prompt, terms: WriteTerms): WrittenPrompt
   writeTuning(draft, prompt.tuning, 'responses')
   writeOpenaiNames(draft)
   writeTools(draft)
-  writeText(draft)
+  if (prompt.format !== null) draft.set('text.format', formatMember(prompt.format))
   if (prompt.reasoning !== null) writeReasoning(draft, prompt.reasoning)
   if (isEncryptedWanted(prompt, terms)) draft.set('include', [ENCRYPTED_REASONING])
   const cache = terms.isStrict ? null : wholeCache(prompt)
@@ -47,15 +45,6 @@ function split(turns: readonly Turn[]): {
 
 function tokensSent(tokensMax: number | null, { isMaker }: WriteTerms): number | null {
   return tokensMax !== null && isMaker ? Math.max(tokensMax, MAKER_TOKENS_MIN) : tokensMax
-}
-
-function writeText(draft: PromptDraft): void {
-  const { format, tuning } = draft.prompt
-  const text = {
-    ...(format !== null && { format: formatMember(format) }),
-    ...(tuning.verbosity !== null && { verbosity: tuning.verbosity }),
-  }
-  if (Object.keys(text).length > 0) draft.set('text', text)
 }
 
 function writeReasoning(draft: PromptDraft, asked: AskedReasoning): void {

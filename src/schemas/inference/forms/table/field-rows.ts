@@ -12,8 +12,16 @@ import {
   type CarriedField,
   type FieldClass,
 } from '../field-table.ts'
-import { NESTED, NESTED_PLACES, type NestedObject, type NestedPlace } from './nested-table.ts'
-import { strictCutIn } from './strict-nested.ts'
+import {
+  lostAt,
+  lostMembers,
+  NESTED,
+  NESTED_PLACES,
+  offerOf,
+  type NestedObject,
+  type NestedPlace,
+} from './nested-table.ts'
+import { ownCutIn, strictCutIn, type At } from './strict-nested.ts'
 
 /** What becomes of a field of callers at endpoints of one kind. */
 export interface FieldRow {
@@ -23,7 +31,7 @@ export interface FieldRow {
   readonly class: FieldClass | 'passed'
   /** Paths of a mapped field in the endpoint's form. */
   readonly to?: readonly string[]
-  /** Values of a mapped field that are not taken. */
+  /** Values with which something else becomes of it, for people. */
   readonly limit?: string
   /** Values that are neither named nor refused, beside null. */
   readonly defaults?: readonly unknown[]
@@ -75,38 +83,71 @@ const PLACES: Readonly<Record<Dialect, Readonly<Record<NestedPlace, string>>>> =
   messages: { turns: 'messages', parts: 'messages.content', tools: 'tools' },
 }
 
-/** Each type of objects within the request, and those of its members that are not mapped. */
-function nestedRows(dialect: Dialect, { protocol, isStrict }: EndpointKind): readonly FieldRow[] {
-  const isNative = protocol === dialect
-  const rowOf = (field: string, of: FieldRow['class']): FieldRow => ({
-    field,
-    class: isNative ? 'passed' : of,
-  })
+/** Each type of objects within the request, and those of its members that some endpoint does not get. */
+function nestedRows(dialect: Dialect, kind: EndpointKind): readonly FieldRow[] {
   return NESTED_PLACES.flatMap((place) =>
-    Object.entries(NESTED[dialect][place]).flatMap(([type, object]) => {
-      const field = `${PLACES[dialect][place]}[${type}]`
-      if (typeof object === 'string') return [rowOf(field, object)]
-      const of = object.lacking?.includes(protocol) === true ? 'refused' : 'mapped'
-      const cut = (isStrict ? strictCutIn({ dialect, place, type }, protocol, object) : []).map(
-        (name) => `${field}.${name}`,
-      )
-      const lost = lostMembers(field, object).filter(([name]) => !cut.includes(name))
-      return [
-        rowOf(field, of),
-        ...lost.map(([name, one]) => rowOf(name, one)),
-        ...cut.map((name): FieldRow => ({ field: name, class: 'dropped' })),
-      ]
-    }),
+    Object.entries(NESTED[dialect][place]).flatMap(([type, object]) =>
+      objectRows({ dialect, place, type }, object, kind),
+    ),
   )
 }
 
-function lostMembers(
-  field: string,
-  { dropped = [], refused = [], inner = {} }: NestedObject,
-): readonly (readonly [string, 'dropped' | 'refused'])[] {
-  return [
-    ...dropped.map((name) => [`${field}.${name}`, 'dropped'] as const),
-    ...refused.map((name) => [`${field}.${name}`, 'refused'] as const),
-    ...Object.entries(inner).flatMap(([name, object]) => lostMembers(`${field}.${name}`, object)),
-  ]
+function objectRows(at: At, object: NestedObject | 'dropped' | 'refused', kind: EndpointKind) {
+  const { protocol, isStrict } = kind
+  const field = nestedField(at)
+  const isNative = protocol === at.dialect
+  const rowOf = (path: string, told: Told): FieldRow =>
+    isNative ? { field: path, class: 'passed' } : { field: path, ...told }
+  if (typeof object === 'string') return [rowOf(field, { class: object, ...toldOffer(at) })]
+  const cut = isStrict ? strictCutIn(at, protocol, object) : []
+  const members = new Map([
+    ...ownCutIn(at).map((name) => [name, MAPPED] as const),
+    ...membersTold(object, protocol),
+  ])
+  const rows = Array.from(members, ([name, told]) =>
+    cut.includes(name)
+      ? { field: `${field}.${name}`, class: 'dropped' as const }
+      : rowOf(`${field}.${name}`, told),
+  )
+  return [rowOf(field, objectTold(object, kind)), ...rows]
+}
+
+/** Path of an object within requests. */
+export function nestedField({ dialect, place, type }: At): string {
+  return `${PLACES[dialect][place]}[${type}]`
+}
+
+type Told = Pick<FieldRow, 'limit'> & { readonly class: FieldClass }
+
+const MAPPED: Told = { class: 'mapped' }
+const REASONING: Told = { class: 'mapped', limit: 'dropped where the provider does not take it back' }
+
+function toldOffer({ dialect, place, type }: At): Pick<FieldRow, 'limit'> {
+  const offer = dialect === 'responses' && place === 'tools' ? offerOf(type) : null
+  return offer === null ? {} : { limit: `dropped ${offer.told}` }
+}
+
+function objectTold(
+  { lacking = [], lackingStrict = [], reasoning }: NestedObject,
+  { protocol, isStrict }: EndpointKind,
+): Told {
+  if (lacking.includes(protocol) || (isStrict && lackingStrict.includes(protocol)))
+    return { class: 'refused' }
+  return reasoning === 'whole' ? REASONING : MAPPED
+}
+
+/** The members of an object that are not mapped at each endpoint, with those of the objects in it. */
+function membersTold(object: NestedObject, protocol: TextProtocol): ReadonlyMap<string, Told> {
+  const { dropped = [], refused = [], reasoning = [], inner = {} } = object
+  const lost = (name: string): Told =>
+    lostAt(object, name).includes(protocol) ? { class: 'dropped' } : MAPPED
+  return new Map<string, Told>([
+    ...lostMembers(object).map((name) => [name, lost(name)] as const),
+    ...(reasoning === 'whole' ? [] : reasoning).map((name) => [name, REASONING] as const),
+    ...dropped.map((name) => [name, { class: 'dropped' }] as const),
+    ...refused.map((name) => [name, { class: 'refused' }] as const),
+    ...Object.entries(inner).flatMap(([outer, one]) =>
+      Array.from(membersTold(one, protocol), ([name, told]) => [`${outer}.${name}`, told] as const),
+    ),
+  ])
 }

@@ -17,6 +17,12 @@ export interface NestedObject {
   readonly refused?: readonly string[]
   /** Protocols without a word for such an object, which refuse it. */
   readonly lacking?: readonly TextProtocol[]
+  /** The same of providers that know the members of the protocol's maker alone. */
+  readonly lackingStrict?: readonly TextProtocol[]
+  /** Carried members that some protocols have no word for, with these protocols: they are dropped there. */
+  readonly lost?: Readonly<Record<string, readonly TextProtocol[]>>
+  /** The model's reasoning, which goes on where its provider takes it back: whole, or by the members that have it. */
+  readonly reasoning?: 'whole' | readonly string[]
   /** The same of the object that a member has, by the member. */
   readonly inner?: Readonly<Record<string, NestedObject>>
 }
@@ -24,17 +30,25 @@ export interface NestedObject {
 /** By the `role` or `type` of the objects. */
 type NestedObjects = Readonly<Record<string, NestedObject | 'dropped' | 'refused'>>
 
+/** Marks of the cache. Objects of the other protocols have no place for them. */
 const CACHE = ['cache_control', 'prompt_cache_breakpoint']
+const CACHE_LOST: readonly TextProtocol[] = ['responses', 'gemini']
 
 /** Protocols without words for a medium. */
 export const LACKING = {
   audio: ['responses', 'messages'],
   video: ['responses', 'messages'],
 } as const satisfies Readonly<Record<string, readonly TextProtocol[]>>
+/** Chat of others than OpenAI has films. */
+const VIDEO_LACKING = { lacking: LACKING.video, lackingStrict: ['chat'] } as const
 
 function part(content: string, inner?: NestedObject): NestedObject {
   return { carried: ['type', ...CACHE, content], ...(inner !== undefined && { inner: { [content]: inner } }) }
 }
+
+const DETAIL_LOST = { detail: ['messages', 'gemini'] } as const
+const FILENAME_LOST = { filename: ['gemini'] } as const
+const STRICT_LOST = { strict: ['gemini'] } as const
 
 const VIDEO: NestedObject = { carried: ['url'], dropped: ['processing'] }
 const MESSAGE = ['role', 'content', 'cache_control']
@@ -59,7 +73,8 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
           ...MESSAGE,
           ...['refusal', 'tool_calls', 'reasoning', 'reasoning_content', 'reasoning_details'],
         ],
-        dropped: ['name', 'images', 'model'],
+        reasoning: ['reasoning', 'reasoning_content', 'reasoning_details'],
+        dropped: ['name', 'images', 'model', 'annotations'],
         refused: ['audio', 'function_call'],
       },
       // The name of a result's tool stands in its call, too.
@@ -69,16 +84,16 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
     parts: {
       text: part('text'),
       refusal: part('refusal'),
-      image_url: part('image_url', { carried: ['url', 'detail'] }),
+      image_url: part('image_url', { carried: ['url', 'detail'], lost: DETAIL_LOST }),
       input_audio: { ...part('input_audio', { carried: ['data', 'format'] }), lacking: LACKING.audio },
-      file: part('file', { carried: ['file_id', 'file_data', 'filename'] }),
-      video_url: { ...part('video_url', VIDEO), lacking: LACKING.video },
-      input_video: { ...part('video_url', VIDEO), lacking: LACKING.video },
+      file: part('file', { carried: ['file_id', 'file_data', 'filename'], lost: FILENAME_LOST }),
+      video_url: { ...part('video_url', VIDEO), ...VIDEO_LACKING },
+      input_video: { ...part('video_url', VIDEO), ...VIDEO_LACKING },
     },
     tools: {
       function: {
         carried: ['type', 'function', ...CACHE],
-        inner: { function: { carried: ['name', 'description', 'strict', 'parameters'] } },
+        inner: { function: { carried: ['name', 'description', 'strict', 'parameters'], lost: STRICT_LOST } },
       },
       custom: {
         carried: ['type', 'custom', ...CACHE],
@@ -114,6 +129,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       reasoning: {
         carried: ['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature'],
         labels: ['status'],
+        reasoning: 'whole',
       },
       // Its tools are read with those of the request.
       additional_tools: { carried: ['type', 'role', 'tools'], labels: ITEM },
@@ -135,16 +151,21 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       // Annotations and logprobs of a text are its provider's.
       output_text: { ...part('text'), labels: ['logprobs'], dropped: ['annotations'] },
       refusal: part('refusal'),
-      input_image: { carried: ['type', ...CACHE, 'image_url', 'file_id', 'detail'] },
+      input_image: { carried: ['type', ...CACHE, 'image_url', 'file_id', 'detail'], lost: DETAIL_LOST },
       input_file: {
         carried: ['type', ...CACHE, 'file_data', 'file_url', 'file_id', 'filename'],
         dropped: ['detail'],
+        lost: FILENAME_LOST,
       },
       input_audio: { ...part('input_audio', { carried: ['data', 'format'] }), lacking: LACKING.audio },
-      input_video: { ...part('video_url'), dropped: ['processing'], lacking: LACKING.video },
+      input_video: { ...part('video_url'), dropped: ['processing'], ...VIDEO_LACKING },
     },
     tools: {
-      function: { carried: [...FUNCTION, 'parameters'], dropped: [...LATE, 'async', 'output_schema'] },
+      function: {
+        carried: [...FUNCTION, 'parameters'],
+        dropped: [...LATE, 'async', 'output_schema'],
+        lost: STRICT_LOST,
+      },
       custom: { carried: ['type', 'name', 'description', 'format'], dropped: [...LATE, 'async'] },
       namespace: { carried: ['type', 'name', 'description', 'tools'] },
       ...refused(
@@ -171,6 +192,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         carried: ['type', 'source', 'title', 'cache_control'],
         dropped: ['context'],
         refused: ['citations'],
+        lost: { title: ['gemini'] },
         inner: { source: { carried: [...SOURCE.carried, 'content'] } },
       },
       tool_result: {
@@ -182,8 +204,8 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
         labels: ['caller'],
         dropped: ['toolset_name'],
       },
-      thinking: { carried: ['type', 'thinking', 'signature'] },
-      redacted_thinking: { carried: ['type', 'data'] },
+      thinking: { carried: ['type', 'thinking', 'signature'], reasoning: 'whole' },
+      redacted_thinking: { carried: ['type', 'data'], reasoning: 'whole' },
       ...refused(
         'advisor_tool_result bash_code_execution_tool_result code_execution_tool_result compaction ' +
           'container_upload fallback mcp_tool_listing mcp_tool_result mcp_tool_use search_result server_tool_use ' +
@@ -195,6 +217,7 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       custom: {
         carried: [...FUNCTION, 'input_schema'],
         dropped: [...LATE, 'eager_input_streaming', 'input_examples'],
+        lost: STRICT_LOST,
       },
       ...refused(
         'advisor_20260301 bash_20241022 bash_20250124 browser_toolset_20260801 code_execution_20250522 ' +
@@ -207,6 +230,45 @@ export const NESTED: Readonly<Record<Dialect, Readonly<Record<NestedPlace, Neste
       ),
     },
   },
+}
+
+/** What searches of a provider are named as where they are dropped. */
+export const WEB_SEARCH = 'web_search'
+export const TOOL_SEARCH = 'tool_search'
+
+/** A tool that a client offers with each call, as Codex does. */
+export interface Offer {
+  /** Member by which the client says so, with the value; absent: any flag. */
+  readonly member: string
+  readonly value?: string
+  readonly told: string
+}
+
+/**
+ * Tools of responses that are dropped where they are such an offer, and refused where the caller wants them. A
+ * model without them answers by itself, and by the other tools. D6.
+ */
+const OFFERS: Readonly<Record<string, Offer>> = {
+  // It says whether it reads live pages.
+  [WEB_SEARCH]: { member: 'external_web_access', told: 'with `external_web_access`' },
+  // It finds the tools that the client keeps back.
+  [TOOL_SEARCH]: { member: 'execution', value: 'client', told: 'with `execution: "client"`' },
+}
+
+/** Null: a tool that is wanted wherever it stands. */
+export function offerOf(type: unknown): Offer | null {
+  return typeof type === 'string' && Object.hasOwn(OFFERS, type) ? (OFFERS[type] ?? null) : null
+}
+
+/** The protocols that have no word for a carried member. */
+export function lostAt({ lost = {} }: NestedObject, name: string): readonly TextProtocol[] {
+  if (CACHE.includes(name)) return CACHE_LOST
+  return Object.hasOwn(lost, name) ? (lost[name] ?? []) : []
+}
+
+/** The carried members that some protocol has no word for. */
+export function lostMembers({ carried, lost = {} }: NestedObject): readonly string[] {
+  return carried.filter((name) => CACHE.includes(name) || Object.hasOwn(lost, name))
 }
 
 /** The members that a reader makes something of, or that say nothing. @param inner member that has the object */

@@ -10,21 +10,22 @@ const BY_TYPE: Readonly<Partial<Record<TextProtocol, Readonly<Record<string, rea
   responses: RESPONSES_STRICT_CUT_BY_TYPE,
 }
 
-interface At {
+/** An object of the table. */
+export interface At {
   readonly dialect: Dialect
   readonly place: NestedPlace
   readonly type: string
 }
 
+/** Members of an object that strict providers of its own form do not get. */
+export function ownCutIn({ dialect, place, type }: At): readonly string[] {
+  const byType = place === 'turns' ? BY_TYPE[dialect] : undefined
+  return byType !== undefined && Object.hasOwn(byType, type) ? (byType[type] ?? []) : []
+}
+
 /** Members of an object that providers of a protocol do not get where they know its maker's members alone. */
-export function strictCutIn(
-  { dialect, place, type }: At,
-  protocol: TextProtocol,
-  { carried, inner = {} }: NestedObject,
-): readonly string[] {
-  const byType = BY_TYPE[protocol]
-  if (byType === undefined) return []
-  const marks = STRICT_CUT_INSIDE.filter((name) => carried.includes(name) && !Object.hasOwn(inner, name))
-  const own = dialect === protocol && place === 'turns' && Object.hasOwn(byType, type) ? byType[type] : []
-  return [...new Set([...marks, ...(own ?? [])])]
+export function strictCutIn(at: At, protocol: TextProtocol, { carried }: NestedObject): readonly string[] {
+  if (BY_TYPE[protocol] === undefined) return []
+  const marks = STRICT_CUT_INSIDE.filter((name) => carried.includes(name))
+  return [...marks, ...(at.dialect === protocol ? ownCutIn(at) : [])]
 }

@@ -7,6 +7,7 @@ const TOLD: Readonly<Record<string, Readonly<Partial<Record<Dialect, string>>>>>
   'reasoning.effort': { messages: 'output_config.effort' },
   'reasoning.exclude': { messages: 'thinking.display' },
   'response_format.json_schema.description': { responses: 'text.format.description' },
+  filename: { messages: 'title' },
   parallel_tool_calls: { messages: 'tool_choice.disable_parallel_tool_use' },
   user: { messages: 'metadata.user_id' },
 }
