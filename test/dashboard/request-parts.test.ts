@@ -1,4 +1,5 @@
 import t from 'tap'
+import { REQUESTS_ROW_REST_MS } from '../../src/schemas/requests/request-limits.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { ROOT } from '../support/source.ts'
 
@@ -70,7 +71,7 @@ interface Feed {
     find: (more: { readonly from: string; readonly cursor: string | null }) => Promise<Answer>,
     found: Found,
     span: { readonly fromMs: number; readonly atMs: number; readonly from: string | null },
-  ): Promise<Found & { readonly lookedMs: number }>
+  ): Promise<Found & { readonly lookedMs: number; readonly nextMs: number }>
   joined(fresh: readonly Ended[], rows: readonly Ended[]): readonly Ended[]
 }
 interface Ended {
@@ -126,6 +127,18 @@ t.test('a look brings all that has come since, also what is more than a page', a
   t.same(idsOf(found.rows), ['r9', 'r8', 'r7', 'r6', 'r5', 'r1'])
   t.equal(found.cursor, 'older')
 })
+
+t.test(
+  `a look rests REQUESTS_ROW_REST_MS (${REQUESTS_ROW_REST_MS}) for each row that it has read`,
+  async (t) => {
+    const rows = [rowAt(9), rowAt(8), rowAt(7)]
+    const pages = [rows, rows]
+    const find = async () => ({ data: pages.pop() ?? [], next_cursor: pages.length > 0 ? 'more' : null })
+    const busy = await lookAgain(find, { rows, cursor: null }, SPAN)
+    t.equal(busy.nextMs, AT_MS + 6 * REQUESTS_ROW_REST_MS, 'also for rows that were there')
+    t.equal((await lookAgain(find, { rows, cursor: null }, SPAN)).nextMs, AT_MS)
+  },
+)
 
 t.test('where more has come than a look reads, the list begins anew and goes on behind it', async (t) => {
   let reads = 0

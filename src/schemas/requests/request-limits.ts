@@ -73,6 +73,11 @@ export const ASKED_MODELS_MAX = 32
 export const ASKED_MODEL_ORGANIZATIONS_MAX = 1_000
 /** Of one page of the request log, those for which it tells the nearest models. Decision. */
 export const ASKED_MODELS_COMPARED_MAX = 8
+/**
+ * Milliseconds that the page Requests rests for each row of a look: following a busy log costs the node little.
+ * Decision.
+ */
+export const REQUESTS_ROW_REST_MS = 10
 /** Characters of a key's hash that a filter names at least. Decision. */
 export const REQUESTS_KEY_PREFIX_MIN = 6
 /** Milliseconds between two comparisons of the log with the ledger. Decision. */

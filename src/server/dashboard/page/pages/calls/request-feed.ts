@@ -1,12 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FailureWords } from '../../../../../schemas/failure-words.ts'
-import type { REQUESTS_PAGE_MAX } from '../../../../../schemas/requests/request-limits.ts'
+import type {
+  REQUESTS_PAGE_MAX,
+  REQUESTS_ROW_REST_MS,
+} from '../../../../../schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../../../schemas/requests/requests.ts'
 import { messageOf, type Query } from '../../api.ts'
 import type { PageContext } from '../../page.ts'
 
 /** Rows of one answer. */
 const PAGE: typeof REQUESTS_PAGE_MAX = 500
+/** Milliseconds that a look rests for each row of it. */
+const ROW_REST_MS: typeof REQUESTS_ROW_REST_MS = 10
 /** Rows that the page keeps; older ones are found by their time. Decision. */
 const KEPT_ROWS_MAX = 100_000
 /** Milliseconds by which the row of a call may come later than that of a call which ended after it. */
@@ -44,6 +49,8 @@ export interface Found {
   readonly cursor: string | null
   /** Unix milliseconds of the node as of the last look; null before the first answer. */
   readonly lookedMs: number | null
+  /** Unix milliseconds of the node before which no further look is made. */
+  readonly nextMs: number
 }
 
 interface State extends Found {
@@ -54,7 +61,7 @@ interface State extends Found {
 /** Asks with what a read names beside the search. */
 type Find = (more: Query) => Promise<Pick<Answer, 'data' | 'next_cursor'>>
 
-const NOTHING: State = { rows: [], cursor: null, lookedMs: null, isLoading: true, problem: null }
+const NOTHING: State = { rows: [], cursor: null, lookedMs: null, nextMs: 0, isLoading: true, problem: null }
 
 /**
  * The calls that are like the search, from the newest back as far as they are looked at, and with each look of
@@ -104,9 +111,11 @@ export function useRequestFeed({ api, live }: PageContext, search: Query, isLive
   useEffect(() => {
     if (!isLive) return undefined
     return live.subscribe(({ latest: view, isStale }) => {
-      const { isLoading, lookedMs } = latest.current
+      const { isLoading, lookedMs, nextMs } = latest.current
       if (isLoading || lookedMs === null || isStale || view === null || document.hidden) return
-      const span = { fromMs: lookedMs, atMs: Date.parse(view.at), from: search['from'] }
+      const atMs = Date.parse(view.at)
+      if (atMs < nextMs) return
+      const span = { fromMs: lookedMs, atMs, from: search['from'] }
       ask((find) => lookAgain(find, latest.current, span))
     })
   }, [api, live, key, round, isLive])
@@ -155,9 +164,10 @@ export async function lookAgain(
     found.push(...answer.data)
     next = answer.next_cursor
   }
+  const looked = { lookedMs: atMs, nextMs: atMs + found.length * ROW_REST_MS }
   // Between these calls and the older rows are calls that no look has read: they are behind the cursor.
-  if (next !== null) return { rows: found, cursor: next, lookedMs: atMs }
-  return { rows: joined(found, rows), cursor, lookedMs: atMs }
+  if (next !== null) return { rows: found, cursor: next, ...looked }
+  return { rows: joined(found, rows), cursor, ...looked }
 }
 
 function laterOf(from: string, asked: Query[string]): string {
