@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { FRONTS_MAX, MIB, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
+import { EGRESS_DEADLINE_MS } from '../../src/schemas/egress/egress-limits.ts'
+import { DRAIN_MS, FRONTS_MAX, MIB, NODE_DRAIN_MS_MAX, WORKERS_MAX } from '../../src/schemas/limits/limits.ts'
 import { FRONT_BYTES_MAX, NODE_REST_BYTES } from '../../src/schemas/operator/memory-limits.ts'
 import { Settings } from '../../src/schemas/operator/settings.ts'
 import { readFrom } from '../../src/server/config.ts'
@@ -190,6 +191,26 @@ t.test('a pod may have the memory that its fronts take at their worst', async (t
     t.equal(memoryOf({ fronts }), `${(fronts * FRONT_BYTES_MAX + NODE_REST_BYTES) / MIB}Mi`)
   t.equal(memoryOf({ resources: { limits: { memory: '9Gi' } } }), '9Gi')
   t.throws(() => memoryOf({ fronts: 'auto' }), /resources\.limits\.memory/)
+})
+
+/** What a drain takes beside that of the fronts: the runner's, and what is left for journals and stores. */
+const DRAIN_REST_S = 45
+
+t.test('a pod is not killed before its drain has ended, however long that may be', async (t) => {
+  const graceOf = (values: Values): number =>
+    Number(at(podOf(renderChart({ values })), 'spec', 'terminationGracePeriodSeconds'))
+  const preStop = Number(listAt(containerOf(renderChart()), 'lifecycle', 'preStop', 'exec', 'command').at(-1))
+  for (const drainMs of [DRAIN_MS, 1_500, NODE_DRAIN_MS_MAX]) {
+    const grace = graceOf({ settings: { SLUICE_DRAIN_MS: String(drainMs) } })
+    t.ok(grace >= drainMs / 1_000 + DRAIN_REST_S + preStop, `${drainMs} ms: ${grace} s`)
+  }
+  t.equal(graceOf({}), graceOf({ settings: { SLUICE_DRAIN_MS: String(DRAIN_MS) } }))
+})
+
+t.test('an ingress as the values describe it lets the longest answers through', async (t) => {
+  const text = deployFile(`${CHART}values.yaml`)
+  for (const way of ['read', 'send'])
+    t.ok(Number(new RegExp(`proxy-${way}-timeout: "(\\d+)"`).exec(text)?.[1]) * 1_000 > EGRESS_DEADLINE_MS)
 })
 
 t.test('a node starts on the settings of the chart', async (t) => {

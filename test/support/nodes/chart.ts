@@ -86,6 +86,7 @@ const FUNCTIONS: Functions = {
   add: (a, b) => Number(a) + Number(b),
   sub: (a, b) => Number(a) - Number(b),
   mul: (a, b) => Number(a) * Number(b),
+  div: (a, b) => Math.trunc(Number(a) / Number(b)),
   fail: (why) => {
     throw new Error(String(why))
   },
