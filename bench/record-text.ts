@@ -56,7 +56,7 @@ export function recordText(record: ScenarioRecord): readonly string[] {
         record.rows.filter((row) => row.case === name),
       ),
     ]),
-    ...section(record.ratios.map(ratioLine)),
+    ...section(record.ratios.map((one) => ratioLine(one, record.rows))),
     ...section(record.checks.map(checkLine)),
     ...section([
       ...record.rows.flatMap((row) =>
@@ -102,8 +102,14 @@ function cell(of: Spread | null, digits: number): string {
   return spreadText(of, (size < 10 && digits === 0) || (size < 1 && digits === 1) ? digits + 2 : digits)
 }
 
-export function ratioLine({ case: name, metric, over, under, ratio }: RatioRecord): string {
-  return `${name}: ${METRIC_TEXTS[metric]}, ${over} over ${under} ${ratio.median.toFixed(3)} (95 % ${ratio.low.toFixed(3)}–${ratio.high.toFixed(3)})`
+/** @param rows of the same scenario: what was taken once has no interval */
+export function ratioLine(
+  { case: name, metric, over, under, ratio }: RatioRecord,
+  rows: readonly Pick<ResultRow, 'case' | 'subject' | 'samples'>[],
+): string {
+  const isOnce = rows.some((row) => row.case === name && row.subject === over && row.samples.length < 2)
+  const interval = isOnce ? 'taken once' : `95 % ${ratio.low.toFixed(3)}–${ratio.high.toFixed(3)}`
+  return `${name}: ${METRIC_TEXTS[metric]}, ${over} over ${under} ${ratio.median.toFixed(3)} (${interval})`
 }
 
 export function checkLine(one: CheckRecord): string {

@@ -1,7 +1,8 @@
 /** The top of the page: the one result, what a call costs and how long it takes beside the peers. */
 import type { ResultsFile, ScenarioRecord } from '../record.ts'
 import { PRODUCT_NAME, type Comparison } from './comparisons.ts'
-import { costFigure, costOf, costSentence, type Cost } from './cost-figure.ts'
+import { costOf, type Cost } from './cost.ts'
+import { costFigure, costSentence } from './cost-figure.ts'
 import { distributionFigure, groupsOf } from './distributions.ts'
 import { counted } from './figures.ts'
 import { curvesOfResult, loadFigure } from './load-figure.ts'

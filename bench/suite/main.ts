@@ -6,6 +6,8 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { writeJson } from '../keep-record.ts'
 import { checkResult, type ResultsFile } from '../record.ts'
+import { comparisonsOf } from '../report/comparisons.ts'
+import { costOf, costText } from '../report/cost.ts'
 import { renderReport } from '../report-page.ts'
 import { SCENARIOS, type Scenario } from '../scenarios.ts'
 import { ROOT } from '../text.ts'
@@ -49,6 +51,8 @@ export async function runBench(
     await writeJson(command.json, record)
     written.push(command.json)
   }
+  const cost = costOf(end.results, comparisonsOf(end.results))
+  if (cost !== null) deps.print(`\nin short: ${costText(cost)}`)
   deps.print(`\nwritten: ${written.map((path) => relative(process.cwd(), path)).join(', ')}`)
   if (signal.aborted) return INTERRUPTED
   const saved = baseline !== null && 'value' in baseline ? baseline.value : null

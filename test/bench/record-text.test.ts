@@ -53,6 +53,13 @@ t.test(
   },
 )
 
+t.test('a ratio that was taken once has no interval', async (t) => {
+  const once = [rowRecord('sluice', [8]), rowRecord('nginx', [4])]
+  const ratios = ratiosOver(once, 'sluice', ['cpu_us_per_request'])
+  const text = recordText(scenarioRecord(once, { ratios })).join('\n')
+  t.match(text, /^b: CPU a request, sluice over nginx 2\.000 \(taken once\)$/m)
+})
+
 t.test('a scenario in which nothing could run has a text too', async (t) => {
   t.match(recordText(scenarioRecord([])), ['a: what it costs'])
 })

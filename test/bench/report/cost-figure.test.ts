@@ -1,6 +1,7 @@
 import t from 'tap'
 import { comparisonsOf } from '../../../bench/report/comparisons.ts'
-import { costFigure, costOf, costSentence, type Cost } from '../../../bench/report/cost-figure.ts'
+import { costOf, costText, type Cost } from '../../../bench/report/cost.ts'
+import { costFigure, costSentence } from '../../../bench/report/cost-figure.ts'
 import type { ResultRow } from '../../../bench/record.ts'
 import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
 
@@ -51,6 +52,7 @@ t.test(
     const found = cost(...both('embeddings'), row('embeddings', 'portkey', 2_000))
     const text = found === null ? '' : costSentence(found).text.replaceAll(/<[^>]+>/g, '')
     t.match(text, /^a call costs 80\.0 µs of CPU at sluice: 0\.040 × portkey, 2\.00 × nginx/)
+    t.equal(found === null ? '' : costText(found), text.replaceAll(/\s+/g, ' '), 'on a terminal, too')
     const files = both('uploads').map((one, at) => ({
       ...one,
       cpu_s_per_gb: { median: 2 - at, min: 2 - at, max: 2 - at },

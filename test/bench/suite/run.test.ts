@@ -101,6 +101,19 @@ t.test('a missed check is the exit code, and the run goes on', async (t) => {
   t.equal(results.scenarios.length, 2)
 })
 
+t.test('a run with a peer ends with its one result, before the names of its files', async (t) => {
+  const rows = ['sluice', 'nginx'].map((subject, at) =>
+    rowRecord(subject, [80 - 40 * at, 82 - 40 * at], { head: { scenario: 'a' } }),
+  )
+  const text = JSON.stringify(JSON.stringify(scenarioRecord(rows)))
+  const { printed } = await run({ a: `writeFileSync(file, ${text})` })
+  t.match(
+    printed,
+    /\nin short: a call costs 81\.0 µs of CPU at sluice: 1\.98 × nginx \(a, b; [^\n]+\n\nwritten: /,
+  )
+  t.notMatch((await run({ a: leaves('a') })).printed, 'in short')
+})
+
 t.test('a check that one repeat cannot judge is no miss of the run', async (t) => {
   const { code, printed } = await run({ a: leaves('a', false, 1) })
   t.equal(code, 0)
