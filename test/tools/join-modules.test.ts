@@ -51,6 +51,24 @@ t.test('a module runs once, though many need it', async (t) => {
   t.same(await told({ 'main.js': main, 'a.js': needs, 'b.js': needs, 'once.js': once }), [1, 1])
 })
 
+t.test('names that two modules export, and names of browsers, are kept apart', async (t) => {
+  const modules = {
+    'main.js':
+      "import { one as first, Range } from './a.js';\nimport { one } from './b.js';\n" +
+      'const one$1 = 4;\nglobalThis.told = [first, one, Range, one$1];\n',
+    'a.js': 'export const one = 1;\nexport const Range = 3;\n',
+    'b.js': 'export const one = 2;\nexport const kind = typeof URL;\n',
+  }
+  t.same(await told(modules), [1, 2, 3, 4])
+  const hiding = {
+    'main.js':
+      "import { seen } from './b.js';\nimport { URL } from './a.js';\nglobalThis.told = [seen, URL];\n",
+    'a.js': 'export const URL = 1;\n',
+    'b.js': 'export const seen = typeof URL;\n',
+  }
+  t.same(await told(hiding), ['function', 1], 'a global is none of a module that does not import it')
+})
+
 t.test('what could not run as it was meant is refused', async (t) => {
   const refusal =
     (main: string, more: Readonly<Record<string, string>> = {}) =>
