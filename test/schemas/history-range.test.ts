@@ -26,6 +26,8 @@ t.test('what cannot be answered is refused with the member that is wrong', async
     [{ from: at(NOW_S - 2 * MONTH_S) }, '/from'],
     [{ by: 'status', metric: 'latency' }, '/metric'],
     [{ by: 'key', metric: 'tokens' }, '/metric'],
+    [{ name: 'a' }, '/name'],
+    [{ by: 'status', name: '2xx' }, '/name'],
   ] as const)
     t.match(ask(query), { path, message: String, expected: String }, JSON.stringify(query))
 })

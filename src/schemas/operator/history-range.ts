@@ -7,6 +7,7 @@ import {
   HISTORY_SECONDS_KEPT,
 } from './history-limits.ts'
 import {
+  HISTORY_DIMENSIONS,
   HISTORY_GRAINS,
   type GetHistoryQuery,
   type HistoryBy,
@@ -39,6 +40,8 @@ const METRICS_OF: Readonly<Partial<Record<HistoryBy, readonly HistoryMetric[]>>>
 export interface HistoryInput {
   readonly metric: HistoryMetric
   readonly by: HistoryBy
+  /** The only name with lines; left out: the largest names. */
+  readonly name?: string
   readonly grainS: number
   readonly sinceS: number
   /** The second behind the last point. */
@@ -53,12 +56,18 @@ export interface HistoryFault {
 
 /** @returns the request as it can be answered at `nowMs`, or its first fault */
 export function historyInput(
-  { metric = 'requests', by = 'all', grain, from, to }: GetHistoryQuery,
+  { metric = 'requests', by = 'all', name, grain, from, to }: GetHistoryQuery,
   nowMs: number,
 ): HistoryInput | HistoryFault {
   const metrics = METRICS_OF[by]
   if (metrics !== undefined && !metrics.includes(metric))
     return { path: '/metric', message: `is not kept by ${by}`, expected: metrics.join(', ') }
+  if (name !== undefined && !HISTORY_DIMENSIONS.some((dimension) => dimension === by))
+    return {
+      path: '/name',
+      message: `is not told apart by ${by}`,
+      expected: `none, or by ${HISTORY_DIMENSIONS.join(', ')}`,
+    }
   const nowS = Math.floor(nowMs / 1_000)
   const times = timesOf({ from, to }, nowS)
   if ('path' in times) return times
@@ -86,6 +95,7 @@ export function historyInput(
   return {
     metric,
     by,
+    ...(name !== undefined && { name }),
     grainS: seconds,
     untilS: endS,
     sinceS: Math.max(aligned.sinceS, endS - HISTORY_POINTS_MAX * seconds),

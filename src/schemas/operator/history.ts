@@ -54,6 +54,15 @@ export const GetHistoryQuery = Type.Object({
         'What lines are told apart by. `status` has `requests` alone, `key` no tokens and no `first_output`.',
     }),
   ),
+  name: Type.Optional(
+    Type.String({
+      minLength: 1,
+      pattern: '^[^\\u0000]+$',
+      title: 'id of an operation or a model, slug of a provider, or hash of a key',
+      description:
+        'The lines of this name alone, for a `by` that has names; none where it has no line of its own.',
+    }),
+  ),
   from: instant('First instant; left out: an hour before the last one.'),
   to: instant('The instant after the last one; left out: now.'),
   grain: Type.Optional(

@@ -61,6 +61,14 @@ export const SecretPageQuery = Type.Object({
 })
 export type SecretPageQuery = Static<typeof SecretPageQuery>
 
+/** GET /admin/secrets. */
+export const WorkspaceSecretsQuery = Type.Object({
+  workspace_id: Type.Optional(
+    Type.String({ minLength: 1, description: 'UUID or slug; left out: the workspace `default`.' }),
+  ),
+  ...SecretPageQuery.properties,
+})
+
 const SECRET = {
   name: Type.String(),
   hosts: nullable(

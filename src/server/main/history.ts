@@ -22,9 +22,10 @@ export function openHistory({ channel, store }: HistoryDeps): History {
         if (data === null) return fail('busy', { detail: 'The supervisor does not answer.' })
         if (input.grainS < HISTORY_HOUR_S) return ok(data)
         const { dimension, columns } = hourColumns(input)
-        const { sinceS, untilS } = input
+        const { sinceS, untilS, name } = input
         const read = await readHistoryHours(store.sql, {
           dimension,
+          ...(name !== undefined && { name }),
           sinceS,
           untilS,
           places: [columns[0] + 1, columns[1]],

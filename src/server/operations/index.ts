@@ -101,7 +101,12 @@ import { deleteProviderKey } from './vault/delete-provider-key.ts'
 import { deleteInternSecret, deleteSecret } from './vault/delete-secret.ts'
 import { getProviderKey } from './vault/get-provider-key.ts'
 import { listProviderKeys } from './vault/list-provider-keys.ts'
-import { listEffectiveSecrets, listInternSecrets, listSecrets } from './vault/list-secrets.ts'
+import {
+  listEffectiveSecrets,
+  listInternSecrets,
+  listSecrets,
+  listWorkspaceSecrets,
+} from './vault/list-secrets.ts'
 import { putInternSecret, putSecret } from './vault/put-secret.ts'
 import { updateProviderKey } from './vault/update-provider-key.ts'
 import { archivePreset } from './presets/archive-preset.ts'
@@ -286,4 +291,5 @@ export const OPERATIONS: readonly AnyOperation[] = [
   testWebhook,
   listWebhookEvents,
   getAdminStorage,
+  listWorkspaceSecrets,
 ]

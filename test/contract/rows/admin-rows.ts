@@ -122,4 +122,13 @@ export const ADMIN_ROWS: Readonly<Record<string, ContractRow>> = {
     source: SOURCE,
     uncaused: {},
   },
+  'admin.list_secrets': {
+    method: 'get',
+    path: '/admin/secrets',
+    success: 200,
+    statuses: [400, 403, 404, 500],
+    keys: KEYS,
+    source: SOURCE,
+    uncaused: {},
+  },
 }

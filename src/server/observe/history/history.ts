@@ -107,10 +107,15 @@ export class History {
   }
 
   #tables(input: HistoryInput): readonly NamedCells[] {
-    const { by, metric } = input
+    const { by, metric, name: only } = input
     const cellsOf = (series: Series): Float64Array => read(series, input, COLUMNS_OF[metric])
     if (by === 'all' || by === 'status') return [{ name: by, isOthers: false, cells: cellsOf(this.#all) }]
     const { named, others } = this.#by[by]
+    // A name that was asked for has a line also where nothing came.
+    if (only !== undefined)
+      return Array.from(named)
+        .filter(([name]) => name === only)
+        .map(([name, series]) => ({ name, isOthers: false, cells: cellsOf(series) }))
     return largest([
       ...Array.from(named, ([name, series]) => ({ name, isOthers: false, cells: cellsOf(series) })),
       ...(others === null ? [] : [{ name: 'others', isOthers: true, cells: cellsOf(others) }]),

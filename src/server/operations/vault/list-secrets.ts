@@ -7,9 +7,11 @@ import {
   secretAnswer,
   SecretPageAnswer,
   SecretPageQuery,
+  WorkspaceSecretsQuery,
 } from '../../../schemas/vault/vault.ts'
 import type { SecretPage } from '../../ports/vault/vault.ts'
-import { defineOperation, type Success } from '../define.ts'
+import { defineOperation, ownWorkspaceOf, type Success } from '../define.ts'
+import { vaultOf } from './provider-key-view.ts'
 import {
   EXAMPLE_INTERN,
   INTERN_ACCESS,
@@ -37,6 +39,32 @@ export const listSecrets = defineOperation({
   failures: ['query_invalid', 'vault_unknown', ...VAULT_FAILURES],
   example: { query: { limit: 20 } },
   run: async (call, { vaults }) => listReply(await vaults.list(workspaceScope(call), pageOf(call.query))),
+})
+
+/** Lists the secrets of a workspace for who operates it. Source: an extension of Sluice; C4. */
+export const listWorkspaceSecrets = defineOperation({
+  id: 'admin.list_secrets',
+  method: 'get',
+  path: '/admin/secrets',
+  tag: 'admin',
+  summary: "List a workspace's secrets by name and host",
+  description:
+    'By name, with the hosts that each is released to: never a value, and no secrets of interns. ' +
+    'The workspace need not be in the programme.',
+  access: { keys: ['management'] },
+  deadlineMs: CONTROL_DEADLINE_MS,
+  outlivesClient: false,
+  input: { query: WorkspaceSecretsQuery },
+  success: { status: 200, body: SecretPageAnswer, isList: true },
+  statuses: [400, 403, 404, 500],
+  failures: ['query_invalid', 'workspace_unknown', 'store_unavailable'],
+  example: { query: { limit: 20 } },
+  async run({ key, query }, { workspaces, vaults }) {
+    const { workspace_id: reference = ownWorkspaceOf(key) } = query
+    const workspace = await workspaces.get({ organizationId: key.organizationId, reference })
+    if (!workspace.ok) return workspace
+    return listReply(await vaults.list(vaultOf(workspace.value), pageOf(query)))
+  },
 })
 
 /** Lists the secrets of one intern's own vault by name. Source: B2.4. */

@@ -26,6 +26,8 @@ export async function keepHistoryHour(
 
 export interface HoursInput {
   readonly dimension: HourDimension
+  /** The only name that is read; left out: all. */
+  readonly name?: string
   readonly sinceS: number
   readonly untilS: number
   /** Places of the figures, from 1: the first and the last. */
@@ -36,7 +38,7 @@ export interface HoursInput {
 
 /** Sums over all nodes. The largest names are found here: a month of all names would be a long answer. */
 export async function readHistoryHours(sql: Queryable, input: HoursInput): Promise<HoursRead> {
-  const { dimension, sinceS, untilS, places, namesMax } = input
+  const { dimension, name, sinceS, untilS, places, namesMax } = input
   const [first, last] = places
   const range = sql`hour >= to_timestamp(${sinceS}) AND hour < to_timestamp(${untilS})`
   const known = await sql<HoursRead['known'][number][]>`
@@ -46,7 +48,7 @@ export async function readHistoryHours(sql: Queryable, input: HoursInput): Promi
   const named = await sql<HoursRead['named'][number][]>`
     WITH found AS (
       SELECT hour, name, figures[${first}::int:${last}::int] AS figures FROM history_hours
-      WHERE dimension = ${dimension} AND ${range}),
+      WHERE dimension = ${dimension} AND ${range} ${name === undefined ? sql`` : sql`AND name = ${name}`}),
     weighed AS (
       SELECT name, sum(figure) AS weight FROM found, unnest(figures) AS figure WHERE name <> '' GROUP BY name),
     shown AS (SELECT name FROM weighed WHERE weight > 0 ORDER BY weight DESC, name LIMIT ${namesMax}),

@@ -181,6 +181,17 @@ t.test('cost and tokens have units of their own, and tiny costs are not rounded 
   t.match(tokens, { unit: 'per_second', lines: [{ values: [90] }] })
 })
 
+t.test('one name has its line alone: of zeros where nothing came, none where it has no series', async (t) => {
+  const history = new History(START_S)
+  for (let name = 0; name < HISTORY_KEYS_MAX + 1; name++)
+    history.take(came('key', { [`k${name}`]: { calls: name + 1 } }), START_S)
+  const linesOf = (name: string, sinceS = START_S) =>
+    history.read(askedFor({ by: 'key', name, sinceS, untilS: sinceS + 1 }), START_S + 60).lines
+  t.match(linesOf('k0'), [{ name: 'k0', is_others: false, values: [1] }])
+  t.match(linesOf('k0', START_S + 30), [{ name: 'k0', values: [0] }])
+  t.same([linesOf(`k${HISTORY_KEYS_MAX}`), linesOf('others'), linesOf('')], [[], [], []])
+})
+
 t.test('the last events are kept, and a range has its own', async (t) => {
   const history = new History(START_S)
   for (let nth = 0; nth < HISTORY_EVENTS_MAX + 5; nth++)

@@ -39,9 +39,25 @@ t.test('admin.get_history 200: lines of the last hour, with the events beside th
   })
 })
 
+t.test('admin.get_history 200: the line of one name, and none of a name that has no line', async (t) => {
+  const { call } = await openInternsFront(t, { history: served() })
+  const named = (name: string) => call('GET', `/admin/history?by=operation&name=${name}`)
+  t.match((await named('chat.create')).body, { data: { lines: [{ name: 'chat.create' }] } })
+  t.match(await named('files.list'), { status: 200, body: { data: { lines: [], events: [{}] } } })
+})
+
 t.test('admin.get_history 400: names and ranges that are none', async (t) => {
   const { call } = await openInternsFront(t, { history: served() })
-  for (const query of ['metric=x', 'by=workspace', 'grain=year', 'from=now', 'from=2020-01-01T00:00:00Z'])
+  for (const query of [
+    'metric=x',
+    'by=workspace',
+    'grain=year',
+    'from=now',
+    'from=2020-01-01T00:00:00Z',
+    'by=key&name=',
+    'by=key&name=a%00b',
+    'name=chat.create',
+  ])
     t.match(await call('GET', `/admin/history?${query}`), { status: 400, type: 'query_invalid' }, query)
 })
 

@@ -199,6 +199,48 @@ t.test('byok.list 400: a page that is none, and a workspace of nobody or of othe
     })
 })
 
+t.test(
+  'admin.list_secrets 200: names and hosts of one workspace in pages, also outside of the programme; no value',
+  async (t) => {
+    const { call, create, put, other, workspace } = await open(t)
+    t.equal(await put('github_token', ['uploads.github.com', 'api.github.com']), 200)
+    await create({ provider: 'openai', key: KEY, workspace_id: other.id })
+    const list = (query = '') => call('GET', `/admin/secrets${query}`)
+    const first = await list()
+    t.match(first.body, {
+      data: [{ name: 'github_token', hosts: ['api.github.com', 'uploads.github.com'] }],
+      has_more: false,
+    })
+    t.notMatch(JSON.stringify(first.body), /canary/)
+    t.match((await list(`?workspace_id=${other.slug}`)).body, { data: [{ name: 'openai_api_key' }] })
+    t.equal(await put('z_token', ['api.github.com']), 200)
+    t.match((await list('?limit=1')).body, { data: [{ name: 'github_token' }], has_more: true })
+    await call('PATCH', `/workspaces/${workspace.id}`, { body: { programme: false } })
+    t.match((await list('?offset=1')).body, { data: [{ name: 'z_token' }], has_more: false })
+  },
+)
+
+t.test(
+  'admin.list_secrets 400, 403, 404: pages that are none, keys that use the vault, workspaces of others',
+  async (t) => {
+    const { call, key, workspace, foreignKey } = await open(t)
+    for (const query of ['limit=0', 'limit=101', 'offset=-1', 'workspace_id='])
+      t.match(await call('GET', `/admin/secrets?${query}`), { status: 400, type: 'query_invalid' }, query)
+    t.match(await call('GET', '/admin/secrets', { key: await key('inference') }), {
+      status: 403,
+      type: 'wrong_key_kind',
+    })
+    for (const id of [workspace.id, randomUUID(), 'a\\0b'])
+      t.match(
+        await call('GET', `/admin/secrets?workspace_id=${encodeURIComponent(id)}`, { key: foreignKey }),
+        {
+          status: 404,
+          type: 'workspace_unknown',
+        },
+      )
+  },
+)
+
 t.test('byok.get 200, 404: by its one id, of its organization alone', async (t) => {
   const { create, call, id, workspace, other, foreignKey, key } = await open(t)
   await create({ provider: 'openai', key: KEY })

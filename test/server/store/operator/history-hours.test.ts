@@ -99,6 +99,19 @@ t.test('of many names the largest have lines, and all others one', async (t) => 
   )
 })
 
+t.test('the hours of one name are read alone, though others are larger', async (t) => {
+  const { keep, read } = await stand(t)
+  const history = new History(HOUR_S)
+  const large = Array.from({ length: HISTORY_LINES_MAX + 1 }, (_, nth) => [`large${nth}`, { calls: 7_200 }])
+  history.take(came('model', { ...Object.fromEntries(large), small: { calls: 3_600 } }), HOUR_S)
+  await keep('a', history, { run: randomUUID(), hourS: HOUR_S, nowS: HOUR_S + 3_600 })
+  const linesOf = async (name: string) => (await read({ by: 'model', name })).lines
+  t.match(await linesOf('small'), [{ name: 'small', values: [1, null] }])
+  t.equal((await linesOf('small')).length, 1)
+  t.same(await linesOf('nobody'), [])
+  t.same(await linesOf("' OR ''='"), [])
+})
+
 t.test('events of all nodes stand beside the hours, once each', async (t) => {
   const { keep, read } = await stand(t)
   for (const [nth, node] of NODES.entries()) {
