@@ -54,7 +54,7 @@ t.test('Files says in words what a sweep did, and marks a quota that is nearly u
 
 t.test('Models is searched, and tells who serves a model and how they are', { skip }, async (t) => {
   const { dashboard } = present(records)
-  const { page, dialog, select } = parts()
+  const { page, select } = parts()
   await dashboard.visit('Models')
   const catalogue = page.getByRole('table', { name: 'Models of the catalogue' })
   await page.getByLabel('Search').fill('clip small')
@@ -62,9 +62,10 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
   await until('the others are gone', async () => (await rowsOf(catalogue)) === 1)
   t.match(await catalogue.getByRole('row').nth(1).innerText(), /video[\s\S]*free/)
   await catalogue.getByRole('link', { name: 'Sluice: Clip 1' }).click()
-  await dialog.getByRole('table').getByRole('row', { name: /local/i }).getByText('free').waitFor()
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
+  await page.locator('h1', { hasText: 'Model sluice/clip-1' }).waitFor()
+  const endpoints = page.getByRole('table', { name: /^Endpoints of/ })
+  await endpoints.getByRole('row', { name: /local/i }).getByText('free').waitFor()
+  await page.goBack()
   await page.getByLabel('Search').fill('embedding 004')
   await catalogue
     .getByRole('row', { name: /Text Embedding 004/ })
@@ -77,13 +78,12 @@ t.test('Models is searched, and tells who serves a model and how they are', { sk
   t.match(page.url(), /q=clip\+small&kind=embeddings/)
   await page.getByLabel('Search').fill('small')
   await catalogue.getByRole('link', { name: /Text Embedding 3 Small/ }).click()
-  await dialog
-    .getByRole('table')
+  await endpoints
     .getByRole('row', { name: /OpenAI/ })
     .getByText('$0.02')
     .waitFor()
   t.same(await findingsInAllLooks(page), [])
-  await page.keyboard.press('Escape')
+  await page.goBack()
   await page
     .getByRole('table', { name: 'Providers that were asked' })
     .getByRole('row', { name: new RegExp(OPEN_PROVIDER) })

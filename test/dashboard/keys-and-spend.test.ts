@@ -11,6 +11,8 @@ import {
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
 
+t.setTimeout(600_000)
+
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 await dashboard?.signIn()
@@ -52,10 +54,14 @@ t.test('creates a key that is shown once and works, and deletes it', { skip }, a
   t.equal((await dashboard.call('embeddings', key, embeddings)).status, 200)
   const row = page.getByRole('row', { name: /made in the browser/ })
   t.match(await row.innerText(), /active[\s\S]*of \$25\.00/)
-  await row.getByRole('button', { name: 'Delete' }).click()
+  await row.getByText('active').click()
+  await page.locator('h1', { hasText: 'Key made in the browser' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the key' }).click()
   await page.getByText('made in the browser is deleted.').waitFor()
-  await row.waitFor({ state: 'detached' })
+  await page.locator('h1:focus', { hasText: 'Keys' }).waitFor()
+  await page.getByRole('table', { name: 'API keys' }).waitFor()
+  t.equal(await row.count(), 0)
   await until(
     'the key is refused',
     async () => (await dashboard.call('embeddings', key, embeddings)).status === 401,
@@ -83,15 +89,20 @@ t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
     (await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body,
   ) as { key: string }
   await page.getByLabel('Disabled ones, too').check()
-  const row = page.getByRole('row', { name: /turned/ })
-  await row.getByRole('button', { name: 'Disable' }).click()
+  await page
+    .getByRole('row', { name: /turned/ })
+    .getByRole('link', { name: 'turned' })
+    .click()
+  await page.locator('h1', { hasText: 'Key turned' }).waitFor()
+  const about = page.getByRole('region', { name: 'Key' })
+  await about.getByRole('button', { name: 'Disable' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
-  await row.getByText('disabled').waitFor()
+  await about.getByText('disabled').waitFor()
   await until('it is refused', async () => (await dashboard.call('models/count', made.key)).status !== 200)
-  await row.getByRole('button', { name: 'Enable' }).click()
+  await about.getByRole('button', { name: 'Enable' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
-  await row.getByText('active').waitFor()
-  await row.getByRole('button', { name: 'Rotate' }).click()
+  await about.getByText('active').waitFor()
+  await about.getByRole('button', { name: 'Rotate' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
   const next = await page.getByLabel('API key turned').inputValue()
   await page.getByRole('button', { name: 'Done' }).click()

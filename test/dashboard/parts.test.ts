@@ -113,7 +113,7 @@ interface ChartScale {
   ticksOf(sinceS: number, grainS: number, of: Readonly<{ points: number; room: number }>): readonly number[]
 }
 
-const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('parts/chart-scale.js')
+const { scaleOf, pathOf, ticksOf } = await moduleOf<ChartScale>('charts/chart-scale.js')
 const FRAME = { width: 312, height: 132, left: 0, bottom: 24 }
 
 t.test('a chart of nothing, and of one point, has a grid and places', async (t) => {
@@ -144,6 +144,7 @@ t.test('times below a chart are round, and never more than have room', async (t)
     [10, 360],
     [60, 1_440],
     [3_600, 744],
+    [86_400, 31],
   ] as const) {
     const ticks = ticksOf(1_800_000_007, grainS, { points, room: 6 })
     t.ok(ticks.length > 0 && ticks.length <= 7, `${grainS}: ${ticks.length}`)

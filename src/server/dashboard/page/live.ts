@@ -78,6 +78,12 @@ export function useLive(feed: LiveFeed): LiveState {
   return state
 }
 
+/** Unix milliseconds by the clock of the node, which is not that of the browser. */
+export function nodeNow({ live }: { readonly live: LiveFeed }): number {
+  const { latest } = live.state
+  return latest === null ? Date.now() : Date.parse(latest.at)
+}
+
 interface Follower {
   readonly signal: AbortSignal
   take(look: LiveView): void

@@ -1,4 +1,5 @@
 import type { ComponentChild } from 'preact'
+import { useEffect } from 'preact/hooks'
 import type { Api } from './api.ts'
 import type { LiveFeed } from './live.ts'
 
@@ -18,6 +19,8 @@ export interface PageContext {
   readonly query: URLSearchParams
   /** Null, an empty text and undefined remove a name. The address changes, without a step in the history. */
   setQuery(change: Readonly<Record<string, string | null | undefined>>): void
+  /** Names what a page of one subject is about, in its heading. */
+  setSubject(name: string): void
   /** Tells what was done, or why it was not, for the eye and for screen readers. */
   say(text: string, kind?: 'done' | 'problem'): void
 }
@@ -27,8 +30,10 @@ export interface Page {
   readonly path: string
   /** In the navigation and as the heading. */
   readonly title: string
-  /** After `g`: the key that leads to it. */
+  /** After `g`: the key that leads to it; empty: none. */
   readonly letter: string
+  /** Path of the page that lists what this one is about, whose id stands in the address. */
+  readonly under?: string
   view(context: PageContext): ComponentChild
 }
 
@@ -53,4 +58,11 @@ export function hashOf(
     if (value !== null && value !== undefined && value !== '') search.set(name, value)
   const text = search.toString()
   return `#/${path}${text === '' ? '' : `?${text}`}`
+}
+
+/** Heads a page of one subject with its name. @param name undefined: not known yet */
+export function useSubject({ setSubject }: PageContext, name: string | undefined): void {
+  useEffect(() => {
+    if (name !== undefined) setSubject(name)
+  }, [name])
 }

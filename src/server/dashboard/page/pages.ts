@@ -10,6 +10,11 @@ import { requestsPage } from './pages/calls/requests.tsx'
 import { presetsPage } from './pages/setup/presets.tsx'
 import { spendPage } from './pages/spend.tsx'
 import { startPage } from './pages/start.tsx'
+import { keyPage } from './pages/subjects/key-page.tsx'
+import { modelPage } from './pages/subjects/model-page.tsx'
+import { providerPage } from './pages/subjects/provider-page.tsx'
+import { workspacePage } from './pages/subjects/workspace-page.tsx'
+import { workspacesPage } from './pages/subjects/workspaces-page.tsx'
 import { webhooksPage } from './pages/webhooks.tsx'
 
 /** In the order of the navigation. */
@@ -19,6 +24,7 @@ export const PAGES: readonly Page[] = [
   requestsPage,
   spendPage,
   keysPage,
+  workspacesPage,
   jobsPage,
   webhooksPage,
   filesPage,
@@ -26,6 +32,10 @@ export const PAGES: readonly Page[] = [
   presetsPage,
   directoryPage,
   auditPage,
+  keyPage,
+  modelPage,
+  providerPage,
+  workspacePage,
 ]
 
 /** Where a session begins: while no model was ever called there is nothing to see. */
@@ -33,4 +43,4 @@ export const landingOf = (isFresh: boolean): Page => (isFresh ? startPage : nowP
 
 /** Pages of the navigation. */
 export const shownPages = (isFresh: boolean): readonly Page[] =>
-  PAGES.filter((page) => isFresh || page !== startPage)
+  PAGES.filter((page) => page.under === undefined && (isFresh || page !== startPage))

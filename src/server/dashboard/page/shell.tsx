@@ -33,17 +33,9 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
   const { isFresh } = signedIn
   const { place, setQuery } = usePlace()
   const { message, say } = useMessage()
-  const page = place.path === '' ? landingOf(isFresh) : PAGES.find(({ path }) => path === place.path)
-  const heading = useRef<HTMLHeadingElement | null>(null)
-  const title = page?.title ?? 'No such page'
+  const { page, subject, title, heading, setSubject } = useHeaded(place, isFresh)
   const [isCommanding, setCommanding] = useState(false)
   useShortcuts(PAGES, () => setCommanding(true))
-  useLayoutEffect(() => {
-    document.title = `${title} – Sluice`
-    heading.current?.focus()
-    document.querySelector('nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
-    window.scrollTo(0, 0)
-  }, [title])
   const skip = (event: Event): void => {
     event.preventDefault()
     heading.current?.focus()
@@ -58,7 +50,7 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
           <img src="mark.svg" width={22} height={22} alt="" />
           Sluice
         </strong>
-        <Navigation pages={shownPages(isFresh)} current={title} />
+        <Navigation pages={shownPages(isFresh)} current={page?.under ?? page?.path} />
         <Corner {...signedIn} signOut={signOut} openCommands={() => setCommanding(true)} />
       </header>
       <main id="main">
@@ -73,16 +65,22 @@ export function Shell({ signOut, ...signedIn }: SignedIn): ComponentChild {
           </p>
         ) : (
           <PageView
-            key={page.path}
+            key={`${page.path} ${subject}`}
             page={page}
-            context={{ ...signedIn, query: place.query, setQuery, say }}
+            context={{
+              ...signedIn,
+              query: place.query,
+              setQuery,
+              say,
+              setSubject,
+            }}
           />
         )}
       </main>
       {isCommanding && (
         <Palette
           api={signedIn.api}
-          fixed={fixedEntries(PAGES, signOut)}
+          fixed={fixedEntries(shownPages(true), signOut)}
           onClose={() => setCommanding(false)}
         />
       )}
@@ -137,18 +135,15 @@ function Navigation({
   current,
 }: {
   readonly pages: readonly Page[]
-  readonly current: string
+  /** Path of the page that is shown, or is above it. */
+  readonly current: string | undefined
 }): ComponentChild {
   return (
     <nav aria-label="Pages">
       <ul>
         {pages.map(({ path, title, letter }) => (
           <li key={path}>
-            <a
-              href={hashOf(path)}
-              aria-current={title === current ? 'page' : undefined}
-              title={`g ${letter}`}
-            >
+            <a href={hashOf(path)} aria-current={path === current ? 'page' : undefined} title={`g ${letter}`}>
               {title}
             </a>
           </li>
@@ -173,6 +168,39 @@ function LiveState({ live }: Pick<SignedIn, 'live'>): ComponentChild {
       {text}
     </a>
   )
+}
+
+interface Headed {
+  /** Undefined: there is none at this place. */
+  readonly page: Page | undefined
+  /** Id of what the page is about; empty: it is about many. Such a page is drawn anew for another id. */
+  readonly subject: string
+  readonly title: string
+  readonly heading: { current: HTMLHeadingElement | null }
+  readonly setSubject: PageContext['setSubject']
+}
+
+/** The page at a place, and its heading, which has the focus when the place is another one. */
+function useHeaded({ path: wanted, query }: Place, isFresh: boolean): Headed {
+  const id = query.get('id') ?? ''
+  const page =
+    wanted === ''
+      ? landingOf(isFresh)
+      : PAGES.find(({ path, under }) => path === wanted && (under === undefined || id !== ''))
+  const subject = page?.under === undefined ? '' : id
+  const heading = useRef<HTMLHeadingElement | null>(null)
+  const [named, setNamed] = useState({ subject, name: '' })
+  const name = named.subject === subject ? named.name : ''
+  const title = page === undefined ? 'No such page' : `${page.title} ${name}`.trim()
+  useLayoutEffect(() => {
+    document.title = `${title} – Sluice`
+  }, [title])
+  useLayoutEffect(() => {
+    heading.current?.focus()
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+    window.scrollTo(0, 0)
+  }, [page, subject])
+  return { page, subject, title, heading, setSubject: (text) => setNamed({ subject, name: text }) }
 }
 
 function usePlace(): { readonly place: Place; readonly setQuery: PageContext['setQuery'] } {

@@ -1,7 +1,11 @@
-import { Fragment, h, type ComponentChild } from 'preact'
+import { Fragment, h, type ComponentChild, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Budget, BudgetInterval } from '../../../../schemas/money/budgets.ts'
+import type { Static } from 'typebox'
+import type { Budget, BudgetInterval, BudgetListAnswer } from '../../../../schemas/money/budgets.ts'
 import type { Api } from '../api.ts'
+import { BurnDown } from '../charts/burn-down.tsx'
+import type { Burned } from '../charts/forecast.ts'
+import { nodeNow } from '../live.ts'
 import type { PageContext } from '../page.ts'
 import { Badge, Meter, type Tone } from '../parts/badge.tsx'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
@@ -11,6 +15,7 @@ import { Time, usd } from '../parts/figures.tsx'
 import { Awaited, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
 import type { Workspaces } from '../parts/workspaces.ts'
+import { counted, daysOf, type Spend } from './spend-sums.ts'
 
 /** Workspaces whose budgets are shown at once: each is a call of its own. */
 const WORKSPACES_SHOWN = 10
@@ -21,10 +26,20 @@ const INTERVALS: Readonly<Record<BudgetInterval, string>> = {
   lifetime: 'for its lifetime',
 }
 
+/** A budget, and whether spend on the workspace's own provider keys counts. */
+export interface LimitedBudget extends Budget {
+  readonly isByok: boolean
+}
+
 interface BudgetsProps {
   readonly context: PageContext
   readonly workspaces: Workspaces
-  readonly budgets: Loaded<readonly Budget[]>
+  /** Workspaces whose budgets are shown; undefined: not known yet. */
+  readonly ids: readonly string[] | undefined
+  readonly budgets: Loaded<readonly LimitedBudget[]>
+  readonly recent: Spend
+  /** Below the table. */
+  readonly children?: ComponentChildren
 }
 /** A budget that is to be set or changed; without a limit it is a new one. */
 interface Input {
@@ -41,23 +56,26 @@ const inputOf = ({ workspace_id: workspace, reset_interval: interval, limit_usd:
 })
 
 /** What workspaces may spend in each interval, how much of it is gone, and when it begins anew. */
-export function Budgets({ context, workspaces, budgets }: BudgetsProps): ComponentChild {
-  const { query, setQuery } = context
+export function Budgets({
+  context,
+  workspaces,
+  ids,
+  budgets,
+  recent,
+  children,
+}: BudgetsProps): ComponentChild {
   const [changed, setChanged] = useState<Budget | null>(null)
-  const all = workspaces.loaded.value
-  const offset = offsetOf(query)
-  const ids = shownOf(workspaces, query)
-  const columns = columnsOf(workspaces, setChanged)
+  const columns = columnsOf({ workspaces, recent, nowMs: nodeNow(context), change: setChanged })
   return (
     <section class="panel" aria-label="Budgets">
       <div class="head">
         <h2>Budgets</h2>
-        <button type="button" onClick={() => setQuery({ do: 'budget' })}>
+        <button type="button" onClick={() => context.setQuery({ do: 'budget' })}>
           Set a budget
         </button>
       </div>
       {workspaces.loaded.problem === null ? (
-        <LoadedTable<Budget>
+        <LoadedTable<LimitedBudget>
           caption="Budgets of workspaces"
           columns={columns}
           loaded={budgets}
@@ -68,16 +86,11 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
       ) : (
         <Awaited {...workspaces.loaded} />
       )}
-      <Pager
-        offset={offset}
-        limit={WORKSPACES_SHOWN}
-        shown={ids?.length ?? 0}
-        total={all?.length ?? 0}
-        onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
-      />
+      {children}
       <BudgetDialogs
         context={context}
         workspaces={workspaces}
+        ids={ids}
         changed={changed}
         onChanged={setChanged}
         onDone={budgets.reload}
@@ -86,9 +99,7 @@ export function Budgets({ context, workspaces, budgets }: BudgetsProps): Compone
   )
 }
 
-interface BudgetDialogsProps {
-  readonly context: PageContext
-  readonly workspaces: Workspaces
+interface BudgetDialogsProps extends Pick<BudgetsProps, 'context' | 'workspaces' | 'ids'> {
   /** The budget whose row was clicked. */
   readonly changed: Budget | null
   onChanged(budget: null): void
@@ -99,6 +110,7 @@ interface BudgetDialogsProps {
 function BudgetDialogs({
   context,
   workspaces,
+  ids,
   changed,
   onChanged,
   onDone,
@@ -121,7 +133,7 @@ function BudgetDialogs({
           key={changed?.id}
           api={api}
           workspaces={workspaces}
-          first={changed === null ? newInput(shownOf(workspaces, query)?.[0]) : inputOf(changed)}
+          first={changed === null ? newInput(ids?.[0]) : inputOf(changed)}
           onDelete={remove}
           onClose={close}
           onDone={onDone}
@@ -168,6 +180,22 @@ function DeleteBudget({ context, budget, workspaces, onDone, onClose }: DeleteBu
   )
 }
 
+/** The steps of the workspaces whose budgets are shown. */
+export function BudgetsPager({
+  context: { query, setQuery },
+  workspaces,
+}: Pick<BudgetsProps, 'context' | 'workspaces'>): ComponentChild {
+  return (
+    <Pager
+      offset={offsetOf(query)}
+      limit={WORKSPACES_SHOWN}
+      shown={shownOf(workspaces, query)?.length ?? 0}
+      total={workspaces.loaded.value?.length ?? 0}
+      onMove={(to) => setQuery({ offset: to === 0 ? null : String(to) })}
+    />
+  )
+}
+
 /** Of workspaces that the address leads to; none when they cannot be had, undefined before they are. */
 export function shownOf(
   { loaded: { value, problem } }: Workspaces,
@@ -188,14 +216,32 @@ export async function budgetsOf(
   api: Api,
   ids: readonly string[],
   signal: AbortSignal,
-): Promise<readonly Budget[]> {
+): Promise<readonly LimitedBudget[]> {
   const found = await Promise.all(
-    ids.map((id) => api.get<{ data: readonly Budget[] }>(['workspaces', id, 'budgets'], {}, signal)),
+    ids.map((id) => api.get<Static<typeof BudgetListAnswer>>(['workspaces', id, 'budgets'], {}, signal)),
   )
-  return found.flatMap(({ data }) => data)
+  return found.flatMap(({ data, include_byok_in_budgets: isByok }) =>
+    data.map((budget) => ({ ...budget, isByok })),
+  )
 }
 
-function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void): readonly Column<Budget>[] {
+/** A budget in its window. */
+function burnedOf({ workspace_id: id, isByok, ...budget }: LimitedBudget, recent: Spend): Burned {
+  const group = recent.groups.workspace.find(({ name }) => name === id)
+  return {
+    limit: budget.limit_usd,
+    spent: budget.spent_usd,
+    interval: budget.reset_interval,
+    days: daysOf(recent, group, counted(isByok)),
+  }
+}
+
+interface ColumnsInput extends Pick<BudgetsProps, 'workspaces' | 'recent'> {
+  readonly nowMs: number
+  change(budget: Budget): void
+}
+
+function columnsOf({ workspaces, recent, nowMs, change }: ColumnsInput): readonly Column<LimitedBudget>[] {
   const name = ({ workspace_id: id }: Budget): string => workspaces.nameOf(id)
   const said = (budget: Budget): string => `${name(budget)} ${INTERVALS[budget.reset_interval]}`
   return [
@@ -229,6 +275,10 @@ function columnsOf(workspaces: Workspaces, change: (budget: Budget) => void): re
     },
     { title: 'Left', isNumber: true, cell: (budget) => usd(Math.max(0, leftOf(budget))), sortBy: leftOf },
     { title: 'Held by fronts', isNumber: true, cell: ({ lent_usd: lent }) => usd(lent) },
+    {
+      title: 'Burn-down and forecast',
+      cell: (budget) => <BurnDown burned={burnedOf(budget, recent)} nowMs={nowMs} />,
+    },
     {
       title: 'Resets',
       cell: ({ resets_at: at }) => (at === null ? <span class="hint">never</span> : <Time at={at} />),

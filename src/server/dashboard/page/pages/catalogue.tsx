@@ -7,11 +7,11 @@ import { LoadedTable, type Column } from '../parts/data-table.tsx'
 import { SelectField } from '../parts/fields.tsx'
 import { count, NONE } from '../parts/figures.tsx'
 import { SearchField } from '../parts/filters.tsx'
-import { linkWith, LIST_PAGE, ListPager, rowsOf, type Listed } from '../parts/lists.tsx'
+import { LIST_PAGE, ListPager, rowsOf, type Listed } from '../parts/lists.tsx'
 import { useLoaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
 import { FREE, otherPrices, perMillion, videoPrice } from '../parts/prices.ts'
-import { ModelDialog } from './model-dialog.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 
 const WORDS_CHARS_MAX: typeof MODELS_WORDS_CHARS_MAX = 256
 const KINDS = [
@@ -31,15 +31,17 @@ const SORTS: readonly (readonly [ModelSort | '', string])[] = [
 
 interface CatalogueProps {
   readonly context: PageContext
+  /** The only provider of what is listed; left out: the address says which. */
+  readonly provider?: string
 }
 
 /** Models that can be called, searched and page by page: there may be very many. */
-export function Catalogue({ context }: CatalogueProps): ComponentChild {
+export function Catalogue({ context, provider: only }: CatalogueProps): ComponentChild {
   const { api, query, setQuery } = context
   const [words, kind, provider, sort] = [
     query.get('q') ?? '',
     query.get('kind') ?? 'all',
-    query.get('provider') ?? '',
+    only ?? query.get('provider') ?? '',
     query.get('sort') ?? '',
   ]
   const offset = offsetOf(query)
@@ -57,12 +59,11 @@ export function Catalogue({ context }: CatalogueProps): ComponentChild {
     (name: string) =>
     (value: string): void =>
       setQuery({ [name]: value, offset: null })
-  const looked = query.get('model')
   const all = loaded.value?.total_count
   return (
     <section class="panel">
       <h2>
-        Catalogue
+        {only === undefined ? 'Catalogue' : 'Models'}
         {all !== undefined && <span class="hint">{` ${count(all)} ${all === 1 ? 'model' : 'models'}`}</span>}
       </h2>
       <div class="filters">
@@ -74,45 +75,35 @@ export function Catalogue({ context }: CatalogueProps): ComponentChild {
           onSearch={choose('q')}
         />
         <SelectField label="Makes" value={kind} options={KINDS} onInput={choose('kind')} />
-        <SearchField
-          label="Provider"
-          value={provider}
-          placeholder="slug, such as openai"
-          onSearch={choose('provider')}
-        />
+        {only === undefined && (
+          <SearchField
+            label="Provider"
+            value={provider}
+            placeholder="slug, such as openai"
+            onSearch={choose('provider')}
+          />
+        )}
         <SelectField label="Order" value={sort} options={SORTS} onInput={choose('sort')} />
       </div>
       <LoadedTable<Model>
         caption="Models of the catalogue"
-        columns={columnsOf(query, videos)}
+        columns={columnsOf(videos)}
         loaded={rowsOf(loaded)}
         keyOf={({ id }) => id}
-        isMarked={({ id }) => id === looked}
         empty="No model is like that."
       />
       <ListPager context={context} loaded={loaded} />
-      {looked !== null && (
-        <ModelDialog
-          key={looked}
-          context={context}
-          id={looked}
-          videoPrice={videos.get(looked)}
-          onClose={() => setQuery({ model: null })}
-        />
-      )}
     </section>
   )
 }
 
-function columnsOf(query: URLSearchParams, videos: VideoPrices): readonly Column<Model>[] {
+function columnsOf(videos: VideoPrices): readonly Column<Model>[] {
   return [
     {
       title: 'Model',
       isName: true,
       cell: ({ id, name }) => [
-        <a key="name" href={linkWith('models', query, { model: id })}>
-          {name}
-        </a>,
+        <SubjectLink key="name" to="model" id={id} text={name} />,
         <small key="id" class="hint line">
           {id}
         </small>,
@@ -146,7 +137,7 @@ function priceOf({ id, architecture, pricing, expiration_date: ends }: Model, vi
 type VideoPrices = ReadonlyMap<string, string>
 
 /** Videos are priced apart from tokens; without these prices the rest of the catalogue is still there. */
-function useVideoPrices({ api }: PageContext): VideoPrices {
+export function useVideoPrices({ api }: PageContext): VideoPrices {
   const { value } = useLoaded(
     async (signal) => {
       const { data } = await api.get<{ data: readonly VideoModel[] }>(['videos', 'models'], {}, signal)

@@ -11,6 +11,7 @@ import { isOpen, JobBadge, JOB_STATES } from '../parts/job-state.tsx'
 import { linkWith, ListPager, LIST_PAGE, Reload, rowsOf, total, type Listed } from '../parts/lists.tsx'
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf } from '../parts/pager.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { useWorkspaces } from '../parts/workspaces.ts'
 import { JobDialog } from './job-dialog.tsx'
@@ -133,7 +134,7 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
     },
     { title: 'State', cell: ({ status }) => <JobBadge status={status} /> },
     { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
-    { title: 'Model', cell: ({ model }) => model },
+    { title: 'Model', cell: ({ model }) => <SubjectLink to="model" id={model} /> },
     {
       title: 'Provider',
       cell: ({ provider }) => (
@@ -142,7 +143,7 @@ function columnsOf(query: URLSearchParams): readonly Column<AdminJobShape>[] {
         </a>
       ),
     },
-    { title: 'Workspace', cell: ({ workspace_slug: slug }) => slug },
+    { title: 'Workspace', cell: ({ workspace_slug: slug }) => <SubjectLink to="workspace" id={slug} /> },
     { title: 'Submissions', isNumber: true, cell: ({ submissions }) => count(submissions) },
     { title: 'Polls', isNumber: true, cell: ({ polls }) => count(polls) },
     { title: 'Cost', isNumber: true, cell: ({ cost_usd: cost }) => usd(cost) },

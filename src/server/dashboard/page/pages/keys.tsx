@@ -1,17 +1,16 @@
 import { h, type ComponentChild } from 'preact'
-import { useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Page, PageContext } from '../page.ts'
 import { Badge, Meter } from '../parts/badge.tsx'
 import { LoadedTable, type Column } from '../parts/data-table.tsx'
-import { Confirm } from '../parts/dialog.tsx'
 import { CheckField, SelectField } from '../parts/fields.tsx'
 import { count, relative, Time, usd } from '../parts/figures.tsx'
 import { useLoaded, type Loaded } from '../parts/loaded.tsx'
 import { offsetOf, Pager } from '../parts/pager.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
 import { callLimitLines } from './key-call-limits.tsx'
-import { KeyDialog, RotateDialog } from './key-dialogs.tsx'
+import { KeyDialog } from './key-dialogs.tsx'
 
 export const keysPage: Page = {
   path: 'keys',
@@ -25,19 +24,12 @@ const ENDS_CHARS = 9
 /** Keys of one answer of the list, which does not tell how many there are. */
 const PAGE = 100
 
-type Deed = 'change' | 'rotate' | 'disable' | 'enable' | 'delete'
-interface Doing {
-  readonly deed: Deed
-  readonly key: ApiKey
-}
-
 /** API keys: who may call, what for, and how much of it. */
 function Keys(context: PageContext): ComponentChild {
   const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
-  const [doing, setDoing] = useState<Doing | null>(null)
   const { workspace, offset, showsDisabled, loaded } = useKeys(context)
-  const columns = columnsOf(workspaces, context.session.key.hash, setDoing)
+  const columns = keyColumns(workspaces, context.session.key.hash)
   return (
     <div>
       <div class="head">
@@ -85,16 +77,6 @@ function Keys(context: PageContext): ComponentChild {
           onClose={() => setQuery({ do: null })}
         />
       )}
-      {doing !== null && (
-        <Deeds
-          key={doing.key.hash}
-          context={context}
-          workspaces={workspaces}
-          doing={doing}
-          onDone={loaded.reload}
-          onClose={() => setDoing(null)}
-        />
-      )}
     </div>
   )
 }
@@ -127,18 +109,15 @@ interface AskedKeys {
   readonly loaded: Loaded<readonly ApiKey[]>
 }
 
-function columnsOf(
-  workspaces: Workspaces,
-  ownHash: string,
-  setDoing: (doing: Doing) => void,
-): readonly Column<ApiKey>[] {
+/** What each row of a table of keys tells. @param ownHash of the key of the session */
+export function keyColumns(workspaces: Workspaces, ownHash: string): readonly Column<ApiKey>[] {
   return [
     {
       title: 'Name',
       isName: true,
       sortBy: ({ name }) => name,
       cell: (key) => [
-        key.name,
+        <SubjectLink key="name" to="key" id={key.hash} text={key.name} />,
         ' ',
         key.hash === ownHash && <Badge key="own" text="this session" />,
         <span key="label" class="hint line">
@@ -151,7 +130,8 @@ function columnsOf(
     },
     {
       title: 'Workspace',
-      cell: (key) => (key.kind === 'management' ? 'all' : workspaces.nameOf(key.workspace_id)),
+      cell: ({ kind, workspace_id: id }) =>
+        kind === 'management' ? 'all' : <SubjectLink to="workspace" id={id} text={workspaces.nameOf(id)} />,
     },
     {
       title: 'State',
@@ -171,34 +151,14 @@ function columnsOf(
       cell: (key) => usd(key.usage_monthly),
       sortBy: (key) => key.usage_monthly,
     },
-    {
-      title: 'Actions',
-      cell: (key) => (
-        <div class="actions">
-          {deedsOf(key).map(([deed, text]) => (
-            <button
-              key={deed}
-              type="button"
-              class="small"
-              aria-label={`${text} ${key.name}`}
-              onClick={() => setDoing({ deed, key })}
-            >
-              {text}
-            </button>
-          ))}
-        </div>
-      ),
-    },
   ]
 }
 
-function deedsOf({ disabled, kind }: ApiKey): readonly (readonly [Deed, string])[] {
-  const turn = disabled ? (['enable', 'Enable'] as const) : (['disable', 'Disable'] as const)
-  // An intern's key comes and goes with the intern.
-  return kind === 'intern' ? [turn] : [['change', 'Change'], ['rotate', 'Rotate'], turn, ['delete', 'Delete']]
-}
-
-function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: ApiKey }): ComponentChild {
+export function KeyState({
+  apiKey: { disabled, expires_at: at },
+}: {
+  readonly apiKey: ApiKey
+}): ComponentChild {
   if (disabled) return <Badge text="disabled" tone="warn" />
   if (at === undefined) return <Badge text="active" tone="good" />
   const isOver = Date.parse(at) <= Date.now()
@@ -211,7 +171,7 @@ function KeyState({ apiKey: { disabled, expires_at: at } }: { readonly apiKey: A
   )
 }
 
-function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
+export function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
   const { name, limit, limit_remaining: left, limit_reset: reset, rate_limit_rpm: rate, scopes } = apiKey
   const calls = callLimitLines(apiKey)
   if (limit === null && rate === null && scopes === null && calls.length === 0)
@@ -238,73 +198,4 @@ function KeyLimits({ apiKey }: { readonly apiKey: ApiKey }): ComponentChild {
       )}
     </div>
   )
-}
-
-interface DeedsProps {
-  readonly context: PageContext
-  readonly workspaces: Workspaces
-  readonly doing: Doing
-  onDone(): void
-  onClose(): void
-}
-
-/** The dialog for a change of a key. */
-function Deeds({ context, workspaces, doing: { deed, key }, onDone, onClose }: DeedsProps): ComponentChild {
-  const { api, say } = context
-  const done = (text: string) => (): void => (say(text), onDone())
-  const path = ['keys', key.hash]
-  const own = key.hash === context.session.key.hash && (
-    <p class="notice warn">You are signed in by this very key.</p>
-  )
-  switch (deed) {
-    case 'change':
-      return (
-        <KeyDialog
-          context={context}
-          workspaces={workspaces}
-          changed={key}
-          onDone={onDone}
-          onClose={onClose}
-        />
-      )
-    case 'rotate':
-      return <RotateDialog context={context} apiKey={key} onDone={onDone} onClose={onClose} />
-    case 'enable':
-      return (
-        <Confirm
-          title={`Enable ${key.name}?`}
-          text="Calls with it are answered again."
-          action="Enable"
-          onClose={onClose}
-          run={() => api.send('PATCH', path, { disabled: false }).then(done(`${key.name} is enabled.`))}
-        />
-      )
-    case 'disable':
-      return (
-        <Confirm
-          title={`Disable ${key.name}?`}
-          text={[own, <p key="what">Calls with it are refused until it is enabled again.</p>]}
-          action="Disable"
-          isDestructive
-          onClose={onClose}
-          run={() => api.send('PATCH', path, { disabled: true }).then(done(`${key.name} is disabled.`))}
-        />
-      )
-    case 'delete':
-      return (
-        <Confirm
-          title={`Delete ${key.name}?`}
-          text={[
-            own,
-            <p key="what">
-              Calls with it are refused from now on, for ever. What it has spent stays in the books.
-            </p>,
-          ]}
-          action="Delete the key"
-          isDestructive
-          onClose={onClose}
-          run={() => api.send('DELETE', path).then(done(`${key.name} is deleted.`))}
-        />
-      )
-  }
 }

@@ -5,8 +5,8 @@ import type { Page, PageContext } from '../page.ts'
 import { DataTable, type Column } from '../parts/data-table.tsx'
 import { StartLink } from '../parts/empty-links.tsx'
 import { duration, figure, share, Time } from '../parts/figures.tsx'
-import { linkWith } from '../parts/lists.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 import { Catalogue } from './catalogue.tsx'
 import { PrivateEndpoints } from './private-endpoints.tsx'
 
@@ -29,7 +29,7 @@ function Models(context: PageContext): ComponentChild {
 }
 
 /** Of the live view: what this node sees of them. */
-function Providers({ live, query }: PageContext): ComponentChild {
+function Providers({ live }: PageContext): ComponentChild {
   const { latest, isStale } = useLive(live)
   return (
     <section class="panel">
@@ -44,7 +44,7 @@ function Providers({ live, query }: PageContext): ComponentChild {
       ) : (
         <DataTable<ProviderView>
           caption="Providers that were asked"
-          columns={columnsOf(query)}
+          columns={COLUMNS}
           rows={latest.providers}
           keyOf={({ provider }) => provider}
           empty={[
@@ -68,35 +68,29 @@ function Since({
   return <p class="hint">{isStale ? [`${over}, `, <Time key="at" at={latest.at} />] : over}</p>
 }
 
-function columnsOf(query: URLSearchParams): readonly Column<ProviderView>[] {
-  return [
-    {
-      title: 'Provider',
-      isName: true,
-      sortBy: ({ provider }) => provider,
-      cell: ({ provider }) => (
-        <a href={linkWith('models', query, { provider, offset: null })} title="Models that it serves">
-          {provider}
-        </a>
-      ),
-    },
-    { title: 'State', cell: (row) => <ProviderBadge {...row} />, sortBy: ({ state }) => state },
-    {
-      title: 'Attempts',
-      isNumber: true,
-      cell: (row) => `${figure(row.per_second)}/s`,
-      sortBy: (row) => row.per_second,
-    },
-    {
-      title: 'Failed',
-      isNumber: true,
-      cell: (row) => `${figure(row.failed_per_second)}/s`,
-      sortBy: (row) => row.failed_per_second,
-    },
-    {
-      title: 'Share',
-      isNumber: true,
-      cell: (row) => (row.per_second > 0 ? share(row.failed_per_second / row.per_second) : ''),
-    },
-  ]
-}
+const COLUMNS: readonly Column<ProviderView>[] = [
+  {
+    title: 'Provider',
+    isName: true,
+    sortBy: ({ provider }) => provider,
+    cell: ({ provider }) => <SubjectLink to="provider" id={provider} />,
+  },
+  { title: 'State', cell: (row) => <ProviderBadge {...row} />, sortBy: ({ state }) => state },
+  {
+    title: 'Attempts',
+    isNumber: true,
+    cell: (row) => `${figure(row.per_second)}/s`,
+    sortBy: (row) => row.per_second,
+  },
+  {
+    title: 'Failed',
+    isNumber: true,
+    cell: (row) => `${figure(row.failed_per_second)}/s`,
+    sortBy: (row) => row.failed_per_second,
+  },
+  {
+    title: 'Share',
+    isNumber: true,
+    cell: (row) => (row.per_second > 0 ? share(row.failed_per_second / row.per_second) : ''),
+  },
+]

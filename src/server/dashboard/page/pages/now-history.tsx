@@ -1,20 +1,27 @@
 import { h, type ComponentChild } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type {
   HistoryAnswer,
   HistoryData,
-  HistoryEvent,
+  HistoryDimension,
   HistoryLine,
 } from '../../../../schemas/operator/history.ts'
+import type {
+  HISTORY_KEYS_MAX,
+  HISTORY_MODELS_MAX,
+  HISTORY_OPERATIONS_MAX,
+  HISTORY_PROVIDERS_MAX,
+} from '../../../../schemas/operator/history-limits.ts'
 import type { Static } from 'typebox'
+import { LegendChart } from '../charts/legend-chart.tsx'
+import type { ChartLine } from '../charts/time-chart.tsx'
+import { nodeNow } from '../live.ts'
 import type { PageContext } from '../page.ts'
 import { SelectField } from '../parts/fields.tsx'
 import { duration, figure, usd } from '../parts/figures.tsx'
 import { useKeyNames } from '../parts/key-names.ts'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
 import { useRefresh } from '../parts/refresh.ts'
-import { TimeChart, type ChartLine } from '../parts/time-chart.tsx'
-import { HistoryTable } from './history-table.tsx'
 
 const METRICS = [
   ['requests', 'Requests a second'],
@@ -58,36 +65,47 @@ const LONG_REFRESH_MS = 60_000
 const COLOURS = 6
 /** Failures are red wherever they stand. */
 const STATUS_LOOKS: Readonly<Record<string, string>> = { '2xx': 'line-3', '4xx': 'line-4', '5xx': 'line-2' }
-const BAD = ['breaker_open', 'degraded', 'reload_refused']
+
+/** The key, model or provider whose line is shown alone. */
+export interface Subject {
+  readonly by: HistoryDimension
+  readonly name: string
+}
+
+interface HistoryProps {
+  readonly context: PageContext
+  readonly of?: Subject | undefined
+}
 
 /** What the node did until now, one metric at a time; what is chosen stands in the address. */
-export function NowHistory(context: PageContext): ComponentChild {
+export function History({ context, of }: HistoryProps): ComponentChild {
   const { api, query, setQuery } = context
-  const choice = choiceOf(query)
+  const choice = choiceOf(query, of)
   const { metric, by, range, from, to } = choice
+  const title = of === undefined ? 'History' : 'Traffic'
   const loaded = useLoaded(
     (signal) =>
       api.get<Static<typeof HistoryAnswer>>(
         ['admin', 'history'],
-        { metric, by, ...spanOf(choice, context) },
+        { metric, by, name: of?.name, ...spanOf(choice, context) },
         signal,
       ),
-    [api, metric, by, range, from, to],
+    [api, metric, by, of?.name, range, from, to],
   )
   useRefresh(from === null, loaded, RANGES[range].seconds > HOUR_S ? LONG_REFRESH_MS : REFRESH_MS)
   const { value, isLoading } = loaded
   // While another choice is on its way, the last lines stay.
   return (
-    <section class="panel" aria-label="History">
+    <section class="panel" aria-label={title}>
       <div class="head">
-        <h2>History</h2>
+        <h2>{title}</h2>
         <div class="filters">
-          <Choices choice={choice} setQuery={setQuery} />
+          <Choices choice={choice} of={of} setQuery={setQuery} />
         </div>
       </div>
       <div aria-busy={isLoading}>
         <Awaited {...loaded} />
-        {value !== undefined && <Lines data={value.data} choice={choice} context={context} />}
+        {value !== undefined && <Lines data={value.data} choice={choice} context={context} of={of} />}
       </div>
     </section>
   )
@@ -103,37 +121,35 @@ interface Choice {
   readonly to: string | null
 }
 
-function choiceOf(query: URLSearchParams): Choice {
+function choiceOf(query: URLSearchParams, of: Subject | undefined): Choice {
   const one = (name: string, of: readonly (readonly [string, string])[], otherwise: string): string => {
     const given = query.get(name)
     return of.find(([value]) => value === given)?.[0] ?? otherwise
   }
-  const [by, from, to] = [one('by', BY, 'all'), query.get('from'), query.get('to')]
+  const [by, from, to] = [of?.by ?? one('by', BY, 'all'), query.get('from'), query.get('to')]
   const metric = one('metric', METRICS, 'requests')
   const isSpan = from !== null && to !== null
   return {
     by,
     metric: WITHOUT[by]?.includes(metric) === true ? 'requests' : metric,
     quantile: one('quantile', QUANTILES, 'p99'),
-    range: one('range', RANGE_OPTIONS, 'hour') as keyof typeof RANGES,
+    range: one('range', RANGE_OPTIONS, of === undefined ? 'hour' : 'day') as keyof typeof RANGES,
     from: isSpan ? from : null,
     to: isSpan ? to : null,
   }
 }
 
-/** By the clock of the node, which is not that of the browser. */
-function spanOf({ range, from, to }: Choice, { live }: PageContext): Readonly<Record<string, string | null>> {
+function spanOf({ range, from, to }: Choice, context: PageContext): Readonly<Record<string, string | null>> {
   if (from !== null) return { from, to }
-  const { latest } = live.state
-  const now = latest === null ? Date.now() : Date.parse(latest.at)
   const { seconds, grain } = RANGES[range]
-  return { from: new Date(now - seconds * 1_000).toISOString(), grain }
+  return { from: new Date(nodeNow(context) - seconds * 1_000).toISOString(), grain }
 }
 
 function Choices({
   choice,
+  of,
   setQuery,
-}: { readonly choice: Choice } & Pick<PageContext, 'setQuery'>): ComponentChild {
+}: Pick<LinesProps, 'choice' | 'of'> & Pick<PageContext, 'setQuery'>): ComponentChild {
   const { metric, by, quantile, range, from } = choice
   const all = METRICS.filter(([value]) => WITHOUT[by]?.includes(value) !== true)
   return [
@@ -144,14 +160,16 @@ function Choices({
       options={all}
       onInput={(value) => setQuery({ metric: value })}
     />,
-    <SelectField
-      key="b"
-      label="Lines"
-      value={by}
-      options={BY}
-      onInput={(value) => setQuery({ by: value })}
-    />,
-    isTime(metric) && by !== 'all' && (
+    of === undefined && (
+      <SelectField
+        key="b"
+        label="Lines"
+        value={by}
+        options={BY}
+        onInput={(value) => setQuery({ by: value })}
+      />
+    ),
+    of === undefined && isTime(metric) && by !== 'all' && (
       <SelectField
         key="q"
         label="Quantile"
@@ -179,92 +197,60 @@ interface LinesProps {
   readonly data: HistoryData
   readonly choice: Choice
   readonly context: PageContext
+  readonly of: Subject | undefined
 }
 
-function Lines({ data, choice: { quantile }, context }: LinesProps): ComponentChild {
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
-  const [looked, setLooked] = useState<number | null>(null)
+function Lines({ data, choice: { quantile }, context, of }: LinesProps): ComponentChild {
   const nameOf = useKeyNames(context)
-  const lines = useMemo(() => drawn(data, { quantile, nameOf }), [data, quantile, nameOf])
-  const shown = useMemo(() => lines.filter(({ name }) => !hidden.has(name)), [lines, hidden])
+  const lines = useMemo(() => drawn(data, { quantile, nameOf, of }), [data, quantile, nameOf])
   const { metric, grain_seconds: grainS, events } = data
-  const title = METRICS.find(([value]) => value === metric)?.[1] ?? metric
   const [sinceS, untilS] = [Date.parse(data.from) / 1_000, Date.parse(data.to) / 1_000]
-  const toggle = (name: string): void =>
-    setHidden((last) => new Set(last.has(name) ? [...last].filter((one) => one !== name) : [...last, name]))
-  if (lines.length === 0) return <p class="empty">Nothing was called in this time.</p>
+  if (lines.length === 0)
+    return <p class="empty">{of === undefined ? NOTHING : `${NOTHING} ${lineText(of)}`}</p>
   return (
-    <div class="stack">
-      <TimeChart
-        title={title}
-        sinceS={sinceS}
-        grainS={grainS}
-        points={(untilS - sinceS) / grainS}
-        lines={shown}
-        events={events.map((event) => ({
-          atS: Date.parse(event.at) / 1_000,
-          text: eventText(event),
-          isBad: BAD.includes(event.kind),
-        }))}
-        format={formatOf(data)}
-        timeOf={(second) => timeText(second, grainS)}
-        onLook={setLooked}
-        onRange={(since, until) => context.setQuery({ from: isoOf(since), to: isoOf(until) })}
-        onReset={() => context.setQuery({ from: null, to: null })}
-      />
-      <div class="actions" role="group" aria-label="Lines that are shown">
-        {lines.map(({ name, look, values }) => (
-          <button
-            key={name}
-            type="button"
-            class="small legend"
-            aria-pressed={!hidden.has(name)}
-            onClick={() => toggle(name)}
-          >
-            <i class={look} />
-            {`${name} `}
-            <b>{formatOf(data)(values.at(looked ?? -1))}</b>
-          </button>
-        ))}
-        <span class="legend">{saidAt(looked, data)}</span>
-      </div>
-      <HistoryTable
-        title={title}
-        sinceS={sinceS}
-        grainS={grainS}
-        lines={shown}
-        events={events}
-        format={formatOf(data)}
-        timeOf={(second) => timeText(second, grainS)}
-      />
-    </div>
+    <LegendChart
+      title={METRICS.find(([value]) => value === metric)?.[1] ?? metric}
+      sinceS={sinceS}
+      grainS={grainS}
+      points={(untilS - sinceS) / grainS}
+      lines={lines}
+      events={events}
+      format={formatOf(data)}
+      timeOf={(second) => timeText(second, grainS)}
+      onRange={(since, until) => context.setQuery({ from: isoOf(since), to: isoOf(until) })}
+      onReset={() => context.setQuery({ from: null, to: null })}
+    />
   )
 }
 
-/** The time of a point, and what happened in it. */
-function saidAt(point: number | null, { from, grain_seconds: grainS, events }: HistoryData): string {
-  if (point === null) return ''
-  const startMs = Date.parse(from) + point * grainS * 1_000
-  const near = events.filter(
-    ({ at }) => Date.parse(at) >= startMs && Date.parse(at) < startMs + grainS * 1_000,
-  )
-  return [timeText(startMs / 1_000, grainS), ...near.map(eventText)].join(', ')
+const NOTHING = 'Nothing was called in this time.'
+/** Names of each dimension that have lines. */
+const LINES_OF: { readonly [by in HistoryDimension]: number } = {
+  operation: 16 satisfies typeof HISTORY_OPERATIONS_MAX,
+  provider: 12 satisfies typeof HISTORY_PROVIDERS_MAX,
+  model: 16 satisfies typeof HISTORY_MODELS_MAX,
+  key: 12 satisfies typeof HISTORY_KEYS_MAX,
 }
-
-const eventText = ({ kind, text }: HistoryEvent): string => `${kind.replace('_', ' ')}: ${text}`
+const lineText = ({ by }: Subject): string =>
+  `Or others were busier: a node keeps the lines of its ${LINES_OF[by]} busiest ${by}s.`
 
 /** Of latencies by name one quantile is shown: three of each would be a thicket. */
 function drawn(
   { lines, by, metric }: HistoryData,
-  { quantile, nameOf }: { readonly quantile: string; readonly nameOf: (hash: string) => string },
+  {
+    quantile,
+    nameOf,
+    of,
+  }: Pick<Choice, 'quantile'> & Pick<LinesProps, 'of'> & { readonly nameOf: (hash: string) => string },
 ): readonly ChartLine[] {
+  const isOne = by === 'all' || of !== undefined
   const named = (line: HistoryLine): string => {
     if (line.is_others) return 'others'
     return by === 'key' ? nameOf(line.name) : line.name
   }
-  const some = by === 'all' || !isTime(metric) ? lines : lines.filter((line) => line.quantile === quantile)
+  const some = isOne || !isTime(metric) ? lines : lines.filter((line) => line.quantile === quantile)
   return some.map((line, nth) => ({
-    name: by === 'all' ? (line.quantile ?? 'all') : named(line),
+    name: isOne ? (line.quantile ?? 'all') : named(line),
     look: STATUS_LOOKS[line.name] ?? `line-${(nth % COLOURS) + 1}${nth < COLOURS ? '' : ' dashed'}`,
     values: line.values,
   }))

@@ -3,9 +3,16 @@ import type { LiveView, ModelView } from '../../../../schemas/operator/live-view
 import { DataTable, type Column } from '../parts/data-table.tsx'
 import { StartLink } from '../parts/empty-links.tsx'
 import { count, share } from '../parts/figures.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 
 const COLUMNS: readonly Column<ModelView>[] = [
-  { title: 'Model', isName: true, cell: ({ model }) => model, sortBy: ({ model }) => model },
+  {
+    title: 'Model',
+    isName: true,
+    // Those that stand for several have no page.
+    cell: ({ model }) => (model.includes('/') ? <SubjectLink to="model" id={model} /> : model),
+    sortBy: ({ model }) => model,
+  },
   {
     title: 'Input tokens',
     isNumber: true,

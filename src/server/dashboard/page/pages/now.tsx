@@ -8,10 +8,11 @@ import { DataTable, type Column } from '../parts/data-table.tsx'
 import { StartLink } from '../parts/empty-links.tsx'
 import { bytes, count, duration, figure, share, Time, usd } from '../parts/figures.tsx'
 import { ProviderBadge } from '../parts/provider-badge.tsx'
+import { SubjectLink } from '../parts/subject-link.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { withCode } from '../parts/with-code.tsx'
 import { failedLately } from './calls/request-filters.tsx'
-import { NowHistory } from './now-history.tsx'
+import { History } from './now-history.tsx'
 import { Models } from './now-models.tsx'
 import { named, Plots, type Busiest } from './now-plots.tsx'
 
@@ -50,7 +51,7 @@ function Now(context: PageContext): ComponentChild {
       )}
       <Findings latest={latest} />
       <Tiles latest={latest} busiest={busiest} />
-      <NowHistory {...context} />
+      <History context={context} />
       <h2>The last five minutes</h2>
       <Plots looks={looks} busiest={busiest} />
       <section class="panel" aria-label="Operations">
@@ -318,8 +319,7 @@ function Stores({ latest }: Latest): ComponentChild {
           ? 'None was asked yet.'
           : providers.map((row) => (
               <span key={row.provider}>
-                {`${row.provider} `}
-                <ProviderBadge {...row} />
+                <SubjectLink to="provider" id={row.provider} /> <ProviderBadge {...row} />
                 {` ${figure(row.per_second)}/s `}
               </span>
             ))}

@@ -1,6 +1,7 @@
 import type { ActivityRow } from '../../../../schemas/money/activity.ts'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
-import type { Api } from '../api.ts'
+import type { Api, Query } from '../api.ts'
+import type { Day } from '../charts/forecast.ts'
 
 export type Breakdown = 'model' | 'key' | 'workspace'
 export const BREAKDOWNS: readonly (readonly [Breakdown, string])[] = [
@@ -16,6 +17,7 @@ const DASHBOARD_ACTIVITY_ROWS_MAX = 10_000
 const KEY_PAGE = 100
 const KEYS_MAX = 500
 const DAY_MS = 86_400_000
+export const DAY_S = 86_400
 
 export interface Sums {
   readonly requests: number
@@ -32,51 +34,79 @@ export interface Sums {
 export interface Group extends Sums {
   /** Id of the workspace, hash of the key, id of the model. */
   readonly name: string
+  /** Of each day of the time, the oldest first. */
+  readonly daily: readonly Sums[]
 }
 export interface Spend {
-  readonly total: Sums
-  /** Every day of the time, also those without a call; seconds since 1970. */
-  readonly days: readonly { readonly at: number; readonly usage: number }[]
+  readonly total: Group
+  /** Second since 1970 at which the first day begins. */
+  readonly sinceS: number
   /** The dearest first. */
   readonly groups: Readonly<Record<Breakdown, readonly Group[]>>
-  readonly keyNames: ReadonlyMap<string, string>
+  /** Those whose names are known. */
+  readonly keys: ReadonlyMap<string, ApiKey>
   /** There are more rows than were read. */
   readonly isPartial: boolean
   readonly rowsRead: number
 }
 
+/** @param search parameters of `GET /activity` */
 export async function loadSpend(
   api: Api,
-  { days, workspace }: { readonly days: number; readonly workspace: string },
+  { days, search = {} }: { readonly days: number; readonly search?: Query },
   signal: AbortSignal,
 ): Promise<Spend> {
   const from = new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10)
-  const [{ rows, total, to }, keyNames] = await Promise.all([
-    rowsOf(api, { from, workspace_id: workspace }, signal),
-    keyNamesOf(api, signal),
+  const [{ rows, total, to }, keys] = await Promise.all([
+    rowsOf(api, { ...search, from }, signal),
+    keysOf(api, signal),
   ])
-  const byDay = new Map(summed(rows, ({ date }) => date).map((day) => [day.name, day.usage]))
-  const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
+  const dates: string[] = []
+  for (let at = Date.parse(from); dates.length === 0 || at <= Date.parse(to); at += DAY_MS)
+    dates.push(new Date(at).toISOString().slice(0, 10))
+  const by = (nameOf: (row: ActivityRow) => string): readonly Group[] => summed(rows, nameOf, dates)
   return {
-    total: added(rows),
-    days: Array.from({ length: Math.max(1, count) }, (_, day) => {
-      const at = Date.parse(from) + day * DAY_MS
-      return { at: at / 1_000, usage: byDay.get(new Date(at).toISOString().slice(0, 10)) ?? 0 }
-    }),
+    total: groupOf('', rows, dates),
+    sinceS: Date.parse(from) / 1_000,
     groups: {
-      model: summed(rows, ({ model }) => model),
-      key: summed(rows, (row) => row.key_hash),
-      workspace: summed(rows, (row) => row.workspace_id),
+      model: by(({ model }) => model),
+      key: by((row) => row.key_hash),
+      workspace: by((row) => row.workspace_id),
     },
-    keyNames,
+    keys,
     isPartial: rows.length < total,
     rowsRead: rows.length,
   }
 }
 
+/** The days of the longest window of a limit, and the days that are shown unless others are asked for. */
+export const DAYS_DEFAULT = '31'
+
+/** What burn-downs and forecasts are of. @param search parameters of `GET /activity`; left out: everything */
+export const loadRecent = (api: Api, signal: AbortSignal, search: Query = {}): Promise<Spend> =>
+  loadSpend(api, { days: Number(DAYS_DEFAULT), search }, signal)
+
+/** What counts against a limit of a workspace or a key. */
+export const counted =
+  (isByok: boolean) =>
+  ({ usage, forfeited, byok }: Sums): number =>
+    usage + forfeited + (isByok ? byok : 0)
+
+/** An amount of each day. @param group undefined: nothing was called */
+export function daysOf(
+  { sinceS, total }: Spend,
+  group: Group | undefined,
+  amount: (day: Sums) => number,
+): readonly Day[] {
+  return total.daily.map((_, nth) => {
+    const day = group?.daily[nth]
+    return { at: sinceS + nth * DAY_S, usd: day === undefined ? 0 : amount(day) }
+  })
+}
+
 async function rowsOf(
   api: Api,
-  query: Readonly<Record<string, string>>,
+  query: Query,
   signal: AbortSignal,
 ): Promise<{ readonly rows: readonly ActivityRow[]; readonly total: number; readonly to: string }> {
   const rows: ActivityRow[] = []
@@ -92,24 +122,33 @@ async function rowsOf(
   }
 }
 
-async function keyNamesOf(api: Api, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>()
+async function keysOf(api: Api, signal: AbortSignal): Promise<Spend['keys']> {
+  const keys = new Map<string, ApiKey>()
   for (let offset = 0; offset < KEYS_MAX; offset += KEY_PAGE) {
     const { data } = await api.get<{ data: readonly ApiKey[] }>(
       ['keys'],
       { offset, include_disabled: true },
       signal,
     )
-    for (const { hash, name, label } of data) names.set(hash, `${name} ${label}`)
+    for (const key of data) keys.set(key.hash, key)
     if (data.length < KEY_PAGE) break
   }
-  return names
+  return keys
 }
 
-function summed(rows: readonly ActivityRow[], nameOf: (row: ActivityRow) => string): readonly Group[] {
+function summed(
+  rows: readonly ActivityRow[],
+  nameOf: (row: ActivityRow) => string,
+  dates: readonly string[],
+): readonly Group[] {
   return [...Map.groupBy(rows, nameOf)]
-    .map(([name, all]) => ({ name, ...added(all) }))
+    .map(([name, all]) => groupOf(name, all, dates))
     .sort((a, b) => b.usage - a.usage || b.requests - a.requests)
+}
+
+function groupOf(name: string, rows: readonly ActivityRow[], dates: readonly string[]): Group {
+  const byDay = Map.groupBy(rows, ({ date }) => date)
+  return { name, ...added(rows), daily: dates.map((date) => added(byDay.get(date) ?? [])) }
 }
 
 function added(rows: readonly ActivityRow[]): Sums {

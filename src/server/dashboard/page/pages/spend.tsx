@@ -1,23 +1,23 @@
 import { Fragment, h, type ComponentChild } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { Budget } from '../../../../schemas/money/budgets.ts'
 import type { CreditTotals } from '../../../../schemas/money/credits.ts'
 import type { Api } from '../api.ts'
+import { BurnDown } from '../charts/burn-down.tsx'
+import { FORECAST_RULE } from '../charts/forecast.ts'
+import { nodeNow } from '../live.ts'
 import type { Page, PageContext } from '../page.ts'
-import { Badge } from '../parts/badge.tsx'
-import { DataTable, type Column } from '../parts/data-table.tsx'
 import { Dialog, useAction } from '../parts/dialog.tsx'
-import { StartLink } from '../parts/empty-links.tsx'
 import { errorAbout, Form, SelectField, TextField } from '../parts/fields.tsx'
-import { count, share, usd } from '../parts/figures.tsx'
+import { usd } from '../parts/figures.tsx'
 import { Reload } from '../parts/lists.tsx'
 import { Awaited, useLoaded } from '../parts/loaded.tsx'
-import { Plot } from '../parts/plot.tsx'
 import { useRefresh } from '../parts/refresh.ts'
 import { Tile } from '../parts/tile.tsx'
-import { useWorkspaces, type Workspaces } from '../parts/workspaces.ts'
-import { Budgets, budgetsOf, isPending, shownOf } from './budgets.tsx'
-import { BREAKDOWNS, loadSpend, type Breakdown, type Group, type Spend } from './spend-sums.ts'
+import { useWorkspaces } from '../parts/workspaces.ts'
+import { Budgets, budgetsOf, BudgetsPager, isPending, shownOf, type LimitedBudget } from './budgets.tsx'
+import { BREAKDOWNS, daysOf, DAYS_DEFAULT, loadRecent, loadSpend, type Spend } from './spend-sums.ts'
+import { LimitsOfKeys } from './subjects/key-limits.tsx'
+import { daysAsked, Spent } from './subjects/spent.tsx'
 
 export const spendPage: Page = {
   path: 'spend',
@@ -26,25 +26,18 @@ export const spendPage: Page = {
   view: (context) => <SpendView {...context} />,
 }
 
-const DAYS = [
-  ['7', '7 days'],
-  ['30', '30 days'],
-  ['90', '90 days'],
-] as const
-const DAYS_DEFAULT = '30'
-
 /**
  * Credit, budgets, and where the money went: all of one moment, which is said, so that no figure contradicts
  * another one.
  */
 function SpendView(context: PageContext): ComponentChild {
-  const { api, query } = context
+  const { api, query, setQuery } = context
   const workspaces = useWorkspaces(api)
-  const days = DAYS.find(([value]) => value === query.get('days'))?.[0] ?? DAYS_DEFAULT
+  const days = daysAsked(query)
   const workspace = query.get('workspace') ?? ''
   const ids = shownOf(workspaces, query)
   const loaded = useLoaded(
-    (signal) => lookAt(api, { days: Number(days), workspace, ids }, signal),
+    (signal) => lookAt(api, { days, workspace, ids }, signal),
     [api, days, workspace, ids?.join()],
   )
   const { value, reload } = loaded
@@ -58,34 +51,44 @@ function SpendView(context: PageContext): ComponentChild {
       <Awaited {...loaded} />
       {value !== undefined && (
         <>
-          <Credit context={context} credit={value.credit} reload={reload} />
+          <Credit context={context} look={value} reload={reload} />
           <Budgets
             context={context}
             workspaces={workspaces}
+            ids={ids}
             budgets={{ ...loaded, value: value.budgets, problem: null }}
-          />
-          <Spent
-            context={context}
-            workspaces={workspaces}
-            spend={value.spend}
-            days={days}
-            workspace={workspace}
-          />
+            recent={value.recent}
+          >
+            <BudgetsPager context={context} workspaces={workspaces} />
+          </Budgets>
+          <LimitsOfKeys context={context} recent={value.recent} />
+          <Spent context={context} workspaces={workspaces} spend={value.spend} choices={ALL}>
+            <SelectField
+              label="Workspace"
+              value={workspace}
+              options={workspaces.options('All')}
+              onInput={(to) => setQuery({ workspace: to })}
+            />
+          </Spent>
         </>
       )}
     </div>
   )
 }
 
+const ALL = BREAKDOWNS.map(([by]) => by)
+
 interface SpendLook {
   readonly at: Date
   readonly credit: CreditTotals
-  readonly budgets: readonly Budget[]
+  readonly budgets: readonly LimitedBudget[]
   readonly spend: Spend
+  /** Of everything, and as far back as the longest window of a limit. */
+  readonly recent: Spend
 }
 
 interface SpendInput {
-  readonly days: number
+  readonly days: string
   readonly workspace: string
   /** Workspaces whose budgets are shown; undefined: not known yet. */
   readonly ids: readonly string[] | undefined
@@ -98,12 +101,15 @@ async function lookAt(
 ): Promise<SpendLook> {
   if (ids === undefined) return new Promise(() => undefined)
   const at = new Date()
-  const [credit, budgets, spend] = await Promise.all([
+  const recent = loadRecent(api, signal)
+  const isRecent = days === DAYS_DEFAULT && workspace === ''
+  const [credit, budgets, all, spend] = await Promise.all([
     api.get<{ data: CreditTotals }>(['credits'], {}, signal),
     budgetsOf(api, ids, signal),
-    loadSpend(api, { days, workspace }, signal),
+    recent,
+    isRecent ? recent : loadSpend(api, { days: Number(days), search: { workspace_id: workspace } }, signal),
   ])
-  return { at, credit: credit.data, budgets, spend }
+  return { at, credit: credit.data, budgets, spend, recent: all }
 }
 
 function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
@@ -122,11 +128,12 @@ function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
 
 interface CreditProps {
   readonly context: PageContext
-  readonly credit: CreditTotals
+  readonly look: SpendLook
   reload(): void
 }
 
-function Credit({ context: { api, say }, credit, reload }: CreditProps): ComponentChild {
+function Credit({ context, look: { credit, recent }, reload }: CreditProps): ComponentChild {
+  const { api, say } = context
   const [isAdding, setAdding] = useState(false)
   return (
     <section class="panel" aria-label="Credit">
@@ -147,11 +154,22 @@ function Credit({ context: { api, say }, credit, reload }: CreditProps): Compone
         <Tile name="Used" value={usd(credit.total_usage)} />
         <Tile name="Held by fronts" value={usd(credit.lent)} note="comes back if unused" />
       </dl>
-      {credit.is_unlimited && (
+      {credit.is_unlimited ? (
         <p class="hint">
           Credit is unlimited until the first top-up. From then on calls are refused when it is used up.
         </p>
+      ) : (
+        <BurnDown
+          nowMs={nodeNow(context)}
+          burned={{
+            limit: credit.total_credits,
+            spent: credit.total_usage,
+            interval: 'lifetime',
+            days: daysOf(recent, recent.total, ({ usage }) => usage),
+          }}
+        />
       )}
+      <p class="hint">{FORECAST_RULE}</p>
       {isAdding && (
         <CreditDialog
           isFirst={credit.is_unlimited}
@@ -210,133 +228,5 @@ function CreditDialog({ isFirst, add, onDone, onClose }: CreditDialogProps): Com
         />
       </Form>
     </Dialog>
-  )
-}
-
-interface SpentProps {
-  readonly context: PageContext
-  readonly workspaces: Workspaces
-  readonly spend: Spend
-  readonly days: string
-  readonly workspace: string
-}
-
-function Spent({
-  context: { query, setQuery },
-  workspaces,
-  spend,
-  days,
-  workspace,
-}: SpentProps): ComponentChild {
-  const by = BREAKDOWNS.find(([value]) => value === query.get('by'))?.[0] ?? 'model'
-  return (
-    <section class="panel" aria-label="Where it went">
-      <div class="head">
-        <h2>Where it went</h2>
-        <div class="filters">
-          <SelectField label="Time" value={days} options={DAYS} onInput={(to) => setQuery({ days: to })} />
-          <SelectField
-            label="Workspace"
-            value={workspace}
-            options={workspaces.options('All')}
-            onInput={(to) => setQuery({ workspace: to })}
-          />
-          <SelectField label="By" value={by} options={BREAKDOWNS} onInput={(to) => setQuery({ by: to })} />
-        </div>
-      </div>
-      <SpentTotals spend={spend} />
-      <Groups spend={spend} by={by} workspaces={workspaces} />
-    </section>
-  )
-}
-
-function SpentTotals({
-  spend: { total, days, isPartial, rowsRead },
-}: {
-  readonly spend: Spend
-}): ComponentChild {
-  const drawn = useMemo(() => {
-    const values = days.map(({ usage }) => (usage === 0 ? null : usage))
-    return { at: days.map(({ at }) => at), lines: [{ name: 'spent', colour: 'line-1', values }] }
-  }, [days])
-  return (
-    <div class="stack">
-      <dl class="tiles">
-        <Tile name="Spent" value={usd(total.usage)} />
-        <Tile name="Calls" value={count(total.requests)} />
-        <Tile name="By own provider keys" value={usd(total.byok)} />
-        <Tile name="Forfeited" value={usd(total.forfeited)} note="calls cut by a crash" />
-      </dl>
-      {isPartial && (
-        <p class="notice warn" role="status">
-          {`There is more than the ${count(rowsRead)} rows that this page reads: these are the newest. Take fewer days or one workspace.`}
-        </p>
-      )}
-      <Plot title="By day (UTC)" {...drawn} format={usd} isBars />
-    </div>
-  )
-}
-
-interface GroupsProps {
-  readonly spend: Spend
-  readonly by: Breakdown
-  readonly workspaces: Workspaces
-}
-
-function Groups({ spend, by, workspaces }: GroupsProps): ComponentChild {
-  const groups = spend.groups[by]
-  const names: Readonly<Record<Breakdown, (id: string) => string>> = {
-    model: (id) => id,
-    workspace: workspaces.nameOf,
-    key: (hash) => spend.keyNames.get(hash) ?? `${hash.slice(0, 12)}…`,
-  }
-  const name = (group: Group): string => names[by](group.name)
-  const columns: readonly Column<Group>[] = [
-    { title: BREAKDOWNS.find(([value]) => value === by)?.[1] ?? '', isName: true, cell: name, sortBy: name },
-    { title: 'Spent', isNumber: true, cell: ({ usage }) => usd(usage), sortBy: ({ usage }) => usage },
-    {
-      title: 'Share',
-      isNumber: true,
-      cell: ({ usage }) => (spend.total.usage === 0 ? share(0) : share(usage / spend.total.usage)),
-    },
-    {
-      title: 'Calls',
-      isNumber: true,
-      cell: ({ requests }) => count(requests),
-      sortBy: ({ requests }) => requests,
-    },
-    { title: 'Tokens', isNumber: true, cell: ({ tokens }) => count(tokens), sortBy: ({ tokens }) => tokens },
-    {
-      title: 'Cached',
-      isNumber: true,
-      cell: ({ cached, tokens }) => (tokens === 0 ? '' : share(cached / tokens)),
-      sortBy: ({ cached, tokens }) => (tokens === 0 ? 0 : cached / tokens),
-    },
-    {
-      title: 'Output tokens',
-      isNumber: true,
-      cell: ({ output }) => count(output),
-      sortBy: ({ output }) => output,
-    },
-    { title: 'By own keys', isNumber: true, cell: ({ byok }) => usd(byok), sortBy: ({ byok }) => byok },
-    {
-      title: 'Forfeited',
-      isNumber: true,
-      sortBy: ({ forfeited }) => forfeited,
-      cell: ({ forfeited }) => (forfeited > 0 ? <Badge text={usd(forfeited)} tone="warn" /> : usd(0)),
-    },
-  ]
-  return (
-    <DataTable<Group>
-      key={by}
-      caption={`Spend by ${by}`}
-      columns={columns}
-      rows={groups}
-      keyOf={(group) => group.name}
-      empty={[
-        'Nothing was called in this time. Calls, tokens and cost will stand here. ',
-        <StartLink key="start" />,
-      ]}
-    />
   )
 }

@@ -111,7 +111,7 @@ function keyEntry({ hash, name, kind, disabled }: ApiKey): Entry {
     kind: 'Key',
     text: name,
     note: `${kind}${state} ${hash.slice(0, HASH_CHARS)}`,
-    run: go('requests', { key: hash }),
+    run: go('key', { id: hash }),
   }
 }
 
@@ -120,7 +120,7 @@ const modelEntry = ({ id, name }: Model): Entry => ({
   kind: 'Model',
   text: name,
   note: id,
-  run: go('models', { model: id }),
+  run: go('model', { id }),
 })
 
 const workspaceEntry = ({ id, name, slug }: WorkspaceShape): Entry => ({
@@ -128,5 +128,5 @@ const workspaceEntry = ({ id, name, slug }: WorkspaceShape): Entry => ({
   kind: 'Workspace',
   text: name,
   note: slug,
-  run: go('keys', { workspace: id }),
+  run: go('workspace', { id }),
 })

@@ -8,6 +8,7 @@ import { Badge, type Tone } from './badge.tsx'
 import type { Column } from './data-table.tsx'
 import { Confirm } from './dialog.tsx'
 import { count, Time } from './figures.tsx'
+import { SubjectLink } from './subject-link.tsx'
 
 const TONES: Readonly<Record<DeliveryState, Tone>> = { waiting: 'plain', delivered: 'good', dead: 'bad' }
 
@@ -59,7 +60,13 @@ export function deliveryColumns(
     { title: 'Last answer', isText: true, cell: lastAnswerOf },
     ...(isOfOneJob
       ? []
-      : [job, { title: 'Workspace', cell: ({ workspace_slug: slug }: AdminDeliveryShape) => slug }]),
+      : [
+          job,
+          {
+            title: 'Workspace',
+            cell: ({ workspace_slug: slug }: AdminDeliveryShape) => <SubjectLink to="workspace" id={slug} />,
+          },
+        ]),
     { title: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
     {
       title: 'Next attempt or end',

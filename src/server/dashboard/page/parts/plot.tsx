@@ -15,22 +15,19 @@ export interface PlotProps {
   readonly at: readonly number[]
   readonly lines: readonly PlotLine[]
   format(value: number | null | undefined): string
-  /** A bar a point instead of lines. */
-  readonly isBars?: boolean
 }
 
 const HEIGHT = 168
 const AXIS = 60
 const TIME_AXIS = 26
 const TIME_SPACE = 80
-const HALF_DAY_S = 43_200
 const MINUTE_S = 60
 const FONT = '11px system-ui, sans-serif'
 /** Told to plots by the switch of the page. */
 export const THEME_EVENT = 'sluice-theme'
 
 /** A plot over time in the colours of the page; what it shows last is said in its text. */
-export function Plot({ title, at, lines, format, isBars = false }: PlotProps): ComponentChild {
+export function Plot({ title, at, lines, format }: PlotProps): ComponentChild {
   const place = useRef<HTMLDivElement | null>(null)
   const plot = useRef<uPlot | null>(null)
   const data: uPlot.AlignedData = [[...at], ...lines.map(({ values }) => [...values])]
@@ -43,11 +40,7 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
     if (element === null) return
     const draw = (): void => {
       plot.current?.destroy()
-      plot.current = new uPlot(
-        optionsOf(element, { lines, format, isBars, setHovered }),
-        latest.current,
-        element,
-      )
+      plot.current = new uPlot(optionsOf(element, { lines, format, setHovered }), latest.current, element)
     }
     const resize = new ResizeObserver(() =>
       plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
@@ -64,7 +57,7 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
       plot.current?.destroy()
       plot.current = null
     }
-  }, [names, isBars])
+  }, [names])
   useLayoutEffect(() => plot.current?.setData(latest.current), [at, lines])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const shown = hovered !== null && hovered < at.length ? hovered : null
@@ -73,7 +66,7 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
       <figcaption>
         {title}
         <span class="legend">
-          {shown !== null && <span>{timeText(at[shown] ?? 0, isBars)}</span>}
+          {shown !== null && <span>{timeText(at[shown] ?? 0)}</span>}
           {lines.map(({ name, colour, values }) => (
             <span key={name}>
               <i class={colour} />
@@ -88,16 +81,15 @@ export function Plot({ title, at, lines, format, isBars = false }: PlotProps): C
   )
 }
 
-function timeText(seconds: number, isDay: boolean): string {
-  const at = new Date(seconds * 1_000)
-  return isDay ? at.toISOString().slice(5, 10) : at.toLocaleTimeString('en-GB')
+function timeText(seconds: number): string {
+  return new Date(seconds * 1_000).toLocaleTimeString('en-GB')
 }
 
-interface Drawn extends Required<Pick<PlotProps, 'lines' | 'format' | 'isBars'>> {
+interface Drawn extends Pick<PlotProps, 'lines' | 'format'> {
   setHovered(index: number | null): void
 }
 
-function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: Drawn): uPlot.Options {
+function optionsOf(element: HTMLElement, { lines, format, setHovered }: Drawn): uPlot.Options {
   const colour = colourOf(element)
   const axis: uPlot.Axis = {
     stroke: colour('muted'),
@@ -106,7 +98,6 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
     font: FONT,
     labelFont: FONT,
   }
-  const bars = uPlot.paths.bars?.({ size: [0.7, 48] })
   return {
     width: element.clientWidth,
     height: HEIGHT,
@@ -114,15 +105,9 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
     cursor: { y: false, drag: { x: false } },
     padding: [8, 28, 0, 0],
     hooks: { setCursor: [(drawn) => setHovered(drawn.cursor.idx ?? null)] },
-    // Bars of days stand on days of UTC, as budgets do.
-    ...(isBars && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC') }),
     scales: {
-      // Half a day around the bars; lines have a minute at least, so that the first looks do not fill the
-      // plot.
-      x: {
-        range: (_plot, min, max) =>
-          isBars ? [min - HALF_DAY_S, max + HALF_DAY_S] : [Math.min(min, max - MINUTE_S), max],
-      },
+      // A minute at least, so that the first looks do not fill the plot.
+      x: { range: (_plot, min, max) => [Math.min(min, max - MINUTE_S), max] },
       y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 1 : max * 1.1] },
     },
     axes: [
@@ -130,7 +115,7 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
         ...axis,
         size: TIME_AXIS,
         space: TIME_SPACE,
-        values: (_plot, splits) => splits.map((at) => timeText(at, isBars)),
+        values: (_plot, splits) => splits.map(timeText),
       },
       { ...axis, size: AXIS, values: (_plot, splits) => splits.map((value) => format(value)) },
     ],
@@ -141,7 +126,6 @@ function optionsOf(element: HTMLElement, { lines, format, isBars, setHovered }: 
         stroke: colour(line.colour),
         width: 1.5,
         points: { show: false },
-        ...(isBars && bars !== undefined && { paths: bars, fill: colour(line.colour) }),
       })),
     ],
   }

@@ -5,6 +5,7 @@ import { CopyBox } from '../../parts/copy-box.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { bytes, count, duration, usd } from '../../parts/figures.tsx'
+import { SubjectLink } from '../../parts/subject-link.tsx'
 import { Cause } from './request-cause.tsx'
 import type { Words } from './request-feed.ts'
 import { commandFor, stepsOf, type Step } from './request-steps.ts'
@@ -43,10 +44,8 @@ function factsOf(
   nameOf: (hash: string) => string,
 ): readonly (readonly [string, ComponentChild])[] {
   const { key, model, provider, workspace_id: workspace, tokens, cost_usd: cost, weight } = request
-  const more = (name: string, value: string, text: string): ComponentChild => (
-    <a href={hashOf('requests', { [name]: value })} title={`Calls like this: ${value}`}>
-      {text}
-    </a>
+  const more = (name: string, value: string): ComponentChild => (
+    <a href={hashOf('requests', { [name]: value })}>Its calls</a>
   )
   return [
     ['Ended', new Date(request.ended_at).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })],
@@ -56,22 +55,36 @@ function factsOf(
       'Key',
       key === null ? null : (
         <span>
-          {more('key', key, nameOf(key))} <a href={hashOf('keys', { key })}>Keys</a>{' '}
+          <SubjectLink to="key" id={key} text={nameOf(key)} /> {more('key', key)}{' '}
           <a href={hashOf('audit', { actor_id: key })}>What it changed</a>{' '}
           <a href={hashOf('audit', { object_id: key })}>Who changed it</a>
         </span>
       ),
     ],
-    ['Workspace', workspace === null ? null : more('workspace_id', workspace, workspace)],
+    [
+      'Workspace',
+      workspace === null ? null : (
+        <span>
+          <SubjectLink to="workspace" id={workspace} /> {more('workspace_id', workspace)}
+        </span>
+      ),
+    ],
     [
       'Model',
       model === null ? null : (
         <span>
-          {more('model', model, model)} <a href={hashOf('models', { q: model })}>Models</a>
+          <SubjectLink to="model" id={model} /> {more('model', model)}
         </span>
       ),
     ],
-    ['Provider', provider === null ? null : more('provider', provider, provider)],
+    [
+      'Provider',
+      provider === null ? null : (
+        <span>
+          <SubjectLink to="provider" id={provider} /> {more('provider', provider)}
+        </span>
+      ),
+    ],
     ['Tokens', tokens.input === null ? null : tokensText(tokens)],
     ['Charged', cost === null ? null : chargedText(request)],
     ['Bytes', `${bytes(request.request_bytes)} in, ${bytes(request.reply_bytes)} out`],

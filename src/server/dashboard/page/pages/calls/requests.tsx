@@ -38,7 +38,7 @@ function Requests(context: PageContext): ComponentChild {
   const looked = wanted === null ? undefined : (rows.find(({ id }) => id === wanted) ?? kept)
   last.current = looked
   const text = query.toString()
-  const columns = useMemo(() => columnsOf(query, nameOf), [text, nameOf])
+  const columns = useMemo(() => callColumns(query, nameOf), [text, nameOf])
   const isEmpty = rows.length === 0
   return (
     <div>
@@ -133,7 +133,8 @@ export function toneOf({ status, error_type: error }: Pick<RequestShape, 'status
   return status >= REFUSED_FROM ? 'warn' : 'good'
 }
 
-function columnsOf(
+/** What each row of a table of calls tells. @param query of the page Requests, where a call is opened */
+export function callColumns(
   query: URLSearchParams,
   nameOf: (hash: string) => string,
 ): readonly Column<RequestShape>[] {

@@ -1,6 +1,6 @@
 import { h, type ComponentChild } from 'preact'
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { pathOf, scaleOf, ticksOf, type Scale } from './chart-scale.ts'
+import { barsOf, pathOf, scaleOf, stackOf, ticksOf, type Scale } from './chart-scale.ts'
 import { useRange, type Range } from './chart-range.ts'
 
 export interface ChartLine {
@@ -24,14 +24,16 @@ export interface TimeChartProps {
   readonly points: number
   readonly lines: readonly ChartLine[]
   readonly events: readonly ChartEvent[]
+  /** Bars on top of each other instead of lines. */
+  readonly isStacked?: boolean
   format(value: number | null | undefined): string
   timeOf(second: number): string
   /** The point that is looked at, from 0; null: none. */
   onLook(point: number | null): void
-  /** A part was chosen, in seconds since 1970. */
-  onRange(sinceS: number, untilS: number): void
+  /** A part was chosen, in seconds since 1970; left out: none can be. */
+  onRange?(sinceS: number, untilS: number): void
   /** All is wanted again. */
-  onReset(): void
+  onReset?(): void
 }
 
 const HEIGHT = 220
@@ -42,17 +44,30 @@ const TICK_WIDTH = 90
 
 /** Lines over time, drawn by ourselves: a range is chosen by the pointer or by keys. */
 export function TimeChart(props: TimeChartProps): ComponentChild {
-  const { title, sinceS, grainS, points, lines, format, timeOf, onLook, onRange, onReset } = props
+  const {
+    title,
+    sinceS,
+    grainS,
+    points,
+    lines,
+    isStacked = false,
+    format,
+    timeOf,
+    onLook,
+    onRange,
+    onReset,
+  } = props
   const { box, width } = useWidth()
   const help = useId()
   const range = useRange({
     points,
-    onRange: (first, last) => onRange(sinceS + first * grainS, sinceS + (last + 1) * grainS),
+    onRange: onRange && ((first, last) => onRange(sinceS + first * grainS, sinceS + (last + 1) * grainS)),
     onReset,
   })
   const scale = useMemo(() => {
-    const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
-    return scaleOf({ width, height: HEIGHT, left: LEFT, bottom: BOTTOM }, points, most)
+    const all = lines.map(({ values }) => values)
+    const most = Math.max(0, ...(isStacked ? stackOf(all) : all).flat().map((value) => value ?? 0))
+    return scaleOf({ width, height: HEIGHT, left: LEFT, bottom: BOTTOM, hasBars: isStacked }, points, most)
   }, [lines, width, points])
   const said = lines.map(({ name, values }) => `${name} ${format(values.at(-1))}`).join(', ')
   const at = range.cursor !== null && range.cursor < points ? range.cursor : null
@@ -82,7 +97,9 @@ export function TimeChart(props: TimeChartProps): ComponentChild {
     >
       <Drawing {...props} scale={scale} width={width} range={range} />
       <p id={help} class="unseen">
-        Left and right look at a point, with shift they mark a range, enter shows it alone, escape shows all.
+        {onRange === undefined
+          ? 'Left and right look at a point.'
+          : 'Left and right look at a point, with shift they mark a range, enter shows it alone, escape shows all.'}
       </p>
       <p class="unseen" aria-live="polite">
         {at !== null &&
@@ -101,10 +118,14 @@ interface DrawingProps extends TimeChartProps {
 function Drawing({ scale, width, range, ...props }: DrawingProps): ComponentChild {
   const { sinceS, grainS, points, lines, events, format, timeOf } = props
   const { cursor, marked } = range
-  const paths = useMemo(
-    () => lines.map(({ name, look, values }) => <path key={name} class={look} d={pathOf(values, scale)} />),
-    [lines, scale],
-  )
+  const paths = useMemo(() => {
+    const tops = stackOf(scale.half > 0 ? lines.map(({ values }) => values) : [])
+    return lines.map(({ name, look, values }, nth) => {
+      const top = tops[nth]
+      const path = top === undefined ? pathOf(values, scale) : barsOf(tops[nth - 1], top, scale)
+      return <path key={name} class={look} d={path} />
+    })
+  }, [lines, scale])
   const room = Math.max(2, Math.floor((width - LEFT) / TICK_WIDTH))
   const floor = HEIGHT - BOTTOM
   return (
@@ -141,7 +162,7 @@ function Drawing({ scale, width, range, ...props }: DrawingProps): ComponentChil
           height={floor}
         />
       )}
-      <g class="lines">{paths}</g>
+      <g class={scale.half > 0 ? 'lines bars' : 'lines'}>{paths}</g>
       {cursor !== null && <line class="cursor" x1={scale.x(cursor)} x2={scale.x(cursor)} y1={0} y2={floor} />}
     </svg>
   )

@@ -6,9 +6,9 @@ const LONG_STEP = 10
 export interface RangeProps {
   /** Number of points. */
   readonly points: number
-  /** From the first point up to the last, which belongs to it. */
-  onRange(first: number, last: number): void
-  onReset(): void
+  /** From the first point up to the last, which belongs to it; undefined: none is chosen. */
+  readonly onRange: ((first: number, last: number) => void) | undefined
+  readonly onReset: (() => void) | undefined
 }
 
 export interface Range {
@@ -32,13 +32,16 @@ export function useRange({ points, onRange, onReset }: RangeProps): Range {
   const [anchor, setAnchor] = useState<number | null>(null)
   const marked = anchor === null || cursor === null || anchor === cursor ? null : inOrder(anchor, cursor)
   const drop = (): void => setAnchor(null)
+  const grasp = (point: number): void => {
+    if (onRange !== undefined) setAnchor(point)
+  }
   const take = (): void => {
-    if (marked !== null) onRange(...marked)
+    if (marked !== null) onRange?.(...marked)
     drop()
   }
   const step = (to: number, isMarking: boolean): void => {
     const from = cursor ?? points - 1
-    if (isMarking && anchor === null) setAnchor(from)
+    if (isMarking && anchor === null) grasp(from)
     if (!isMarking) drop()
     setCursor(Math.min(points - 1, Math.max(0, to)))
   }
@@ -56,12 +59,12 @@ export function useRange({ points, onRange, onReset }: RangeProps): Range {
     if (to !== undefined) step(to, event.shiftKey)
     else if (event.key === 'Enter') take()
     else if (event.key === 'Escape') {
-      if (anchor === null) onReset()
+      if (anchor === null) onReset?.()
       drop()
     } else return
     event.preventDefault()
   }
-  return { cursor, marked, move: setCursor, grasp: setAnchor, release: take, drop, key }
+  return { cursor, marked, move: setCursor, grasp, release: take, drop, key }
 }
 
 function inOrder(one: number, other: number): readonly [number, number] {

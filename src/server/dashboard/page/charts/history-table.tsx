@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { HistoryEvent } from '../../../../schemas/operator/history.ts'
 import { DataTable, type Column } from '../parts/data-table.tsx'
 import { count } from '../parts/figures.tsx'
-import type { ChartLine } from '../parts/time-chart.tsx'
+import type { ChartLine } from './time-chart.tsx'
 
 /** Rows of the table: the newest points. */
 const ROWS_MAX = 120

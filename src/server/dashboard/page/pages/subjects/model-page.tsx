@@ -1,54 +1,74 @@
 import { h, type ComponentChild } from 'preact'
 import type { Static } from 'typebox'
-import type { ProviderView } from '../../../../schemas/operator/live-view.ts'
-import type { ModelEndpoint, ModelEndpointsAnswer } from '../../../../schemas/models/models.ts'
-import { useLive } from '../live.ts'
-import type { PageContext } from '../page.ts'
-import { DataTable, type Column } from '../parts/data-table.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { Facts } from '../parts/facts.tsx'
-import { count, NONE } from '../parts/figures.tsx'
-import { Awaited, useLoaded } from '../parts/loaded.tsx'
-import { otherPrices, perMillion } from '../parts/prices.ts'
-import { ProviderBadge } from '../parts/provider-badge.tsx'
+import type { ProviderView } from '../../../../../schemas/operator/live-view.ts'
+import type { ModelEndpoint, ModelEndpointsAnswer } from '../../../../../schemas/models/models.ts'
+import { useLive } from '../../live.ts'
+import { useSubject, type Page, type PageContext } from '../../page.ts'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { count, NONE } from '../../parts/figures.tsx'
+import { Awaited, useLoaded } from '../../parts/loaded.tsx'
+import { otherPrices, perMillion } from '../../parts/prices.ts'
+import { ProviderBadge } from '../../parts/provider-badge.tsx'
+import { SubjectLink } from '../../parts/subject-link.tsx'
+import { useWorkspaces } from '../../parts/workspaces.ts'
+import { useVideoPrices } from '../catalogue.tsx'
+import { History } from '../now-history.tsx'
+import { Calls } from './calls.tsx'
+import { SubjectSpent } from './spent.tsx'
 
 type Endpoints = Static<typeof ModelEndpointsAnswer>['data']
 
-interface ModelDialogProps {
-  readonly context: PageContext
-  readonly id: string
-  /** Price of a model that makes videos: the model sets the price. */
-  readonly videoPrice: string | undefined
-  onClose(): void
+export const modelPage: Page = {
+  path: 'model',
+  title: 'Model',
+  letter: '',
+  under: 'models',
+  view: (context) => <ModelView {...context} />,
 }
 
-/** A model and who serves it. */
-export function ModelDialog({ context, id, videoPrice, onClose }: ModelDialogProps): ComponentChild {
-  const { api } = context
+/** One model: who serves it at which price, what called it, what failed, what it cost. */
+function ModelView(context: PageContext): ComponentChild {
+  const { api, query } = context
+  const id = query.get('id') ?? ''
   const [author = '', slug = ''] = id.split('/', 2)
+  const workspaces = useWorkspaces(api)
+  const videos = useVideoPrices(context)
   const loaded = useLoaded(
     async (signal) =>
       (await api.get<{ data: Endpoints }>(['models', author, slug, 'endpoints'], {}, signal)).data,
     [api, id],
   )
   const model = loaded.value
+  useSubject(context, id)
   return (
-    <Dialog title={model?.name ?? id} isWide onClose={onClose}>
-      <div class="body">
+    <div>
+      <section class="panel" aria-label="Model">
         <Awaited {...loaded} />
         {model !== undefined && loaded.problem === null && (
-          <Served context={context} model={model} videoPrice={videoPrice} />
+          <Served context={context} model={model} videoPrice={videos.get(id)} />
         )}
-      </div>
-    </Dialog>
+      </section>
+      <History context={context} of={{ by: 'model', name: id }} />
+      <Calls context={context} search={{ model: id }} />
+      <SubjectSpent
+        context={context}
+        workspaces={workspaces}
+        search={{ model: id }}
+        choices={['key', 'workspace']}
+      />
+    </div>
   )
 }
 
-function Served({
-  context,
-  model,
-  videoPrice,
-}: Pick<ModelDialogProps, 'context' | 'videoPrice'> & { readonly model: Endpoints }): ComponentChild {
+interface ServedProps {
+  readonly context: PageContext
+  readonly model: Endpoints
+  /** Price of a model that makes videos: the model sets the price. */
+  readonly videoPrice: string | undefined
+}
+
+function Served({ context, model, videoPrice }: ServedProps): ComponentChild {
   const { latest } = useLive(context.live)
   const providers = new Map(latest?.providers.map((row) => [row.provider, row]))
   const { architecture, created, description, endpoints } = model
@@ -57,7 +77,7 @@ function Served({
       {description !== '' && <p>{description}</p>}
       <Facts
         facts={[
-          ['Id', <code>{model.id}</code>],
+          ['Name', model.name],
           ['Takes', architecture.input_modalities.join(', ')],
           ['Makes', architecture.output_modalities.join(', ')],
           [
@@ -89,7 +109,7 @@ function columnsOf(
       title: 'Provider',
       isName: true,
       cell: ({ provider_name: name, tag }) => [
-        name,
+        <SubjectLink key="name" to="provider" id={slugOf(tag)} text={name} />,
         <small key="tag" class="hint line">
           {tag}
         </small>,

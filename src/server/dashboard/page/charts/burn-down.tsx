@@ -1,0 +1,58 @@
+import { h, type ComponentChild } from 'preact'
+import { relative, usd } from '../parts/figures.tsx'
+import { drawnUntil, forecastOf, leftOver, windowOf, type Burned, type Left } from './forecast.ts'
+
+const WIDTH = 200
+const HEIGHT = 40
+
+export interface BurnDownProps {
+  readonly burned: Burned
+  /** Of the node. */
+  readonly nowMs: number
+}
+
+/** What was left of a limit since its window began, and what is forecast to its end, drawn and in words. */
+export function BurnDown({ burned, nowMs }: BurnDownProps): ComponentChild {
+  const { limit, interval } = burned
+  const { startMs } = windowOf(interval, nowMs)
+  const untilMs = drawnUntil(burned, nowMs)
+  const { usdADay, usedUpMs } = forecastOf(burned, nowMs)
+  const x = (atMs: number): number => Math.round(((atMs - startMs) / (untilMs - startMs)) * WIDTH)
+  const y = (left: number): number => Math.round((1 - left / Math.max(limit, 1e-9)) * (HEIGHT - 2)) + 1
+  const pathOf = (points: readonly Left[]): string =>
+    `M${points.map(([atMs, left]) => `${x(atMs)} ${y(left)}`).join('L')}`
+  const past = leftOver(burned, nowMs)
+  const left = past.at(-1)?.[1] ?? 0
+  const endMs = Math.min(untilMs, usedUpMs ?? untilMs)
+  const last = usedUpMs === null ? Math.max(0, left - (usdADay * (untilMs - nowMs)) / DAY_MS) : 0
+  const isBad = usedUpMs !== null
+  return (
+    <div class={isBad ? 'burn bad' : 'burn'}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
+        <path class="rule" d={`M0 ${HEIGHT - 1}H${WIDTH}M${x(nowMs)} 0V${HEIGHT}`} />
+        <path d={pathOf(past)} />
+        <path
+          class="ahead"
+          d={pathOf([
+            [nowMs, left],
+            [endMs, last],
+          ])}
+        />
+      </svg>
+      <span class="hint">{forecastText(burned, nowMs)}</span>
+    </div>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** `$12.30 at the end, in 9 days`; `used up in 3 days, at $4.10 a day`. */
+export function forecastText(burned: Burned, nowMs: number): string {
+  const { usdADay, atEnd, usedUpMs } = forecastOf(burned, nowMs)
+  const { endMs } = windowOf(burned.interval, nowMs)
+  const on = (atMs: number): string => relative(new Date(atMs).toISOString(), nowMs)
+  if (usedUpMs === nowMs) return 'used up'
+  if (usedUpMs !== null) return `used up ${on(usedUpMs)}, at ${usd(usdADay)} a day`
+  if (usdADay === 0) return 'nothing spent in seven days'
+  return endMs === null ? `lasts, at ${usd(usdADay)} a day` : `${usd(atEnd)} at the end, ${on(endMs)}`
+}

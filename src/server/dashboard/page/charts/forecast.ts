@@ -1,0 +1,106 @@
+/** What a limit of money will come to: windows, rates and the rest of a limit over time. All days are of UTC. */
+
+export type Interval = 'daily' | 'weekly' | 'monthly' | 'lifetime'
+
+const DAY_MS = 86_400_000
+/** Days behind the rate of a forecast, today among them. Decision. */
+const RATE_DAYS = 7
+/** Milliseconds behind a rate at least: the first call of a day tells no rate. Decision. */
+const RATE_MS_MIN = 3_600_000
+/** Days that are drawn before and after now where a limit never begins anew. */
+const OPEN_DAYS = 30
+/** Milliseconds behind which nothing is forecast. */
+const FORESEEN_MS = 3_650 * DAY_MS
+
+/** The rule of a forecast, in words. */
+export const FORECAST_RULE =
+  'A forecast goes on at the mean rate of the last seven days (UTC, with today), from the first of them with spend, to the end of the window.'
+
+export interface Day {
+  /** Seconds since 1970 at which it begins. */
+  readonly at: number
+  readonly usd: number
+}
+
+/** A limit in its window. */
+export interface Burned {
+  readonly limit: number
+  readonly spent: number
+  readonly interval: Interval
+  /** What counted against it, oldest day first; also before the window. */
+  readonly days: readonly Day[]
+}
+
+export interface Window {
+  readonly startMs: number
+  /** Null: it never begins anew. */
+  readonly endMs: number | null
+}
+
+export interface Forecast {
+  readonly usdADay: number
+  /** What is spent when the window ends; null: it does not end. */
+  readonly atEnd: number | null
+  /** When nothing is left, within the window; null: it lasts. */
+  readonly usedUpMs: number | null
+}
+
+/** Weeks begin on Monday. */
+export function windowOf(interval: Interval, nowMs: number): Window {
+  const now = new Date(nowMs)
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+  const at = (months: number, date: number): number => Date.UTC(year, month + months, date)
+  const monday = day - ((now.getUTCDay() + 6) % 7)
+  switch (interval) {
+    case 'daily':
+      return { startMs: at(0, day), endMs: at(0, day + 1) }
+    case 'weekly':
+      return { startMs: at(0, monday), endMs: at(0, monday + 7) }
+    case 'monthly':
+      return { startMs: at(0, 1), endMs: at(1, 1) }
+    case 'lifetime':
+      return { startMs: at(0, day - OPEN_DAYS), endMs: null }
+  }
+}
+
+export function forecastOf({ limit, spent, interval, days }: Burned, nowMs: number): Forecast {
+  const { endMs } = windowOf(interval, nowMs)
+  const rate = rateOf(days, nowMs)
+  const left = limit - spent
+  const usedUpMs = left <= 0 ? nowMs : rate > 0 ? nowMs + left / rate : Infinity
+  return {
+    usdADay: rate * DAY_MS,
+    atEnd: endMs === null ? null : spent + rate * (endMs - nowMs),
+    usedUpMs: usedUpMs < (endMs ?? nowMs + FORESEEN_MS) ? usedUpMs : null,
+  }
+}
+
+/** USD of a millisecond. */
+function rateOf(days: readonly Day[], nowMs: number): number {
+  const sinceMs = (Math.floor(nowMs / DAY_MS) + 1 - RATE_DAYS) * DAY_MS
+  const spent = days.filter(({ at, usd }) => at * 1_000 >= sinceMs && usd > 0)
+  const [first] = spent
+  if (first === undefined) return 0
+  return spent.reduce((sum, { usd }) => sum + usd, 0) / Math.max(RATE_MS_MIN, nowMs - first.at * 1_000)
+}
+
+/** Milliseconds since 1970, and the USD that are left then. */
+export type Left = readonly [atMs: number, usd: number]
+
+/** What was left at the begin of each day of the window, and now: known backwards from what is left now. */
+export function leftOver({ limit, spent, interval, days }: Burned, nowMs: number): readonly Left[] {
+  const { startMs } = windowOf(interval, nowMs)
+  let left = limit - spent
+  const found: Left[] = [[nowMs, Math.max(0, left)]]
+  for (const { at, usd } of days.toReversed()) {
+    if (at * 1_000 < startMs) break
+    left += usd
+    found.unshift([at * 1_000, Math.min(limit, Math.max(0, left))])
+  }
+  return found
+}
+
+/** The end of what is drawn. */
+export function drawnUntil({ interval }: Pick<Burned, 'interval'>, nowMs: number): number {
+  return windowOf(interval, nowMs).endMs ?? nowMs + OPEN_DAYS * DAY_MS
+}

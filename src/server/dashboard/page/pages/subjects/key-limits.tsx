@@ -1,0 +1,90 @@
+import { h, type ComponentChild } from 'preact'
+import type { ApiKey } from '../../../../../schemas/keys/keys.ts'
+import { BurnDown } from '../../charts/burn-down.tsx'
+import { forecastOf, type Burned } from '../../charts/forecast.ts'
+import { nodeNow } from '../../live.ts'
+import type { PageContext } from '../../page.ts'
+import { Meter } from '../../parts/badge.tsx'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { usd } from '../../parts/figures.tsx'
+import { SubjectLink } from '../../parts/subject-link.tsx'
+import { counted, daysOf, type Spend } from '../spend-sums.ts'
+
+/** Limits that are listed: those that are used up first. Decision. */
+const LIMITS_SHOWN = 20
+
+/** The limit of a key in its window; null: it has none. */
+export function burnedOf(
+  { hash, limit, limit_remaining: left, limit_reset: reset, include_byok_in_limit: isByok }: ApiKey,
+  recent: Spend,
+): Burned | null {
+  if (limit === null) return null
+  const group = recent.groups.key.find(({ name }) => name === hash)
+  return {
+    limit,
+    spent: limit - (left ?? limit),
+    interval: reset ?? 'lifetime',
+    days: daysOf(recent, group, counted(isByok)),
+  }
+}
+
+interface Row {
+  readonly apiKey: ApiKey
+  readonly burned: Burned
+}
+
+/** Keys with a limit of money: how much is gone, and how long the rest will last. */
+export function LimitsOfKeys({
+  context,
+  recent,
+}: {
+  readonly context: PageContext
+  readonly recent: Spend
+}): ComponentChild {
+  const nowMs = nodeNow(context)
+  const rows = [...recent.keys.values()]
+    .flatMap((apiKey): Row[] => {
+      const burned = apiKey.disabled ? null : burnedOf(apiKey, recent)
+      return burned === null ? [] : [{ apiKey, burned }]
+    })
+    .toSorted((a, b) => urgencyOf(a.burned, nowMs) - urgencyOf(b.burned, nowMs))
+    .slice(0, LIMITS_SHOWN)
+  const columns: readonly Column<Row>[] = [
+    {
+      title: 'Key',
+      isName: true,
+      cell: ({ apiKey: { hash, name } }) => <SubjectLink to="key" id={hash} text={name} />,
+    },
+    { title: 'Window', cell: ({ burned }) => burned.interval },
+    {
+      title: 'Spent',
+      cell: ({ apiKey: { name }, burned: { limit, spent } }) => (
+        <Meter
+          label={`Spent of the limit of ${name}`}
+          value={spent}
+          max={limit}
+          text={`${usd(spent)} of ${usd(limit)}`}
+        />
+      ),
+    },
+    { title: 'Burn-down and forecast', cell: ({ burned }) => <BurnDown burned={burned} nowMs={nowMs} /> },
+  ]
+  return (
+    <section class="panel" aria-label="Limits of keys">
+      <h2>Limits of keys</h2>
+      <DataTable<Row>
+        caption="Limits of keys, those first that are used up first"
+        columns={columns}
+        rows={rows}
+        keyOf={({ apiKey }) => apiKey.hash}
+        empty="No key has a limit of money."
+      />
+    </section>
+  )
+}
+
+/** When nothing is left; of those that last, the share that is used. */
+function urgencyOf(burned: Burned, nowMs: number): number {
+  const { usedUpMs } = forecastOf(burned, nowMs)
+  return usedUpMs ?? Number.MAX_SAFE_INTEGER * (1 - burned.spent / burned.limit / 2)
+}

@@ -1,0 +1,132 @@
+import { h, type ComponentChild } from 'preact'
+import type { ApiKey } from '../../../../../schemas/keys/keys.ts'
+import { BurnDown } from '../../charts/burn-down.tsx'
+import { FORECAST_RULE } from '../../charts/forecast.ts'
+import { nodeNow } from '../../live.ts'
+import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
+import { Facts } from '../../parts/facts.tsx'
+import { Time, usd } from '../../parts/figures.tsx'
+import { Awaited, useLoaded } from '../../parts/loaded.tsx'
+import { SubjectLink } from '../../parts/subject-link.tsx'
+import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
+import { KeyLimits, KeyState } from '../keys.tsx'
+import { History } from '../now-history.tsx'
+import { loadRecent } from '../spend-sums.ts'
+import { Calls } from './calls.tsx'
+import { KeyDeeds } from './key-deeds.tsx'
+import { burnedOf } from './key-limits.tsx'
+import { SubjectSpent } from './spent.tsx'
+
+export const keyPage: Page = {
+  path: 'key',
+  title: 'Key',
+  letter: '',
+  under: 'keys',
+  view: (context) => <KeyView {...context} />,
+}
+
+/** One key: its limits and what is left, what it called, what failed, what it spent. */
+function KeyView(context: PageContext): ComponentChild {
+  const { api, query } = context
+  const hash = query.get('id') ?? ''
+  const workspaces = useWorkspaces(api)
+  const loaded = useLoaded(
+    async (signal) => (await api.get<{ data: ApiKey }>(['keys', hash], {}, signal)).data,
+    [api, hash],
+  )
+  const apiKey = loaded.value
+  useSubject(context, apiKey?.name)
+  return (
+    <div>
+      <Awaited {...loaded} />
+      {apiKey !== undefined && (
+        <About context={context} workspaces={workspaces} apiKey={apiKey} onDone={loaded.reload} />
+      )}
+      <History context={context} of={{ by: 'key', name: hash }} />
+      <Calls context={context} search={{ key: hash }} />
+      <SubjectSpent
+        context={context}
+        workspaces={workspaces}
+        search={{ key_hash: hash }}
+        choices={['model']}
+      />
+    </div>
+  )
+}
+
+interface AboutProps {
+  readonly context: PageContext
+  readonly workspaces: Workspaces
+  readonly apiKey: ApiKey
+  onDone(): void
+}
+
+function About({ context, workspaces, apiKey, onDone }: AboutProps): ComponentChild {
+  const { hash, kind, workspace_id: id } = apiKey
+  return (
+    <section class="panel" aria-label="Key">
+      <div class="head">
+        <KeyState apiKey={apiKey} />
+        <KeyDeeds
+          context={context}
+          workspaces={workspaces}
+          apiKey={apiKey}
+          onDone={onDone}
+          onDeleted={() => (location.hash = hashOf('keys'))}
+        />
+      </div>
+      <Facts
+        facts={[
+          ['Kind', kind],
+          ['Label', <code>{apiKey.label}</code>],
+          ['Hash', <code>{hash}</code>],
+          [
+            'Workspace',
+            kind === 'management' ? (
+              'all'
+            ) : (
+              <SubjectLink to="workspace" id={id} text={workspaces.nameOf(id)} />
+            ),
+          ],
+          ['Made', <Time at={apiKey.created_at} />],
+          ['Models', apiKey.allowed_models?.join(', ')],
+          ['Limits', <KeyLimits apiKey={apiKey} />],
+          ['Forecast', apiKey.limit !== null && <Burn context={context} apiKey={apiKey} />],
+          ['Spent', spentText(apiKey)],
+          [
+            'Audit',
+            <span>
+              <a href={hashOf('audit', { actor_id: hash })}>What it changed</a>{' '}
+              <a href={hashOf('audit', { object_id: hash })}>Who changed it</a>
+            </span>,
+          ],
+        ]}
+      />
+    </section>
+  )
+}
+
+function spentText({ usage_daily: today, usage_monthly: month, usage }: ApiKey): string {
+  return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in all`
+}
+
+/** Of the limit of money. */
+function Burn({
+  context,
+  apiKey,
+}: {
+  readonly context: PageContext
+  readonly apiKey: ApiKey
+}): ComponentChild {
+  const { api } = context
+  const { hash } = apiKey
+  const loaded = useLoaded((signal) => loadRecent(api, signal, { key_hash: hash }), [api, hash, apiKey])
+  const burned = loaded.value === undefined ? null : burnedOf(apiKey, loaded.value)
+  return burned === null ? (
+    <Awaited {...loaded} />
+  ) : (
+    <div title={FORECAST_RULE}>
+      <BurnDown burned={burned} nowMs={nodeNow(context)} />
+    </div>
+  )
+}

@@ -1,0 +1,275 @@
+import t from 'tap'
+import { skipWithoutBrowser } from '../support/wire/browser.ts'
+import {
+  findingsInAllLooks,
+  openDashboard,
+  overflowOf,
+  PRICED_MODEL,
+  type Dashboard,
+} from '../support/operator/dashboard.ts'
+import { present } from '../support/must.ts'
+import { until } from '../support/nodes/node.ts'
+
+t.setTimeout(600_000)
+
+/** A name that must be shown as text. */
+const NAME = '<img src=x onerror=alert(1)> & co'
+const LIMIT_USD = 0.05
+const SECRET = 'canary-of-the-vault'
+
+interface Stand {
+  readonly dashboard: Dashboard
+  /** Of a key whose limit has refused a call. */
+  readonly hash: string
+  readonly workspaceId: string
+}
+
+/** Calls of a key until its limit refuses them, a secret, a key for a provider and a preset. */
+async function open(): Promise<Stand> {
+  const dashboard = await openDashboard(t)
+  const { call, managementKey, inferenceKey } = dashboard
+  const manage = async (path: string, more: object): Promise<Readonly<Record<string, unknown>>> => {
+    const { status, body } = await call(path, managementKey, more)
+    if (status >= 300) throw new Error(`${path}: ${status} ${body}`)
+    return JSON.parse(body) as Readonly<Record<string, unknown>>
+  }
+  const made = await manage('keys', { body: { name: NAME, limit: LIMIT_USD } })
+  const { hash, workspace_id: workspaceId } = made['data'] as Record<'hash' | 'workspace_id', string>
+  const body = { model: PRICED_MODEL, input: 'seven' }
+  await until(
+    'the limit refuses a call',
+    async () => (await call('embeddings', String(made['key']), { body })).status === 403,
+  )
+  await manage(`workspaces/${workspaceId}/budgets/monthly`, { method: 'PUT', body: { limit_usd: 25 } })
+  const secret = { hosts: ['api.github.com'], value: SECRET }
+  const put = await call('vault/secrets/github_token', inferenceKey, { method: 'PUT', body: secret })
+  if (put.status !== 200) throw new Error(put.body)
+  await manage('byok', { body: { provider: 'openai', key: SECRET } })
+  await dashboard.signIn()
+  return { dashboard, hash, workspaceId }
+}
+
+const skip = skipWithoutBrowser
+const stand = skip === false ? await open() : null
+const opened = (): Stand => present(stand)
+const page = () => opened().dashboard.page
+const headed = (text: string) => page().locator('h1', { hasText: text }).waitFor()
+const goTo = (address: string): Promise<unknown> => page().evaluate(`location.hash = '#/${address}'`)
+
+t.test(
+  'ids of nobody are said to be so, and what was called with them is still asked for',
+  { skip },
+  async (t) => {
+    for (const [address, title] of [
+      [`key?id=${'0'.repeat(64)}`, 'Key'],
+      ['key?id=..%2F..%2Fworkspaces%3Fx%23y', 'Key'],
+      ['model?id=nobody%2Fnothing', 'Model nobody/nothing'],
+      ['model?id=%3Cb%3E', 'Model <b>'],
+      ['workspace?id=nobody', 'Workspace'],
+    ] as const) {
+      await goTo(address)
+      await headed(title)
+      await page().getByRole('alert').first().waitFor()
+      t.equal(await page().getByText('This page has failed').count(), 0, address)
+    }
+    for (const address of ['key', 'model?id=', 'workspace?name=x']) {
+      await goTo(address)
+      await headed('No such page')
+    }
+    await goTo('provider?id=nobody')
+    await headed('Provider nobody')
+    await page().getByText('not asked yet').waitFor()
+    await page().getByText('The request log has none.').waitFor()
+  },
+)
+
+t.test('a key is opened by a click in its row, and by the keyboard', { skip }, async (t) => {
+  const { dashboard } = opened()
+  await dashboard.visit('Keys')
+  const row = page().getByRole('row', { name: /co inference/ })
+  await row.getByText('active').click()
+  await headed(`Key ${NAME}`)
+  t.equal(await page().locator('main img').count(), 0)
+  t.equal(await page().locator('nav [aria-current]').innerText(), 'Keys')
+  t.equal(await page().title(), `Key ${NAME} – Sluice`)
+  await page().goBack()
+  await row.getByRole('link', { name: NAME }).focus()
+  await page().keyboard.press('Enter')
+  await headed(`Key ${NAME}`)
+})
+
+t.test(
+  'a key tells its limit with its burn-down, its errors with their remedy, its calls, its spend',
+  { skip },
+  async (t) => {
+    const { hash } = opened()
+    const about = page().getByRole('region', { name: 'Key', exact: true })
+    await about.getByText(/of \$0\.05 for life/).waitFor()
+    await about.getByText(/^used up in .* at \$0\.\d+ a day/).waitFor()
+    t.equal(await about.locator('.burn path').count(), 3)
+    const errors = page().getByRole('region', { name: 'Errors' })
+    const refused = errors.getByRole('row', { name: /key lifetime/ })
+    await refused.waitFor()
+    const help = await refused.getByRole('link', { name: 'What helps' }).getAttribute('href')
+    t.equal((await fetch(new URL(help ?? '', page().url()))).status, 200)
+    await page()
+      .getByRole('region', { name: 'Last calls' })
+      .getByRole('row', { name: /test\/priced/ })
+      .first()
+      .waitFor()
+    await until('the books have it', async () => {
+      await page().getByLabel('Time').selectOption('7')
+      await page().getByLabel('Time').selectOption('31')
+      await until('it is loaded', async () => (await page().locator('.waiting').count()) === 0)
+      return (await page().getByRole('table', { name: 'Spend by model' }).count()) === 1
+    })
+    await page()
+      .getByRole('table', { name: 'Spend by model' })
+      .getByRole('link', { name: PRICED_MODEL })
+      .waitFor()
+    const traffic = page().getByRole('region', { name: 'Traffic' })
+    for (const metric of ['requests', 'refused', 'latency', 'cost']) {
+      await page().getByLabel('Figure').selectOption(metric)
+      await traffic.getByRole('application').waitFor()
+    }
+    t.match(page().url(), new RegExp(`#/key\\?id=${hash}.*metric=cost`))
+  },
+)
+
+t.test('from a call, its dialog leads to its key, model, provider and workspace', { skip }, async () => {
+  for (const [fact, heading] of [
+    ['Provider', 'Provider local'],
+    ['Model', `Model ${PRICED_MODEL}`],
+    ['Workspace', 'Workspace Default'],
+    ['Key', `Key ${NAME}`],
+  ] as const) {
+    await goTo(`requests?key=${opened().hash}&model=test%2Fpriced&status=200`)
+    await page().getByRole('region', { name: 'Calls, newest first' }).getByRole('link').first().click()
+    const dialog = page().getByRole('dialog')
+    await dialog.locator('dt', { hasText: fact }).locator('+ dd').getByRole('link').first().click()
+    await headed(heading)
+    await dialog.waitFor({ state: 'detached' })
+  }
+})
+
+t.test('a model tells who serves it, its traffic, its errors, and whose spend it is', { skip }, async () => {
+  await goTo(`model?id=${PRICED_MODEL}`)
+  await page()
+    .getByRole('table', { name: /^Endpoints of/ })
+    .getByRole('link', { name: 'Sluice' })
+    .waitFor()
+  await page()
+    .getByRole('region', { name: 'Traffic' })
+    .getByRole('application', { name: /^Requests a second/ })
+    .waitFor()
+  await page()
+    .getByRole('table', { name: 'Spend by key' })
+    .getByRole('link', { name: /co sk-sluice/ })
+    .waitFor()
+  await page().getByLabel('By', { exact: true }).selectOption('workspace')
+  await page()
+    .getByRole('table', { name: 'Spend by workspace' })
+    .getByRole('link', { name: 'Default' })
+    .waitFor()
+})
+
+t.test('a provider tells its state, its traffic and what it serves', { skip }, async () => {
+  await goTo('models')
+  await page()
+    .getByRole('table', { name: 'Providers that were asked' })
+    .getByRole('link', { name: 'local' })
+    .click()
+  await headed('Provider local')
+  await page().getByRole('region', { name: 'Health' }).getByText('a second').waitFor()
+  await page()
+    .getByRole('table', { name: 'Models of the catalogue' })
+    .getByRole('link', { name: 'Priced' })
+    .waitFor()
+  await page().getByRole('link', { name: 'By the hour, a month' }).click()
+  await until(
+    'the cost is asked for',
+    async () => (await page().getByLabel('Figure').inputValue()) === 'cost',
+  )
+})
+
+t.test(
+  'a workspace tells what belongs to it: secrets by name and host, and no value',
+  { skip },
+  async (t) => {
+    const { dashboard, workspaceId } = opened()
+    await dashboard.visit('Workspaces')
+    await page()
+      .getByRole('row', { name: /Default/ })
+      .getByText('default', { exact: true })
+      .first()
+      .click()
+    await headed('Workspace Default')
+    t.match(page().url(), `id=${workspaceId}`)
+    const part = (name: string) => page().getByRole('region', { name, exact: true })
+    await part('Keys').getByRole('link', { name: NAME }).waitFor()
+    await part('Budgets').getByText('of $25.00').waitFor()
+    await part('Secrets')
+      .getByRole('row', { name: /github_token api\.github\.com/ })
+      .waitFor()
+    await part('Provider keys').getByRole('link', { name: 'openai' }).waitFor()
+    await part('Members').getByText('No user of the directory is a member.').waitFor()
+    await part('Presets').getByText('It has no preset.').waitFor()
+    t.notMatch(await page().content(), SECRET)
+    await part('Webhooks').getByRole('button', { name: 'Send a test' }).click()
+    await page().getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+    await page().getByRole('dialog').getByRole('alert').waitFor()
+    await page().keyboard.press('Escape')
+  },
+)
+
+t.test(
+  'what is spent stands by day on top of each other, and limits with their forecasts',
+  { skip },
+  async (t) => {
+    const { dashboard } = opened()
+    await dashboard.visit('Spend')
+    const limits = page().getByRole('region', { name: 'Limits of keys' })
+    await limits.getByRole('row', { name: /of \$0\.05.*used up/ }).waitFor()
+    await page().getByText('A forecast goes on at the mean rate of the last seven days').waitFor()
+    await page()
+      .getByRole('table', { name: 'Budgets of workspaces' })
+      .getByText(/at the end, in|nothing spent/)
+      .waitFor()
+    const spent = page().getByRole('region', { name: 'Where it went' })
+    const chart = spent.getByRole('application', { name: /^By day/ })
+    await chart.locator('.bars path').first().waitFor({ state: 'attached' })
+    await chart.focus()
+    await page().keyboard.press('End')
+    t.match(await chart.locator('[aria-live]').innerText(), /^\d\d-\d\d: test\/priced \$0\.0\d/)
+    await page().keyboard.press('Shift+ArrowLeft')
+    t.equal(await chart.locator('.marked').count(), 0, 'a range of it is not chosen')
+    await spent.getByLabel('By', { exact: true }).selectOption('key')
+    await spent
+      .getByRole('table', { name: 'Spend by key' })
+      .getByRole('link', { name: /co sk-sluice/ })
+      .click()
+    await headed(`Key ${NAME}`)
+  },
+)
+
+for (const [name, address] of [
+  ['key', () => `key?id=${opened().hash}`],
+  ['model', () => `model?id=${PRICED_MODEL}`],
+  ['provider', () => 'provider?id=local'],
+  ['workspace', () => `workspace?id=${opened().workspaceId}`],
+  ['workspaces', () => 'workspaces'],
+  ['spend', () => 'spend'],
+] as const)
+  t.test(`the page of a ${name} can be read and used by everybody`, { skip }, async (t) => {
+    await goTo(address())
+    await page().locator('.panel').first().waitFor()
+    t.same(await findingsInAllLooks(page()), [])
+    await page().setViewportSize({ width: 380, height: 800 })
+    t.equal(await overflowOf(page()), 0)
+    await page().setViewportSize({ width: 1_280, height: 900 })
+  })
+
+t.test('nobody else is asked for anything, and there is no error', { skip }, async (t) => {
+  const { seen } = opened().dashboard
+  t.same([seen.abroad, seen.errors], [[], []])
+})
