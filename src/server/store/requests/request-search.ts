@@ -86,12 +86,16 @@ interface Search {
   readonly hasRest: boolean
 }
 
-/** Where a search goes on that has examined as many rows as one read does; null when there are no more. */
+/**
+ * Where a search goes on that has examined as many rows as one read does; null when there are no more. The
+ * place is written of the one row alone: of each row that is passed over it would take longer than the search.
+ */
 async function lastLooked(sql: Queryable, { looked, hasRest }: Search): Promise<RequestPlace | null> {
   if (!hasRest) return null
   const [row] = await sql<PlaceRow[]>`
-    SELECT ${placeColumns(sql)} FROM requests WHERE ${looked}
-    ORDER BY ${order(sql)} OFFSET ${REQUESTS_LOOKED_MAX - 1} LIMIT 1`
+    SELECT ${placeColumns(sql)} FROM (
+      SELECT ended_at, batch, n FROM requests WHERE ${looked}
+      ORDER BY ${order(sql)} OFFSET ${REQUESTS_LOOKED_MAX - 1} LIMIT 1) last`
   return row === undefined ? null : placeOf(row)
 }
 

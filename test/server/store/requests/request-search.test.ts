@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import {
+  REQUESTS_LOOKED_MAX,
   REQUESTS_SEARCHES_WAITING_MAX,
   REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
   REQUESTS_SEARCH_WAIT_MS,
@@ -7,11 +8,13 @@ import {
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
-import { openRequestLog } from '../../../../src/server/store/requests/request-search.ts'
+import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
+import { findRequests, openRequestLog } from '../../../../src/server/store/requests/request-search.ts'
 import { FRONT_POOL_MAX } from '../../../../src/server/supervisor/fleet/shares.ts'
 import { gate } from '../../../support/gate.ts'
 import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/inference/generations.ts'
 import { must, present } from '../../../support/must.ts'
+import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { until } from '../../../support/wait.ts'
 
@@ -87,3 +90,29 @@ t.test('a search whose caller leaves gives its turn to the next one, and asks no
   must(await find(ORGANIZATION))
   t.equal((await store.sql`SELECT 1`).length, 1)
 })
+
+t.test(
+  `a search that finds nothing among REQUESTS_LOOKED_MAX (${REQUESTS_LOOKED_MAX}) rows says where it goes on`,
+  async (t) => {
+    const store = await openTestStore(t)
+    const of = { organizationId: ORGANIZATION }
+    const old = { ...of, requestId: 'old', notes: { provider: 'rare' } }
+    const endedMs = Date.now()
+    await insertRequests(store, batchOfCalls({ ...of, endedMs }))
+    // As many rows as one search looks at, all newer than the one that it is for.
+    await store.sql`
+      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, operation, status, weight, flags)
+      SELECT organization_id, ended_at, batch, nth, request_id, operation, status, weight, flags
+      FROM requests, generate_series(2, ${REQUESTS_LOOKED_MAX}::int) nth`
+    await insertRequests(store, batchOfCalls({ ...old, endedMs: endedMs - 1_000 }))
+    const search = { ...of, provider: 'rare', limit: 2 }
+    const { rows, next } = must(await findRequests(store, search))
+    t.same([rows, next?.n], [[], 1], 'behind the last row that it has looked at')
+    const further = must(await findRequests(store, { ...search, before: present(next) }))
+    t.same(
+      further.rows.map(({ requestId }) => requestId),
+      ['old'],
+    )
+    t.equal(further.next, null)
+  },
+)
