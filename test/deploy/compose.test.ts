@@ -56,21 +56,25 @@ t.test('the members of a service are such as the Compose specification has', asy
     'healthcheck',
     'ports',
     'shm_size',
+    'cpus',
+    'mem_limit',
   ])
-  t.same(
-    services.flatMap(([name, service]) =>
-      membersAt(service)
-        .filter(([member]) => !known.has(member))
-        .map(([member]) => `${name}: ${member}`),
-    ),
-    [],
-  )
-  t.same(
-    membersAt(compose)
-      .map(([name]) => name)
-      .filter((name) => !/^(name|services|secrets|volumes|x-[a-z]+)$/.test(name)),
-    [],
-  )
+  for (const file of [compose, ...yamlOf(deployFile('compose.laptop.yaml'))]) {
+    t.same(
+      membersAt(file, 'services').flatMap(([name, service]) =>
+        membersAt(service)
+          .filter(([member]) => !known.has(member))
+          .map(([member]) => `${name}: ${member}`),
+      ),
+      [],
+    )
+    t.same(
+      membersAt(file)
+        .map(([name]) => name)
+        .filter((name) => !/^(name|services|secrets|volumes|x-[a-z]+)$/.test(name)),
+      [],
+    )
+  }
 })
 
 t.test('who waits for a service waits for one that can become what is waited for', async (t) => {
