@@ -7,9 +7,11 @@ import { exportLedger } from '../../store/money/repair/export.ts'
 import { forgive, listForfeits, type Forfeit, type ForfeitQuery } from '../../store/money/repair/forgive.ts'
 import { journalsFolder, segmentFiles } from '../../journal/segments.ts'
 import { isId } from '../../store/base/ids.ts'
+import type { Queryable } from '../../store/base/open.ts'
 import { openLender } from '../../store/money/lender.ts'
 import { findOrganization } from '../../store/workspaces/organizations.ts'
 import { need, withDatabase, type DatabaseHandle } from '../parts/database.ts'
+import { idIfAny } from '../parts/reference.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
 import { addVerb, CliFailure, countOf, loadGeneration, print, table } from '../parts/verb.ts'
 
@@ -64,7 +66,8 @@ export function addLedgerVerbs(program: Command): void {
       if (Object.keys(query).length === 0)
         command.error('error: say which: --journal <id>, --request <id> or --before <day>', { exitCode: 2 })
       return withDatabase(async ({ store, by }) => {
-        const { forfeits, amountNano } = need(await forgive(store, { ...query, note: options.note }, by))
+        const meant = await queryMeant(store.sql, query)
+        const { forfeits, amountNano } = need(await forgive(store, { ...meant, note: options.note }, by))
         print(
           options,
           { forfeits, amount_nano_usd: String(amountNano) },
@@ -85,13 +88,15 @@ function addCloseNode(group: Command): void {
     'close-node',
     'take back what the fronts of a node held that is gone for good, with its disk',
   )
-    .argument('<node>', 'id of the node, as `sluice doctor` names it')
+    .argument('<node>', 'id of the node, as `sluice doctor` names it, or its first digits')
     .option('--force', 'also when its journals are here, or its fronts may only be stopped')
-    .action((node: string, options: CloseOptions) =>
+    .action((named: string, options: CloseOptions) =>
       withDatabase(async ({ store, by }) => {
+        const node = await idIfAny(store.sql, 'node', named)
         mayBeClosed(node, need(await journalsOf(store, node)), options)
         const done = need(await closeNode({ store, lender: openLender(store, stderrLog) }, node, by))
         const result = {
+          node,
           journals: done.journals,
           forfeits: done.forfeits,
           forfeited_nano_usd: String(done.forfeitedNano),
@@ -133,8 +138,8 @@ function mayBeClosed(
 
 function wished(verb: Command): Command {
   return verb
-    .option('--journal <id>', 'those of this journal, which is of one front', idOf)
-    .option('--request <id>', 'that of this request')
+    .option('--journal <id>', 'those of this journal, which is of one front: its id or the first digits')
+    .option('--request <id>', 'that of this request: its id or the beginning of it')
     .option('--before <day>', 'those of days before this one', dayOf)
 }
 
@@ -144,6 +149,22 @@ function queryOf({ journal, request, before }: Inputs): ForfeitQuery {
     ...(request !== undefined && { requestId: request }),
     ...(before !== undefined && { before }),
   }
+}
+
+/** The same with whole ids. Throws CliFailure for a journal that no forfeit names. */
+async function queryMeant(sql: Queryable, query: ForfeitQuery): Promise<ForfeitQuery> {
+  const { journalId, requestId } = query
+  return {
+    ...query,
+    ...(journalId !== undefined && { journalId: await journalMeant(sql, journalId) }),
+    ...(requestId !== undefined && { requestId: await idIfAny(sql, 'request', requestId) }),
+  }
+}
+
+async function journalMeant(sql: Queryable, named: string): Promise<string> {
+  const id = await idIfAny(sql, 'journal', named)
+  if (isId(id)) return id
+  throw new CliFailure(`no forfeit is of a journal ${named}; \`sluice ledger forfeits\` shows theirs`)
 }
 
 function tellCheck(options: { readonly json?: boolean }, { sums, differences, count }: LedgerCheck): void {
@@ -208,7 +229,8 @@ async function exportCsv(
 }
 
 async function tellForfeits({ store }: DatabaseHandle, options: Inputs & { limit: number }): Promise<void> {
-  const forfeits = need(await listForfeits(store, queryOf(options), options.limit))
+  const query = await queryMeant(store.sql, queryOf(options))
+  const forfeits = need(await listForfeits(store, query, options.limit))
   const rows = forfeits.map((forfeit) => [
     forfeit.day,
     usdText(forfeit.costNano - forfeit.releasedNano),
@@ -242,10 +264,5 @@ function wireOf(forfeit: Forfeit): object {
 
 function dayOf(text: string): string {
   if (!isDay(text)) throw new InvalidArgumentError('It takes a day such as 2026-01-31.')
-  return text
-}
-
-function idOf(text: string): string {
-  if (!isId(text)) throw new InvalidArgumentError('It takes the id of a journal.')
   return text
 }

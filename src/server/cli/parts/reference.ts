@@ -13,21 +13,34 @@ import {
 import { need } from './database.ts'
 import { CliFailure } from './verb.ts'
 
-interface Referring {
-  /** Several of them, for a message. */
-  readonly what: string
+interface Missing {
   readonly unknown: FailureName
   /** The verb that lists them; null: none does. */
   readonly list: string | null
 }
 
-const KINDS: Readonly<Record<ReferredKind, Referring>> = {
-  key: { what: 'API keys', unknown: 'api_key_unknown', list: 'keys list' },
-  vault: { what: 'vaults', unknown: 'vault_unknown', list: 'vault list' },
-  'scim token': { what: 'SCIM tokens', unknown: 'scim_token_unknown', list: 'scim tokens list' },
-  delivery: { what: 'deliveries', unknown: 'delivery_unknown', list: 'webhooks list' },
-  endpoint: { what: 'private endpoints', unknown: 'endpoint_unknown', list: 'endpoints list' },
-  intern: { what: 'interns', unknown: 'intern_unknown', list: null },
+/** Kinds of which an unknown one is a failure of the catalogue. */
+const MISSING = {
+  key: { unknown: 'api_key_unknown', list: 'keys list' },
+  vault: { unknown: 'vault_unknown', list: 'vault list' },
+  'scim token': { unknown: 'scim_token_unknown', list: 'scim tokens list' },
+  delivery: { unknown: 'delivery_unknown', list: 'webhooks list' },
+  endpoint: { unknown: 'endpoint_unknown', list: 'endpoints list' },
+  intern: { unknown: 'intern_unknown', list: null },
+} as const satisfies Partial<Record<ReferredKind, Missing>>
+type NeededKind = keyof typeof MISSING
+
+/** Several of a kind, for a message. */
+const SEVERAL: Readonly<Record<ReferredKind, string>> = {
+  key: 'API keys',
+  vault: 'vaults',
+  'scim token': 'SCIM tokens',
+  delivery: 'deliveries',
+  endpoint: 'private endpoints',
+  intern: 'interns',
+  node: 'nodes',
+  journal: 'journals',
+  request: 'requests',
 }
 
 /** Candidates that the message about an ambiguous text names. Decision. */
@@ -41,7 +54,7 @@ const HASH = /^[0-9a-f]{64}$/
  * is returned unchanged, whether or not there is such a row: no name can take its place. Throws CliFailure
  * for a text that means no row, or several.
  */
-export async function idOf(sql: Queryable, kind: ReferredKind, text: string): Promise<string> {
+export async function idOf(sql: Queryable, kind: NeededKind, text: string): Promise<string> {
   if (!isWhole(kind, text) && isKeyShaped(text)) throw new CliFailure(plainKey(text))
   return (await idMeant(sql, kind, text)) ?? refuseUnknown(sql, kind, text)
 }
@@ -57,7 +70,7 @@ async function idMeant(sql: Queryable, kind: ReferredKind, text: string): Promis
   const found = await findReferred(sql, kind, { text, countMax: CANDIDATES_MAX + 1 })
   const [row] = found
   if (row === undefined) return null
-  return found.length === 1 ? row.id : need<string>(ambiguous(kind, found))
+  return found.length === 1 || row.id === text ? row.id : need<string>(ambiguous(kind, found))
 }
 
 /** The message about a plain key in the place of its name. */
@@ -69,8 +82,8 @@ function isWhole(kind: ReferredKind, text: string): boolean {
   return kind === 'key' ? HASH.test(text) : isId(text)
 }
 
-async function refuseUnknown(sql: Queryable, kind: ReferredKind, text: string): Promise<never> {
-  const { unknown: name, list } = KINDS[kind]
+async function refuseUnknown(sql: Queryable, kind: NeededKind, text: string): Promise<never> {
+  const { unknown: name, list } = MISSING[kind]
   const among = await referredNames(sql, kind, NAMES_COMPARED_MAX)
   return list === null
     ? need<never>(unknownName(name, text, among))
@@ -80,7 +93,7 @@ async function refuseUnknown(sql: Queryable, kind: ReferredKind, text: string): 
 function ambiguous(kind: ReferredKind, found: readonly Referred[]): ReturnType<typeof fail> {
   const names = found.slice(0, CANDIDATES_MAX).map(candidateText).join(', ')
   return fail('reference_ambiguous', {
-    fields: { what: KINDS[kind].what, remedy: 'name one by more digits' },
+    fields: { what: SEVERAL[kind], remedy: 'name one by more digits' },
     detail: `They are ${names}${found.length > CANDIDATES_MAX ? ' and more' : ''}.`,
   })
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '../base/open.ts'
 
 /** A row that a person names by its id, by the beginning of its id or by its name. */
 export interface Referred {
-  /** A UUID, or a key's hash. */
+  /** A UUID, a key's hash, or the text that a node or a request is known by. */
   readonly id: string
   /** Null for rows without a name. */
   readonly name: string | null
@@ -13,11 +13,12 @@ export interface Referred {
 export const PREFIX_DIGITS_MIN = 6
 
 /** Rows that a person may name. */
-export type ReferredKind = 'key' | 'vault' | 'scim token' | 'delivery' | 'endpoint' | 'intern'
+export type ReferredKind =
+  'key' | 'vault' | 'scim token' | 'delivery' | 'endpoint' | 'intern' | 'node' | 'journal' | 'request'
 
 interface Source {
   rows(sql: Queryable): Fragment
-  readonly id: 'hash' | 'uuid'
+  readonly id: 'hash' | 'uuid' | 'text'
 }
 
 /** Rows as `id` and `name`, without those that were revoked or removed. */
@@ -41,11 +42,29 @@ const SOURCES: Readonly<Record<ReferredKind, Source>> = {
       SELECT i.id, i.name FROM interns i JOIN workspaces w ON w.id = i.workspace_id AND w.deleted_at IS NULL`,
     id: 'uuid',
   },
+  node: {
+    rows: (sql) =>
+      sql`SELECT node AS id, NULL::text AS name FROM journals UNION SELECT node, NULL FROM fronts`,
+    id: 'text',
+  },
+  journal: {
+    rows: (sql) => sql`
+      SELECT DISTINCT journal_id AS id, NULL::text AS name FROM ledger WHERE kind = 'forfeit' AND journal_id IS NOT NULL`,
+    id: 'uuid',
+  },
+  request: {
+    rows: (sql) =>
+      sql`SELECT DISTINCT request_id AS id, NULL::text AS name FROM ledger WHERE kind = 'forfeit'`,
+    id: 'text',
+  },
 }
+
+const BEGINNINGS = { hash: hashesFrom, uuid: uuidsFrom, text: textsFrom } as const
 
 /**
  * Rows of all organizations that have the text as their name, or whose id begins with it. A name that looks
- * like the beginning of another row's id finds both rows. For the command line alone.
+ * like the beginning of another row's id finds both rows. Of ids of any form the
+ * whole one comes first. For the command line alone.
  */
 export async function findReferred(
   sql: Queryable,
@@ -53,10 +72,10 @@ export async function findReferred(
   { text, countMax }: { readonly text: string; readonly countMax: number },
 ): Promise<readonly Referred[]> {
   const { rows, id } = SOURCES[kind]
-  const begins = id === 'hash' ? hashesFrom(sql, text) : uuidsFrom(sql, text)
+  const begins = BEGINNINGS[id](sql, text)
   return sql<Referred[]>`
     SELECT r.id::text AS id, r.name FROM (${rows(sql)}) r
-    WHERE r.name = ${text} ${begins === null ? sql`` : sql`OR ${begins}`} ORDER BY r.id LIMIT ${countMax}`
+    WHERE r.name = ${text} ${begins === null ? sql`` : sql`OR ${begins}`} ORDER BY ${id === 'text' ? sql`r.id <> ${text},` : sql``} r.id LIMIT ${countMax}`
 }
 
 /** Names of rows, to be compared with an unknown one. */
@@ -86,4 +105,9 @@ function uuidsFrom(sql: Queryable, text: string): Fragment | null {
   const [from, to] = [LEAST, GREATEST].map((bound = '') => prefix + bound.slice(prefix.length))
   if (prefix.length < PREFIX_DIGITS_MIN || from === undefined || to === undefined) return null
   return UUID.test(from) && UUID.test(to) ? sql`r.id BETWEEN ${from}::uuid AND ${to}::uuid` : null
+}
+
+/** Ids of any form and length: a text of few characters means the whole. */
+function textsFrom(sql: Queryable, text: string): Fragment {
+  return text.length < PREFIX_DIGITS_MIN ? sql`r.id = ${text}` : sql`starts_with(lower(r.id), lower(${text}))`
 }

@@ -3,18 +3,25 @@ import { newId } from '../../../../src/server/store/base/ids.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { openBooks, type Books } from '../../../support/money/ledger.ts'
 import { runToEnd, sluice } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { openFolder } from '../../../support/files/storage.ts'
 
 t.setTimeout(600_000)
 
 interface Stand extends Books {
   run(...args: readonly string[]): ReturnType<typeof runToEnd>
+  /** The same within this process. */
+  verb(line: string): ReturnType<typeof runVerb>
 }
 
 async function stand(t: Test): Promise<Stand> {
   const books = await openBooks(t)
   const settings = { DATABASE_URL: books.store.options.url, SLUICE_DATA: await openFolder(t) }
-  return { ...books, run: (...args) => runToEnd(settings, sluice('ledger', ...args)) }
+  return {
+    ...books,
+    run: (...args) => runToEnd(settings, sluice('ledger', ...args)),
+    verb: (line) => runVerb(settings, ['ledger', ...line.split(' ')]),
+  }
 }
 
 t.test(
@@ -59,3 +66,42 @@ t.test(
     t.match(await run('check'), { code: 0 })
   },
 )
+
+t.test('close-node takes the first digits of a node, and closes none where several match', async (t) => {
+  const { store, verb } = await stand(t)
+  const [one, other] = ['1', '2'].map((end) => `0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2${end}`)
+  for (const node of [one, other, 'node-1', 'node-12'])
+    await store.sql`INSERT INTO journals (id, node, boot_id) VALUES (${newId()}, ${node ?? ''}, 'b')`
+  const open = async () => (await store.sql`SELECT FROM journals WHERE state = 'open'`).length
+  const refused = await verb('close-node 0190a1b2')
+  t.match(refused, { code: 1, stderr: /^Several nodes match; name one by more digits\. They are 0190/ })
+  t.match(await verb('close-node 0190a'), { code: 1, stderr: /no node 0190a ever kept/ })
+  t.equal(await open(), 4)
+  // A whole id means itself, also where another id begins with it.
+  t.match(JSON.parse((await verb('close-node node-1 --json')).stdout), { node: 'node-1', journals: 1 })
+  t.match(JSON.parse((await verb(`close-node ${one ?? ''} --json`)).stdout), { node: one, journals: 1 })
+  t.match(JSON.parse((await verb('close-node NODE-12 --json')).stdout), { node: 'node-12', journals: 1 })
+  t.equal(await open(), 1)
+})
+
+t.test('forfeits are meant by the beginning of their journal or request', async (t) => {
+  const { book, verb } = await stand(t)
+  const [one = '', other] = ['1', '2'].map((end) => `0190a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2${end}`)
+  await book(
+    { cost: 3, kind: 'forfeit', requestId: 'req_aaaa1', journalId: one },
+    { cost: 5, kind: 'forfeit', requestId: 'req_aaaa12', journalId: other ?? '' },
+    { cost: 7, kind: 'forfeit', requestId: 'req_bbbb1', journalId: newId() },
+  )
+  const forgiven = async (by: string) =>
+    JSON.parse((await verb(`forgive ${by} --note lost --json`)).stdout) as unknown
+  t.match(await verb('forgive --journal 0190a1b2 --note lost'), {
+    code: 1,
+    stderr: /^Several journals match/,
+  })
+  t.match(await verb('forgive --journal 0190a1ff --note lost'), { code: 1, stderr: /no forfeit is of a/ })
+  t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
+  t.match(await forgiven('--request req_bbb'), { forfeits: 1, amount_nano_usd: '7' })
+  t.match(await forgiven('--request req_aaaa1'), { forfeits: 1, amount_nano_usd: '3' })
+  // What was forgiven still stands for itself: a second run does not go on to its neighbour.
+  t.match(await verb('forgive --request req_aa --note lost'), { code: 1, stderr: /^Several requests match/ })
+})
