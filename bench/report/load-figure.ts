@@ -1,5 +1,5 @@
 /** Latency against offered load, drawn: who waits how long as the load grows. */
-import type { CurveRecord, ResultsFile } from '../record.ts'
+import type { CurveRecord, ResultsFile, ScenarioRecord } from '../record.ts'
 import { isOurs, isProduct } from './comparisons.ts'
 import { figure, isTaken, plain } from './figures.ts'
 import { isOfLatency, latenciesAtLoad } from './loads.ts'
@@ -11,10 +11,23 @@ import { linearScale, logScale } from './svg/scale.ts'
 /** The percentiles that the result shows. */
 const SHOWN = [/\bp50\b/i, /\bp99(?![.\d])/i]
 
+export interface LoadCurve {
+  readonly curve: CurveRecord
+  /** True when no load was offered twice. */
+  readonly isOnce: boolean
+}
+
 /** Curves of one kind of call with the product and another subject, in the order of `SHOWN`. */
-export function curvesOfResult({ scenarios }: ResultsFile): readonly CurveRecord[] {
-  const found = scenarios.flatMap(({ curves }) => curves).filter(isOfPeers)
-  return SHOWN.flatMap((percentile) => found.find(({ title }) => percentile.test(title)) ?? [])
+export function curvesOfResult({ scenarios }: ResultsFile): readonly LoadCurve[] {
+  const found = scenarios.flatMap((scenario) =>
+    scenario.curves.filter(isOfPeers).map((curve) => ({ curve, isOnce: isTakenOnce(scenario) })),
+  )
+  return SHOWN.flatMap((percentile) => found.find(({ curve }) => percentile.test(curve.title)) ?? [])
+}
+
+function isTakenOnce({ rows }: ScenarioRecord): boolean {
+  const open = rows.filter(({ pace }) => pace === 'open')
+  return open.length > 0 && open.every(({ samples }) => samples.length < 2)
 }
 
 function isOfPeers(curve: CurveRecord): boolean {
@@ -29,7 +42,7 @@ function isDrawn([x, y]: readonly [number, number]): boolean {
   return isTaken(x) && isTaken(y) && y > 0
 }
 
-export function loadFigure(curve: CurveRecord): Markup {
+export function loadFigure({ curve, isOnce }: LoadCurve): Markup {
   const taken = curve.lines
     .map(({ name, points }) => ({ name, points: points.filter(isDrawn).toSorted(([a], [b]) => a - b) }))
     .filter(({ points }) => points.length > 0)
@@ -47,13 +60,17 @@ export function loadFigure(curve: CurveRecord): Markup {
     })),
   }))
   const atLoad = latenciesAtLoad(curve)
-  return html`<figure><figcaption>${curve.title} <small>logarithmic, less is better</small></figcaption>
+    .map(({ text }) => text)
+    .join('; ')
+  const once = isOnce ? ', taken once, and so not judged' : ''
+  return html`<figure><figcaption>${curve.title} <small>logarithmic, less is better${once}</small></figcaption>
 ${plot({
-  label: `${curve.title}. ${atLoad.map(({ text }) => text).join('; ')}`,
+  label: `${curve.title}. ${atLoad}`,
   xTitle: curve.x,
   yTitle: curve.y,
   xTicks: xScale.ticks,
   yTicks: yScale.ticks,
   lines,
-})}${legend(lines)}</figure>`
+})}${legend(lines)}
+${atLoad === '' ? null : html`<p class="hint">At the highest load that both were offered: ${atLoad}.</p>`}</figure>`
 }

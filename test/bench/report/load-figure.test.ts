@@ -1,10 +1,12 @@
 import t from 'tap'
 import type { CurveRecord } from '../../../bench/record.ts'
 import { curvesOfResult, loadFigure } from '../../../bench/report/load-figure.ts'
-import { curveOf, resultsFile, scenarioRecord } from '../../support/load/results-file.ts'
+import { curveOf, resultsFile, rowRecord, scenarioRecord } from '../../support/load/results-file.ts'
 
 const titles = (...curves: readonly CurveRecord[]): readonly string[] =>
-  curvesOfResult(resultsFile([scenarioRecord({ scenario: 'latency', curves })])).map(({ title }) => title)
+  curvesOfResult(resultsFile([scenarioRecord({ scenario: 'latency', curves })])).map(
+    ({ curve }) => curve.title,
+  )
 const titled = (title: string): CurveRecord => curveOf({ title })
 
 t.test('the median and p99 against offered load are shown, of the first kind of call', async (t) => {
@@ -37,8 +39,22 @@ t.test('points that cannot be drawn are left out, and others keep their order', 
     { name: 'sluice', points: [[2_000, 4] as const, [1_000, 2] as const, [3_000, 0] as const] },
     { name: 'nginx', points: [[1_000, Number.NaN] as const, [2_000, 1] as const] },
   ]
-  const { text } = loadFigure(curveOf({ lines: [ours, other] }))
+  const { text } = loadFigure({ curve: curveOf({ lines: [ours, other] }), isOnce: false })
   t.equal(text.match(/<circle/g)?.length, 3)
   t.match(text, /<polyline class="line l0 d0 ours" points="500\.0,[\d.]+ 1000\.0,[\d.]+"/)
   t.notMatch(text, /NaN|Infinity|undefined/)
+})
+
+t.test('loads that were offered once are said to be so, and what both held is told in words', async (t) => {
+  const rows = (repeats: number) =>
+    ['sluice', 'nginx'].map((subject) => rowRecord({ subject, pace: 'open' }, {}, repeats))
+  const figure = (repeats: number): string =>
+    curvesOfResult(
+      resultsFile([scenarioRecord({ scenario: 'latency', rows: rows(repeats), curves: [curveOf({})] })]),
+    )
+      .map((one) => loadFigure(one).text)
+      .join('')
+  t.match(figure(1), 'less is better, taken once, and so not judged<')
+  t.notMatch(figure(2), 'taken once')
+  t.match(figure(2), /At the highest load that both were offered: sluice [\d.]+ milliseconds, nginx [\d.]+/)
 })
