@@ -91,19 +91,36 @@ t.test('an action is done from wherever one is', { skip }, async (t) => {
   )
 })
 
-t.test('keys, models and workspaces are found by their names', { skip }, async () => {
-  const { page } = opened()
-  await command('from anyw')
-  await option(/from anywhere.*Key/).waitFor()
-  await page.keyboard.press('Escape')
-  await command(PRICED_MODEL)
-  await option(/Priced.*Model/).waitFor()
-  await page.keyboard.press('Enter')
-  await at(`Model ${PRICED_MODEL}`)
-  await command('default')
-  await option(/Default.*Workspace/).waitFor()
-  await page.keyboard.press('Escape')
-})
+t.test(
+  'keys, models, workspaces and providers are found by their names, and keys by their hash',
+  { skip },
+  async (t) => {
+    const { page, call, managementKey } = opened()
+    await command('from anyw')
+    await option(/from anywhere.*Key/).waitFor()
+    await page.keyboard.press('Escape')
+    await command(PRICED_MODEL)
+    await option(/Priced.*Model/).waitFor()
+    await page.keyboard.press('Enter')
+    await at(`Model ${PRICED_MODEL}`)
+    await command('default')
+    await option(/Default.*Workspace/).waitFor()
+    await page.keyboard.press('Escape')
+    const { body } = await call('keys', managementKey)
+    const { data } = JSON.parse(body) as { data: readonly { name: string; hash: string }[] }
+    const made = present(data.find(({ name }) => name === 'from anywhere'))
+    await command(made.hash)
+    await option(/from anywhere.*Key/).waitFor()
+    t.equal(await option().count(), 1)
+    await page.keyboard.press('Enter')
+    await at('Key from anywhere')
+    await command('openai')
+    await option(/OpenAI.*Provider/)
+      .first()
+      .waitFor()
+    await page.keyboard.press('Escape')
+  },
+)
 
 t.test(
   'a pasted request id leads to its row, also when Enter comes before it is found',
@@ -143,7 +160,7 @@ t.test(
 )
 
 /** Pages with a list, and the field that searches it. */
-const SEARCHED = ['Keys', 'Requests', 'Jobs', 'Files', 'Models', 'Audit']
+const SEARCHED = ['Keys', 'Requests', 'Workspaces', 'Jobs', 'Files', 'Models', 'Audit']
 t.test('a slash leads to the search of a page, and is a letter in a field', { skip }, async (t) => {
   const { page, visit } = opened()
   for (const title of SEARCHED) {

@@ -2,10 +2,12 @@
 export interface Entry {
   /** Tells it from all others. */
   readonly id: string
-  readonly kind: 'Page' | 'Action' | 'Request' | 'Job' | 'Key' | 'Model' | 'Workspace'
+  readonly kind: 'Page' | 'Action' | 'Request' | 'Job' | 'Key' | 'Model' | 'Provider' | 'Workspace'
   readonly text: string
   /** What tells it from others of its name; is searched too. */
   readonly note?: string
+  /** An id that is searched and not shown. */
+  readonly hidden?: string
   run(): void
 }
 
@@ -19,7 +21,7 @@ export function matching(entries: readonly Entry[], typed: string): readonly Ent
   return entries
     .flatMap((entry) => {
       const name = entry.text.toLowerCase()
-      const all = `${name} ${(entry.note ?? '').toLowerCase()} ${entry.kind.toLowerCase()}`
+      const all = [name, entry.note, entry.kind, entry.hidden].join(' ').toLowerCase()
       return words.every((word) => all.includes(word)) ? [{ entry, rank: rankOf(name, text) }] : []
     })
     .sort((a, b) => a.rank - b.rank)

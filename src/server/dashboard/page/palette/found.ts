@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiKey } from '../../../../schemas/keys/keys.ts'
 import type { Model } from '../../../../schemas/models/models.ts'
+import type { ProviderShape } from '../../../../schemas/models/providers.ts'
 import type { RequestShape } from '../../../../schemas/requests/requests.ts'
 import type { WorkspaceShape } from '../../../../schemas/workspaces/workspaces.ts'
 import type { Api, Path, Query } from '../api.ts'
@@ -37,10 +38,15 @@ export function useFound(api: Api, typed: string): Found {
   const settled = useSettled(text)
   const keys = useLoaded((signal) => keysOf(api, signal), [api])
   const workspaces = useWorkspaces(api).loaded
+  const providers = useLoaded((signal) => rowsOf<ProviderShape>(api, ['providers'], {}, signal), [api])
   const asked = useLoaded((signal) => askedFor(api, settled, signal), [api, settled])
   // An answer to what was typed before is none to this text.
   const isLate = asked.value?.text !== text
-  const named = [...(keys.value ?? []).map(keyEntry), ...(workspaces.value ?? []).map(workspaceEntry)]
+  const named = [
+    ...(keys.value ?? []).map(keyEntry),
+    ...(workspaces.value ?? []).map(workspaceEntry),
+    ...(providers.value ?? []).map(providerEntry),
+  ]
   const jobs = isJobId(text) ? [jobEntry(text)] : []
   return {
     entries: text === '' ? [] : [...jobs, ...(isLate ? [] : (asked.value?.entries ?? [])), ...named],
@@ -111,6 +117,7 @@ function keyEntry({ hash, name, kind, disabled }: ApiKey): Entry {
     kind: 'Key',
     text: name,
     note: `${kind}${state} ${hash.slice(0, HASH_CHARS)}`,
+    hidden: hash,
     run: go('key', { id: hash }),
   }
 }
@@ -128,5 +135,14 @@ const workspaceEntry = ({ id, name, slug }: WorkspaceShape): Entry => ({
   kind: 'Workspace',
   text: name,
   note: slug,
+  hidden: id,
   run: go('workspace', { id }),
+})
+
+const providerEntry = ({ slug, name }: ProviderShape): Entry => ({
+  id: `provider ${slug}`,
+  kind: 'Provider',
+  text: name,
+  note: slug,
+  run: go('provider', { id: slug }),
 })

@@ -12,7 +12,7 @@ export interface PaletteProps {
   onClose(): void
 }
 
-/** One field that leads to every page, action, key, model, workspace and call, by the keyboard alone. */
+/** One field that leads to every page, action, key, model, provider, workspace and call, by the keyboard alone. */
 export function Palette({ api, fixed, onClose }: PaletteProps): ComponentChild {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<string | null>(null)
@@ -57,8 +57,8 @@ export function Palette({ api, fixed, onClose }: PaletteProps): ComponentChild {
           autofocus
           autocomplete="off"
           spellcheck={false}
-          placeholder="Page, action, key, model, workspace or request id"
-          aria-label="Page, action, key, model, workspace or request id"
+          placeholder="Page, action, key, model, provider, workspace or request id"
+          aria-label="Page, action, key, model, provider, workspace or request id"
           aria-expanded={entries.length > 0}
           aria-controls={id}
           aria-autocomplete="list"

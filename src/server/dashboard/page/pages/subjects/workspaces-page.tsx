@@ -27,11 +27,11 @@ const COLUMNS: readonly Column<WorkspaceShape>[] = [
   },
   { title: 'Slug', cell: ({ slug }) => <code>{slug}</code>, sortBy: ({ slug }) => slug },
   { title: 'Description', isText: true, cell: ({ description }) => description },
-  { title: 'Made', cell: ({ created_at: at }) => <Time at={at} />, sortBy: ({ created_at: at }) => at },
+  { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, sortBy: ({ created_at: at }) => at },
 ]
 
-function WorkspacesView({ api }: PageContext): ComponentChild {
-  const { loaded } = useWorkspaces(api)
+function WorkspacesView(context: PageContext): ComponentChild {
+  const { loaded } = useWorkspaces(context.api)
   return (
     <div>
       <section class="panel">
@@ -39,6 +39,7 @@ function WorkspacesView({ api }: PageContext): ComponentChild {
           caption="Workspaces"
           columns={COLUMNS}
           loaded={loaded}
+          found={context}
           keyOf={({ id }) => id}
           empty="There is no workspace."
         />
