@@ -3,7 +3,7 @@
 // handles the forms that the compiler writes, and throws for every other form.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { posix } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 
 const IMPORT = /^import (?:\{([^{}]*)\}|(\w+)) from (["'])([^"']+)\3;?$/gm
 const EXPORT = /^export (?=(?:(?:async )?function\*?|const|class) ([\w$]+))/gm
@@ -74,10 +74,16 @@ class SharedNames {
   }
 }
 
-/** The globals of browsers and of the language. */
+/**
+ * The globals of browsers and of the language, as the compiler of the page knows them. Its package for this
+ * platform has the files; the lint tools have another compiler, which a build must not need.
+ */
 function givenNames() {
-  const library = createRequire(import.meta.url).resolve('typescript/lib/lib.dom.d.ts')
-  const names = [...readFileSync(library, 'utf8').matchAll(GIVEN)].map(([, name]) => name)
+  const compiler = `@typescript/typescript-${process.platform}-${process.arch}/package.json`
+  const library = createRequire(new URL('../package.json', import.meta.url)).resolve(compiler)
+  const names = [...readFileSync(join(dirname(library), 'lib/lib.dom.d.ts'), 'utf8').matchAll(GIVEN)].map(
+    ([, name]) => name,
+  )
   return new Set([...names, ...Object.getOwnPropertyNames(globalThis)])
 }
 

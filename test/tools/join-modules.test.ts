@@ -1,3 +1,5 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -26,6 +28,18 @@ t.test('each module has names of its own, and those that it imports', async (t) 
     'parts/one.js': "const name = 'one';\nexport function one() {\n    return name;\n}\n",
   }
   t.same(await told(modules), ['main', 'one', 'two after one', 'two after one'])
+})
+
+t.test('modules are joined in a clone whose lint tools are not installed', async (t) => {
+  const clone = mkdtempSync(join(tmpdir(), 'sluice-clone-'))
+  t.teardown(() => rmSync(clone, { recursive: true }))
+  mkdirSync(join(clone, 'tools'))
+  for (const file of ['tools/join-modules.mjs', 'package.json']) copyFileSync(ROOT + file, join(clone, file))
+  symlinkSync(`${ROOT}node_modules`, join(clone, 'node_modules'))
+  const joined = (await import(pathToFileURL(join(clone, 'tools/join-modules.mjs')).href)) as {
+    joinModules: typeof joinModules
+  }
+  t.match(joined.joinModules(new Map([['main.js', 'export const Range = 1;\n']]), 'main.js'), 'Range$1')
 })
 
 t.test('what is imported by name stays imported, once', async (t) => {
