@@ -39,21 +39,12 @@ for (const { customer, error, cause, remedy, page: mended } of FAULTS)
       const docs = dialog.getByRole('link', { name: 'What it means, and what helps' })
       t.equal(await docs.getAttribute('href'), `/docs/errors/${error}`)
       if (error === FAULTS[0]?.error) t.same(await findingsInAllLooks(page), [])
-      await click(dialog.getByRole('link', { name: `Look at ${mended.toLowerCase()}` }))
-      await page.locator('h1:focus', { hasText: mended }).waitFor()
+      await click(dialog.getByRole('link', { name: /^Look at/ }))
+      await page.locator('h1', { hasText: mended }).waitFor()
       t.ok(clicks <= CLICKS_MAX, `${clicks} clicks`)
       t.comment(`${error}: ${clicks} clicks`)
     },
   )
-
-t.test('a misspelt model leads to the one that was meant', { skip }, async () => {
-  const { page, visit } = opened()
-  await visit('Requests')
-  await page.getByRole('button', { name: 'Failed in the last hour' }).click()
-  await page.getByRole('row', { name: /model_unknown/ }).click()
-  await page.getByRole('link', { name: 'Look at models' }).click()
-  await page.getByRole('row', { name: /test\/priced/ }).waitFor()
-})
 
 t.test('a search at one click leaves nothing of the search before it', { skip }, async (t) => {
   const { page, visit, seen } = opened()

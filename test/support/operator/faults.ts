@@ -20,7 +20,7 @@ export interface Fault {
   /** Words of the page that name the cause, and what helps. */
   readonly cause: RegExp
   readonly remedy: RegExp
-  /** Heading of the page where it is mended. */
+  /** Heading of the page where it is mended, which the link names. */
   readonly page: string
 }
 
@@ -28,21 +28,21 @@ export const FAULTS: readonly Fault[] = [
   {
     customer: 'Ada',
     error: 'key_limit_exceeded',
-    cause: /The limit of the key does not cover this call\. It is the limit of the key/,
+    cause: /The limit of the key does not cover this call\. It is the lifetime limit of the key\./,
     remedy: /Raise the limit of the key\./,
-    page: 'Keys',
+    page: 'Ada',
   },
   {
     customer: 'Bo',
     error: 'upstream_failed',
     cause: /The provider failed\. down: no answer \(ECONNREFUSED\) after /,
     remedy: /See whether the provider has an outage and whether its base URL can be reached/,
-    page: 'Models',
+    page: 'down',
   },
   {
     customer: 'Cleo',
     error: 'budget_exceeded',
-    cause: /The budget of the workspace does not cover this call\. It is the limit of the workspace daily\./,
+    cause: /The budget of the workspace does not cover this call\. It is the daily limit of the workspace\./,
     remedy: /Raise the budget of the workspace, or wait until it begins anew\./,
     page: 'Spend',
   },
@@ -51,21 +51,21 @@ export const FAULTS: readonly Fault[] = [
     error: 'model_unknown',
     cause: /There is no such model\. The call asked for test\/pricde\. Nearest: test\/priced\./,
     remedy: /See what the catalogue calls its models\./,
-    page: 'Models',
+    page: 'test/priced',
   },
   {
     customer: 'Eve',
     error: 'endpoint_unavailable',
     cause: /Every endpoint of this model is failing/,
     remedy: /See which provider of the model fails and when its breaker lets a call try again/,
-    page: 'Models',
+    page: 'test/broken',
   },
   {
     customer: 'Finn',
     error: 'upstream_slow',
     cause: /The provider did not answer within its time-out\. slow: no answer \(upstream_slow\) after /,
     remedy: /raise its timeout_ms in the catalogue/,
-    page: 'Models',
+    page: 'slow',
   },
 ]
 

@@ -16,22 +16,22 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
   if (error === null || docs === null) return null
   const { cause = '', remedy = '', page = null } = words.errors[error] ?? {}
   const [asked, near] = error === MISSPELT && model !== null ? [model, words.nearest_models[model] ?? []] : []
+  const place = page === null ? null : placeOf(page, request, near?.[0] ?? null)
+  const [owner = '', interval = ''] = limit?.split(' ') ?? []
   const last = failed.at(-1)
   return (
     <div class="notice bad">
       <p>
         <b>{error}</b>
         {` ${cause}`}
-        {limit !== null && ` It is the limit of the ${limit}.`}
+        {limit !== null && ` It is the ${interval} limit of the ${owner}.`}
         {asked !== undefined && ` The call asked for ${asked}.`}
         {near !== undefined && near.length > 0 && ` Nearest: ${near.join(', ')}.`}
         {last !== undefined &&
           ` ${last.provider}: ${last.status ?? 'no answer'} (${last.code}) after ${duration(last.duration_ms)}.`}
       </p>
       <p>{withCode(remedy)}</p>
-      {page !== null && (
-        <a href={hashOf(page, placeOf(page, request, near?.[0] ?? null))}>{`Look at ${page}`}</a>
-      )}
+      {place !== null && <a href={place[1]}>{`Look at ${place[0]}`}</a>}
       {/* The pages about errors stand beside the dashboard, and need no key. */}
       <a href={docs} target="_blank" rel="noreferrer">
         What it means, and what helps
@@ -42,13 +42,12 @@ export function Cause({ request, words }: CauseProps): ComponentChild {
 
 const MISSPELT = 'model_unknown'
 
-/** What the page shows first. */
-function placeOf(
-  page: string,
-  { key, workspace_id: workspace, model, error_type: error }: RequestShape,
-  near: string | null,
-): Readonly<Record<string, string | null>> {
-  if (page === 'keys') return { key }
-  if (page === 'models') return { q: error === MISSPELT ? near : model }
-  return { workspace }
+/** Where a failure is mended: the page of the key, provider or model that it is about, where there is one. */
+function placeOf(page: string, request: RequestShape, near: string | null): readonly [string, string] {
+  const { key, provider, model, workspace_id: workspace, error_type: error } = request
+  const known = error === MISSPELT ? near : model
+  if (page === 'keys' && key !== null) return ['the key', hashOf('key', { id: key })]
+  if (page === 'models' && provider !== null) return [provider, hashOf('provider', { id: provider })]
+  if (page === 'models' && known !== null) return [known, hashOf('model', { id: known })]
+  return [page, hashOf(page, { workspace })]
 }

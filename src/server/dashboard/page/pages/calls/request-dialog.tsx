@@ -73,7 +73,8 @@ function factsOf(
       'Model',
       model === null ? null : (
         <span>
-          <SubjectLink to="model" id={model} /> {more('model', model)}
+          {request.error_type === 'model_unknown' ? model : <SubjectLink to="model" id={model} />}{' '}
+          {more('model', model)}
         </span>
       ),
     ],
