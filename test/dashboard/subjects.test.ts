@@ -117,6 +117,14 @@ t.test(
       .getByRole('row', { name: /test\/priced/ })
       .first()
       .waitFor()
+    t.equal(
+      await page()
+        .getByRole('region', { name: 'Last calls' })
+        .getByRole('columnheader', { name: 'Key' })
+        .count(),
+      0,
+      'it stands above them',
+    )
     await until('the books have it', async () => {
       await page().getByLabel('Time').selectOption('7')
       await page().getByLabel('Time').selectOption('31')

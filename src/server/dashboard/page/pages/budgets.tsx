@@ -79,7 +79,7 @@ export function Budgets({
           caption="Budgets of workspaces"
           columns={columns}
           loaded={budgets}
-          found={context}
+          {...(children !== undefined && { found: context })}
           keyOf={({ id }) => id}
           empty="No budget is set: calls are limited by credit and by the limits of keys alone."
         />

@@ -104,7 +104,14 @@ export function failuresOf(rows: readonly RequestShape[]): readonly Failure[] {
 function LastCalls({ context, search }: CallsProps): ComponentChild {
   const loaded = useRequests(context, { ...search, limit: CALLS_SHOWN })
   const nameOf = useKeyNames(context)
-  const columns = useMemo(() => callColumns(new URLSearchParams(search), nameOf), [nameOf])
+  // What all calls are of stands above them.
+  const columns = useMemo(
+    () =>
+      callColumns(new URLSearchParams(search), nameOf).filter(
+        ({ title }) => search[title.toLowerCase()] === undefined,
+      ),
+    [nameOf],
+  )
   return (
     <section class="panel" aria-label="Last calls">
       <div class="head">
