@@ -76,7 +76,7 @@ t.test('input is told by what caches had of it, and dropped members by their fie
   const meters = createStreamMeters(registry)
   const dropped = [
     ...['seed', 'reasoning.max_tokens', 'reasoning.exclude', 'x_mine', 'other', 'messages.y'],
-    ...['strict', 'annotations', 'processing'],
+    ...['strict', 'annotations', 'processing', 'reasoning_details'],
   ]
   meters.answered(acme, { fresh: 100, cacheRead: 300, cacheWrite: 0, dropped })
   meters.answered(
@@ -95,6 +95,7 @@ t.test('input is told by what caches had of it, and dropped members by their fie
     `sluice_dropped_fields_total{${ACME},field="strict"} 1`,
     `sluice_dropped_fields_total{${ACME},field="annotations"} 1`,
     `sluice_dropped_fields_total{${ACME},field="processing"} 1`,
+    `sluice_dropped_fields_total{${ACME},field="reasoning_details"} 1`,
   ])
     t.ok(text.includes(line), line)
   t.notMatch(text, /cache="none"\} 0|x_mine|max_tokens/)
@@ -105,7 +106,7 @@ t.test('input is told by what caches had of it, and dropped members by their fie
       cachedTokens: 300,
       dropped: {
         ...{ seed: 2, reasoning: 1, other: 1, messages: 1 },
-        ...{ strict: 1, annotations: 1, processing: 1 },
+        ...{ strict: 1, annotations: 1, processing: 1, reasoning_details: 1 },
       },
     },
   ])

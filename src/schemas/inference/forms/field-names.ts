@@ -1,7 +1,8 @@
 /**
  * Names by which metrics know what a provider did not get: a bounded set, since callers choose members. D36.
  */
-import { STRICT_CUT } from '../strict-members.ts'
+import { RESPONSES_STRICT_CUT_BY_TYPE } from '../responses-members.ts'
+import { STRICT_CUT, STRICT_CUT_BY_ROLE } from '../strict-members.ts'
 import { CARRIED, OTHERS, topOf } from './field-table.ts'
 import { lostMembers, NESTED, TOOL_SEARCH, WEB_SEARCH, type NestedObject } from './table/nested-table.ts'
 
@@ -29,6 +30,8 @@ const NAMES: ReadonlySet<string> = new Set([
   ),
   ...Object.values(OTHERS).flatMap((fields) => Object.keys(fields)),
   ...Object.keys(STRICT_CUT),
+  ...Object.values(STRICT_CUT_BY_ROLE).flat(),
+  ...Object.values(RESPONSES_STRICT_CUT_BY_TYPE).flat(),
   ...ITEMS,
   ...NESTED_NAMES,
   'transforms',

@@ -285,7 +285,7 @@ export function usedMembers(
 }
 
 /** Undefined: the form has no such object. */
-export function nestedObject(dialect: Dialect, place: NestedPlace, type: string): NestedObject | undefined {
+function nestedObject(dialect: Dialect, place: NestedPlace, type: string): NestedObject | undefined {
   const object = Object.hasOwn(NESTED[dialect][place], type) ? NESTED[dialect][place][type] : undefined
   return typeof object === 'object' ? object : undefined
 }
