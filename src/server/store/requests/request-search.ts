@@ -63,8 +63,8 @@ export function findRequests(
       const search = searchOf(tx, query, place?.value ?? null)
       const found = await tx<Row[]>`
         SELECT ${columns(tx)} FROM (
-          SELECT * FROM requests WHERE ${search.looked} ORDER BY ${order(tx)} LIMIT ${REQUESTS_LOOKED_MAX}) looked
-        WHERE ${search.rest} ORDER BY ${order(tx)} LIMIT ${limit + 1}`
+          SELECT * FROM requests WHERE ${search.looked} ORDER BY ${order(tx, 'requests')} LIMIT ${REQUESTS_LOOKED_MAX}) looked
+        WHERE ${search.rest} ORDER BY ${order(tx, 'looked')} LIMIT ${limit + 1}`
       if (signal !== undefined && hasEnded(signal)) return { ok: false, failure: endedBy(signal) }
       const rows = found.slice(0, limit).map(requestOf)
       const next = found.length > limit ? (rows.at(-1) ?? null) : await lastLooked(tx, search)
@@ -95,7 +95,7 @@ async function lastLooked(sql: Queryable, { looked, hasRest }: Search): Promise<
   const [row] = await sql<PlaceRow[]>`
     SELECT ${placeColumns(sql)} FROM (
       SELECT ended_at, batch, n FROM requests WHERE ${looked}
-      ORDER BY ${order(sql)} OFFSET ${REQUESTS_LOOKED_MAX - 1} LIMIT 1) last`
+      ORDER BY ${order(sql, 'requests')} OFFSET ${REQUESTS_LOOKED_MAX - 1} LIMIT 1) last`
   return row === undefined ? null : placeOf(row)
 }
 
@@ -131,8 +131,10 @@ function restOf(sql: Queryable, query: RequestQuery, workspaceId: string | null)
   ].filter((input) => input !== null)
 }
 
-function order(sql: Queryable): Fragment {
-  return sql`ended_at DESC, batch DESC, n DESC`
+/** The columns of the table: a bare `batch` would be the text that is selected under its name. */
+function order(sql: Queryable, table: 'requests' | 'looked'): Fragment {
+  const of = sql(table)
+  return sql`${of}.ended_at DESC, ${of}.batch DESC, ${of}.n DESC`
 }
 
 /** To the microsecond, which a number of milliseconds would not be. */

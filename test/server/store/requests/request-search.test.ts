@@ -10,6 +10,7 @@ import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests, openRequestLog } from '../../../../src/server/store/requests/request-search.ts'
+import type { RequestPage, RequestPlace } from '../../../../src/server/ports/requests/request-log.ts'
 import { FRONT_POOL_MAX } from '../../../../src/server/supervisor/fleet/shares.ts'
 import { gate } from '../../../support/gate.ts'
 import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/inference/generations.ts'
@@ -116,3 +117,28 @@ t.test(
     t.equal(further.next, null)
   },
 )
+
+t.test('pages follow each other among calls of one millisecond that several batches have', async (t) => {
+  const store = await openTestStore(t)
+  const endedMs = Date.now()
+  // As texts these numbers have another order than as numbers.
+  for (const id of ['9', '10', '100'])
+    await insertRequests(store, {
+      ...batchOfCalls({ organizationId: ORGANIZATION, endedMs, requestId: id }),
+      id,
+    })
+  const found: string[] = []
+  let before: RequestPlace | null = null
+  do {
+    const page: RequestPage = must(
+      await findRequests(store, {
+        organizationId: ORGANIZATION,
+        limit: 1,
+        ...(before !== null && { before }),
+      }),
+    )
+    found.push(...page.rows.map(({ requestId }) => requestId))
+    before = page.next
+  } while (before !== null)
+  t.same(found, ['100', '10', '9'])
+})
