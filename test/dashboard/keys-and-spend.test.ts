@@ -88,7 +88,7 @@ t.test('disables a key and enables it, and rotates it', { skip }, async (t) => {
   const made = JSON.parse(
     (await dashboard.call('keys', managementKey, { body: { name: 'turned' } })).body,
   ) as { key: string }
-  await page.getByLabel('Disabled ones, too').check()
+  await page.getByLabel('Include disabled keys').check()
   await page
     .getByRole('row', { name: /turned/ })
     .getByRole('link', { name: 'turned' })

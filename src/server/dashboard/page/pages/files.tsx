@@ -50,7 +50,7 @@ const columnsOf = (query: URLSearchParams): readonly Column<AdminStorageShape>[]
     sortBy: ({ files }) => files,
     cell: ({ files }) => (files >= FILES_COUNTED_MAX ? `${count(files)} or more` : count(files)),
   },
-  { title: 'Their bytes', isNumber: true, cell: (row) => bytes(row.bytes), sortBy: (row) => row.bytes },
+  { title: 'Size of files', isNumber: true, cell: (row) => bytes(row.bytes), sortBy: (row) => row.bytes },
   {
     title: 'In containers',
     isNumber: true,

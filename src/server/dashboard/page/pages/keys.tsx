@@ -41,7 +41,7 @@ function Keys(context: PageContext): ComponentChild {
             onInput={(value) => setQuery({ workspace: value, offset: null })}
           />
           <CheckField
-            label="Disabled ones, too"
+            label="Include disabled keys"
             isOn={showsDisabled}
             onChange={(isOn) => setQuery({ disabled: isOn ? 'shown' : null, offset: null })}
           />
