@@ -105,6 +105,9 @@ const MAPPINGS: Readonly<Record<string, Preparation>> = {
   'scim.delete_mapping': fresh(40, async (world, nth) => ({
     params: { id: await newMapping(world, `Unmapped ${nth}`) },
   })),
+  'admin.preview_mapping': again(({ place }) => [
+    { query: { scim_group_id: place.groupId, workspace_id: place.workspaceId, role: 'member' } },
+  ]),
   'scim.get_sync': again(({ place }) => [{ params: { id: place.syncId } }]),
 }
 
