@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { present } from '../support/must.ts'
 import { until } from '../support/nodes/node.ts'
@@ -11,50 +8,26 @@ import {
   overflowOf,
   type Dashboard,
 } from '../support/operator/dashboard.ts'
+import {
+  copiedCall,
+  copied,
+  firstCallSeen,
+  paste,
+  signInTyped,
+  step,
+  tabTo,
+} from '../support/operator/keystrokes.ts'
 import { LOOKS, showAs, skipWithoutBrowser } from '../support/wire/browser.ts'
 
-const run = promisify(execFile)
 const skip = skipWithoutBrowser
 const dashboard = skip === false ? await openDashboard(t) : null
 const opened = (): Dashboard => present(dashboard)
 const PROVIDER_KEY = 'sk-of-the-provider-0123456789'
-/** Elements that a page may have before the one that is looked for. */
-const TABS_MAX = 60
-const FOCUSED = `(({ tagName, textContent, title, labels }) =>
-  [tagName, textContent, title, labels?.[0]?.textContent].join(' '))(document.activeElement)`
-
 t.setTimeout(300_000)
-
-/** Presses the tabulator until an element has the focus whose text, title or label is like that. */
-async function tabTo(page: Page, wanted: RegExp): Promise<void> {
-  for (let tab = 0; tab < TABS_MAX; tab++) {
-    await page.keyboard.press('Tab')
-    if (wanted.test(await page.evaluate<string>(FOCUSED))) return
-  }
-  throw new Error(`nothing like ${wanted} has the focus`)
-}
-
-async function copied(page: Page): Promise<string> {
-  await page.keyboard.press('Enter')
-  await page.getByText('Copied.').last().waitFor()
-  return page.evaluate<string>('navigator.clipboard.readText()')
-}
-
-/** Runs a pasted text as a terminal does; what it printed. */
-async function paste(text: string): Promise<string> {
-  const { stdout } = await run('sh', ['-c', text])
-  return stdout
-}
-
-const step = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
 
 t.test('a fresh node opens the page Start, whose steps are to be done', { skip }, async (t) => {
   const { page, url, managementKey } = opened()
-  await page.goto(url)
-  await page.locator('input:focus').waitFor()
-  await page.keyboard.type(managementKey)
-  await page.keyboard.press('Enter')
-  await page.locator('h1:focus', { hasText: 'Start' }).waitFor()
+  await signInTyped(page, { url, managementKey })
   await page.getByText('3. Paste a call').waitFor()
   t.equal(await page.getByText('to do', { exact: true }).count(), 3)
   t.same(await findingsInAllLooks(page), [])
@@ -88,25 +61,13 @@ t.test('a key for a provider is stored in the vault, and stays nowhere in the pa
 
 t.test('from a fresh node to the first call that is seen, by keystrokes alone', { skip }, async (t) => {
   const { page, node } = opened()
-  // The first one behind "Choose one".
-  await page.keyboard.press('Home')
-  await page.keyboard.press('ArrowDown')
-  await step(page, '1. Choose').getByText('ready').waitFor()
-  await tabTo(page, /^BUTTON Make a key/)
-  await page.keyboard.press('Enter')
-  await step(page, '2. Make').getByText('made', { exact: true }).waitFor()
-  await tabTo(page, /^BUTTON Copy API key/)
-  const key = await copied(page)
+  const { key, call } = await copiedCall(page)
   t.match(key, /^sk-sluice-v1-[\w-]{43}$/)
-  await page.getByText('Waiting for a first call…').waitFor()
-  await tabTo(page, /^BUTTON Copy A call of sluice\/echo-1/)
-  const call = await copied(page)
   t.match(call, `curl '${node.ready.url}/api/v1/chat/completions'`)
   await paste(call.replace(key, `${key.slice(0, -2)}zz`))
   await page.getByText('A call of chat.create came and was refused').waitFor()
   t.match(JSON.parse(await paste(call)), { model: 'sluice/echo-1' })
-  await page.getByText('First call seen: chat.create.').waitFor()
-  await page.getByRole('status').getByText('First call seen.').waitFor()
+  await firstCallSeen(page)
   t.match(await step(page, '3. Paste').innerText(), /first call seen/)
 })
 

@@ -1,18 +1,14 @@
 /** A fresh clone, Node and the npm registry are enough, for anybody, anywhere, also after a hard kill. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { plainEnvironment } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { isOnPath, outsidePostgres, outsideRedis } from '../../support/nodes/outside-stores.ts'
 import { processes, tree } from '../../support/load/process-cpu.ts'
-import { registrySettings } from '../../support/nodes/registry.ts'
-import { ROOT } from '../../support/source.ts'
-import { freePort, hasEnded, pause, untilPrinted, type Spawned } from '../../support/nodes/spawned.ts'
+import { pause } from '../../support/nodes/spawned.ts'
 import type { Program, Proof } from '../proof.ts'
+import { cloned, end, INSTALL_MS_MAX, start, type Clone, type Place, type Started } from './clone.ts'
 
-const INSTALL_MS_MAX = 300_000
 const GONE_MS_MAX = 5_000
 const SECOND_START_MS_MAX = 3_000
 /** Who the clone is given to when root runs the program. */
@@ -34,23 +30,11 @@ export const program: Program = {
   },
 }
 
-interface Place {
-  readonly name: string
-  readonly uid: number
-  readonly mode: number
-}
-
 const ROOT_PLACES: readonly Place[] = [
   { name: 'as root', uid: 0, mode: 0o755 },
   { name: 'as root in a 0700 home', uid: 0, mode: 0o700 },
   { name: 'as another user in a 0700 home', uid: NOBODY, mode: 0o700 },
 ]
-
-interface Clone {
-  readonly folder: string
-  readonly uid: number
-  readonly env: Readonly<Record<string, string>>
-}
 
 async function inPlace(proof: Proof, place: Place): Promise<void> {
   const clone = await cloned(proof, place)
@@ -121,74 +105,6 @@ async function withOutsideStores(proof: Proof): Promise<void> {
 }
 
 /**
- * A clone of the committed tree in a home of its own, with a PATH that holds Node, npm and the system's tools
- * but no Redis.
- */
-async function cloned(proof: Proof, place: Place): Promise<Clone> {
-  const base = await mkdtemp(join(tmpdir(), 'sluice-start-'))
-  proof.after(() => rm(base, { recursive: true, force: true }))
-  await chmod(base, 0o755)
-  const [home, bin, folder] = [join(base, 'home'), join(base, 'bin'), join(base, 'home/my sluice')]
-  await mkdir(home)
-  await mkdir(bin)
-  for (const [name, path] of await programs()) await symlink(path, join(bin, name))
-  const made = spawnSync('git', ['clone', '--quiet', '--no-hardlinks', ROOT, folder], { encoding: 'utf8' })
-  if (made.status !== 0) throw new Error(`git clone failed: ${made.stderr}`)
-  if (place.uid !== process.getuid?.()) spawnSync('chown', ['-R', `${place.uid}:${place.uid}`, home])
-  await chmod(home, place.mode)
-  return {
-    folder,
-    uid: place.uid,
-    env: {
-      HOME: home,
-      PATH: bin,
-      SLUICE_PORT: String(await freePort()),
-      SLUICE_ADMIN_PORT: String(await freePort()),
-      // Caches of the person who runs this would hide what a stranger has to fetch.
-      npm_config_cache: join(home, '.npm'),
-      ...registrySettings(),
-    },
-  }
-}
-
-/** Every program of the PATH but Redis and its kin. */
-async function programs(): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>()
-  for (const folder of [dirname(process.execPath), ...(process.env['PATH'] ?? '').split(delimiter)]) {
-    for (const name of await readdir(folder).catch(() => [])) {
-      if (!/^(?:redis|valkey|keydb)-/.test(name) && !found.has(name)) found.set(name, join(folder, name))
-    }
-  }
-  return found
-}
-
-interface Started extends Spawned {
-  readonly child: ChildProcess
-  readonly clone: Clone
-  readonly tookMs: number
-}
-
-async function start(clone: Clone): Promise<Started> {
-  const beganAt = monotonicMs()
-  let text = ''
-  const child = spawn('npm', ['start'], {
-    cwd: clone.folder,
-    env: clone.env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-    ...(clone.uid === process.getuid?.() ? {} : { uid: clone.uid, gid: clone.uid }),
-  })
-  const keep = (bytes: Buffer): void => {
-    text += bytes.toString()
-  }
-  child.stdout.on('data', keep)
-  child.stderr.on('data', keep)
-  const started = { child, output: () => text }
-  await untilPrinted(started, /\{"event":"ready".*\}/, INSTALL_MS_MAX)
-  return { ...started, clone, tookMs: monotonicMs() - beganAt }
-}
-
-/**
  * Runs the printed line as a person would paste it, or one made of the key file where no line was printed.
  */
 function pastedLine({ clone, output }: Started): { status: number; found: string } {
@@ -200,11 +116,6 @@ function pastedLine({ clone, output }: Started): { status: number; found: string
   })
   const [body = '', status = '0'] = ran.stdout.split(/\n(?=\d+$)/)
   return { status: Number(status), found: line === '' ? 'no curl line was printed' : `${body.length} bytes` }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (!hasEnded(child)) process.kill(-(child.pid ?? 0), 'SIGTERM')
-  while (!hasEnded(child)) await pause(20)
 }
 
 function pidsOf(started: Started): ReadonlySet<number> {

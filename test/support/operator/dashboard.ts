@@ -47,14 +47,7 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
   const keys = firstKeys(node.dataDir)
   const [inferenceKey, managementKey] = [keys['inference_key'] ?? '', keys['management_key'] ?? '']
   const url = `${node.ready.admin_url}/dashboard/`
-  const page = await (
-    await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
-  ).newPage()
-  // A key that the test ends on purpose is refused.
-  const seen = watch(page, {
-    origin: new URL(url).origin,
-    mayBeRefused: (address) => /\/dashboard\/(?:session$|api\/v1\/)/.test(address),
-  })
+  const { page, seen } = await openWatchedPage(browser, url)
   return {
     node,
     browser,
@@ -86,6 +79,21 @@ export async function openDashboard(t: Teardown, more: Settings = {}): Promise<D
       return { status: answer.status, body: await answer.text() }
     },
   }
+}
+
+/** An empty page with a clipboard, which is to show the dashboard at the address. */
+export async function openWatchedPage(
+  browser: Browser,
+  url: string,
+): Promise<{ readonly page: Page; readonly seen: Seen }> {
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const page = await context.newPage()
+  const seen = watch(page, {
+    origin: new URL(url).origin,
+    // A key that the test ends on purpose is refused.
+    mayBeRefused: (address) => /\/dashboard\/(?:session$|api\/v1\/)/.test(address),
+  })
+  return { page, seen }
 }
 
 /** What axe-core finds in the page that is shown, in each of its looks; with the name of the look. */
