@@ -1,9 +1,10 @@
-// Makes the files of /docs: the reference from the operations, the guides from Markdown, the scripts of both,
-// and the index of the search over all of them.
+// Makes the files of /docs: the reference and the OpenAPI document from the operations, the guides from
+// Markdown, the scripts of both, and the index of the search over all of them.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { DOCS_PATH } from '../dist/src/schemas/api-prefix.js'
+import { DOCS_PATH, OPENAPI_PATH } from '../dist/src/schemas/api-prefix.js'
 import { errorPages } from '../dist/src/server/http/reference/error-pages.js'
+import { openApiOf } from '../dist/src/server/http/reference/openapi.js'
 import { referencePages } from '../dist/src/server/http/reference/pages/reference-pages.js'
 import { searchIndexOf } from '../dist/src/server/http/reference/pages/search-index.js'
 import { OPERATIONS } from '../dist/src/server/operations/index.js'
@@ -27,6 +28,7 @@ export function writeDocs() {
     `${TARGET}/reference`,
     new Map(reference.map(({ path, html }) => [path === DOCS_PATH ? 'index' : basename(path), html])),
   )
+  writeFileSync(`${TARGET}/${basename(OPENAPI_PATH)}`, JSON.stringify(openApiOf(OPERATIONS)))
   copyFileSync('src/server/http/docs/guides.css', `${TARGET}/guides.css`)
   const modules = new Map(
     readdirSync(COMPILED)

@@ -7,7 +7,8 @@ import { createAccess } from '../../src/server/access/access.ts'
 import { loadCatalogue } from '../../src/server/catalogue/load.ts'
 import { SHIPPED_CATALOGUE } from '../../src/server/catalogue/shipped.ts'
 import { openEgress } from '../../src/server/egress/egress.ts'
-import { startHttp, type HttpFront } from '../../src/server/http/front.ts'
+import { compile, startHttp, type HttpFront } from '../../src/server/http/front.ts'
+import { BUILT_OPENAPI } from '../../src/server/http/reference/site.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { bootId } from '../../src/server/journal/boot-id.ts'
 import { openJournal } from '../../src/server/journal/journal.ts'
@@ -131,7 +132,7 @@ export async function assemble(settings: FrontSettings): Promise<AssembledFront>
     host: '127.0.0.1',
     port: settings.port,
     tls: null,
-    operations: operationsOf(has, provider),
+    compiled: compile(operationsOf(has, provider), BUILT_OPENAPI),
     corsOrigins: [],
     access: has('access')
       ? createAccess({

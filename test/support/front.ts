@@ -8,7 +8,9 @@ import {
   type HttpFront,
   type HttpOptions,
 } from '../../src/server/http/front.ts'
+import { Asset } from '../../src/server/http/reference/asset.ts'
 import { WRITTEN_ORIGIN } from '../../src/server/http/reference/docs-page.ts'
+import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { Timers } from '../../src/server/http/timers.ts'
 import { createAdmission } from '../../src/server/limits/admission.ts'
 import type { AnyOperation, Call, Operation } from '../../src/server/operations/define.ts'
@@ -65,7 +67,6 @@ export async function openFront(
     host: '127.0.0.1',
     port: 0,
     tls: null,
-    operations,
     compiled: compiledOf(operations),
     corsOrigins: [],
     access: more.access ?? accessTo(keyRecords()),
@@ -106,13 +107,15 @@ export async function openFront(
 
 const compiled: { readonly of: readonly AnyOperation[]; readonly result: Compiled }[] = []
 
-/** What fronts of a test file derive from the same operations: from all of them in a tenth of a second. */
+/** What fronts of a test file derive from the same operations; the document when a call asks for it. */
 export function compiledOf(operations: readonly AnyOperation[]): Compiled {
   const isOf = (known: readonly AnyOperation[]): boolean =>
     known.length === operations.length && known.every((one, at) => one === operations[at])
   const known = compiled.find(({ of }) => isOf(of))
   if (known !== undefined) return known.result
-  const result = compile(operations)
+  const document = (): Promise<Uint8Array> =>
+    Promise.resolve(Buffer.from(JSON.stringify(openApiOf(operations))))
+  const result = compile(operations, new Asset('application/json', document))
   compiled.push({ of: [...operations], result })
   return result
 }

@@ -55,6 +55,7 @@ t.test('the package has every file that its code imports, and all that lies besi
     'guides.css',
     'guides.js',
     'guides-index.js',
+    'openapi.json',
     'reference.js',
     'guides/index.html',
     'guides/keys.html',

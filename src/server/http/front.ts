@@ -11,12 +11,12 @@ import { Cors } from './call/cors.ts'
 import type { ExchangeHost, OpenExchange } from './exchange-deps.ts'
 import { RequestHead, type HeadFault } from './call/head.ts'
 import { openListener, type Listener } from './listener.ts'
-import { openApiOf } from './reference/openapi.ts'
 import { serve } from './call/pipeline.ts'
 import { UNROUTED, type PipelineDeps } from './call/pipeline-deps.ts'
 import { ReadEnd } from './body/socket-reading.ts'
 import { RequestIds } from './call/request-ids.ts'
 import { buildRouteTable, type RouteTable } from './call/route-table.ts'
+import type { Asset } from './reference/asset.ts'
 import { Site } from './reference/site.ts'
 import { Timers } from './timers.ts'
 
@@ -28,9 +28,8 @@ export interface HttpOptions extends Pick<
   /** 0 takes any free port; other fronts cannot join that port. */
   readonly port: number
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
-  readonly operations: readonly AnyOperation[]
-  /** Results for these operations that were compiled ahead. */
-  readonly compiled?: Compiled
+  /** What is served: operations and pages, compiled ahead. */
+  readonly compiled: Compiled
   /** Origins from which browsers may call; empty = none. */
   readonly corsOrigins: readonly string[]
   /** Hostnames on which operations that refuse regional hosts answer 403; lower case. Empty = none. */
@@ -56,9 +55,12 @@ export interface Compiled {
   readonly site: Site
 }
 
-/** About 100 ms of computing, which a spare front does before it is needed. */
-export function compile(operations: readonly AnyOperation[]): Compiled {
-  return { table: buildRouteTable(operations), site: new Site(JSON.stringify(openApiOf(operations))) }
+/**
+ * Some 20 ms of computing, which a spare front does before it is needed.
+ * @param openApi the document of these operations
+ */
+export function compile(operations: readonly AnyOperation[], openApi: Asset): Compiled {
+  return { table: buildRouteTable(operations), site: new Site(openApi) }
 }
 
 /** The work in progress of a front: all zero when the front is idle. */
@@ -87,7 +89,7 @@ export interface HttpFront {
 
 /** Opens the public port. Rejects when the port is not available. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
-  const { host, port, tls, operations, corsOrigins, compiled = compile(operations) } = options
+  const { host, port, tls, corsOrigins, compiled } = options
   const { bodiesBytesMax = BODIES_BYTES_MAX, timers = new Timers(), random = Math.random } = options
   const ids = new RequestIds()
   const budget = new BodyBudget(bodiesBytesMax)

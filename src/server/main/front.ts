@@ -7,6 +7,7 @@ import type { Pools } from '../../workers/thread-pools.ts'
 import type { Config } from '../config.ts'
 import { Timers } from '../http/timers.ts'
 import { compile, startHttp, type HttpFront, type HttpOptions } from '../http/front.ts'
+import { BUILT_OPENAPI } from '../http/reference/site.ts'
 import { createAdmission, type Admission } from '../limits/admission.ts'
 import { createModelCalls, type FrontModelCalls } from '../limits/model-calls.ts'
 import { openBroadcast, type Broadcast } from '../observe/broadcast.ts'
@@ -59,7 +60,7 @@ const CLOSE_MS_MAX = 3_000
  * Compiled at import: no setting changes the result, so a front that is loaded ahead compiles before it is
  * started.
  */
-const compiled = compile(OPERATIONS)
+const compiled = compile(OPERATIONS, BUILT_OPENAPI)
 
 /** Builds every part of a front, warms the front up, and serves until the supervisor ends it. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
@@ -147,7 +148,7 @@ function listen(
   deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers'>,
 ): Promise<HttpFront> {
   const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
-  return startHttp({ ...settings, operations: OPERATIONS, compiled, ...deps })
+  return startHttp({ ...settings, compiled, ...deps })
 }
 
 function openFrontPools({ sessionThreads }: StartedPart, log: Log): Pools {

@@ -5,6 +5,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { connectionsNeeded } from '../../../src/server/supervisor/fleet/shares.ts'
+import { openApiOf } from '../../../src/server/http/reference/openapi.ts'
+import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { openHints } from '../../../src/server/redis/hints.ts'
 import { openState } from '../../../src/server/redis/open.ts'
 import { openStore } from '../../../src/server/store/base/open.ts'
@@ -54,6 +56,12 @@ t.test(
     t.equal((await node.get('/api/v1/models/count')).status, 200)
   },
 )
+
+t.test('a front serves the OpenAPI document of its operations', async (t) => {
+  const { status, body } = await node.get('/openapi.json')
+  t.equal(status, 200)
+  t.equal(body, JSON.stringify(openApiOf(OPERATIONS)))
+})
 
 t.test('a start says within seconds which Postgres it waits for, without its password', async (t) => {
   const [settings, port] = await Promise.all([nodeSettings(t, { isEmbedded: true }), freePort()])

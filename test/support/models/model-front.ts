@@ -49,7 +49,6 @@ export async function frontOf(t: Test, models: ModelCatalogue): Promise<ModelFro
     port: 0,
     tls: null,
     corsOrigins: [],
-    operations: OPERATIONS,
     compiled: compiledOf(OPERATIONS),
     access,
     admission: { admit: () => UNLIMITED },
