@@ -33,7 +33,7 @@ t.test('Jobs lists them newest first, and filters by state, provider and workspa
   await linkOf(jobs, open).waitFor({ state: 'detached' })
   t.same(await rowsOf(jobs), 2)
   await select('State', '')
-  await jobs.getByRole('link', { name: OPEN_PROVIDER }).first().click()
+  await jobs.getByRole('link', { name: OPEN_PROVIDER, exact: true }).first().click()
   await linkOf(jobs, first).waitFor({ state: 'detached' })
   t.same(await rowsOf(jobs), 2)
   t.equal(await page.getByLabel('Provider').inputValue(), OPEN_PROVIDER)
