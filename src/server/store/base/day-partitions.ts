@@ -1,5 +1,5 @@
 import type { KeptFor, PruneEnd, PruneStep, RetentionLease } from '../../ports/operator/retention.ts'
-import { makingPartitions } from './missing-partition.ts'
+import { makerOf, makingPartitions, tellOfPartitions, type PartitionedTable } from './missing-partition.ts'
 import type { Queryable, Store } from './open.ts'
 import { renewLease } from './retention-lease.ts'
 
@@ -8,11 +8,9 @@ const DAYS_AHEAD = 2
 /** Milliseconds that the drop of a day waits for readers and writers of the table. Decision. */
 const DAY_DROP_WAIT_MS = 500
 
-/** A table with a partition for each day, UTC, which the schema's function `<table>_partition` makes. */
-export interface DailyTable {
+/** A table with a partition for each day, UTC. */
+export interface DailyTable extends PartitionedTable {
   readonly table: 'generations' | 'requests'
-  /** The advisory lock that this function takes. */
-  readonly makingLock: number
 }
 
 /** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
@@ -22,7 +20,9 @@ export async function ensureDays(
 ): Promise<{ readonly partitions: number }> {
   const before = (await daysOf(sql, daily)).length
   await sql`SELECT ${sql(makerOf(daily))}(utc_today() + n) FROM generate_series(0, ${DAYS_AHEAD}::int) AS n`
-  return { partitions: (await daysOf(sql, daily)).length - before }
+  const partitions = (await daysOf(sql, daily)).length - before
+  if (partitions > 0) await tellOfPartitions(sql, daily)
+  return { partitions }
 }
 
 /** Runs a write; where the days of these instants, Unix milliseconds, have no partition, makes them first. */
@@ -33,7 +33,7 @@ export function withDays<T>(
 ): Promise<T> {
   const days = (): readonly string[] =>
     Array.from(instants(), (ms) => new Date(ms).toISOString().slice(0, 10))
-  return makingPartitions(store, { maker: makerOf(daily), makingLock: daily.makingLock, days }, write)
+  return makingPartitions(store, daily, days, write)
 }
 
 /**
@@ -72,10 +72,6 @@ interface Day {
   readonly partition: string
   /** `YYYY-MM-DD` */
   readonly day: string
-}
-
-function makerOf({ table }: DailyTable): string {
-  return `${table}_partition`
 }
 
 /** The days that have a partition, oldest first. */

@@ -1,44 +1,58 @@
 import postgres from 'postgres'
-import type { Store } from './open.ts'
+import type { Queryable, Store } from './open.ts'
 
 /** SQLSTATE of a violated check, also for a row without a partition. */
 const CHECK_VIOLATION = '23514'
 
-/** How the schema makes the partitions of a table. */
-export interface PartitionMaker {
-  /** The schema's function, which takes a day of the partition. */
-  readonly maker: string
-  /** The advisory lock that this function takes. */
-  readonly makingLock: number
-}
+/** Writes of rows that found no partition. Decision: the first makes it, and a second meets a stale connection. */
+const TRIES_MAX = 4
 
-export interface MissingPartitions extends PartitionMaker {
-  /** Days whose partitions the write may need, `YYYY-MM-DD`; asked when one is missing. */
-  readonly days: () => Iterable<string> | Promise<Iterable<string>>
+/** A table in partitions, which the schema's function `<table>_partition` makes. */
+export interface PartitionedTable {
+  readonly table: 'generations' | 'ledger' | 'requests'
+  /** The column that says which partition a row goes to. */
+  readonly keyColumn: string
 }
 
 /**
  * Runs a write; where a row has no partition to go to, makes the partitions and runs the write again. They have
  * a transaction of their own, so that other writers do not wait.
+ * @param days days whose partitions the write may need, `YYYY-MM-DD`; asked when one is missing
  */
 export async function makingPartitions<T>(
   { sql }: Pick<Store, 'sql'>,
-  { maker, makingLock, days }: MissingPartitions,
+  table: PartitionedTable,
+  days: () => Iterable<string> | Promise<Iterable<string>>,
   write: () => Promise<T>,
 ): Promise<T> {
-  try {
-    return await write()
-  } catch (problem) {
-    if (!isPartitionMissing(problem)) throw problem
+  for (let tries = 1; ; tries++) {
+    try {
+      return await write()
+    } catch (problem) {
+      if (!isPartitionMissing(problem) || tries === TRIES_MAX) throw problem
+    }
     const wanted = [...new Set(await days())].join(',')
-    await sql.begin(async (tx) => {
-      // A partition that another transaction has just made may be visible before this connection is told to
-      // drop its cached plan without it. That message comes before the maker releases this lock.
-      await tx`SELECT pg_advisory_xact_lock(${makingLock})`
-      await tx`SELECT ${tx(maker)}(day::date) FROM unnest(string_to_array(${wanted}, ',')) AS day`
-    })
-    return write()
+    await sql`SELECT ${sql(makerOf(table))}(day::date) FROM unnest(string_to_array(${wanted}, ',')) AS day`
+    await tellOfPartitions(sql, table)
   }
+}
+
+/** The schema's function that makes the partition of a day where it is missing. */
+export function makerOf({ table }: PartitionedTable): string {
+  return `${table}_partition`
+}
+
+/**
+ * Tells every connection once more which partitions a table has. Postgres tells them when one is attached, but a
+ * connection that reads the partitions for the first time at that instant keeps what it has read: it would go
+ * on without the new one, and so would its reads, until the next is attached. This sets what is set, and waits
+ * for no reader and no writer.
+ */
+export async function tellOfPartitions(
+  sql: Queryable,
+  { table, keyColumn }: PartitionedTable,
+): Promise<void> {
+  await sql`ALTER TABLE ONLY ${sql(table)} ALTER COLUMN ${sql(keyColumn)} SET STATISTICS -1`
 }
 
 /**

@@ -2,7 +2,7 @@ import type { PruneStep } from '../../ports/operator/retention.ts'
 import { ensureDays, prunedDays, type DailyTable } from '../base/day-partitions.ts'
 import type { Store } from '../base/open.ts'
 
-export const GENERATION_TABLE: DailyTable = { table: 'generations', makingLock: 7_305_848_213 }
+export const GENERATION_TABLE: DailyTable = { table: 'generations', keyColumn: 'created_at' }
 
 /** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
 export function ensureGenerationDays(store: Store): Promise<{ readonly partitions: number }> {

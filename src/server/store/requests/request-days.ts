@@ -2,7 +2,7 @@ import type { PruneStep } from '../../ports/operator/retention.ts'
 import { ensureDays, prunedDays, type DailyTable } from '../base/day-partitions.ts'
 import type { Store } from '../base/open.ts'
 
-export const REQUEST_TABLE: DailyTable = { table: 'requests', makingLock: 7_305_848_214 }
+export const REQUEST_TABLE: DailyTable = { table: 'requests', keyColumn: 'ended_at' }
 
 /** The organization of rows whose call had no valid key. */
 export const NOBODY = '00000000-0000-0000-0000-000000000000'

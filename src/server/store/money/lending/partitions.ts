@@ -1,10 +1,10 @@
 import type { Day } from '../../../ports/money/money.ts'
-import { makingPartitions, type PartitionMaker } from '../../base/missing-partition.ts'
+import { makingPartitions, tellOfPartitions, type PartitionedTable } from '../../base/missing-partition.ts'
 import type { Queryable, Store } from '../../base/open.ts'
 
 /** Months with partitions made in advance, beside the current one. */
 const MONTHS_AHEAD = 2
-const LEDGER: PartitionMaker = { maker: 'ledger_partition', makingLock: 7_305_848_212 }
+const LEDGER: PartitionedTable = { table: 'ledger', keyColumn: 'day' }
 
 /**
  * Makes the ledger's partitions of this month and the next ones, where they are missing. @returns number of
@@ -14,7 +14,9 @@ export async function ensurePartitions(store: Store): Promise<{ readonly partiti
   const before = await countPartitions(store.sql)
   await store.sql`
     SELECT ledger_partition((utc_today() + n * interval '1 month')::date) FROM generate_series(0, ${MONTHS_AHEAD}::int) AS n`
-  return { partitions: (await countPartitions(store.sql)) - before }
+  const partitions = (await countPartitions(store.sql)) - before
+  if (partitions > 0) await tellOfPartitions(store.sql, LEDGER)
+  return { partitions }
 }
 
 /** Runs a write to the ledger; where the month of a day has no partition, makes the partition first. */
@@ -25,7 +27,7 @@ export function withPartitions<T>(
 ): Promise<T> {
   const firsts = async (): Promise<readonly string[]> =>
     Array.from(await days(), (day) => `${day.slice(0, 7)}-01`)
-  return makingPartitions(store, { ...LEDGER, days: firsts }, write)
+  return makingPartitions(store, LEDGER, firsts, write)
 }
 
 async function countPartitions(sql: Queryable): Promise<number> {
