@@ -25,6 +25,7 @@ export function longestFirst(files, kept) {
   return [...files].sort((a, b) => secondsOf(b) - secondsOf(a))
 }
 
-function sourceOf(compiled) {
+/** @param compiled name of a compiled test file */
+export function sourceOf(compiled) {
   return compiled.replace(/^dist\//, '').replace(/js$/, 'ts')
 }

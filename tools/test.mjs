@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
 import { installIfPossible } from './install.mjs'
 import { summaryOf } from './tap-summary.mjs'
+import { jobsOf, writeGroup } from './test-groups.mjs'
 import { changedTests, compiledOf, isProof, testFiles, UnknownTest } from './test-files.mjs'
 import { runPool } from './test-pool.mjs'
 import { keepTimes, keptTimes, longestFirst } from './test-times.mjs'
@@ -87,7 +88,9 @@ async function runOnce() {
   // compiled imports them.
   await Promise.all([build(), installIfPossible('tools/clients')])
   ;[passed, failed] = [0, 0]
-  await runPool(longestFirst(chosenFiles(), keptTimes()), runAndTell)
+  const kept = keptTimes()
+  const jobs = new Map(jobsOf(chosenFiles(), kept).map((job) => [job.path, job]))
+  await runPool(longestFirst([...jobs.keys()], kept), (path) => runJob(jobs.get(path)))
   if (values.record) keepTimes(times)
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
@@ -125,9 +128,23 @@ async function runAtEachChange() {
   }
 }
 
+/** A file of a group that has failed may have disturbed the others: each is judged by itself. */
+async function runJob(job) {
+  const { path, files } = job
+  if (files.length === 1) return runAndTell(path)
+  writeGroup(job)
+  const startedAt = performance.now()
+  const result = await runFile(path)
+  if (result.failed === 0 && result.passed > 0) return tell(files.join(' '), result, startedAt)
+  for (const file of files) await runAndTell(file)
+}
+
 async function runAndTell(file) {
   const startedAt = performance.now()
-  const result = await runFile(file)
+  tell(file, await runFile(file), startedAt)
+}
+
+function tell(file, result, startedAt) {
   passed += result.passed
   failed += result.failed
   const tookS = (performance.now() - startedAt) / 1_000

@@ -14,6 +14,20 @@ interface TestTimes {
   ) => readonly string[]
 }
 
+interface Job {
+  readonly path: string
+  readonly files: readonly string[]
+}
+
+interface TestGroups {
+  readonly jobsOf: (
+    files: readonly string[],
+    kept: Readonly<Record<string, number>>,
+    read: (path: string) => string,
+  ) => readonly Job[]
+}
+
+const { jobsOf } = (await imported('test-groups')) as TestGroups
 const { runPool } = (await imported('test-pool')) as TestPool
 const { longestFirst } = (await imported('test-times')) as TestTimes
 
@@ -42,6 +56,33 @@ t.test('each file runs once, and one that waits runs beside those that calculate
   }
   await pool
   t.same([...began].sort(), [...files].sort())
+})
+
+t.test('short files share a process, and each file is in one job', async (t) => {
+  const short = Array.from({ length: 40 }, (_, nth) => `dist/test/schemas/s${nth}.test.js`)
+  const [long, env, fleet, store] = [
+    'dist/test/schemas/long.test.js',
+    'dist/test/server/store/env.test.js',
+    'dist/test/server/supervisor/fleet.test.js',
+    'dist/test/server/store/rows.test.js',
+  ] as const
+  const files = [...short, long, env, fleet, store]
+  const jobs = jobsOf(files, { 'test/schemas/long.test.ts': 9 }, (path) =>
+    path === env ? "process.env['A'] = 'b'" : '',
+  )
+  t.same(jobs.flatMap((job) => job.files).sort(), [...files].sort())
+  const alone = jobs.filter((job) => job.files.length === 1).map(({ path }) => path)
+  t.same(alone, [long, env, fleet])
+  t.ok(jobs.every((job) => job.files.length <= 6))
+  t.equal(new Set(jobs.map(({ path }) => path)).size, jobs.length)
+})
+
+t.test('a few files that are named run alone', async (t) => {
+  const files = ['a', 'b'].map((name) => `dist/test/schemas/${name}.test.js`)
+  t.same(
+    jobsOf(files, {}, () => '').map(({ path }) => path),
+    files,
+  )
 })
 
 t.test('a pool without files ends', async () => {
