@@ -1,0 +1,4 @@
+import { program } from './dashboard-looks.ts'
+import { short } from '../short.ts'
+
+await short('dashboard-looks', program)

@@ -1,0 +1,105 @@
+/** Each page of the dashboard with data, in each of its looks: what assistive tools need is there. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import {
+  findingsInAllLooks,
+  openDashboard,
+  overflowOf,
+  PRICED_MODEL,
+  type Dashboard,
+} from '../../support/operator/dashboard.ts'
+import { present } from '../../support/must.ts'
+import { until } from '../../support/nodes/node.ts'
+import { LOOKS, showAs, skipWithoutBrowser } from '../../support/wire/browser.ts'
+import type { Program, Proof } from '../proof.ts'
+
+/** US dollars after which a key is refused. */
+const LIMIT_USD = 0.05
+const CALLS = 40
+
+export const program: Program = {
+  text: 'Each page of the dashboard, light, dark and on a telephone: no serious finding of axe-core, nothing wider than its window',
+  async run(proof) {
+    if (skipWithoutBrowser !== false) {
+      proof.skipped = skipWithoutBrowser
+      return
+    }
+    const dashboard = await openDashboard(proof)
+    const subjects = await fill(dashboard)
+    await dashboard.signIn()
+    const { page, seen } = dashboard
+    const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all()
+    // The first page is shown already, and a link to it leads nowhere: it comes last.
+    const titles = (await Promise.all(links.map((link) => link.innerText()))).reverse()
+    const screens = mkdtempSync(join(tmpdir(), 'sluice-looks-'))
+    const chosen = proof.isShort ? titles.slice(proof.random(titles.length)).slice(0, 1) : titles
+    for (const title of chosen) {
+      await dashboard.visit(title.trim())
+      await look(proof, page, { title: title.trim(), screens })
+    }
+    for (const address of proof.isShort ? [] : subjects) {
+      await page.evaluate(`location.hash = '#/${address}'`)
+      await page.locator('h1:focus').waitFor()
+      await look(proof, page, { title: address.split('?')[0] ?? address, screens })
+    }
+    proof.check('nobody else is asked', seen.abroad.length === 0, seen.abroad.join())
+    proof.check('nothing fails in the console', seen.errors.length === 0, seen.errors.join())
+    proof.say(`screens: ${screens}`)
+  },
+}
+
+interface Shown {
+  readonly title: string
+  /** Folder of the screenshots. */
+  readonly screens: string
+}
+
+async function look(proof: Proof, page: Page, { title, screens }: Shown): Promise<void> {
+  const findings = await findingsInAllLooks(page)
+  proof.check(`${title}: axe-core has nothing serious`, findings.length === 0, findings.join(' | '))
+  const wide: string[] = []
+  for (const one of LOOKS) {
+    await showAs(page, one)
+    if ((await overflowOf(page)) > 0) wide.push(one.name)
+    await page.screenshot({ path: join(screens, `${title}-${one.name}.png`), fullPage: true })
+  }
+  await showAs(page, LOOKS[0])
+  proof.check(`${title}: nothing is wider than the window`, wide.length === 0, wide.join())
+}
+
+/** Calls that succeed and that fail, and what workspaces have. @returns addresses of pages of one subject */
+async function fill({ call, managementKey, inferenceKey }: Dashboard): Promise<readonly string[]> {
+  const make = async (path: string, key: string, body: object, method = 'POST'): Promise<Made> => {
+    const answer = await call(path, key, { method, body })
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`)
+    return JSON.parse(answer.body) as Made
+  }
+  const made = await make('keys', managementKey, { name: 'shop, search', limit: LIMIT_USD })
+  const { hash = '', workspace_id: workspaceId = '' } = made.data ?? {}
+  const body = { model: PRICED_MODEL, input: 'seven words are what this text has' }
+  for (let nth = 0; nth < CALLS; nth++)
+    await call('embeddings', inferenceKey, { body: { ...body, input: `${nth}` } })
+  await until(
+    'the limit refuses a call',
+    async () => (await call('embeddings', present(made.key), { body })).status === 403,
+  )
+  await call('embeddings', inferenceKey, { body: { ...body, model: 'test/priced-2' } })
+  await make(`workspaces/${workspaceId}/budgets/monthly`, managementKey, { limit_usd: 25 }, 'PUT')
+  const secret = { hosts: ['api.github.com'], value: 'of the vault' }
+  await make('vault/secrets/github_token', inferenceKey, secret, 'PUT')
+  await make('byok', managementKey, { provider: 'openai', key: 'sk-0123456789' })
+  await make('videos', inferenceKey, { model: 'sluice/clip-1', prompt: 'A boat', duration: 2 })
+  return [
+    `key?id=${hash}`,
+    `model?id=${encodeURIComponent(PRICED_MODEL)}`,
+    'provider?id=local',
+    `workspace?id=${workspaceId}`,
+  ]
+}
+
+interface Made {
+  readonly key?: string
+  readonly data?: { readonly hash?: string; readonly workspace_id?: string }
+}
