@@ -5,7 +5,7 @@ import type { Queryable, Store } from './open.ts'
 const CHECK_VIOLATION = '23514'
 
 /** Writes of rows that found no partition. Decision: the first makes it, and a second meets a stale connection. */
-const TRIES_MAX = 4
+const PARTITION_TRIES_MAX = 4
 
 /** A table in partitions, which the schema's function `<table>_partition` makes. */
 export interface PartitionedTable {
@@ -29,7 +29,7 @@ export async function makingPartitions<T>(
     try {
       return await write()
     } catch (problem) {
-      if (!isPartitionMissing(problem) || tries === TRIES_MAX) throw problem
+      if (!isPartitionMissing(problem) || tries === PARTITION_TRIES_MAX) throw problem
     }
     const wanted = [...new Set(await days())].join(',')
     await sql`SELECT ${sql(makerOf(table))}(day::date) FROM unnest(string_to_array(${wanted}, ',')) AS day`
