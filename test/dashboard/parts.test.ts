@@ -135,7 +135,7 @@ t.test('the grid of a chart has round values above all that is drawn', async (t)
 
 t.test('where nothing was measured a line has a gap, and a point alone is seen', async (t) => {
   const path = pathOf([1, 2, null, 3, null], { x: (point) => point, y: (value) => value })
-  t.equal(path, 'M0.0 1.0L1.0 2.0M3.0 3.0L3.0 3.0')
+  t.equal(path, 'M0.0 1.0L1.0 2.0M3.0 3.0m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0')
 })
 
 t.test('times below a chart are round, and never more than have room', async (t) => {

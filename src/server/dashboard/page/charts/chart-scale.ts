@@ -51,6 +51,9 @@ function niceStep(most: number): number {
   return (NICE.find((nice) => nice * power >= rough) ?? 10) * power
 }
 
+/** A ring around the place that a path has come to, as wide as the eye finds. */
+const DOT = 'm-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0'
+
 /** The path of a line; where nothing was measured it has a gap, and a point alone is a dot. */
 export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale, 'x' | 'y'>): string {
   let path = ''
@@ -59,7 +62,7 @@ export function pathOf(values: readonly (number | null)[], { x, y }: Pick<Scale,
     if (value !== null) {
       const place = `${x(point).toFixed(1)} ${y(value).toFixed(1)}`
       path += `${isOn ? 'L' : 'M'}${place}`
-      if (!isOn && (values[point + 1] ?? null) === null) path += `L${place}`
+      if (!isOn && (values[point + 1] ?? null) === null) path += DOT
     }
     isOn = value !== null
   }

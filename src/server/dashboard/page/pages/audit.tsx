@@ -20,6 +20,8 @@ export const auditPage: Page = {
 
 /** Characters of an object's id in the list. */
 const SHOWN_CHARS = 20
+/** Characters of a call's id there. */
+const CALL_CHARS = 8
 
 /** Who changed, was given or was refused what, newest first. */
 function Audit(context: PageContext): ComponentChild {
@@ -130,9 +132,18 @@ function columnsOf(query: URLSearchParams, nameOf: (hash: string) => string): re
     },
     {
       title: 'Call',
-      cell: ({ request_id: id }) => (id === null ? NONE : <code title={id}>{short(id)}</code>),
+      cell: ({ request_id: id }) => (id === null ? NONE : <CallLink id={id} />),
     },
   ]
+}
+
+/** Ids of calls begin alike: their ends tell them apart. */
+function CallLink({ id }: { readonly id: string }): ComponentChild {
+  return (
+    <a class="mono" href={hashOf('requests', { request_id: id })} title={id}>
+      {`…${id.slice(-CALL_CHARS)}`}
+    </a>
+  )
 }
 
 function short(text: string): string {

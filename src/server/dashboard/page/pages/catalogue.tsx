@@ -110,7 +110,7 @@ function columnsOf(videos: VideoPrices): readonly Column<Model>[] {
       ],
     },
     { title: 'Takes', isText: true, cell: ({ architecture }) => architecture.input_modalities.join(', ') },
-    { title: 'Makes', isText: true, cell: ({ architecture }) => architecture.output_modalities.join(', ') },
+    { title: 'Makes', cell: ({ architecture }) => architecture.output_modalities.join(', ') },
     {
       title: 'Context',
       isNumber: true,

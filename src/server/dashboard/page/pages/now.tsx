@@ -264,6 +264,7 @@ function Processes({
   )
 }
 
+const DEPENDENCIES = { postgres: 'Postgres', redis: 'Redis', storage: 'Disks' } as const
 const NODE_TONES = { ready: 'good', degraded: 'warn', unavailable: 'bad' } as const
 
 function Stores({ latest }: Latest): ComponentChild {
@@ -284,7 +285,7 @@ function Stores({ latest }: Latest): ComponentChild {
         {reasons.join(', ')}
       </Fact>
       {Object.entries(dependencies).map(([name, { state, mode, since, effect }]) => (
-        <Fact key={name} name={name === 'postgres' ? 'Postgres' : 'Redis'}>
+        <Fact key={name} name={DEPENDENCIES[name as keyof typeof DEPENDENCIES]}>
           <Badge text={state} tone={state === 'up' ? 'good' : 'bad'} />
           {` ${mode}, since `}
           <Time at={since} />

@@ -118,7 +118,7 @@ function AsOf({ at }: { readonly at: Date | undefined }): ComponentChild {
       {at !== undefined && [
         'As of ',
         <time key="at" dateTime={at.toISOString()}>
-          {at.toLocaleTimeString()}
+          {at.toLocaleTimeString('en-GB')}
         </time>,
         '.',
       ]}
