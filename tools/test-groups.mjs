@@ -11,29 +11,39 @@ const JOINED = /^dist\/test\/(?:properties|schemas|workers|server\/(?!cli\/|main
 /** What a file needs for itself: state of its process, or names that tap makes of the process's first file. */
 const OWN_STATE =
   /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags/
-/** Decision: a group takes about as long as a file of its own, so that the end of a run stays short. */
-const FILES_MAX = 6
+/** Seconds, as kept, of a file that may be joined: longer ones mostly do what they are for. */
+const JOINED_S_MAX = 12
+/** Seconds of a file that none are kept of. */
+const SHORT_S = 2
+/** Decision: seconds of a group, whose files are taken by their kept times. Longer groups would end a run late. */
+const GROUP_S_MAX = 24
 /** Fewer files are named one by one, and run so. */
 const JOINED_FROM = 40
 const FOLDER = 'dist/test/.groups'
 
 /**
  * @param files compiled test files
- * @param kept seconds of the long ones, by source name: these run alone
+ * @param kept seconds of the long ones, by source name
  * @returns a job for each file, or group of neighbours
  */
 export function jobsOf(files, kept, read = (path) => readFileSync(path, 'utf8')) {
+  const secondsOf = (path) => kept[sourceOf(path)] ?? SHORT_S
   const mayJoin = (path) =>
-    JOINED.test(path) && kept[sourceOf(path)] === undefined && !OWN_STATE.test(read(path))
+    JOINED.test(path) && secondsOf(path) <= JOINED_S_MAX && !OWN_STATE.test(read(path))
   const joined = files.length < JOINED_FROM ? [] : files.filter(mayJoin)
-  const alone = files.filter((path) => !joined.includes(path)).map((path) => ({ path, files: [path] }))
+  const alone = files.filter((path) => !joined.includes(path))
   const groups = []
-  for (let from = 0; from < joined.length; from += FILES_MAX)
-    groups.push(groupOf(joined.slice(from, from + FILES_MAX), groups.length))
-  return [...alone, ...groups]
+  for (const path of joined) {
+    const last = groups.at(-1)
+    if (last !== undefined && last.seconds + secondsOf(path) <= GROUP_S_MAX) {
+      last.files.push(path)
+      last.seconds += secondsOf(path)
+    } else groups.push({ files: [path], seconds: secondsOf(path) })
+  }
+  return [...alone.map((path) => ({ path, files: [path] })), ...groups.map(jobOf)]
 }
 
-function groupOf(files, nth) {
+function jobOf({ files }, nth) {
   if (files.length === 1) return { path: files[0], files }
   return { path: `${FOLDER}/${nth}-${basename(dirname(files[0]))}.js`, files }
 }

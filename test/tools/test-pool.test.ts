@@ -60,20 +60,21 @@ t.test('each file runs once, and one that waits runs beside those that calculate
 
 t.test('short files share a process, and each file is in one job', async (t) => {
   const short = Array.from({ length: 40 }, (_, nth) => `dist/test/schemas/s${nth}.test.js`)
-  const [long, env, fleet, store] = [
+  const [long, middle, env, fleet, store] = [
     'dist/test/schemas/long.test.js',
+    'dist/test/schemas/middle.test.js',
     'dist/test/server/store/env.test.js',
     'dist/test/server/supervisor/fleet.test.js',
     'dist/test/server/store/rows.test.js',
   ] as const
-  const files = [...short, long, env, fleet, store]
-  const jobs = jobsOf(files, { 'test/schemas/long.test.ts': 9 }, (path) =>
-    path === env ? "process.env['A'] = 'b'" : '',
-  )
+  const files = [...short, long, middle, env, fleet, store]
+  const kept = { 'test/schemas/long.test.ts': 13, 'test/schemas/middle.test.ts': 12 }
+  const jobs = jobsOf(files, kept, (path) => (path === env ? "process.env['A'] = 'b'" : ''))
   t.same(jobs.flatMap((job) => job.files).sort(), [...files].sort())
   const alone = jobs.filter((job) => job.files.length === 1).map(({ path }) => path)
   t.same(alone, [long, env, fleet])
-  t.ok(jobs.every((job) => job.files.length <= 6))
+  t.ok(jobs.every((job) => job.files.length <= 12))
+  t.ok(jobs.some((job) => job.files.includes(middle) && job.files.length > 1))
   t.equal(new Set(jobs.map(({ path }) => path)).size, jobs.length)
 })
 
