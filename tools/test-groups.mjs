@@ -8,9 +8,9 @@ import { sourceOf } from './test-times.mjs'
 
 /** Subjects whose tests start no process of their own. */
 const JOINED = /^dist\/test\/(?:properties|schemas|workers|server\/(?!cli\/|main\/|supervisor\/))/
-/** What a file needs for itself: state of its process, or names that tap makes of the process's first file. */
+/** What a file needs for itself: state or limits of its process, or names that tap makes of its first file. */
 const OWN_STATE =
-  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags/
+  /testdir|child_process|process\.(?:argv|emit|env|exit|memoryUsage|on|once)|matchSnapshot|mockImport|\bgc\(|(?:before|after)Each|worker_threads|startNode|setFlags|automaton|StoreSlow/
 /** Seconds, as kept, of a file that may be joined: longer ones mostly do what they are for. */
 const JOINED_S_MAX = 12
 /** Seconds of a file that none are kept of. */

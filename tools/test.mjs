@@ -136,6 +136,7 @@ async function runJob(job) {
   const startedAt = performance.now()
   const result = await runFile(path)
   if (result.failed === 0 && result.passed > 0) return tell(files.join(' '), result, startedAt)
+  process.stdout.write(`failed in one process, and run one by one: ${files.join(' ')}\n`)
   for (const file of files) await runAndTell(file)
 }
 
