@@ -22,6 +22,12 @@ t.test('nothing is kept that may be a key, a part of a prompt, or no name of a m
     'acme/sk-one',
     'sk-one',
     'openai/sk-proj-ab12',
+    'acme/AIzaSyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY',
+    'acme/AKIAIOSFODNN7EXAMPLE',
+    'acme/ASIAIOSFODNN7EXAMPLE',
+    'acme/glpat-abcdefghij_klmnopqrs',
+    'acme/GOCSPX-abcdefghij_klmnopqrst',
+    'acme/eyJhbGciOi.eyJzdWIi.c2ln',
     `acme/${'a1'.repeat(12)}`,
     `acme/${'one-'.repeat(16)}`,
   ]
@@ -31,6 +37,7 @@ t.test('nothing is kept that may be a key, a part of a prompt, or no name of a m
 t.test('a name is kept that is like one of the catalogue, or has an author of it', async (t) => {
   t.equal(isKeptModelName('acme/oen', NEAR, KNOWN), true)
   t.equal(isKeptModelName('ACME/two:free', [], KNOWN), true)
+  t.equal(isKeptModelName('acme/asia-2', [], KNOWN), true)
   t.equal(isKeptModelName('nobody/canary', [], KNOWN), false)
   t.equal(isKeptModelName('canary', [], KNOWN), false, 'no author is none of the catalogue')
   t.equal(isKeptModelName('acmE', [], KNOWN), false)
