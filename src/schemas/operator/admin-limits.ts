@@ -12,3 +12,12 @@ export const ADMIN_REPLAYED_MAX = 10_000
 export const ADMIN_FILES_COUNTED_MAX = 100_000
 /** Types of files that an operator's look at one workspace tells apart. Decision. */
 export const ADMIN_FILE_TYPES_MAX = 50
+/**
+ * Reads of up to 100,000 rows that wait in a front, of all organizations; `busy` beyond. One of each
+ * organization runs at a time, and all of them leave a connection to other calls. Decision.
+ */
+export const LONG_READS_WAITING_MAX = 256
+/** Of them those of one organization. Decision. */
+export const LONG_READS_WAITING_OF_ONE_MAX = 16
+/** Milliseconds that a read of up to 100,000 rows waits for its turn; then it is `busy`. Decision. */
+export const LONG_READ_WAIT_MS = 5_000

@@ -56,15 +56,6 @@ export const REQUESTS_PAGE_DEFAULT = 50
  * cursor says where to continue. Decision.
  */
 export const REQUESTS_LOOKED_MAX = 100_000
-/**
- * Searches of the request log that wait in a front, of all organizations; `busy` beyond. One of each
- * organization runs at a time, and all of them leave a connection to other calls. Decision.
- */
-export const REQUESTS_SEARCHES_WAITING_MAX = 256
-/** Of them those of one organization. Decision. */
-export const REQUESTS_SEARCHES_WAITING_OF_ONE_MAX = 16
-/** Milliseconds that a search of the request log waits for its turn; then it is `busy`. Decision. */
-export const REQUESTS_SEARCH_WAIT_MS = 5_000
 /** Characters of a name of a model that there is not, as the request log keeps it at most. Decision. */
 export const ASKED_MODEL_CHARS_MAX = 64
 /** Such names of one organization that a front keeps in a minute; further ones are left out. Decision. */

@@ -14,16 +14,21 @@ export const getAdminStorage = defineOperation({
   path: '/admin/storage',
   tag: 'admin',
   summary: 'Read what workspaces store',
+  description:
+    'Files are counted up to 100,000 of a workspace. Such reads of one organization run one by one, with its searches of the request ' +
+    'log: 503 `busy` with `Retry-After` when too many wait.',
   access: ADMIN_KEYS,
   deadlineMs: CONTROL_DEADLINE_MS,
   outlivesClient: false,
   input: { query: ListAdminStorageQuery },
   success: { status: 200, body: AdminStorageAnswer },
-  statuses: [400, 403, 500],
-  failures: ['query_invalid', 'store_unavailable'],
+  statuses: [400, 403, 500, 503],
+  failures: ['query_invalid', 'store_unavailable', 'busy'],
   example: { query: { limit: 20 } },
-  async run({ key, query }, { admin }) {
-    const found = await admin.storage(key.organizationId, pageOf(query), query.workspace_id ?? null)
+  async run({ key, query, signal }, { admin }) {
+    const { organizationId } = key
+    const workspace = query.workspace_id ?? null
+    const found = await admin.storage({ organizationId, page: pageOf(query), workspace, signal })
     if (!found.ok) return found
     const { rows, totalCount, sweep } = found.value
     const lastSweep = sweep === null ? null : { ended_at: sweep.endedAt.toISOString(), report: sweep.report }

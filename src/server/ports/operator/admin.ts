@@ -175,9 +175,15 @@ export interface AdminRecords {
     input: DeadInput,
     by: AdminActor,
   ): Promise<Outcome<{ readonly replayed: number; readonly hasMore: boolean }>>
-  /**
-   * Workspaces that are not deleted, oldest first.
-   * @param workspace UUID or slug; null = all of them
-   */
-  storage(organizationId: string, page: PageInput, workspace: string | null): Promise<Outcome<StorageReport>>
+  /** Workspaces that are not deleted, oldest first. */
+  storage(input: StorageInput): Promise<Outcome<StorageReport>>
+}
+
+export interface StorageInput {
+  readonly organizationId: string
+  readonly page: PageInput
+  /** UUID or slug; null = all. */
+  readonly workspace: string | null
+  /** Ends the wait for a turn. */
+  readonly signal: AbortSignal
 }

@@ -43,8 +43,7 @@ export function openAdmin({
       if (replayed.ok && replayed.value.replayed > 0) wake({ kind: 'webhooks' })
       return replayed
     },
-    storage: (organizationId, page, workspace) =>
-      readStorage(store, operator, { organizationId, page, workspace }),
+    storage: (input) => readStorage(store, operator, input),
   }
 }
 

@@ -1,21 +1,37 @@
 import { ADMIN_FILE_TYPES_MAX, ADMIN_FILES_COUNTED_MAX } from '../../../schemas/operator/admin-limits.ts'
 import { ok, type Outcome } from '../../../schemas/failures.ts'
 import { STORAGE_QUOTA_BYTES_DEFAULT } from '../../../schemas/files/file-limits.ts'
-import type { FileTypeRecord, StorageRecord, StorageReport } from '../../ports/operator/admin.ts'
+import type {
+  FileTypeRecord,
+  StorageInput,
+  StorageRecord,
+  StorageReport,
+} from '../../ports/operator/admin.ts'
 import type { PageInput } from '../../ports/workspaces/workspaces.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
 import type { Queryable, Store } from '../base/open.ts'
+import { longReadsOf } from '../base/long-reads.ts'
 import { reach } from '../base/translate.ts'
 import { readPage } from './listed.ts'
 import { isOperator } from './operator.ts'
 import { lastSweep } from './sweeps.ts'
 
 /**
- * The storage of an organization's workspaces.
- * @param operatorReference the organization that operates the installation, from the setting. Failure:
- * store_unavailable.
+ * The storage of an organization's workspaces, which costs a look at up to ADMIN_FILES_COUNTED_MAX files of
+ * each.
+ * @param operatorReference the organization that operates the installation, from the setting
+ * Failures: busy, store_unavailable, that of the signal.
  */
 export function readStorage(
+  store: Store,
+  operatorReference: string | null,
+  input: StorageInput,
+): Promise<Outcome<StorageReport>> {
+  const { organizationId: tenant, signal } = input
+  return longReadsOf(store).within({ tenant, signal }, () => readNow(store, operatorReference, input))
+}
+
+function readNow(
   store: Store,
   operatorReference: string | null,
   { organizationId, page, workspace }: StorageInput,
@@ -30,13 +46,6 @@ export function readStorage(
       return ok({ rows, totalCount: counted?.count ?? 0, sweep })
     }),
   )
-}
-
-interface StorageInput {
-  readonly organizationId: string
-  readonly page: PageInput
-  /** UUID or slug; null = all. */
-  readonly workspace: string | null
 }
 
 const FIRST: PageInput = { limit: 1, offset: 0 }

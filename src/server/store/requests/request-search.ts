@@ -1,10 +1,5 @@
 import { ok, type Outcome } from '../../../schemas/failures.ts'
-import {
-  REQUESTS_LOOKED_MAX,
-  REQUESTS_SEARCHES_WAITING_MAX,
-  REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
-  REQUESTS_SEARCH_WAIT_MS,
-} from '../../../schemas/requests/request-limits.ts'
+import { REQUESTS_LOOKED_MAX } from '../../../schemas/requests/request-limits.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type {
   LoggedAttempt,
@@ -14,25 +9,16 @@ import type {
   RequestPlace,
   RequestQuery,
 } from '../../ports/requests/request-log.ts'
-import { FairSemaphore } from '../../structures/fair-semaphore.ts'
 import { workspaceIdOf } from '../base/find-workspace.ts'
 import type { Fragment } from '../base/guarded-row.ts'
+import { longReadsOf } from '../base/long-reads.ts'
 import type { Queryable, Store } from '../base/open.ts'
 import { reach } from '../base/translate.ts'
 import { NOBODY } from './request-days.ts'
 
-/**
- * A search without a match examines REQUESTS_LOOKED_MAX rows. So an organization that makes many searches waits
- * for itself, and searches never hold all connections.
- */
+/** A search without a match examines REQUESTS_LOOKED_MAX rows: searches take the turns of long reads. */
 export function openRequestLog(store: Store): RequestLog {
-  const turns = new FairSemaphore({
-    places: Math.max(1, store.options.poolMax - 1),
-    placesOfOne: 1,
-    waitingMax: REQUESTS_SEARCHES_WAITING_MAX,
-    waitingOfOneMax: REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
-    waitMs: REQUESTS_SEARCH_WAIT_MS,
-  })
+  const turns = longReadsOf(store)
   return {
     find: (query, signal) =>
       turns.within({ tenant: query.organizationId ?? NOBODY, signal }, () =>

@@ -3,8 +3,10 @@ import t, { type Test } from 'tap'
 import {
   ADMIN_FILE_TYPES_MAX,
   ADMIN_FILES_COUNTED_MAX,
+  LONG_READS_WAITING_OF_ONE_MAX,
 } from '../../../../src/schemas/operator/admin-limits.ts'
 import { COUNTED_BYTES_MIN, STORAGE_QUOTA_BYTES_DEFAULT } from '../../../../src/schemas/files/file-limits.ts'
+import { longReadsOf } from '../../../../src/server/store/base/long-reads.ts'
 import { keepSweep, lastSweep } from '../../../../src/server/store/operator/sweeps.ts'
 import { openFiles } from '../../../../src/server/store/files/files.ts'
 import { FACTS, storedFile } from '../../../support/files/files.ts'
@@ -115,6 +117,19 @@ t.test(
     t.match(await lastSweep(sql), { report: SWEEP })
   },
 )
+
+t.test('admin.get_storage 503: long reads of the organization that wait already are too many', async (t) => {
+  const { call, store, foreignKey } = await stand(t)
+  const turns = longReadsOf(store)
+  const [{ id: tenant }] = await store.sql<[{ id: string }]>`SELECT id FROM organizations ORDER BY id LIMIT 1`
+  const all = Array.from({ length: 1 + LONG_READS_WAITING_OF_ONE_MAX }, () => turns.enter({ tenant }))
+  const { status, type, headers } = await call('GET', '/admin/storage')
+  t.same([status, type, headers.get('retry-after')], [503, 'busy', '1'])
+  t.match(await call('GET', '/admin/requests'), { status: 503, type: 'busy' }, 'searches have the same turns')
+  t.equal((await call('GET', '/admin/storage', { key: foreignKey })).status, 200)
+  for (const leave of all) (await leave)?.()
+  t.equal((await call('GET', '/admin/storage')).status, 200)
+})
 
 t.test('admin.get_storage 400: pages that are none', async (t) => {
   const { call } = await stand(t)

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import {
-  REQUESTS_LOOKED_MAX,
-  REQUESTS_SEARCHES_WAITING_MAX,
-  REQUESTS_SEARCHES_WAITING_OF_ONE_MAX,
-  REQUESTS_SEARCH_WAIT_MS,
-} from '../../../../src/schemas/requests/request-limits.ts'
+  LONG_READ_WAIT_MS,
+  LONG_READS_WAITING_MAX,
+  LONG_READS_WAITING_OF_ONE_MAX,
+} from '../../../../src/schemas/operator/admin-limits.ts'
+import { REQUESTS_LOOKED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
 import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
@@ -66,13 +66,13 @@ t.test(
 
 t.test('searches that find no room to wait are busy, and those of others wait', async (t) => {
   const { find, letGo } = await openHeldLog(t)
-  const own = Array.from({ length: 1 + REQUESTS_SEARCHES_WAITING_OF_ONE_MAX }, () => find(ORGANIZATION))
+  const own = Array.from({ length: 1 + LONG_READS_WAITING_OF_ONE_MAX }, () => find(ORGANIZATION))
   t.match(await find(ORGANIZATION), BUSY)
   const other = find(OTHER_ORGANIZATION)
   await letGo()
   for (const page of await Promise.all([...own, other])) must(page)
-  t.ok(REQUESTS_SEARCHES_WAITING_MAX > REQUESTS_SEARCHES_WAITING_OF_ONE_MAX)
-  t.ok(REQUESTS_SEARCH_WAIT_MS < CONTROL_DEADLINE_MS, 'a call learns of it before its deadline')
+  t.ok(LONG_READS_WAITING_MAX > LONG_READS_WAITING_OF_ONE_MAX)
+  t.ok(LONG_READ_WAIT_MS < CONTROL_DEADLINE_MS, 'a call learns of it before its deadline')
 })
 
 t.test('a search whose caller leaves gives its turn to the next one, and asks nothing more', async (t) => {
