@@ -22,11 +22,13 @@ interface Inputs {
   readonly body: 'count_tokens'
 }
 
+const OPERATION = 'messages.count_tokens'
+
 type CountCall = Call<undefined, undefined, TextRequest>
 
 /** Counts the tokens of a prompt, as the provider counts them. Free. Source: D1–D3, D5, D20. */
 export const countTokens = defineOperation<Inputs, TextRequest>({
-  id: 'messages.count_tokens',
+  id: OPERATION,
   method: 'post',
   path: '/messages/count_tokens',
   tag: 'inference',
@@ -74,6 +76,7 @@ async function count(
   const [model] = found.value
   call.notes.model = model.id
   const counted = await ports.inference.count({
+    operation: OPERATION,
     models: found.value,
     request: body,
     ...(files !== undefined && { files }),

@@ -90,7 +90,7 @@ export interface InlineFile extends FileReference {
 }
 
 export interface InferenceJob {
-  /** Id of the operation, for the metrics. D36. */
+  /** Id of the operation, for the metrics and the audit log. D36. */
   readonly operation: string
   /** `performance.now()` of the request. */
   readonly startedAt: number
@@ -250,7 +250,7 @@ export interface PresetBy {
 }
 
 /** A prompt whose tokens are counted; the first model counts. D5. */
-export type CountJob = Omit<InferenceJob, 'operation' | 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'>
+export type CountJob = Omit<InferenceJob, 'startedAt' | 'head' | 'limits' | 'defaultTokensMax'>
 
 /** The tokens of a prompt. */
 export interface CountedPrompt {

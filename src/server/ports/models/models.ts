@@ -198,11 +198,17 @@ export interface OwnWay {
   readonly secretName: string
   /** The credential that was released last, while no change of it is known; null: it has to be released. */
   readonly released: Secret | null
-  /**
-   * Failures: secret_not_released (also a value that no header can carry), busy, store_unavailable. @param
-   * caller hash of the key
-   */
-  release(caller: string, requestId: string | null): Promise<Outcome<Secret>>
+  /** Failures: secret_not_released (also a value that no header can carry), busy, store_unavailable. */
+  release(to: ReleasedTo): Promise<Outcome<Secret>>
+}
+
+/** The call that a credential is released to, for the audit log. */
+export interface ReleasedTo {
+  /** Hash of the key. */
+  readonly key: string
+  readonly requestId: string | null
+  /** Id of the operation. */
+  readonly operation: string
 }
 
 /** Wire bodies of a model as UTF-8 JSON, rendered once at the start: a read serializes nothing. */

@@ -5,7 +5,9 @@ import type { OwnWay } from '../../ports/models/models.ts'
 /** The caller of an attempt, for the release of a secret. */
 interface Releasing {
   readonly caller: { readonly key: string }
-  readonly requestId?: string | null
+  readonly requestId: string | null
+  /** Id of the operation, for the audit log. */
+  readonly operation: string
 }
 
 /**
@@ -30,10 +32,10 @@ export class OwnCredential<P> {
   }
 
   async #released<R>(
-    { caller, requestId = null }: Releasing,
+    { caller, requestId, operation }: Releasing,
     run: (protocol: P) => Promise<Outcome<R>>,
   ): Promise<Outcome<R>> {
-    const released = await this.#way.release(caller.key, requestId)
+    const released = await this.#way.release({ key: caller.key, requestId, operation })
     return released.ok
       ? run(this.#with(released.value))
       : { ok: false, failure: ofCredential(released.failure) }

@@ -7,6 +7,9 @@ import { openRemote } from '../embeddings/remote.ts'
 import { ofOwnKey, OwnCredential } from './own-credential.ts'
 import { ownAccess } from './own-origin.ts'
 
+/** The one operation that embeds. */
+const OPERATION = 'embeddings.create'
+
 interface Deps {
   readonly egress: Pick<Egress, 'vetted' | 'trusted'>
   readonly jobs: ShortJobs
@@ -29,7 +32,9 @@ export function openOwn(endpoint: Endpoint, way: OwnWay, { egress, jobs }: Deps)
   return {
     takes: (shape) => bare.takes(shape),
     embed(attempt) {
-      const embedded = credential.under(attempt, (protocol) => protocol.embed(attempt))
+      const { caller, requestId } = attempt
+      const by = { caller, requestId: requestId ?? null, operation: OPERATION }
+      const embedded = credential.under(by, (protocol) => protocol.embed(attempt))
       return isOwnKey ? embedded.then((outcome) => ofOwnKey(outcome, way.secretName)) : embedded
     },
   }

@@ -3,11 +3,8 @@ import { RELEASED_CREDENTIAL_MS } from '../../../schemas/endpoints/endpoint-limi
 import { isProviderKey } from '../../../schemas/workspaces/provider-keys.ts'
 import type { Secret } from '../../../schemas/vault/secret.ts'
 import type { Destination } from '../../ports/egress/egress.ts'
-import type { OwnWay } from '../../ports/models/models.ts'
+import type { OwnWay, ReleasedTo } from '../../ports/models/models.ts'
 import type { SecretReleases, VaultScope } from '../../ports/vault/vault.ts'
-
-/** Operation under which the audit log shows the release of a credential. */
-const OPERATION = 'embeddings.create'
 
 interface Deps {
   readonly scope: VaultScope
@@ -89,9 +86,9 @@ class CredentialWay implements OwnWay {
    * One release serves all concurrent calls; a call after the end of these credentials makes a release of its
    * own.
    */
-  release(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
-    if (this.#isEnded()) return this.#ask(caller, requestId)
-    this.#releasing ??= this.#ask(caller, requestId)
+  release(to: ReleasedTo): Promise<Outcome<Secret>> {
+    if (this.#isEnded()) return this.#ask(to)
+    this.#releasing ??= this.#ask(to)
       .then((released) => (released.ok ? ok(this.#keep(released.value)) : released))
       // The promise is also cleared after an error, so that the next call makes a new release instead of
       // failing with this one.
@@ -109,14 +106,14 @@ class CredentialWay implements OwnWay {
     return kept
   }
 
-  async #ask(caller: string, requestId: string | null): Promise<Outcome<Secret>> {
+  async #ask({ key, requestId, operation }: ReleasedTo): Promise<Outcome<Secret>> {
     const { scope, releases } = this.#deps
-    const by = { actor: { kind: 'key', id: caller }, requestId } as const
+    const by = { actor: { kind: 'key', id: key }, requestId } as const
     const released = await releases.release({
       scope,
       name: this.secretName,
       host: this.#host,
-      operation: OPERATION,
+      operation,
       by,
     })
     return released.ok && !isProviderKey(released.value.reveal())

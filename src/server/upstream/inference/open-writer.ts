@@ -67,13 +67,11 @@ function openOwn(
   const isOwnKey = way.destination === null
   return {
     write(attempt) {
-      const { caller, requestId } = attempt.job
-      const written = credential.under({ caller, requestId }, (protocol) => protocol.write(attempt))
+      const written = credential.under(attempt.job, (protocol) => protocol.write(attempt))
       return isOwnKey ? written.then((outcome) => ofOwnKey(outcome, way.secretName)) : written
     },
     count(job, media) {
-      const { caller, requestId } = job
-      const counted = credential.under({ caller, requestId }, (protocol) => protocol.count(job, media))
+      const counted = credential.under(job, (protocol) => protocol.count(job, media))
       return isOwnKey ? counted.then((outcome) => ofOwnKey(outcome, way.secretName)) : counted
     },
   }

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { errorTypeOf, openEndpoints, type Told } from '../../../support/endpoints/endpoints-front.ts'
+import {
+  errorTypeOf,
+  openEndpoints,
+  UPSTREAM_HOST,
+  type Told,
+} from '../../../support/endpoints/endpoints-front.ts'
 import { asks, CHAT_PATH, openTexts, serves, servesChat } from '../../../support/endpoints/text-endpoints.ts'
 import { OTHER_KEY } from '../../../support/front.ts'
 import { eventsOf } from '../../../support/inference/chat-front.ts'
@@ -52,6 +57,19 @@ t.test('only the form that a validation found is called: other dialects are tran
   const embeds = await openEndpoints(t)
   await embeds.active()
   t.same(await failureOf(await embeds.write(CHAT, asks())), [400, 'model_unfit'])
+})
+
+t.test('the audit log has the release of a credential under the operation that called', async (t) => {
+  const stand = await openTexts(t, servesChat())
+  await stand.active()
+  for (const { name, path, asks: body } of DIALECT_ROWS) {
+    const response = await stand.write(path, body('acme/own', 'Hello'))
+    t.equal(response.status, 200)
+    await response.text()
+    t.equal(stand.vault.asked.at(-1)?.operation, `${name}.create`)
+    // A changed secret ends the credential, so that the next call needs a release.
+    await stand.vault.put('acme_key', name, [UPSTREAM_HOST])
+  }
 })
 
 t.test('another workspace does not know the model, and a key needs to be allowed it', async (t) => {

@@ -78,6 +78,9 @@ const CALLED = {
   endpoints: [AT, { ...AT, tag: 'b' }],
 } as unknown as ResolvedModel
 
+/** To whom credentials are released. */
+const CALL = { key: 'k', requestId: null, operation: 'chat.create' }
+
 function stand(
   rows: () => Promise<Outcome<readonly PrivateEndpoint[]>>,
   bindings: () => readonly SecretBinding[] = () => [],
@@ -186,7 +189,7 @@ t.test(
       return Promise.resolve(ok([endpoint('1')]))
     })
     const way = wayOf(await made.known())
-    must(await way.release('k', null))
+    must(await way.release(CALL))
     t.equal(way.released, null)
     t.ok(made.models.of(KEY) instanceof Promise)
   },
@@ -223,27 +226,27 @@ t.test(
     const way = wayOf(await known())
     t.equal(way.destination?.workspaceId, 'w', 'and the gate is told whose it is')
     t.equal(way.released, null)
-    const [one, other] = await Promise.all([way.release('k', null), way.release('k', null)])
+    const [one, other] = await Promise.all([way.release(CALL), way.release(CALL)])
     t.equal(must(one), must(other))
     t.equal(way.released, must(one))
     t.equal(asked.releases, 1)
     clock.ms = RELEASED_CREDENTIAL_MS
     t.equal(way.released, null)
-    t.equal(must(await way.release('k', null)), must(one), 'the same value is the same object')
+    t.equal(must(await way.release(CALL)), must(one), 'the same value is the same object')
     setValue('second')
-    t.equal(must(await way.release('k', null)).reveal(), 'second')
+    t.equal(must(await way.release(CALL)).reveal(), 'second')
   },
 )
 
 t.test('a credential ends with every change of the vault, also for calls under way', async (t) => {
   const { known, tell, setValue, asked } = stand(() => Promise.resolve(ok([endpoint('1')])))
   const way = wayOf(await known())
-  await way.release('k', null)
+  await way.release(CALL)
   setValue('')
   tell('vault')
   t.equal(way.released, null)
-  t.match(await way.release('k', null), { ok: false, failure: { name: 'secret_not_released' } })
-  t.match(await wayOf(await known()).release('k', null), { ok: false })
+  t.match(await way.release(CALL), { ok: false, failure: { name: 'secret_not_released' } })
+  t.match(await wayOf(await known()).release(CALL), { ok: false })
   t.equal(asked.releases, 3)
 })
 
@@ -251,15 +254,15 @@ t.test('a release that threw fails its own call and no later one', async (t) => 
   const { known, setValue } = stand(() => Promise.resolve(ok([endpoint('1')])))
   const way = wayOf(await known())
   setValue('bug')
-  await t.rejects(way.release('k', null), { message: 'a bug' })
+  await t.rejects(way.release(CALL), { message: 'a bug' })
   setValue('second')
-  t.ok((await way.release('k', null)).ok)
+  t.ok((await way.release(CALL)).ok)
 })
 
 t.test('a release that a change overtook serves its own call and no other', async (t) => {
   const { known, tell } = stand(() => Promise.resolve(ok([endpoint('1')])))
   const way = wayOf(await known())
-  const releasing = way.release('k', null)
+  const releasing = way.release(CALL)
   tell('vault')
   t.ok((await releasing).ok)
   t.equal(way.released, null)
