@@ -320,7 +320,7 @@ export interface Failure {
   readonly data?: unknown
   /** For the log only; never reaches the caller. */
   readonly cause?: unknown
-  /** Name of a model that there is not, where the request log may keep it. */
+  /** The model that the call named and did not get, where the request log may keep its name. */
   readonly askedModel?: string
 }
 

@@ -5,7 +5,7 @@ import type { WorkspaceModels } from '../ports/endpoints/private-endpoints.ts'
 import type { KeyRecord } from '../ports/keys/keys.ts'
 import type { CallableModel, Endpoint } from '../ports/models/models.ts'
 import type { Ports } from '../ports/ports.ts'
-import { modelUnfit, modelUnknown } from './name-hints.ts'
+import { modelNotAllowed, modelUnfit, modelUnknown } from './name-hints.ts'
 
 /** What a call wants of its model. */
 export type Makes = 'embeddings' | 'texts'
@@ -47,7 +47,7 @@ export function callableModel(
   const callable = callableBy(key, found)
   if (!callable.ok) return callable
   const model = callable.value
-  if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
+  if (!isModelAllowed(key.allowedModels, model.id)) return modelNotAllowed(model)
   const isFit = makes === 'embeddings' ? model.isEmbedding : model.isWriter
   return isFit ? callable : modelUnfit(model, makes, models)
 }

@@ -27,6 +27,14 @@ export function modelUnknown(
   })
 }
 
+/** `model_not_allowed` with the model, by its own id where the call named it by another. C39. */
+export function modelNotAllowed({ id }: Pick<CallableModel, 'id'>): Outcome<never> {
+  return fail('model_not_allowed', {
+    detail: `\`${id}\` is not in the key's list of models.`,
+    askedModel: id,
+  })
+}
+
 /** Ids of the first models, as many as a name is compared with. */
 export function comparedIds(
   models: ModelCatalogue['models'],
@@ -64,7 +72,7 @@ export function modelUnfit(
   const [what = 'neither texts nor embeddings nor videos'] = made(model)
   const { verb, list } = MAKES[makes]
   const others = fit.length === 0 ? '' : ` ${verb} made by ${fit.join(', ')}: see \`GET ${list}\`.`
-  return fail('model_unfit', { detail: `\`${model.id}\` makes ${what}.${others}` })
+  return fail('model_unfit', { detail: `\`${model.id}\` makes ${what}.${others}`, askedModel: model.id })
 }
 
 function made({ isEmbedding, isWriter, video }: CallableModel): readonly (keyof typeof MAKES)[] {

@@ -80,7 +80,7 @@ export interface CallSettled {
   readonly limits: LimitFlags | null
   /** What refused the call: the owner of a limit and its interval, such as `workspace monthly`. */
   readonly limit: string | null
-  /** Name of a model that there is not, which the call asked for, where the request log may keep it. */
+  /** The model that the call named and did not get, where the request log may keep its name. */
   readonly askedModel?: string | undefined
   /** Null: the body came in chunks. */
   readonly requestBytes: number | null

@@ -39,12 +39,24 @@ t.test('of models that there are not, only a name that is like one is told to th
   )
 })
 
+t.test('a model that the key may not use is named to the caller and to the request log', async (t) => {
+  const front = await openEmbeddings(t, { keys: { allowedModels: ['acme/one'] } })
+  t.match(
+    await messageOf(front, { model: 'acme/embed' }),
+    /`acme\/embed` is not in the key's list of models\./,
+  )
+  await front.untilSettled(1)
+  t.equal(front.settled[0]?.askedModel, 'acme/embed')
+})
+
 t.test('a model that does not serve the operation is told what does', async (t) => {
   const front = await openEmbeddings(t)
   t.match(
     await messageOf(front, { model: 'acme/chat' }),
     /`acme\/chat` makes texts\. Embeddings are made by `acme\/embed`,/,
   )
+  await front.untilSettled(1)
+  t.equal(front.settled[0]?.askedModel, 'acme/chat', 'the request log has it')
 })
 
 t.test('a provider that is not set up is named to callers, and its variable to the log alone', async (t) => {

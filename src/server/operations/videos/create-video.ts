@@ -12,7 +12,7 @@ import type { PreviousVideo, VideoOnce, VideoRequest, VideoInput } from '../../p
 import { applyPreset, isComplete, PRESET_USE_FAILURES } from '../apply-preset.ts'
 import { modelsOf } from '../callable-model.ts'
 import { defineOperation, ownWorkspaceOf, type Call } from '../define.ts'
-import { modelUnfit, modelUnknown } from '../name-hints.ts'
+import { modelNotAllowed, modelUnfit, modelUnknown } from '../name-hints.ts'
 import { chooseEndpoint, ownSecretOf } from './choose-endpoint.ts'
 import { VIDEO_KEYS } from './video-access.ts'
 import { videoRequestOf } from './video-request.ts'
@@ -87,7 +87,7 @@ export const createVideo = defineOperation<Inputs, VideoBody>({
     if (!named.ok) return named
     const model = known.value.resolve(named.value.model)
     if (model === null) return modelUnknown(named.value.model, ports.models, key.allowedModels)
-    if (!isModelAllowed(key.allowedModels, model.id)) return fail('model_not_allowed')
+    if (!isModelAllowed(key.allowedModels, model.id)) return modelNotAllowed(model)
     if (model.video === null) return modelUnfit(model, 'videos', ports.models)
     notes.model = model.id
     const planned = await planOf(call, { model, facts: model.video }, ports)
