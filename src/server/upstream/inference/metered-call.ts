@@ -1,8 +1,9 @@
 import type { Outcome } from '../../../schemas/failures.ts'
 import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import type { InferenceEnd, InferenceJob, TokenUsage } from '../../ports/inference/inference.ts'
-import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import type { CallableModel } from '../../ports/models/models.ts'
 import type { AnswerLabels, StreamMeters } from '../../ports/observe.ts'
+import { isPrivate } from '../endpoints/is-private.ts'
 import type { Try } from '../routing/attempts.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 
@@ -85,8 +86,4 @@ export class MeteredCall {
 
 function nameOf(model: CallableModel | undefined): string {
   return model === undefined || model.endpoints.every(isPrivate) ? PRIVATE : model.id
-}
-
-function isPrivate({ ownWay }: Endpoint): boolean {
-  return ownWay !== undefined && ownWay.destination !== null
 }

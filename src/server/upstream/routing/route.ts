@@ -2,6 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
+import { isPrivate } from '../endpoints/is-private.ts'
 import { inOrderOfConversation } from './affinity.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
@@ -202,18 +203,23 @@ function nanoOf(usd: string | number): number {
 
 /** True when the endpoint supports the fields of the request that change the answer. */
 function hasParameters(
-  { supportedParameters }: Endpoint,
+  endpoint: Endpoint,
   { require_parameters: isStrict }: Inputs,
   call: RoutedCall,
 ): boolean {
-  return isStrict !== true || call.parameters().every((name) => supportedParameters.includes(name))
+  return isStrict !== true || call.parameters().every((name) => isSupported(endpoint, name))
+}
+
+/** A private endpoint declares no fields: it is left out only for those that its server would not be sent. */
+function isSupported(endpoint: Endpoint, parameter: string): boolean {
+  return isPrivate(endpoint) || endpoint.supportedParameters.includes(parameter)
 }
 
 /** The fields that not every endpoint supports, behind the preference that requires them. */
 function lackingNames(endpoints: readonly Endpoint[], call: RoutedCall): string {
   const lacking = call
     .parameters()
-    .filter((name) => !endpoints.every(({ supportedParameters }) => supportedParameters.includes(name)))
+    .filter((name) => !endpoints.every((endpoint) => isSupported(endpoint, name)))
   return ` (${lacking.map((name) => `\`${name}\``).join(', ')})`
 }
 

@@ -72,6 +72,19 @@ t.test('the audit log has the release of a credential under the operation that c
   }
 })
 
+t.test(
+  'require_parameters leaves a private endpoint out for what its server would not get alone',
+  async (t) => {
+    const stand = await openTexts(t, servesChat())
+    await stand.active()
+    const provider = { require_parameters: true }
+    const known = asks({ temperature: 0.5, top_k: 5, provider })
+    for (const path of [CHAT, '/messages']) t.equal((await stand.write(path, known)).status, 200, path)
+    const dropped = await stand.write('/messages', asks({ unheard: 1, provider }))
+    t.same(await failureOf(dropped), [400, 'field_unsupported'])
+  },
+)
+
 t.test('another workspace does not know the model, and a key needs to be allowed it', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active()
