@@ -45,11 +45,20 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
 export function baseUrlOf(given: string, { endpointProber }: Pick<Ports, 'endpointProber'>): Outcome<string> {
   const place = placeOf(given)
   if (place !== null && endpointProber.mayReach(place.url)) return ok(place.url)
-  const expected =
-    'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused'
-  return fail('base_url_invalid', {
-    metadata: { issues: [{ path: '/base_url', message: 'is not allowed', expected }] },
-  })
+  const why = /^http:/i.test(given) ? PLAIN : NOT_ALLOWED
+  return fail('base_url_invalid', { metadata: { issues: [{ path: '/base_url', ...why }] } })
+}
+
+const NOT_ALLOWED = {
+  message: 'is not allowed',
+  expected:
+    'an https: address without credentials, query and fragment, on 443 or a port from 1024 that is not refused',
+}
+
+const PLAIN = {
+  message: 'begins with http:',
+  expected:
+    'the address with https:; the operator decides where plain HTTP is spoken in its place (SLUICE_EGRESS_ALLOW)',
 }
 
 /** Failure: body_invalid (a price with too many places to count). C14. */

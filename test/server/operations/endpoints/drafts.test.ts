@@ -135,6 +135,18 @@ t.test('private_endpoints.create 422: a base_url that nobody may call', async (t
   }
 })
 
+t.test('a base_url of plain HTTP is told who decides where that is spoken', async (t) => {
+  const { call, baseUrl } = await openEndpoints(t)
+  const told = await call('post', '/private-endpoints', {
+    ...endpointBody(baseUrl),
+    base_url: 'http://models.acme.example:8000/v1',
+  })
+  t.match(
+    told.body.error?.message,
+    /begins with http:, expected the address with https:; the operator decides/,
+  )
+})
+
 t.test('a base_url is stored in one way of writing it', async (t) => {
   const { call, draft } = await openEndpoints(t)
   for (const [given, stored] of [
