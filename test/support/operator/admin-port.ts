@@ -34,7 +34,9 @@ export interface PublicStand {
   readonly asked: readonly string[]
   /** Connections that came. */
   readonly connections: number
-  /** What it says of the operator's key from now on. */
+  /** What it says of the operator's key. */
+  readonly isRevoked: boolean
+  /** Refuses the operator's key from now on. */
   revoke(): void
   close(): void
 }
@@ -73,6 +75,9 @@ export async function publicStand(
     close,
     get connections() {
       return connections
+    },
+    get isRevoked() {
+      return isRevoked
     },
     revoke() {
       isRevoked = true

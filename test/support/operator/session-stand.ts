@@ -44,7 +44,10 @@ export interface SessionStand {
 export async function sessionStand(t: Teardown): Promise<SessionStand> {
   let nowMs = 0
   const sessions = new Sessions(() => nowMs)
-  const front = await publicStand(t, echo)
+  const front: PublicStand = await publicStand(t, (request, response) => {
+    if (!front.isRevoked) return echo(request, response)
+    response.writeHead(REFUSED_STATUS).end()
+  })
   const { port, ask } = await adminStand(t, front.port, { sessions })
   const host = `127.0.0.1:${port}`
   const send: SessionStand['send'] = (method, path, headers) => {
@@ -83,6 +86,8 @@ export async function sessionStand(t: Teardown): Promise<SessionStand> {
   }
 }
 
+/** Of a front that knows of a revocation before the admin port does. */
+const REFUSED_STATUS = 401
 const KEYS_PATH = '/dashboard/api/v1/keys'
 
 /** The headers of both halves. */

@@ -27,6 +27,8 @@ export interface LiveReader {
   readonly authorization: string
   /** False once the session behind the view has ended; asked with each view. */
   isOpen(): boolean
+  /** Called when the key is an operator's no longer. */
+  onRefused?(): void
 }
 
 const OK = 200
@@ -117,6 +119,7 @@ class LiveStream {
     this.#checkedAt = now
     const { kind } = await this.#options.keys.check(this.#reader.authorization, LIVE_LOOK_MS)
     if (kind === 'operator') this.#knownAt = now
+    if (kind === 'refused') this.#reader.onRefused?.()
     // The view stays open while no front can check the key: an operator needs it most then.
     const isOver =
       kind === 'refused' || (kind === 'undecided' && now - this.#knownAt > this.#options.keyGraceMs())

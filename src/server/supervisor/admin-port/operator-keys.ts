@@ -20,7 +20,11 @@ const OPERATOR: KeyCheck = { kind: 'operator' }
 /** Path at which a front tells whether a key is an operator's. */
 const SESSION = `${API_PREFIX}/admin/session`
 const OK = 200
-const REFUSALS: readonly number[] = [...FAILURES.key_unknown.status, ...FAILURES.key_disabled.status]
+/** Statuses by which a front refuses keys; it has them for other refusals, too. */
+export const KEY_REFUSALS: readonly number[] = [
+  ...FAILURES.key_unknown.status,
+  ...FAILURES.key_disabled.status,
+]
 /** Characters of a header that can be valid: scheme, some spaces, the longest key. */
 const HEADER_CHARS_MAX = 256
 /** The header's scheme with a key. */
@@ -76,7 +80,10 @@ export class OperatorKeys {
     if (answer === null)
       return { kind: 'undecided', answer: failed({ name: 'busy', detail: 'No front answers.' }) }
     if (answer.status !== OK)
-      return { kind: REFUSALS.includes(answer.status) ? 'refused' : 'undecided', answer: passedOn(answer) }
+      return {
+        kind: KEY_REFUSALS.includes(answer.status) ? 'refused' : 'undecided',
+        answer: passedOn(answer),
+      }
     this.#remember(digest, beganAt)
     return OPERATOR
   }

@@ -20,7 +20,7 @@ import { LiveStreams, type LiveReader } from './live-streams.ts'
 import { OperatorKeys } from './operator-keys.ts'
 import { PublicPort, type PublicPortOptions } from './public-port.ts'
 import { Relay } from './relay.ts'
-import { SessionDoor } from './session-door.ts'
+import { CHECKED_MS_MAX, SessionDoor } from './session-door.ts'
 import { Sessions } from './sessions.ts'
 
 export interface AdminOptions extends LiveSource {
@@ -168,11 +168,26 @@ class AdminDesk {
     if (response.destroyed) return
     const { url, authorization = '' } = call
     const [path = '', query = ''] = url.split('?', 2)
-    if (path !== LIVE_PATH) return this.#relay.pass(request, response, { path: url, authorization })
+    if (path !== LIVE_PATH)
+      return this.#relay.pass(request, response, {
+        path: url,
+        authorization,
+        onRefused: () => void this.#checkAnew(call),
+      })
     if (request.method !== 'GET')
       return send(response, failed({ name: 'method_not_allowed', fields: { allowed: 'GET' } }), isHead)
     if (new URLSearchParams(query).has('once')) return this.#streams.once(response)
-    this.#streams.open(response, { authorization, isOpen: () => call.isOpen() })
+    this.#streams.open(response, {
+      authorization,
+      isOpen: () => call.isOpen(),
+      onRefused: () => call.onRefused?.(),
+    })
+  }
+
+  /** A front has refused a call of a key that counts as checked: the key may be an operator's no longer. */
+  async #checkAnew(call: ApiCall): Promise<void> {
+    const { kind } = await this.#keys.check(call.authorization, CHECKED_MS_MAX)
+    if (kind === 'refused') call.onRefused?.()
   }
 
   /** Serves the API to the dashboard, which has a session in the place of a key. */

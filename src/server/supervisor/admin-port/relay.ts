@@ -9,6 +9,7 @@ import { PAGE_TOKEN_HEADER } from '../../../schemas/api-prefix.ts'
 import type { Failure } from '../../../schemas/failures.ts'
 import { isOfConnection, namedByConnection } from '../../../schemas/values/hop-by-hop.ts'
 import { EVERY_ANSWER, failed, send } from './answers.ts'
+import { KEY_REFUSALS } from './operator-keys.ts'
 import { isStale, type PublicPort } from './public-port.ts'
 
 /**
@@ -39,6 +40,8 @@ export interface RelayTarget {
   readonly path: string
   /** Empty for a page that needs no key. */
   readonly authorization: string
+  /** Called when the front refuses the call with a status by which it refuses keys, too. */
+  onRefused?(): void
 }
 
 /**
@@ -167,6 +170,7 @@ class RelayedCall {
 
   #answer(answer: IncomingMessage): void {
     const response = this.#response
+    if (KEY_REFUSALS.includes(answer.statusCode ?? 0)) this.#target.onRefused?.()
     if (response.destroyed || response.headersSent) return void answer.destroy()
     const lower = answer.rawHeaders.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : text))
     const named = namedByConnection(lower)

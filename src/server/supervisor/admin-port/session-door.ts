@@ -13,8 +13,8 @@ export type Entered =
 
 const FOREIGN = { name: 'page_foreign' } as const
 const ENDED = { name: 'session_ended' } as const
-/** Milliseconds that a check of a key may be old at a sign-in: the key is checked anew. */
-const CHECKED_MS_MAX = -1
+/** Milliseconds that a check of a key may be old where the key is checked anew, as at a sign-in. */
+export const CHECKED_MS_MAX = -1
 
 /**
  * Where the dashboard signs in and out, and shows who is signed in. A request passes when it comes from the

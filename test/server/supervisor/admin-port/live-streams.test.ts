@@ -23,7 +23,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   const listeners = new Set<LiveListener>()
   const checks: number[] = []
   const responses: ServerResponse[] = []
-  let [nowMs, check, isOpen] = [0, { kind: 'operator' } as KeyCheck, true]
+  let [nowMs, check, isOpen, refusals] = [0, { kind: 'operator' } as KeyCheck, true, 0]
   const streams = new LiveStreams({
     feed: {
       subscribe(listener) {
@@ -44,7 +44,11 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
   const server = createServer(({ url }: IncomingMessage, response) => {
     responses.push(response)
     if (url === '/once') return void streams.once(response)
-    streams.open(response, { authorization: 'Bearer k', isOpen: () => isOpen })
+    streams.open(response, {
+      authorization: 'Bearer k',
+      isOpen: () => isOpen,
+      onRefused: () => void refusals++,
+    })
   })
   t.teardown(() => {
     server.close()
@@ -69,6 +73,7 @@ async function streamStand(t: { teardown(done: () => void): unknown }) {
     pass: (ms: number) => void (nowMs += ms),
     decide: (next: KeyCheck) => void (check = next),
     endSession: () => void (isOpen = false),
+    refusals: () => refusals,
   }
 }
 
@@ -110,6 +115,7 @@ t.test(
     stand.pass(ADMIN_KEY_MS_MAX)
     stand.tell('{}')
     t.ok(await page.until(/\r\n0\r\n\r\n$/))
+    t.equal(stand.refusals(), 1, 'which ends the sessions of the key, too')
   },
 )
 
@@ -137,6 +143,7 @@ t.test(
     stand.pass(ADMIN_KEY_MS_MAX)
     stand.tell('{"a":2}')
     t.ok(await page.until(/\r\n0\r\n\r\n$/))
+    t.equal(stand.refusals(), 0)
   },
 )
 

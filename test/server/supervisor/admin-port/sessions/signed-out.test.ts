@@ -2,6 +2,7 @@
 import t from 'tap'
 import { SESSION_IDLE_MS } from '../../../../../src/schemas/operator/admin-port-limits.ts'
 import { OPERATOR_KEY } from '../../../../support/operator/admin-port.ts'
+import { until } from '../../../../support/nodes/node.ts'
 import { headersOf, sessionStand } from '../../../../support/operator/session-stand.ts'
 import { rawClient } from '../../../../support/wire/raw-http.ts'
 
@@ -77,6 +78,19 @@ t.test('a key that is revoked ends all of its sessions', async (t) => {
   t.equal((await stand.read(all[0] ?? { cookie: '', pageToken: '' })).status, 401)
   t.equal(stand.sessions.kept.size, 0)
 })
+
+t.test(
+  'a call that a front refuses ends all sessions of its key, though the key counts as checked',
+  async (t) => {
+    const stand = await sessionStand(t)
+    const [mine] = [await stand.signIn(), await stand.signIn()]
+    t.equal((await stand.read(mine)).status, 201)
+    stand.front.revoke()
+    t.equal((await stand.read(mine)).status, 401)
+    await until('no session is left', () => stand.sessions.kept.size === 0)
+    t.match(await stand.read(mine), REFUSED)
+  },
+)
 
 t.test('a key that nobody signed in by ends no session of others', async (t) => {
   const stand = await sessionStand(t)
