@@ -21,6 +21,8 @@ function run(cwd: string, command: string, ...args: readonly string[]): string {
 
 const LOCK = '{ "lockfileVersion": 3, "packages": {} }\n'
 
+const TYPES = '{ "compilerOptions": { "strict": true }, "include": ["src"] }'
+
 /** A repository of two commits, each of which writes its text where it is built. */
 function repository(t: Teardown): { readonly home: string; readonly clone: string; readonly first: string } {
   const home = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
@@ -32,6 +34,7 @@ function repository(t: Teardown): { readonly home: string; readonly clone: strin
     writeFileSync(join(clone, '.gitignore'), 'node_modules\n')
     writeFileSync(join(clone, 'package-lock.json'), LOCK)
     writeFileSync(join(clone, 'test/a.test.ts'), text)
+    writeFileSync(join(clone, 'tsconfig.json'), TYPES)
     writeFileSync(
       join(clone, 'tools/build.mjs'),
       `import { writeFileSync } from 'node:fs'\nwriteFileSync('built', '${text}')\n`,
@@ -84,6 +87,16 @@ t.test(
       t.ok(lstatSync(join(folder, 'node_modules', name)).isSymbolicLink(), name)
   },
 )
+
+t.test('the tree is compiled without a check of its types, and is set up as before otherwise', async (t) => {
+  const { home, clone, first } = repository(t)
+  const folder = join(home, 'tree')
+  await makeEarlierTree({ commit: first, clone, folder })
+  t.same(JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8')), {
+    compilerOptions: { strict: true, noCheck: true },
+    include: ['src'],
+  })
+})
 
 const A = { version: '1.0.0', integrity: 'sha512-a' }
 

@@ -1,6 +1,6 @@
 /** The tree of an earlier commit, built in a folder of its own. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { plainEnvironment } from '../load/load.ts'
 import { bringPackages } from './earlier-packages.ts'
@@ -33,6 +33,7 @@ export async function makeEarlierTree(input: EarlierInput): Promise<EarlierTree>
   if (why !== null) return { ok: false, why }
   const { folder } = input
   unpack(input)
+  compileUnchecked(folder)
   const missing = await bringPackages(input.clone, folder)
   if (missing !== null) return { ok: false, why: missing }
   run(process.execPath, ['tools/build.mjs'], folder)
@@ -59,6 +60,16 @@ function unpack({ commit, clone, folder }: EarlierInput): void {
   run('git', ['-C', clone, 'archive', '--format=tar', '-o', archive, commit, '--', '.', ...LEFT_OUT], folder)
   run('tar', ['-xf', archive], folder)
   rmSync(archive)
+}
+
+/** The types of a commit were checked when it was made; to check them is most of what its build takes. */
+function compileUnchecked(folder: string): void {
+  const file = join(folder, 'tsconfig.json')
+  if (!existsSync(file)) return
+  const { compilerOptions, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as {
+    readonly compilerOptions?: object
+  }
+  writeFileSync(file, JSON.stringify({ compilerOptions: { ...compilerOptions, noCheck: true }, ...rest }))
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
