@@ -32,23 +32,37 @@ type ProcessFacts = Omit<ProcessRow, 'arguments'>
 
 /** One file of `/proc`: whoever looks at all processes for a few of them needs no more of the others. */
 function processFacts(pid: number): ProcessFacts | null {
+  const text = statOf(pid)
+  return text === null ? null : factsOf(pid, text)
+}
+
+/** Null where it ended meanwhile. As UTF-8: Node reads a file of that in one call, and of others in four. */
+function statOf(pid: number): string | null {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name may hold spaces and brackets: the fields begin after its last bracket.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const field = (index: number): number => Number(fields[index])
-    const systemTicks = field(12) + field(14)
-    const ticks = field(11) + field(13) + systemTicks
-    return {
-      pid,
-      parent: field(1),
-      name: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
-      state: fields[0] ?? '?',
-      cpuS: ticks / ticksPerSecond(),
-      systemS: systemTicks / ticksPerSecond(),
-    }
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
     return null
+  }
+}
+
+/** The name may hold spaces and brackets: the fields begin after its last bracket, with a letter. */
+function parentOf(stat: string): number {
+  const from = stat.lastIndexOf(')') + 4
+  return Number(stat.slice(from, stat.indexOf(' ', from)))
+}
+
+function factsOf(pid: number, stat: string): ProcessFacts {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const field = (index: number): number => Number(fields[index])
+  const systemTicks = field(12) + field(14)
+  const ticks = field(11) + field(13) + systemTicks
+  return {
+    pid,
+    parent: parentOf(stat),
+    name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
+    state: fields[0] ?? '?',
+    cpuS: ticks / ticksPerSecond(),
+    systemS: systemTicks / ticksPerSecond(),
   }
 }
 
@@ -64,12 +78,15 @@ function withArguments(facts: ProcessFacts): ProcessRow | null {
   }
 }
 
-/** The process and all its descendants. */
+/** The process and all its descendants. Tests look often: of the others nothing but the parent is read. */
 export function tree(root: number): readonly ProcessRow[] {
-  const all = pids().flatMap((pid) => processFacts(pid) ?? [])
+  const all = pids().flatMap((pid) => {
+    const stat = statOf(pid)
+    return stat === null ? [] : [{ pid, parent: parentOf(stat), stat }]
+  })
   const found = all.filter((row) => row.pid === root)
   for (const row of found) found.push(...all.filter((other) => other.parent === row.pid))
-  return found.flatMap((row) => withArguments(row) ?? [])
+  return found.flatMap(({ pid, stat }) => withArguments(factsOf(pid, stat)) ?? [])
 }
 
 /**
