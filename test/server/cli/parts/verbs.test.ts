@@ -8,6 +8,7 @@ import { startEmbeddedPostgres } from '../../../../src/server/supervisor/postgre
 import { plainEnvironment } from '../../../support/load/load.ts'
 import { keptLog } from '../../../support/log.ts'
 import { nodeSettings, runToEnd, sluice } from '../../../support/nodes/node.ts'
+import { runVerb } from '../../../support/operator/verbs.ts'
 import { ROOT } from '../../../support/source.ts'
 import { pause } from '../../../support/wait.ts'
 
@@ -15,9 +16,9 @@ t.setTimeout(600_000)
 
 t.test('a key that is made without a limit gets the operator’s', async (t) => {
   const settings = { ...(await nodeSettings(t, { hasTables: false })), SLUICE_RATE_LIMIT_RPM: '1200' }
-  await runToEnd(settings, sluice('migrate'))
-  await runToEnd(settings, sluice('organizations', 'create', '--name', 'Acme'))
-  const create = sluice(
+  await runVerb(settings, ['migrate'])
+  await runVerb(settings, ['organizations', 'create', '--name', 'Acme'])
+  const create = [
     'keys',
     'create',
     '--name',
@@ -27,8 +28,8 @@ t.test('a key that is made without a limit gets the operator’s', async (t) => 
     '--workspace',
     'default',
     '--json',
-  )
-  const made = await runToEnd(settings, create)
+  ]
+  const made = await runVerb(settings, create)
   t.match(JSON.parse(made.stdout), { rate_limit_rpm: 1200 }, made.stderr)
 })
 
@@ -41,10 +42,7 @@ t.test('migrate brings the embedded Postgres up for as long as it takes', async 
 })
 
 t.test('doctor is content with a machine that can run a node', async (t) => {
-  const { code, stdout } = await runToEnd(
-    await nodeSettings(t, { isEmbedded: true }),
-    sluice('doctor', '--json'),
-  )
+  const { code, stdout } = await runVerb(await nodeSettings(t, { isEmbedded: true }), ['doctor', '--json'])
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { level: string }[] }
   // A machine may lack what a node does without: a warning.
   t.same([code, ok, findings.filter(({ level }) => level === 'problem')], [0, true, []])
@@ -72,7 +70,7 @@ t.test('doctor names the folder of the embedded Postgres, inside of the data dir
 
 t.test('doctor fails with a fix for everything that keeps a node from working', async (t) => {
   const settings = { ...(await nodeSettings(t)), DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
-  const { code, stdout } = await runToEnd(settings, sluice('doctor', '--json'))
+  const { code, stdout } = await runVerb(settings, ['doctor', '--json'])
   t.equal(code, 1)
   const { findings } = JSON.parse(stdout) as { findings: { level: string; fix?: string }[] }
   t.match(
@@ -92,7 +90,7 @@ t.test('without a word it serves; another word is an error, and --help the list 
 
 t.test('config print shows every setting in force, secrets masked', async (t) => {
   const settings = { DATABASE_URL: 'postgres://sluice:hunter2@db.example/sluice', SLUICE_FRONTS: '3' }
-  const { code, stdout } = await runToEnd(settings, sluice('config', 'print'))
+  const { code, stdout } = await runVerb(settings, ['config', 'print'])
   t.equal(code, 0)
   t.match(stdout, /^SLUICE_FRONTS +3 {2}\(environment\)$/m)
   t.match(stdout, /^DATABASE_URL +postgres:\/\/\*\*\*@db\.example\/sluice/m)
@@ -123,7 +121,7 @@ t.test(
 )
 
 t.test('reload says that there is no node to reload', async (t) => {
-  const { code, stderr } = await runToEnd(await nodeSettings(t), sluice('reload', '--json'))
+  const { code, stderr } = await runVerb(await nodeSettings(t), ['reload', '--json'])
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { error: 'failed', message: /no node runs on/ })
 })
@@ -138,24 +136,24 @@ t.test(
     const count = (): void => void signals++
     process.on('SIGHUP', count)
     t.teardown(() => void process.off('SIGHUP', count))
-    const { code, stderr } = await runToEnd(settings, sluice('reload', '--json'))
+    const { code, stderr } = await runVerb(settings, ['reload', '--json'])
     t.same([code, signals], [1, 0])
     t.match(JSON.parse(stderr), { message: /no node runs on .*: another command uses it/ })
-    const scale = await runToEnd(settings, sluice('scale', '--fronts', '2', '--json'))
+    const scale = await runVerb(settings, ['scale', '--fronts', '2', '--json'])
     t.match(JSON.parse(scale.stderr), { message: /no node runs on .*: another command uses it/ })
-    const list = await runToEnd(settings, sluice('keys', 'list', '--json'))
+    const list = await runVerb(settings, ['keys', 'list', '--json'])
     t.match(JSON.parse(list.stderr), { message: /^another command uses / })
-    const restore = await runToEnd(settings, sluice('restore', 'backup', '--json'))
+    const restore = await runVerb(settings, ['restore', 'backup', '--json'])
     t.match(JSON.parse(restore.stderr), { message: /^another command uses .*: set SLUICE_DATA/ })
   },
 )
 
 t.test('reload refuses a catalogue that the node would refuse', async (t) => {
   const file = join(t.testdir({ 'bad.json': '{"models":[{"id":"nameless"}]}' }), 'bad.json')
-  const { code, stderr } = await runToEnd(
-    { ...(await nodeSettings(t)), SLUICE_CATALOG: file },
-    sluice('reload', '--json'),
-  )
+  const { code, stderr } = await runVerb({ ...(await nodeSettings(t)), SLUICE_CATALOG: file }, [
+    'reload',
+    '--json',
+  ])
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /the catalogue has mistakes/ })
 })
@@ -163,10 +161,7 @@ t.test('reload refuses a catalogue that the node would refuse', async (t) => {
 t.test('a verb that reads makes no installation where there is none', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = join(t.testdir(), 'absent')
-  const { code, stderr } = await runToEnd(
-    { ...settings, SLUICE_DATA: dataDir },
-    sluice('keys', 'list', '--json'),
-  )
+  const { code, stderr } = await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['keys', 'list', '--json'])
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /no data directory/ })
   t.notOk(existsSync(dataDir))
@@ -175,10 +170,7 @@ t.test('a verb that reads makes no installation where there is none', async (t) 
 t.test('a verb that reads fills no data directory that is empty', async (t) => {
   const settings = await nodeSettings(t, { isEmbedded: true })
   const dataDir = t.testdir({})
-  const { code, stderr } = await runToEnd(
-    { ...settings, SLUICE_DATA: dataDir },
-    sluice('keys', 'list', '--json'),
-  )
+  const { code, stderr } = await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['keys', 'list', '--json'])
   t.equal(code, 1)
   t.match(JSON.parse(stderr), { message: /no database in the data directory/ })
   t.same(readdirSync(dataDir), [])
@@ -196,17 +188,14 @@ t.test('a verb that reads migrates no embedded database, as it migrates no other
 })
 
 t.test('bad usage is one line of JSON with --json', async (t) => {
-  const { code, stderr } = await runToEnd(
-    {},
-    sluice('keys', 'create', '--name', 'x', '--kind', 'foo', '--json'),
-  )
+  const { code, stderr } = await runVerb({}, ['keys', 'create', '--name', 'x', '--kind', 'foo', '--json'])
   t.equal(code, 2)
   t.match(JSON.parse(stderr), { error: 'usage', message: /--kind/ })
 })
 
 for (const args of [['nonsense'], ['keys', 'create'], ['serve', '--loud']]) {
   t.test(`\`sluice ${args.join(' ')}\` is bad usage: exit code 2`, async (t) => {
-    t.equal((await runToEnd({}, sluice(...args))).code, 2)
+    t.equal((await runVerb({}, [...args])).code, 2)
   })
 }
 
