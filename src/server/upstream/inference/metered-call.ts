@@ -3,7 +3,7 @@ import { outputTokens } from '../../../schemas/money/text-costs.ts'
 import type { InferenceEnd, InferenceJob, TokenUsage } from '../../ports/inference/inference.ts'
 import type { CallableModel } from '../../ports/models/models.ts'
 import type { AnswerLabels, StreamMeters } from '../../ports/observe.ts'
-import { isPrivate } from '../endpoints/is-private.ts'
+import { isPrivate } from '../routing/is-private.ts'
 import type { Try } from '../routing/attempts.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
 

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../../schemas/failures.ts'
 import { hintOf, nearest, shown } from '../../../schemas/nearest.ts'
 import type { ProviderPreferences } from '../../../schemas/models/preferences.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
-import { isPrivate } from '../endpoints/is-private.ts'
+import { isPrivate } from './is-private.ts'
 import { inOrderOfConversation } from './affinity.ts'
 
 /** Measurements of an endpoint; null before the first measurement. */
