@@ -28,6 +28,8 @@ export const ADMIN_KEY_CHECK_MS_MAX = 3_000
 export const LIVE_STREAMS_MAX = 32
 /** Milliseconds between two samples of a node's processes while a live view is open. Decision. */
 export const LIVE_LOOK_MS = 1_000
+/** Milliseconds between the first two samples, so that a page soon has figures. Decision. */
+export const LIVE_FIRST_MS = 200
 /** Samples from which quantiles and the state of a provider are computed. Decision. */
 export const LIVE_LOOKS_KEPT = 10
 /** Models of which the live view tells figures: those with the most tokens of input. Decision. */

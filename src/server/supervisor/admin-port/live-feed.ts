@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { LIVE_LOOK_MS } from '../../../schemas/operator/admin-port-limits.ts'
+import { LIVE_FIRST_MS, LIVE_LOOK_MS } from '../../../schemas/operator/admin-port-limits.ts'
 import type { ReadinessView } from '../../../schemas/operator/live-view.ts'
 import { QuotaWatch } from '../../config/quota-watch.ts'
 import { coresSince, cpuTimes, type Advice, type Cores } from '../../observe/load-advice.ts'
@@ -29,11 +29,14 @@ export type LiveListener = (json: string | null) => void
 
 /**
  * The one collector of live views. The first listener starts it, the last one ends it, and it rests between.
- * For any number of listeners the collector reads the processes once a second and writes the view once.
+ * For any number of listeners the collector reads the processes once a second and writes the view once; the
+ * first two readings are closer, so that the first view comes soon.
  */
 export class LiveFeed {
   readonly #source: LiveSource
   readonly #listeners = new Set<LiveListener>()
+  /** The last view; null before the first one and while the feed rests. */
+  #latest: string | null = null
   #isRunning = false
   #isClosed = false
 
@@ -41,17 +44,16 @@ export class LiveFeed {
     this.#source = source
   }
 
-  /** @returns a function that ends the subscription */
+  /** Tells the last view at once, where the feed runs. @returns a function that ends the subscription */
   subscribe(listener: LiveListener): () => void {
-    this.#listeners.add(listener)
-    if (!this.#isRunning) void this.#run()
-    return () => void this.#listeners.delete(listener)
+    if (this.#latest !== null) listener(this.#latest)
+    return this.#add(listener)
   }
 
   /** The next view, within about two seconds; null when none follows. */
   once(): Promise<string | null> {
     return new Promise((resolve) => {
-      const leave = this.subscribe((json) => {
+      const leave = this.#add((json) => {
         leave()
         resolve(json)
       })
@@ -64,6 +66,12 @@ export class LiveFeed {
     this.#tell(null)
   }
 
+  #add(listener: LiveListener): () => void {
+    this.#listeners.add(listener)
+    if (!this.#isRunning) void this.#run()
+    return () => void this.#listeners.delete(listener)
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true
     const { lookMs = LIVE_LOOK_MS } = this.#source
@@ -72,21 +80,22 @@ export class LiveFeed {
     const quota = new QuotaWatch()
     try {
       spans.take(await this.#source.looks())
-      let [times, tookMs] = [cpuTimes(), 0]
+      let [times, waitMs] = [cpuTimes(), Math.min(lookMs, LIVE_FIRST_MS)]
       for (;;) {
-        await after(Math.max(0, lookMs - tookMs), undefined, { ref: false })
+        await after(waitMs, undefined, { ref: false })
         if (this.#listeners.size === 0) break
         const began = performance.now()
         const before = times
         times = cpuTimes()
         this.#tell(await this.#look(spans, own, coresSince(before, quota.look(), times)))
-        tookMs = performance.now() - began
+        waitMs = Math.max(0, lookMs - (performance.now() - began))
       }
     } catch (cause) {
       this.#source.log.error('live_view_failed', { cause })
       this.#tell(null)
     } finally {
       this.#isRunning = false
+      this.#latest = null
     }
   }
 
@@ -112,6 +121,7 @@ export class LiveFeed {
   }
 
   #tell(json: string | null): void {
+    this.#latest = json
     for (const listener of [...this.#listeners]) listener(json)
     if (json === null) this.#listeners.clear()
   }

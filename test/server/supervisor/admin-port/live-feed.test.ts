@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LIVE_FIRST_MS } from '../../../../src/schemas/operator/admin-port-limits.ts'
 import type { LiveView, ReadinessView } from '../../../../src/schemas/operator/live-view.ts'
 import type { ChildLook } from '../../../../src/server/supervisor/fleet/fleet.ts'
 import { LiveFeed } from '../../../../src/server/supervisor/admin-port/live-feed.ts'
@@ -13,7 +14,7 @@ const alive = setInterval(() => undefined, 1_000)
 t.teardown(() => clearInterval(alive))
 
 /** A feed of one process that answers a call more at every look, some milliseconds apart. */
-function feedStand(more: { looks?: () => Promise<readonly ChildLook[]> } = {}) {
+function feedStand(more: { looks?: () => Promise<readonly ChildLook[]>; lookMs?: number } = {}) {
   const log = keptLog()
   let [looks, readiness] = [0, READY as ReadinessView | null]
   const look = (): ChildLook => {
@@ -28,7 +29,7 @@ function feedStand(more: { looks?: () => Promise<readonly ChildLook[]> } = {}) {
   const feed = new LiveFeed({
     version: '1',
     log,
-    lookMs: 5,
+    lookMs: more.lookMs ?? 5,
     readiness: () => readiness,
     advice: () => [],
     command: 'sluice',
@@ -61,6 +62,21 @@ t.test('however many listen, the processes are asked once a look, and nobody whi
   const asked = stand.looks
   await pause(50)
   t.ok(stand.looks <= asked + 1)
+})
+
+t.test('the first view waits for no whole look', async (t) => {
+  const { feed } = feedStand({ lookMs: LIVE_FIRST_MS * 10_000 })
+  t.match(parsed(await feed.once()), { requests_per_second: 1 })
+})
+
+t.test('who comes while the feed runs gets its last view at once', async (t) => {
+  const { feed } = feedStand()
+  const [one, late]: [(string | null)[], (string | null)[]] = [[], []]
+  const leave = feed.subscribe((view) => one.push(view))
+  await until('a view came', () => one.length > 0)
+  feed.subscribe((view) => late.push(view))()
+  t.same(late, one.slice(-1))
+  leave()
 })
 
 t.test('one view alone is the next one, of a feed that runs and of one that does not', async (t) => {
