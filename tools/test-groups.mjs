@@ -48,8 +48,12 @@ function jobOf({ files }, nth) {
   return { path: `${FOLDER}/${nth}-${basename(dirname(files[0]))}.js`, files }
 }
 
-/** Writes the program of a group. It imports its files one after another, also those that wait at their top. */
+/**
+ * Writes the program of a group, which imports its files one after another. Their tests wait for the last file:
+ * some files wait at their top, and tap ends when it has no test left.
+ */
 export function writeGroup({ path, files }) {
   mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(path, files.map((file) => `await import('${relative(dirname(path), file)}')\n`).join(''))
+  const imports = files.map((file) => `  await import('${relative(dirname(path), file)}')\n`)
+  writeFileSync(path, `import t from 'tap'\n\nt.before(async () => {\n${imports.join('')}})\n`)
 }
