@@ -27,6 +27,8 @@ export interface LadderRun {
 const FLUSH_MS = 600
 /** Milliseconds of a look at the node at rest. */
 const IDLE_MS = 1_000
+/** Looks at the node at rest before each repeat; Postgres may still clean up after the last one. */
+const IDLE_LOOKS = 3
 
 /** Every subject in each repeat, each repeat beginning with another; by name, in order of the repeats. */
 export async function climb(
@@ -39,7 +41,7 @@ export async function climb(
     await loaded(subject, run, run.warmUpMs)
   }
   for (let repeat = 0; repeat < run.repeats; repeat++) {
-    const idle = await idleSecond(run.stand)
+    const idle = await restOfNode(run.stand)
     for (const subject of rotated(subjects, repeat)) {
       run.progress(`repeat ${repeat + 1} of ${run.repeats}: ${subject.name}`)
       found.get(subject.name)?.push(await sample(subject, run, idle))
@@ -101,6 +103,14 @@ function restOf(
   if (stores === 'none') return scaledCpu(idle, 0)
   if (stores === 'own') return scaledCpu(idle, Math.max(0, elapsedMs - durationMs) / 1_000)
   return { ...scaledCpu(idle, elapsedMs / 1_000), serving: 0, others: 0 }
+}
+
+/** The least of some looks: what the node uses more in one of them belongs to the load before it. */
+async function restOfNode(stand: Stand): Promise<CpuByKind> {
+  const looks: CpuByKind[] = []
+  while (looks.length < IDLE_LOOKS) looks.push(await idleSecond(stand))
+  const sumOf = (look: CpuByKind): number => Object.values(look).reduce((sum, cpuS) => sum + cpuS, 0)
+  return looks.reduce((least, look) => (sumOf(look) < sumOf(least) ? look : least))
 }
 
 async function idleSecond(stand: Stand): Promise<CpuByKind> {
