@@ -1,8 +1,8 @@
 import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import { NOBODY } from './request-days.ts'
 
-/** Decimal places of milliseconds in the log. */
-const MS_PLACES = 2
+/** The log has hundredths of milliseconds. */
+const PARTS = 100
 
 type Figure = keyof typeof FIGURE
 
@@ -59,7 +59,7 @@ export class RequestColumns {
 
   /** Milliseconds, with two places. */
   milliseconds(figure: Figure): readonly number[] {
-    return this.#column(figure, (ms) => Number(ms.toFixed(MS_PLACES)))
+    return this.#column(figure, (ms) => Math.round(ms * PARTS) / PARTS)
   }
 
   /** Whole numbers. */

@@ -3,6 +3,7 @@ import { UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-re
 import type { RequestRows } from '../../ports/requests/request-log.ts'
 import { withDays } from '../base/day-partitions.ts'
 import type { Sql, Store } from '../base/open.ts'
+import { violatedUnique } from '../base/translate.ts'
 import { RequestColumns } from './request-columns.ts'
 import { passOverLedger, recoverRequests } from './request-recovery.ts'
 import { REQUEST_TABLE } from './request-days.ts'
@@ -23,11 +24,16 @@ export function openRequestRows(store: Store): RequestRows {
 export async function insertRequests(store: Store, batch: RequestBatch): Promise<number> {
   if (batch.requestIds.length === 0) return 0
   const columns = new RequestColumns(batch)
-  return withDays(store, { daily: REQUEST_TABLE, instants: () => columns.instants }, () =>
+  const write = (isAgain: boolean): Promise<number> =>
     store.within(REQUESTS_WRITE_MS_MAX, async (sql) => {
-      const { rows, hasRecovered } = await insert(sql, batch, columns)
+      const { rows, hasRecovered } = await insert(sql, batch, { columns, isAgain })
       if (hasRecovered) await deleteReplaced(sql, batch.requestIds, columns)
       return rows
+    })
+  return withDays(store, { daily: REQUEST_TABLE, instants: () => columns.instants }, () =>
+    write(false).catch((problem: unknown) => {
+      if (violatedUnique(problem) === null) throw problem
+      return write(true)
     }),
   )
 }
@@ -41,11 +47,12 @@ interface Inserted {
 /**
  * Sends columns as arrays and reads them by their index beside the list of request ids, as the ledger's rows
  * are. No id has a comma.
+ * @param isAgain the batch may be there: a write that looks for each row costs Postgres a third more
  */
 async function insert(
   sql: Sql,
   { id, requestIds }: RequestBatch,
-  columns: RequestColumns,
+  { columns, isAgain }: { readonly columns: RequestColumns; readonly isAgain: boolean },
 ): Promise<Inserted> {
   const ms = (figure: Parameters<RequestColumns['milliseconds']>[0]) => arrayOf(columns.milliseconds(figure))
   const counts = (figure: Parameters<RequestColumns['counts']>[0]) => arrayOf(columns.counts(figure))
@@ -72,8 +79,11 @@ async function insert(
         json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(place int, organization_id uuid, workspace_id uuid, key_hash text,
           operation text, model text, provider text, status int, error text, limit_kind text, weight int, flags int, attempts int)
       WHERE x.place = places[n]
-      ON CONFLICT DO NOTHING RETURNING 1)
-    SELECT count(*)::int AS rows, EXISTS (SELECT FROM requests WHERE is_recovered) AS "hasRecovered" FROM new`
+      ${isAgain ? sql`ON CONFLICT DO NOTHING` : sql``} RETURNING 1)
+    -- In that order the partial index alone serves: where Postgres has no statistics yet, it takes half of the rows for
+    -- recovered ones, and would read all of them to find the first.
+    SELECT count(*)::int AS rows,
+      (SELECT true FROM requests WHERE is_recovered ORDER BY request_id LIMIT 1) IS NOT NULL AS "hasRecovered" FROM new`
   return row ?? { rows: 0, hasRecovered: false }
 }
 

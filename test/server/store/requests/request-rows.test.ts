@@ -67,6 +67,17 @@ const NOTES = {
   attempts: 3,
 }
 
+t.test('a batch reads no rows of those before it, though Postgres has no statistics of them', async (t) => {
+  const store = await openTestStore(t, 1)
+  for (let batch = 0; batch < 3; batch++)
+    await insertRequests(store, batchOfCalls(...Array.from({ length: 500 }, () => ({}))))
+  await store.sql`SELECT pg_stat_force_next_flush()`
+  const [found] = await store.sql`
+    SELECT sum(n_tup_ins)::int AS written, sum(seq_tup_read)::int AS read
+    FROM pg_stat_user_tables WHERE relname LIKE 'requests\\_%'`
+  t.same(found, { written: 1_500, read: 0 })
+})
+
 t.test('a row has every figure of its call', async (t) => {
   const store = await openTestStore(t)
   const endedMs = Date.now() - 1_000
