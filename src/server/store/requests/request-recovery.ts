@@ -2,6 +2,7 @@ import { REQUESTS_COMPARED_MS_MAX, REQUESTS_LATE_MS } from '../../../schemas/req
 import { FLAG } from '../../../schemas/requests/request-record.ts'
 import type { Comparison } from '../../ports/requests/request-log.ts'
 import { withDays } from '../base/day-partitions.ts'
+import type { Fragment } from '../base/guarded-row.ts'
 import type { Store, Transaction } from '../base/open.ts'
 import { REQUEST_TABLE } from './request-days.ts'
 
@@ -13,6 +14,9 @@ const ANSWER_HOURS_MAX = 1
 const ANSWER_S_USUAL = 30
 /** Days by which the window of a lease may be older than the calls that it pays. */
 const WINDOW_DAYS_MAX = 8
+
+/** Request ids whose calls are compared apart; beyond, all calls of a span are. */
+const COMPARED_IDS_MAX = 1_000
 
 /** A part of the ledger; both instants as texts, since the library's dates have no microseconds. */
 interface Span {
@@ -38,7 +42,8 @@ export function recoverRequests(store: Store, lateMs = REQUESTS_LATE_MS): Promis
       const span = await nextSpan(tx, lateMs)
       if (span === null) return { recovered: 0, isBehind: false }
       instants.splice(0, instants.length, span.fromMs, span.toMs)
-      const recovered = await recover(tx, span)
+      const open = await openIds(tx, span)
+      const recovered = open.length === 0 ? 0 : await recover(tx, span, open)
       await tx`UPDATE request_marks SET through = ${span.to}::text::timestamptz WHERE id = 'ledger'`
       return { recovered, isBehind: span.isBehind }
     }),
@@ -68,12 +73,50 @@ async function nextSpan(tx: Transaction, lateMs: number): Promise<Span | null> {
   return span ?? null
 }
 
+/** Rows of the ledger that are payments of calls; of calls that cost nothing the log keeps a share. */
+function isBooked(tx: Transaction, from: string): Fragment {
+  return tx`day >= ${from}::text::timestamptz::date - ${WINDOW_DAYS_MAX}::int
+    AND kind <> 'overrun' AND released_nano = 0 AND operation IS NOT NULL AND cost_nano > 0`
+}
+
+/**
+ * Request ids of the payments that one look does not pair with a row: nearly all calls have one payment and,
+ * at its time or behind it, one row. A look is much cheaper than the order in time of all. Ids beyond
+ * COMPARED_IDS_MAX are left out: all are compared then.
+ */
+async function openIds(tx: Transaction, { from, to }: Span): Promise<readonly string[]> {
+  const begin = tx`${from}::text::timestamptz`
+  const end = tx`${to}::text::timestamptz`
+  // A number for organization, id, key and cost. A key is of one organization.
+  const call = tx`hashtextextended(request_id COLLATE "C", hashtextextended(coalesce(key_hash, '') COLLATE "C", cost_nano))`
+  const rows = await tx<{ id: string }[]>`
+    WITH paid AS MATERIALIZED (
+      SELECT organization_id, request_id, ${call} AS call, date_trunc('milliseconds', at) AS at, operation = ${JOB_OPERATION} AS is_job
+      FROM ledger
+      WHERE at >= ${begin} AND at < ${end} AND ${isBooked(tx, from)}),
+    steps AS (
+      SELECT call, request_id, at, NULL::timestamptz AS ended_at, is_job FROM paid
+      UNION ALL
+      SELECT ${call}, NULL, NULL, ended_at, false
+      FROM (SELECT DISTINCT organization_id FROM paid) AS payers JOIN requests USING (organization_id)
+      WHERE ended_at >= ${begin} AND ended_at < ${end} + ${ANSWER_S_USUAL}::int * interval '1 second'
+        AND cost_nano > 0 AND operation <> ${JOB_OPERATION})
+    SELECT max(request_id) AS id FROM steps GROUP BY call
+    HAVING count(at) > 0 AND NOT (count(at) = 1 AND count(ended_at) = 1 AND max(at) <= max(ended_at) AND NOT bool_or(is_job))
+    LIMIT ${COMPARED_IDS_MAX + 1}::int`
+  return rows.map(({ id }) => id)
+}
+
 /**
  * Callers choose request ids, and many calls may have one. So payments and rows of an organization, key, id
  * and cost are paired in the order of time, as brackets are: a row takes the last payment before its end that
  * no other row has taken.
  */
-async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<number> {
+async function recover(
+  tx: Transaction,
+  { from, to, toMs }: Span,
+  open: readonly string[],
+): Promise<number> {
   const begin = tx`${from}::text::timestamptz`
   const end = tx`${to}::text::timestamptz`
   const usualEnd = tx`${to}::text::timestamptz + ${ANSWER_S_USUAL}::int * interval '1 second'`
@@ -81,6 +124,10 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
   const onward = tx`PARTITION BY ${group} ORDER BY instant, step DESC, call ROWS UNBOUNDED PRECEDING`
   // A frame that begins at the current row would be read anew for each row.
   const backward = tx`PARTITION BY ${group} ORDER BY instant DESC, step, call DESC ROWS UNBOUNDED PRECEDING`
+  const isOpen =
+    open.length > COMPARED_IDS_MAX
+      ? tx`true`
+      : tx`request_id IN (SELECT unnest(string_to_array(${open.join(',')}::text, ',')) COLLATE "C")`
   const facts = tx`call, at, kind, workspace_id, operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, is_byok`
   const noFacts = tx`NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`
   // The planner knows no sizes of these parts, and would join two large ones row by row: nothing large is joined.
@@ -89,10 +136,7 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
       SELECT row_number() OVER () AS call, at, kind, organization_id, request_id COLLATE "C" AS request_id, workspace_id,
         key_hash COLLATE "C" AS key_hash, operation, model, provider, tokens, output_tokens, cached_tokens, milliseconds, cost_nano, is_byok
       FROM ledger
-      WHERE at >= ${begin} AND at < ${usualEnd} AND day >= (${begin})::date - ${WINDOW_DAYS_MAX}::int
-        AND kind <> 'overrun' AND released_nano = 0 AND operation IS NOT NULL
-        -- Of calls that cost nothing the log keeps a share.
-        AND cost_nano > 0),
+      WHERE at >= ${begin} AND at < ${usualEnd} AND ${isBooked(tx, from)} AND ${isOpen}),
     ranked AS (
       SELECT *, max(at) FILTER (WHERE kind = 'estimated') OVER (PARTITION BY organization_id, request_id, key_hash) AS estimated_at,
         row_number() OVER (PARTITION BY organization_id, request_id, key_hash, kind, at ORDER BY cost_nano DESC) AS nth
@@ -104,7 +148,7 @@ async function recover(tx: Transaction, { from, to, toMs }: Span): Promise<numbe
       SELECT ${group}, ended_at, ended_at - duration_ms * interval '1 ms' AS began_at
       FROM (SELECT DISTINCT organization_id FROM paid) AS payers JOIN requests USING (organization_id)
       WHERE ended_at >= ${begin} AND ended_at < ${end} + ${ANSWER_HOURS_MAX}::int * interval '1 hour'
-        AND cost_nano > 0 AND operation <> ${JOB_OPERATION}),
+        AND cost_nano > 0 AND operation <> ${JOB_OPERATION} AND ${isOpen}),
     slow AS MATERIALIZED (SELECT * FROM logged WHERE ended_at >= ${usualEnd} AND began_at < ${end}),
     steps AS (
       SELECT ${group}, ${facts}, date_trunc('milliseconds', at) AS instant, 1 AS step FROM paid WHERE operation <> ${JOB_OPERATION}

@@ -141,6 +141,23 @@ t.test('calls of the same id under another key, at another cost or time take no 
   t.same(await recoveredCosts(books), [7])
 })
 
+t.test('a row that ended before the only payment, or is none of a job, keeps no lost call away', async (t) => {
+  const books = await openBooks(t, TODAY)
+  const { store } = books
+  await markAt(store, 1_000)
+  const row = (requestId: string, fromNowMs: number) =>
+    ownCall(books, requestId, 7, { endedMs: Date.now() + fromNowMs })
+  await insertRequests(store, batchOfCalls(row('once', -500), row('twice', -500)))
+  await books.book(...['once', 'twice', 'twice', 'job'].map((requestId) => ({ requestId, cost: 7 })))
+  await store.sql`UPDATE ledger SET operation = ${JOB_OPERATION} WHERE request_id = 'job'`
+  await insertRequests(store, batchOfCalls(row('twice', 1_000), row('job', 1_000)))
+  t.equal(await recovered(store, 0), 3)
+  t.same(
+    (await idsOf(books)).filter((id) => id.endsWith('recovered')).sort(),
+    ['job recovered', 'once recovered', 'twice recovered'],
+  )
+})
+
 t.test('each lost call of one request id gets its row, whatever free call has that id', async (t) => {
   const books = await openBooks(t, TODAY)
   const { store } = books
