@@ -1,6 +1,6 @@
 import { FIGURES, type RequestBatch } from './request-record.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 const LINE_END = 0x0a
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT
 

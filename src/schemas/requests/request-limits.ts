@@ -28,6 +28,10 @@ export const REQUESTS_SHARED_FILES = 128
 export const REQUESTS_ORGANIZATION_SPILLED_MAX = 16_384
 /** Milliseconds between two looks of a runner into the spill. Decision. */
 export const REQUESTS_LOOK_MS = 1_000
+/** Calls of an organization in a batch from which on they are written as one segment. Decision. */
+export const REQUESTS_PACKED_MIN = 32
+/** Milliseconds between the first and the last end of a segment's calls at most. Decision. */
+export const REQUESTS_PACKED_MS_MAX = 60_000
 /** Milliseconds that the insert of a batch may take before it counts as failed, and is repeated. Decision. */
 export const REQUESTS_WRITE_MS_MAX = 5_000
 /**

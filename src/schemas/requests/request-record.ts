@@ -28,7 +28,7 @@ export const FIGURE = {
   weight: 16,
   /** Of `FLAG`. */
   flags: 17,
-  /** Texts from here on. */
+  /** Texts from here to `limit`. */
   organization: 18,
   workspace: 19,
   key: 20,
@@ -39,10 +39,12 @@ export const FIGURE = {
   limit: 25,
   /** Of the batch's list of failed attempts. */
   failed: 26,
+  /** Unix milliseconds in which the ledger has the payment. */
+  paidMs: 27,
 } as const
 
 /** Numbers of a call. */
-export const FIGURES = 27
+export const FIGURES = 28
 
 /** Facts of a call, as bits. */
 export const FLAG = {

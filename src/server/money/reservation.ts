@@ -170,9 +170,10 @@ export class Reservation implements Hold {
     groupCommit.writeSoon()
   }
 
-  settle(cost: CallCost): void {
-    if (!this.#mayEnd()) return
+  settle(cost: CallCost): number | null {
+    if (!this.#mayEnd()) return null
     const { key, facts, bound } = this.ask
+    const atMs = this.#context.epochNow()
     const charged = chargedNano(cost, bound)
     const paid = this.#paidBy(cost)
     if (cost.costNano > charged) this.#context.counts.overruns += 1
@@ -180,7 +181,7 @@ export class Reservation implements Hold {
     const entry: Settlement = {
       kind: 'settle',
       day: this.#day,
-      atMs: this.#context.epochNow(),
+      atMs,
       requestId: facts.requestId,
       operation: facts.operation,
       model: cost.model ?? facts.model,
@@ -200,6 +201,7 @@ export class Reservation implements Hold {
     const { text } = cost
     this.#context.journal.settle(this.#takeId, text === undefined ? entry : { ...entry, text })
     this.#end(paid, charged)
+    return atMs
   }
 
   release(): void {

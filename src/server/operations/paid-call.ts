@@ -246,12 +246,13 @@ export function settle(
   spent: Spent,
   { bound, hold }: { readonly bound: CostBound; readonly hold: Hold },
 ): Charge {
-  hold.settle(spent)
+  const paidMs = hold.settle(spent)
   const nano = chargedNano(spent, bound)
   notes.provider = spent.provider
   if (spent.model !== undefined) notes.model = spent.model
   notes.promptTokens = spent.tokens
   notes.costUsd = usdOfNano(nano)
+  if (paidMs !== null) notes.paidMs = paidMs
   if (spent.text !== undefined) {
     notes.outputTokens = spent.text.outputTokens
     notes.cachedTokens = spent.text.cachedTokens

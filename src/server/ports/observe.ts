@@ -36,6 +36,8 @@ export interface CallNotes {
   /** Tokens of the prompt that the provider had in its cache. */
   cachedTokens?: number
   costUsd?: number
+  /** Unix milliseconds in which the ledger has it. */
+  paidMs?: number
   /** Called with a credential of the workspace. */
   isByok?: true
   /** The tokens are Sluice's own count. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { REQUESTS_SPILL_FILES_MAX } from '../../../src/schemas/requests/request-limits.ts'
 import type { RequestShape } from '../../../src/schemas/requests/requests.ts'
 import { spillFolder } from '../../../src/server/observe/requests/spill-folder.ts'
+import { PackedCalls } from '../../../src/server/store/requests/packed-calls.ts'
 import { recoverRequests } from '../../../src/server/store/requests/request-recovery.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
@@ -122,19 +123,25 @@ async function compared(store: SpendStand['store']): Promise<void> {
 }
 
 async function judge(proof: Proof, { store, stand }: SpendStand, calls: string): Promise<void> {
-  const [row] = await store.sql<
-    { paid: number; missing: number; recovered: number; own: number; twice: number }[]
-  >`
-    WITH paid AS (
-      SELECT DISTINCT organization_id, request_id FROM ledger WHERE kind <> 'overrun' AND operation IS NOT NULL AND cost_nano > 0),
-    logged AS (
-      SELECT organization_id, request_id, bool_or(is_recovered) AS is_recovered, count(*)::int AS rows FROM requests
-      GROUP BY organization_id, request_id)
-    SELECT count(*)::int AS paid, count(*) FILTER (WHERE l.request_id IS NULL)::int AS missing,
-      count(*) FILTER (WHERE l.is_recovered)::int AS recovered, count(*) FILTER (WHERE NOT l.is_recovered)::int AS own,
-      count(*) FILTER (WHERE l.rows > 1)::int AS twice
-    FROM paid p LEFT JOIN logged l ON l.organization_id = p.organization_id AND l.request_id = p.request_id COLLATE "C"`
-  const { paid = 0, missing = -1, recovered = 0, own = 0, twice = -1 } = row ?? {}
+  const logged = new Map<string, { rows: number; isRecovered: boolean }>()
+  for await (const call of loggedCalls(store)) {
+    const name = `${call.organizationId} ${call.requestId}`
+    const { rows, isRecovered } = logged.get(name) ?? { rows: 0, isRecovered: false }
+    logged.set(name, { rows: rows + 1, isRecovered: isRecovered || call.isRecovered })
+  }
+  let [paid, missing, recovered, own, twice] = [0, 0, 0, 0, 0]
+  const ledger = store.sql<{ organization_id: string; request_id: string }[]>`
+    SELECT DISTINCT organization_id, request_id FROM ledger
+    WHERE kind <> 'overrun' AND operation IS NOT NULL AND cost_nano > 0`
+  for await (const rows of ledger.cursor(READ))
+    for (const { organization_id: organizationId, request_id: requestId } of rows) {
+      const found = logged.get(`${organizationId} ${requestId}`)
+      paid++
+      if (found === undefined) missing++
+      else if (found.isRecovered) recovered++
+      else own++
+      if (found !== undefined && found.rows > 1) twice++
+    }
   proof.check(
     'every paid call of the ledger is in the log',
     paid > 0 && missing === 0,
@@ -146,16 +153,57 @@ async function judge(proof: Proof, { store, stand }: SpendStand, calls: string):
     recovered > 0 && own > recovered / 2,
     `${recovered}`,
   )
-  const [seen] = await store.sql<{ rows: number }[]>`
-    SELECT count(*)::int AS rows FROM requests r WHERE r::text LIKE ${`%${TEXT_CANARY}%`} OR r::text LIKE ${`%${KEY_CANARY}%`}`
+  const [seen] = await store.sql<{ rows: number; segments: number; packed: number }[]>`
+    SELECT (SELECT count(*)::int FROM requests r WHERE r::text LIKE ${`%${TEXT_CANARY}%`} OR r::text LIKE ${`%${KEY_CANARY}%`}) AS rows,
+      (SELECT count(*)::int FROM request_segments WHERE position(${Buffer.from(TEXT_CANARY)}::bytea IN packed) > 0
+        OR position(${Buffer.from(KEY_CANARY)}::bytea IN packed) > 0) AS segments,
+      (SELECT coalesce(sum(calls), 0)::int FROM request_segments) AS packed`
+  const { rows = -1, segments = -1, packed = -1 } = seen ?? {}
   const lines = stand.output().includes(TEXT_CANARY) || stand.output().includes(KEY_CANARY)
-  proof.check('no row of the log has a canary', seen?.rows === 0 && !lines, `${seen?.rows ?? -1} rows`)
+  const found = `${rows} rows, ${segments} segments`
+  proof.check('no row of the log has a canary', rows === 0 && segments === 0 && !lines, found)
+  proof.say(`${packed} calls in segments`)
+}
+
+/** Rows and segments that one read fetches. */
+const READ = 1_000
+
+interface LoggedCall {
+  readonly organizationId: string
+  readonly requestId: string
+  readonly error: string | null
+  readonly weight: number
+  readonly isRecovered: boolean
+}
+
+/** All calls of the log, of every organization. */
+async function* loggedCalls({ sql }: SpendStand['store']): AsyncGenerator<LoggedCall> {
+  const rows = sql<LoggedCall[]>`
+    SELECT organization_id AS "organizationId", request_id AS "requestId", error, weight, is_recovered AS "isRecovered" FROM requests`
+  for await (const some of rows.cursor(READ)) yield* some
+  const segments = sql<{ organizationId: string; packed: Uint8Array }[]>`
+    SELECT organization_id AS "organizationId", packed FROM request_segments`
+  for await (const [segment] of segments.cursor(1)) {
+    if (segment === undefined) continue
+    const calls = new PackedCalls(segment.packed)
+    for (let nth = 0; nth < calls.calls; nth++)
+      yield {
+        organizationId: segment.organizationId,
+        requestId: calls.requestIdAt(nth),
+        error: calls.textAt(nth, 'error'),
+        weight: calls.figureAt(nth, 'weight') ?? 0,
+        isRecovered: false,
+      }
+  }
 }
 
 async function judgeRefusals(proof: Proof, { store }: SpendStand, calls: number): Promise<void> {
-  const [row] = await store.sql<{ rows: number; weight: number }[]>`
-    SELECT count(*)::int AS rows, coalesce(sum(weight), 0)::int AS weight FROM requests WHERE error = 'model_unknown'`
-  const { rows = 0, weight = 0 } = row ?? {}
+  let [rows, weight] = [0, 0]
+  for await (const call of loggedCalls(store)) {
+    if (call.error !== 'model_unknown') continue
+    rows++
+    weight += call.weight
+  }
   proof.check(
     `weights of refusals come to their number, to ${WEIGHT_PERCENT_MAX} %`,
     rows > 0 && Math.abs(weight - calls) * 100 <= calls * WEIGHT_PERCENT_MAX,

@@ -3,7 +3,7 @@ import type { CallCost, CallProgress, HoldInput, Spend } from '../../../src/serv
 
 /** Money for tests and benches of something else: every call may be paid, and nobody writes it down. */
 export const FREE_SPEND: Spend = {
-  hold: () => ({ ok: true, value: { written: () => true, progress() {}, settle() {}, release() {} } }),
+  hold: () => ({ ok: true, value: { written: () => true, progress() {}, settle: () => null, release() {} } }),
 }
 
 /** What became of a hold. */
@@ -27,7 +27,7 @@ export function keptSpend(): Spend & { readonly holds: readonly Held[] } {
         value: {
           written: () => true,
           progress: (progress) => void held.progress.push(progress),
-          settle: (cost) => void (held.end = cost),
+          settle: (cost) => ((held.end = cost), null),
           release: () => void (held.end = 'released'),
         },
       }

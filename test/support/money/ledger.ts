@@ -21,6 +21,8 @@ export interface Row {
   readonly journalId: string | null
   /** Of a lump, in place of the key. */
   readonly accountId: string | null
+  /** Unix milliseconds. */
+  readonly atMs: number
 }
 
 export interface Books {
@@ -78,6 +80,7 @@ export async function openBooks(t: Teardown, day = '2026-03-18'): Promise<Books>
             tokens: 1,
             journalId: null,
             accountId: null,
+            atMs: Date.now(),
             ...row,
           },
         )
@@ -110,7 +113,7 @@ async function bookOne(store: Store, owner: Owner, row: Row): Promise<void> {
     await tx`
       INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, account_id, operation, model, provider, tokens,
         milliseconds, cost_nano, is_byok, journal_id)
-      VALUES (${row.day}, now(), ${row.requestId}, ${row.kind}, ${organizationId}, ${isLump ? null : workspaceId},
+      VALUES (${row.day}, to_timestamp(${row.atMs}::float8 / 1000), ${row.requestId}, ${row.kind}, ${organizationId}, ${isLump ? null : workspaceId},
         ${isLump ? null : keyHash}, ${row.accountId},
         'embeddings.create', ${isLump ? null : row.model}, 'p', ${row.tokens}, 0, ${row.cost}, ${row.isByok}, ${row.journalId})`
     if (row.kind === 'overrun') return

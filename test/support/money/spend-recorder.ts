@@ -23,7 +23,7 @@ export function recorder(
       const held: Outcome<Hold> = ok({
         written: () => true,
         progress() {},
-        settle: (cost) => void ends.push(cost),
+        settle: (cost) => (ends.push(cost), null),
         release: () => void ends.push('released'),
       })
       const first = answer()

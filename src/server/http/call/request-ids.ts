@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { ownRequestId, requestIdPrefix } from '../../../schemas/requests/request-id.ts'
 
-/**
- * Creates ids that are unique over all processes: 60 random bits and a count. 20 characters of `[a-z0-9]`.
- * C12.
- */
+/** Creates ids that are unique over all processes: 60 random bits and a count. C12. */
 export class RequestIds {
-  readonly #prefix = (randomBytes(8).readBigUInt64BE() >> 4n).toString(36).padStart(12, '0')
+  readonly #prefix = requestIdPrefix(randomBytes(8).readBigUInt64BE() >> 4n)
   #count = 0
 
   next(): string {
-    return this.#prefix + (this.#count++).toString(36).padStart(8, '0')
+    return ownRequestId(this.#prefix, this.#count++)
   }
 }

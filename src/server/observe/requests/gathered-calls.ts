@@ -76,6 +76,7 @@ export class GatheredCalls {
     to[at + FIGURE.cachedTokens] = notes.cachedTokens ?? UNKNOWN
     to[at + FIGURE.costNano] =
       notes.costUsd === undefined ? UNKNOWN : Math.round(notes.costUsd * NANO_PER_USD)
+    to[at + FIGURE.paidMs] = notes.paidMs ?? UNKNOWN
     to[at + FIGURE.requestBytes] = call.requestBytes ?? UNKNOWN
     to[at + FIGURE.replyBytes] = call.replyBytes ?? UNKNOWN
     to[at + FIGURE.attempts] = attemptsOf(notes)

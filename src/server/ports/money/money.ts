@@ -79,7 +79,8 @@ export interface Hold {
    * What is charged of the call when the front dies. Never throws; without effect when the call has ended.
    */
   progress(progress: CallProgress): void
-  settle(cost: CallCost): void
+  /** @returns Unix milliseconds of the payment; null when the call has ended before */
+  settle(cost: CallCost): number | null
   /** Returns all of the money: nothing was sent, or the call had no result. */
   release(): void
 }

@@ -1,4 +1,10 @@
-import type { KeptFor, PruneEnd, PruneStep, RetentionLease } from '../../ports/operator/retention.ts'
+import type {
+  KeptFor,
+  PruneEnd,
+  PruneStep,
+  RetentionKind,
+  RetentionLease,
+} from '../../ports/operator/retention.ts'
 import { makerOf, makingPartitions, tellOfPartitions, type PartitionedTable } from './missing-partition.ts'
 import type { Queryable, Store } from './open.ts'
 import { renewLease } from './retention-lease.ts'
@@ -10,7 +16,9 @@ const DAY_DROP_WAIT_MS = 500
 
 /** A table with a partition for each day, UTC. */
 export interface DailyTable extends PartitionedTable {
-  readonly table: 'generations' | 'requests'
+  readonly table: 'generations' | 'requests' | 'request_segments'
+  /** The column with the number of rows that a row of the table stands for; 1 when left out. */
+  readonly counted?: 'calls'
 }
 
 /** Makes the partitions of today and the next days, where they are missing. @returns number of new ones */
@@ -37,35 +45,49 @@ export function withDays<T>(
 }
 
 /**
- * Drops whole days: a day goes when its last row is old enough.
+ * Drops whole days of a kind of rows, of each of its tables: a day goes when its last row is old enough.
  * @param keptDays 0 = without end
  */
-export function prunedDays(store: Store, daily: DailyTable, keptDays: number): PruneStep {
+export function prunedDays(
+  store: Store,
+  { kind, tables }: { readonly kind: RetentionKind; readonly tables: readonly DailyTable[] },
+  keptDays: number,
+): PruneStep {
   const keptFor: KeptFor = keptDays < 1 ? null : { count: keptDays, unit: 'days' }
   return {
-    kind: daily.table,
+    kind,
     keptFor,
     async *run(lease): AsyncGenerator<number, PruneEnd, void> {
-      for (const partition of await dueOf(store.sql, daily, keptDays)) {
-        const rows = await drop(store, partition, lease)
-        if (rows === null) return 'lost'
-        yield rows
-      }
+      for (const daily of tables)
+        for (const partition of await dueOf(store.sql, daily, keptDays)) {
+          const rows = await drop(store, { partition, daily, lease })
+          if (rows === null) return 'lost'
+          yield rows
+        }
       return 'done'
     },
     async due() {
       let rows = 0
-      for (const partition of await dueOf(store.sql, daily, keptDays)) rows += await rowsOf(store, partition)
+      for (const daily of tables)
+        for (const partition of await dueOf(store.sql, daily, keptDays))
+          rows += await rowsOf(store, partition, daily)
       return rows
     },
     async oldest() {
-      for (const { partition, day } of await daysOf(store.sql, daily)) {
-        const [row] = await store.sql`SELECT FROM ${store.sql(partition)} LIMIT 1`
-        if (row !== undefined) return new Date(`${day}T00:00:00Z`)
-      }
-      return null
+      const days = await Promise.all(tables.map((daily) => oldestOf(store.sql, daily)))
+      const [oldest] = days.filter((day) => day !== null).sort()
+      return oldest === undefined ? null : new Date(`${oldest}T00:00:00Z`)
     },
   }
+}
+
+/** The first day that has a row, `YYYY-MM-DD`. */
+async function oldestOf(sql: Queryable, daily: DailyTable): Promise<string | null> {
+  for (const { partition, day } of await daysOf(sql, daily)) {
+    const [row] = await sql`SELECT FROM ${sql(partition)} LIMIT 1`
+    if (row !== undefined) return day
+  }
+  return null
 }
 
 interface Day {
@@ -93,26 +115,33 @@ async function dueOf(sql: Queryable, daily: DailyTable, keptDays: number): Promi
   return (await daysOf(sql, daily)).filter(({ day }) => day < first).map(({ partition }) => partition)
 }
 
+interface DueDay {
+  readonly partition: string
+  readonly daily: DailyTable
+  readonly lease: RetentionLease
+}
+
 /** @returns number of rows; null when another process has the lease */
-function drop({ sql }: Store, partition: string, lease: RetentionLease): Promise<number | null> {
+function drop({ sql }: Store, { partition, daily, lease }: DueDay): Promise<number | null> {
   return sql.begin(async (tx) => {
     await tx.unsafe(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${DAY_DROP_WAIT_MS}`)
     if (!(await renewLease(tx, lease))) return null
-    const rows = await count(tx, partition)
+    const rows = await count(tx, partition, daily)
     // The last statement, since it waits for every reader of the table and blocks its writers meanwhile.
     await tx`DROP TABLE IF EXISTS ${tx(partition)}`
     return rows
   })
 }
 
-function rowsOf({ sql }: Store, partition: string): Promise<number> {
+function rowsOf({ sql }: Store, partition: string, daily: DailyTable): Promise<number> {
   return sql.begin('READ ONLY', async (tx) => {
     await tx.unsafe('SET LOCAL statement_timeout = 0')
-    return count(tx, partition)
+    return count(tx, partition, daily)
   })
 }
 
-async function count(sql: Queryable, partition: string): Promise<number> {
-  const [row] = await sql<{ rows: number }[]>`SELECT count(*)::float8 AS rows FROM ${sql(partition)}`
+async function count(sql: Queryable, partition: string, { counted }: DailyTable): Promise<number> {
+  const rows = counted === undefined ? sql`count(*)` : sql`coalesce(sum(${sql(counted)}), 0)`
+  const [row] = await sql<{ rows: number }[]>`SELECT ${rows}::float8 AS rows FROM ${sql(partition)}`
   return row?.rows ?? 0
 }

@@ -14,5 +14,5 @@ export function ensureGenerationDays(store: Store): Promise<{ readonly partition
  * @param keptDays 0 = without end
  */
 export function generationDays(store: Store, keptDays: number): PruneStep {
-  return prunedDays(store, GENERATION_TABLE, keptDays)
+  return prunedDays(store, { kind: 'generations', tables: [GENERATION_TABLE] }, keptDays)
 }

@@ -32,6 +32,8 @@ const LEFT_OUT = [
   'generations',
   'history_hours',
   'requests',
+  'request_segments',
+  'request_payments',
   'request_marks',
 ]
 const NAME = /^[a-z_][a-z0-9_]*$/

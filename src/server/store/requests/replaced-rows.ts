@@ -1,77 +1,128 @@
-import { UNKNOWN } from '../../../schemas/requests/request-record.ts'
-import type { Sql } from '../base/open.ts'
-import type { RequestColumns } from './request-columns.ts'
-import { JOB_OPERATION } from './request-recovery.ts'
+import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import type { Transaction } from '../base/open.ts'
+import { msOf, nameOf, type Payment } from './lost-calls.ts'
+import { NOBODY } from './request-days.ts'
+import { JOB_OPERATION } from './split-batch.ts'
 
-/** Milliseconds by which the begin of a call may be late, as the ledger has whole milliseconds. */
-const ROUNDED_MS = 1
+interface RecoveredRow extends Payment {
+  readonly ended_at: string
+  readonly batch: string
+  readonly n: number
+}
 
 /**
  * Deletes the rows that were recovered from the ledger for calls of a batch: for each paid call one, of the
- * same organization, key, id and cost, that was paid while the call ran. Callers choose request ids, and may
- * choose those of others. Rows and calls are paired in the order of time, as brackets are: a call takes the
- * last row before its end that no other call has taken.
+ * same organization, key, id, cost and instant; for a job's call one that was paid later. Callers choose
+ * request ids, and may choose those of others.
  */
-export async function deleteReplaced(
-  sql: Sql,
-  requestIds: readonly string[],
-  columns: RequestColumns,
-): Promise<void> {
-  const paid = paidCalls(requestIds, columns)
-  if (paid.length === 0) return
-  const group = sql`organization_id, request_id, key_hash, operation, cost_nano`
-  // Of calls that end at once the one that began last comes first: it takes the last row.
-  const inOrder = sql`ORDER BY instant, step DESC, began_ms DESC, row_at, batch, n`
-  const onward = sql`PARTITION BY ${group} ${inOrder} ROWS UNBOUNDED PRECEDING`
-  // A join would compare each call of an id with each row of that id.
-  await sql`
-    WITH own AS MATERIALIZED (
-      SELECT organization_id, request_id COLLATE "C" AS request_id, key_hash COLLATE "C" AS key_hash, operation COLLATE "C" AS operation,
-        cost_nano, began_ms, CASE WHEN ended_ms IS NULL THEN 'infinity' ELSE to_timestamp(ended_ms / 1000) END AS ended_at
-      FROM json_to_recordset(${JSON.stringify(paid)}::text::json) AS x(organization_id uuid, request_id text, key_hash text, operation text,
-        cost_nano bigint, began_ms float8, ended_ms float8)),
-    marks AS (
-      SELECT ${group}, ended_at AS instant, -1 AS step, began_ms, NULL::timestamptz AS row_at, NULL::bigint AS batch, NULL::int AS n FROM own
-      UNION ALL
-      SELECT organization_id, request_id, key_hash, operation, CASE WHEN operation <> ${JOB_OPERATION} THEN cost_nano END,
-        date_trunc('milliseconds', ended_at), 1, NULL, ended_at, batch, n
-      FROM requests WHERE is_recovered AND request_id IN (SELECT request_id FROM own)),
-    sums AS (SELECT *, sum(step) OVER (${onward}) AS height FROM marks),
-    -- A row and the call that takes it have the same level, and nothing of that level is between them.
-    levels AS (SELECT *, height - least(0, min(height) OVER (${onward})) + (step < 0)::int AS level FROM sums),
-    pairs AS (SELECT *, lead(began_ms) OVER (PARTITION BY ${group}, level ${inOrder}) AS taker_began_ms FROM levels)
+export async function deleteReplaced(tx: Transaction, batch: RequestBatch): Promise<void> {
+  const replaced: RecoveredRow[] = []
+  const paid = paidBetween(batch)
+  const recovered = paid === null ? [] : await recoveredBetween(tx, paid)
+  if (recovered.length > 0) {
+    const rows = new Rows(recovered, nameOf)
+    for (const payment of paymentsOf(batch)) replaced.push(...rows.take(nameOf(payment)))
+  }
+  const jobs = jobsOf(batch)
+  if (jobs.length > 0) {
+    const rows = new Rows(await recoveredJobs(tx, jobs), jobName)
+    for (const job of jobs) replaced.push(...rows.take(jobName(job), job.beganMs))
+  }
+  if (replaced.length === 0) return
+  await tx`
     DELETE FROM requests WHERE is_recovered AND (organization_id, ended_at, batch, n) IN (
-      SELECT organization_id, row_at, batch, n FROM pairs WHERE step > 0 AND extract(epoch FROM row_at) * 1000 >= taker_began_ms)`
+      SELECT organization_id, ended_at, batch, n FROM json_to_recordset(${JSON.stringify(replaced)}::text::json)
+        AS x(organization_id uuid, ended_at timestamptz, batch bigint, n int))`
 }
 
-interface PaidCall {
+/** Recovered rows by a name that several may have. */
+class Rows {
+  readonly #rows = new Map<string, RecoveredRow[]>()
+
+  constructor(rows: readonly RecoveredRow[], name: (row: RecoveredRow) => string) {
+    for (const row of rows) {
+      const others = this.#rows.get(name(row))
+      if (others === undefined) this.#rows.set(name(row), [row])
+      else others.push(row)
+    }
+  }
+
+  /** One row of the name that was paid at an instant or later, which no other call gets; or none. */
+  take(name: string, fromMs = 0): readonly RecoveredRow[] {
+    const rows = this.#rows.get(name) ?? []
+    const place = rows.findIndex(({ paid_ms: paidMs }) => paidMs >= fromMs)
+    return place < 0 ? [] : rows.splice(place, 1)
+  }
+}
+
+interface JobCall {
   readonly organization_id: string
   readonly request_id: string
-  readonly key_hash: string
-  readonly operation: string
-  /** Null: a job is paid when it ends, which its call does not know. */
-  readonly cost_nano: number | null
-  /** Unix milliseconds between which the call was paid; null: at any time behind its begin. */
-  readonly began_ms: number
-  readonly ended_ms: number | null
+  readonly key_hash: string | null
+  readonly beganMs: number
 }
 
-function paidCalls(requestIds: readonly string[], columns: RequestColumns): readonly PaidCall[] {
-  const [ended, durations] = [columns.instants, columns.milliseconds('durationMs')]
-  const costs = columns.counts('costNano')
-  return requestIds.flatMap((request_id, nth): readonly PaidCall[] => {
-    const shared = columns.shared[columns.places[nth] ?? UNKNOWN]
-    const [cost_nano = UNKNOWN, ended_ms = 0, duration = 0] = [costs[nth], ended[nth], durations[nth]]
-    if (shared === undefined || shared.key_hash === null) return []
-    const { organization_id, key_hash, operation } = shared
-    const call = {
-      organization_id,
-      request_id,
-      key_hash,
-      operation,
-      began_ms: ended_ms - duration - ROUNDED_MS,
-    }
-    if (operation === JOB_OPERATION) return [{ ...call, cost_nano: null, ended_ms: null }]
-    return cost_nano > 0 ? [{ ...call, cost_nano, ended_ms }] : []
+function jobName({ organization_id, request_id, key_hash }: Omit<JobCall, 'beganMs'>): string {
+  return [organization_id, key_hash, request_id].join(' ')
+}
+
+/** The first and the last payment, in Unix milliseconds; null: no call has one. */
+function paidBetween({ figures }: RequestBatch): readonly [number, number] | null {
+  let [first, last] = [Infinity, UNKNOWN]
+  for (let at = FIGURE.paidMs; at < figures.length; at += FIGURES) {
+    const paidMs = figures[at] ?? UNKNOWN
+    if (paidMs < 0) continue
+    if (paidMs < first) first = paidMs
+    if (paidMs > last) last = paidMs
+  }
+  return last < 0 ? null : [first, last]
+}
+
+function paymentsOf(batch: RequestBatch): readonly Payment[] {
+  const { figures, names, requestIds } = batch
+  return requestIds.flatMap((request_id, place) => {
+    const figure = (of: number): number => figures[place * FIGURES + of] ?? UNKNOWN
+    const [cost_nano, paid_ms] = [figure(FIGURE.costNano), figure(FIGURE.paidMs)]
+    if (cost_nano <= 0 || paid_ms < 0) return []
+    const organization_id = names[figure(FIGURE.organization) - 1] ?? NOBODY
+    return [
+      { organization_id, request_id, key_hash: names[figure(FIGURE.key) - 1] ?? null, cost_nano, paid_ms },
+    ]
   })
+}
+
+function jobsOf({ figures, names, requestIds }: RequestBatch): readonly JobCall[] {
+  const job = names.indexOf(JOB_OPERATION) + 1
+  if (job === 0) return []
+  return requestIds.flatMap((request_id, place) => {
+    const figure = (of: number): number => figures[place * FIGURES + of] ?? UNKNOWN
+    const key_hash = names[figure(FIGURE.key) - 1]
+    if (figure(FIGURE.operation) !== job || key_hash === undefined) return []
+    const beganMs = Math.floor(figure(FIGURE.endedMs) - figure(FIGURE.durationMs))
+    return [
+      { organization_id: names[figure(FIGURE.organization) - 1] ?? NOBODY, request_id, key_hash, beganMs },
+    ]
+  })
+}
+
+function recoveredBetween(
+  tx: Transaction,
+  [firstMs, lastMs]: readonly [number, number],
+): Promise<readonly RecoveredRow[]> {
+  return tx<RecoveredRow[]>`
+    SELECT organization_id, ended_at::text AS ended_at, batch::text AS batch, n, request_id, key_hash, cost_nano::float8,
+      ${msOf(tx, 'paid_at')} AS paid_ms
+    FROM requests
+    WHERE is_recovered AND paid_at >= to_timestamp(${firstMs}::float8 / 1000) AND paid_at < to_timestamp((${lastMs}::float8 + 1) / 1000)`
+}
+
+function recoveredJobs(tx: Transaction, jobs: readonly JobCall[]): Promise<readonly RecoveredRow[]> {
+  const ids = jobs.map(({ request_id: id }) => id).join(',')
+  return tx<RecoveredRow[]>`
+    SELECT organization_id, ended_at::text AS ended_at, batch::text AS batch, n, request_id, key_hash, cost_nano::float8,
+      ${msOf(tx, 'paid_at')} AS paid_ms
+    FROM requests
+    WHERE is_recovered AND operation = ${JOB_OPERATION}
+      AND request_id IN (SELECT unnest(string_to_array(${ids}, ',')) COLLATE "C")
+    ORDER BY paid_at`
 }

@@ -38,16 +38,20 @@ const SHARED = [
   'attempts',
 ] as const satisfies readonly Figure[]
 
-/** The calls of a batch as columns, as `insertRequests` sends them. */
+/** Some calls of a batch as columns, as `insertRows` sends them. */
 export class RequestColumns {
   readonly #batch: RequestBatch
+  /** Where the calls are in the batch. */
+  readonly #rows: readonly number[]
   readonly calls: number
   readonly shared: SharedColumns[] = []
   readonly places: number[] = []
 
-  constructor(batch: RequestBatch) {
+  /** @param rows places of the calls in the batch */
+  constructor(batch: RequestBatch, rows: readonly number[]) {
     this.#batch = batch
-    this.calls = batch.requestIds.length
+    this.#rows = rows
+    this.calls = rows.length
     const known = new Map<string, number>()
     for (let nth = 0; nth < this.calls; nth++) {
       const name = SHARED.map((figure) => this.#figure(nth, figure)).join()
@@ -77,6 +81,15 @@ export class RequestColumns {
     return found
   }
 
+  /** Numbers of the calls in their batch, from 1. */
+  get numbers(): readonly number[] {
+    return this.#rows.map((place) => place + 1)
+  }
+
+  get requestIds(): readonly string[] {
+    return this.#rows.map((place) => this.#batch.requestIds[place] ?? '')
+  }
+
   /** Unix milliseconds. */
   get instants(): readonly number[] {
     return this.#column('endedMs', (ms) => ms)
@@ -90,7 +103,7 @@ export class RequestColumns {
   }
 
   #figure(nth: number, figure: Figure): number {
-    return this.#batch.figures[nth * FIGURES + FIGURE[figure]] ?? UNKNOWN
+    return this.#batch.figures[(this.#rows[nth] ?? 0) * FIGURES + FIGURE[figure]] ?? UNKNOWN
   }
 
   #text(nth: number, figure: Figure): string | null {

@@ -149,7 +149,7 @@ t.test('a client that leaves while its take is written is not charged, and nothi
           return null
         },
         progress: () => undefined,
-        settle: (cost) => void ends.push(cost),
+        settle: (cost) => (ends.push(cost), null),
         release: () => void ends.push('released'),
       })
     },

@@ -168,7 +168,7 @@ for (const row of DIALECT_ROWS)
   t.test(STATUSES[row.name] ?? row.name, async (t) => {
     const { operation, path, asks } = row
     const none = (): void => undefined
-    const unwritten = { written: () => false, progress: none, settle: none, release: none }
+    const unwritten = { written: () => false, progress: none, settle: () => null, release: none }
     const hello = asks('sluice/echo-1', 'Hello there')
     const cases: readonly (readonly [number, string, object, Parameters<typeof openChat>[1]])[] = [
       [402, 'credit_exhausted', hello, { spend: { hold: () => fail('credit_exhausted') } }],

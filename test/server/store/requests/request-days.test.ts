@@ -20,7 +20,9 @@ t.test('whole days that are older than the setting go, with the rows of every or
   const leases = openRetentionLeases(store)
   await leases.hasten()
   const lease = present(await leases.begin())
-  for await (const rows of step.run(lease)) t.equal(rows, 1)
+  let dropped = 0
+  for await (const rows of step.run(lease)) dropped += rows
+  t.equal(dropped, 1)
   t.same(await step.oldest(), new Date('2024-03-24T00:00:00Z'))
   t.same(await requestDays(store, 0).due(), 0, '0 keeps them for ever')
 })

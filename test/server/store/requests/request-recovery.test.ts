@@ -4,59 +4,30 @@ import {
   REQUESTS_GATHERED_MAX,
   REQUESTS_LATE_MS,
 } from '../../../../src/schemas/requests/request-limits.ts'
-import type { Store } from '../../../../src/server/store/base/open.ts'
-import {
-  JOB_OPERATION,
-  passOverLedger,
-  recoverRequests,
-} from '../../../../src/server/store/requests/request-recovery.ts'
+import { NANO_PER_USD } from '../../../../src/schemas/money/usd.ts'
+import { passOverLedger, recoverRequests } from '../../../../src/server/store/requests/request-recovery.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
-import { openBooks, type Books } from '../../../support/money/ledger.ts'
+import { JOB_OPERATION } from '../../../../src/server/store/requests/split-batch.ts'
+import { openBooks } from '../../../support/money/ledger.ts'
 import { must } from '../../../support/must.ts'
-import { batchOfCalls, KEY_HASH, type EndedCall } from '../../../support/requests/settled-call.ts'
+import {
+  idsOf,
+  markAt,
+  openLate,
+  ownCall,
+  PAID_MS,
+  recovered,
+  recoveredCosts,
+  TODAY,
+} from '../../../support/requests/late-books.ts'
+import { batchOfCalls, KEY_HASH } from '../../../support/requests/settled-call.ts'
 
 const FOREIGN = '019a5b0c-4e21-7000-8000-0000000000ff'
-const TODAY = new Date().toISOString().slice(0, 10)
-
-const idsOf = async ({ store, organizationId }: Books): Promise<readonly string[]> =>
-  must(await findRequests(store, { organizationId, limit: 100 })).rows.map(
-    ({ requestId, isRecovered }) => `${requestId}${isRecovered ? ' recovered' : ''}`,
-  )
-
-/** A paid call of the books' key that has run for a minute. */
-const ownCall = (
-  { organizationId, keyHash }: Books,
-  requestId: string,
-  costNano: number,
-  more: Partial<EndedCall> = {},
-): EndedCall => ({
-  ...{ organizationId, keyHash, requestId, durationMs: 60_000, notes: { costUsd: costNano / 1e9 } },
-  ...more,
-})
-
-/** What the recovered rows have cost, in nano-USD, least first. */
-const recoveredCosts = async ({ store, organizationId }: Books): Promise<readonly (number | null)[]> =>
-  must(await findRequests(store, { organizationId, limit: 100 }))
-    .rows.filter(({ isRecovered }) => isRecovered)
-    .map(({ costNano }) => costNano)
-    .sort((a, b) => Number(a) - Number(b))
-
-/** Rows that a comparison has taken from the ledger. */
-async function recovered(...asked: Parameters<typeof recoverRequests>): Promise<number> {
-  return (await recoverRequests(...asked)).recovered
-}
-
-/** The comparison reads from so long ago on. */
-async function markAt(store: Store, agoMs: number): Promise<void> {
-  await store.sql`
-    UPDATE request_marks SET through = clock_timestamp() - ${agoMs}::float8 * interval '1 ms' WHERE id = 'ledger'`
-}
 
 t.test('a paid call that the log has lost is taken from the ledger, once', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store, organizationId } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'lost', cost: 7 }, { requestId: 'kept', cost: 8 })
   await insertRequests(store, batchOfCalls(ownCall(books, 'kept', 8)))
   t.equal(await recovered(store, 0), 1)
@@ -80,18 +51,16 @@ t.test('a paid call that the log has lost is taken from the ledger, once', async
 })
 
 t.test('a call that cost nothing is not taken from the ledger: the log keeps a share of these', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'free', cost: 0 }, { requestId: 'paid', cost: 1 })
   t.equal(await recovered(store, 0), 1)
   t.same(await idsOf(books), ['paid recovered'])
 })
 
 t.test("a call's own row that comes later takes the place of the recovered one", async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'late' }, { requestId: 'lost' })
   t.equal(await recovered(store, 0), 2)
   await insertRequests(store, batchOfCalls(ownCall(books, 'late', 1)))
@@ -99,9 +68,8 @@ t.test("a call's own row that comes later takes the place of the recovered one",
 })
 
 t.test('a call of another organization with the same request id takes no row away', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'same' })
   await insertRequests(store, batchOfCalls({ organizationId: FOREIGN, requestId: 'same' }))
   t.equal(await recovered(store, 0), 1)
@@ -112,9 +80,8 @@ t.test('a call of another organization with the same request id takes no row awa
 t.test(
   'a free call of another organization in a batch with a call of the victim takes no row away',
   async (t) => {
-    const books = await openBooks(t, TODAY)
+    const books = await openLate(t)
     const { store } = books
-    await markAt(store, 1_000)
     await books.book({ requestId: 'victim-1' })
     t.equal(await recovered(store, 0), 1)
     const foreign = { organizationId: FOREIGN, keyHash: KEY_HASH, requestId: 'victim-1' }
@@ -123,45 +90,45 @@ t.test(
   },
 )
 
-t.test('calls of the same id under another key, at another cost or time take no row away', async (t) => {
-  const books = await openBooks(t, TODAY)
+t.test('calls of the same id under another key, at another cost or instant take no row away', async (t) => {
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'same', cost: 7 })
   t.equal(await recovered(store, 0), 1)
+  const elsewhen = { costUsd: 7 / NANO_PER_USD, paidMs: PAID_MS + 1 }
   await insertRequests(
     store,
     batchOfCalls(
       ownCall(books, 'same', 7, { keyHash: KEY_HASH }),
       ownCall(books, 'same', 8),
-      ownCall(books, 'same', 7, { endedMs: Date.now() + 5_000, durationMs: 1_000 }),
+      ownCall(books, 'same', 7, { notes: elsewhen }),
       ownCall(books, 'same', 7, { notes: {} }),
     ),
   )
   t.same(await recoveredCosts(books), [7])
 })
 
-t.test('a row that ended before the only payment, or is none of a job, keeps no lost call away', async (t) => {
-  const books = await openBooks(t, TODAY)
+t.test('a row of another instant, or none of a job, keeps no lost call away', async (t) => {
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
-  const row = (requestId: string, fromNowMs: number) =>
-    ownCall(books, requestId, 7, { endedMs: Date.now() + fromNowMs })
-  await insertRequests(store, batchOfCalls(row('once', -500), row('twice', -500)))
+  const row = (requestId: string, paidMs: number) =>
+    ownCall(books, requestId, 7, { notes: { costUsd: 7 / NANO_PER_USD, paidMs } })
+  await insertRequests(store, batchOfCalls(row('once', PAID_MS - 1), row('twice', PAID_MS)))
   await books.book(...['once', 'twice', 'twice', 'job'].map((requestId) => ({ requestId, cost: 7 })))
   await store.sql`UPDATE ledger SET operation = ${JOB_OPERATION} WHERE request_id = 'job'`
-  await insertRequests(store, batchOfCalls(row('twice', 1_000), row('job', 1_000)))
+  await insertRequests(store, batchOfCalls(row('job', PAID_MS)))
   t.equal(await recovered(store, 0), 3)
-  t.same(
-    (await idsOf(books)).filter((id) => id.endsWith('recovered')).sort(),
-    ['job recovered', 'once recovered', 'twice recovered'],
-  )
+  const page = must(await findRequests(store, { organizationId: books.organizationId, limit: 100 }))
+  t.same(page.rows.flatMap(({ requestId, isRecovered }) => (isRecovered ? requestId : [])).sort(), [
+    'job',
+    'once',
+    'twice',
+  ])
 })
 
 t.test('each lost call of one request id gets its row, whatever free call has that id', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book({ requestId: 'same', cost: 70_000 }, { requestId: 'same', cost: 9 })
   await insertRequests(store, batchOfCalls(ownCall(books, 'same', 0, { status: 404, notes: {} })))
   t.equal(await recovered(store, 0), 2)
@@ -171,9 +138,8 @@ t.test('each lost call of one request id gets its row, whatever free call has th
 t.test(
   'of equal calls of one request id so many get rows as were lost; a late one takes the place of one',
   async (t) => {
-    const books = await openBooks(t, TODAY)
+    const books = await openLate(t)
     const { store } = books
-    await markAt(store, 1_000)
     const paid = { requestId: 'same', cost: 7 }
     await books.book(paid, paid)
     await insertRequests(store, batchOfCalls(ownCall(books, 'same', 7)))
@@ -186,9 +152,8 @@ t.test(
 )
 
 t.test('each of equal late calls of one batch takes the place of a recovered row', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   const paid = { requestId: 'same', cost: 7 }
   await books.book(paid, paid, paid)
   t.equal(await recovered(store, 0), 3)
@@ -197,9 +162,8 @@ t.test('each of equal late calls of one batch takes the place of a recovered row
 })
 
 t.test('a job that is paid long behind its call has the row of its call alone', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   const call = (requestId: string) =>
     ownCall(books, requestId, 0, {
       ...{ operation: JOB_OPERATION, endedMs: Date.now() - 600_000, durationMs: 10, notes: {} },
@@ -217,17 +181,19 @@ t.test('a call whose answer went on for minutes behind its payment is not recove
   const books = await openBooks(t, TODAY)
   const { store } = books
   await markAt(store, 700_000)
-  await books.book({ requestId: 'slow' }, { requestId: 'lost' })
-  await store.sql`UPDATE ledger SET at = at - interval '600 s'`
-  const endedMs = Date.now() - 450_000
-  await insertRequests(store, batchOfCalls(ownCall(books, 'slow', 1, { endedMs, durationMs: 160_000 })))
+  const atMs = Date.now() - 600_000
+  await books.book({ requestId: 'slow', atMs }, { requestId: 'lost', atMs })
+  const notes = { costUsd: 1 / NANO_PER_USD, paidMs: atMs }
+  await insertRequests(
+    store,
+    batchOfCalls(ownCall(books, 'slow', 1, { endedMs: Date.now() - 450_000, notes })),
+  )
   t.equal(await recovered(store, 0), 1)
   t.same(new Set(await idsOf(books)), new Set(['slow', 'lost recovered']))
 })
 
 t.test('what was known of the cost of a call that died, and its forfeit, are one row', async (t) => {
-  const books = await openBooks(t, TODAY)
-  await markAt(books.store, 1_000)
+  const books = await openLate(t)
   const died = { requestId: 'died' }
   await books.book({ ...died, kind: 'forfeit', cost: 5 }, { ...died, kind: 'estimated', cost: 3 })
   t.equal(await recovered(books.store, 0), 1)
@@ -235,9 +201,8 @@ t.test('what was known of the cost of a call that died, and its forfeit, are one
 })
 
 t.test('a forfeit of a call that died is one row, an overrun beside a call is none', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book(
     { requestId: 'died', kind: 'forfeit', cost: 5 },
     { requestId: 'ran', cost: 5 },
@@ -250,9 +215,8 @@ t.test(
   `calls of the last REQUESTS_LATE_MS (${REQUESTS_LATE_MS}) may still be on their way, and one turn reads ` +
     `REQUESTS_COMPARED_MS_MAX (${REQUESTS_COMPARED_MS_MAX}) of the ledger`,
   async (t) => {
-    const books = await openBooks(t, TODAY)
+    const books = await openLate(t)
     const { store } = books
-    await markAt(store, 1_000)
     await books.book({ requestId: 'a' })
     t.equal(await recovered(store), 0)
     await markAt(store, REQUESTS_COMPARED_MS_MAX + 30_000)
@@ -298,9 +262,8 @@ t.test('a node whose log is off leaves the mark to another one whose log is on',
 })
 
 t.test('several processes that compare at once write each row once', async (t) => {
-  const books = await openBooks(t, TODAY)
+  const books = await openLate(t)
   const { store } = books
-  await markAt(store, 1_000)
   await books.book(...Array.from({ length: 20 }, (_, n) => ({ requestId: `r${n}` })))
   const rows = await Promise.all([1, 2, 3, 4].map(() => recovered(store, 0)))
   t.equal(
@@ -321,13 +284,13 @@ for (const [of, requestId] of [
     await markAt(store, 100_000)
     await store.sql.unsafe(
       `INSERT INTO ledger (day, at, request_id, kind, organization_id, workspace_id, key_hash, operation, cost_nano)
-       SELECT $1::date, clock_timestamp() - interval '90 s' + n * interval '1 ms', ${requestId}, 'usage', $2::uuid, $3::uuid, $4,
-         'embeddings.create', 5 FROM generate_series(1, ${MANY.payments}) AS n`,
+       SELECT $1::date, date_trunc('milliseconds', clock_timestamp()) - interval '90 s' + n * interval '1 ms', ${requestId}, 'usage',
+         $2::uuid, $3::uuid, $4, 'embeddings.create', 5 FROM generate_series(1, ${MANY.payments}) AS n`,
       [TODAY, organizationId, workspaceId, keyHash],
     )
     await store.sql`
-      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags)
-      SELECT organization_id, at + interval '2 ms', 1, n, request_id, key_hash, operation, 200, cost_nano, 1, 0
+      INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags, paid_at)
+      SELECT organization_id, at + interval '2 ms', 1, n, request_id, key_hash, operation, 200, cost_nano, 1, 0, at
       FROM (SELECT *, row_number() OVER (ORDER BY at) AS n FROM ledger) AS l WHERE n % 10 <> 0`
     const begun = performance.now()
     t.equal(await recovered(store, 60_000), MANY.lost)
@@ -339,9 +302,9 @@ t.test('a batch of one request id is written beside thousands of recovered rows 
   const { store, organizationId, keyHash } = books
   await store.sql`
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, key_hash, operation, status, cost_nano, weight, flags,
-      is_recovered)
-    SELECT ${organizationId}::uuid, clock_timestamp() - n * interval '1 ms', 1, n, 'same', ${keyHash}, 'embeddings.create', 0, 5, 1, 0,
-      true FROM generate_series(1, 10000) AS n`
+      is_recovered, paid_at)
+    SELECT ${organizationId}::uuid, to_timestamp(${PAID_MS}::float8 / 1000), 1, n, 'same', ${keyHash}, 'embeddings.create', 0, 5, 1, 0,
+      true, to_timestamp(${PAID_MS}::float8 / 1000) FROM generate_series(1, 10000) AS n`
   const calls = Array.from({ length: REQUESTS_GATHERED_MAX }, () => ownCall(books, 'same', 5))
   t.equal(await insertRequests(store, batchOfCalls(...calls)), REQUESTS_GATHERED_MAX)
   const [left] = await store.sql<

@@ -69,8 +69,9 @@ const NOTES = {
 
 t.test('a batch reads no rows of those before it, though Postgres has no statistics of them', async (t) => {
   const store = await openTestStore(t, 1)
+  const paid = { notes: { costUsd: 1, paidMs: Date.now() } }
   for (let batch = 0; batch < 3; batch++)
-    await insertRequests(store, batchOfCalls(...Array.from({ length: 500 }, () => ({}))))
+    await insertRequests(store, batchOfCalls(...Array.from({ length: 500 }, () => paid)))
   await store.sql`SELECT pg_stat_force_next_flush()`
   const [found] = await store.sql`
     SELECT sum(n_tup_ins)::int AS written, sum(seq_tup_read)::int AS read

@@ -1,0 +1,206 @@
+import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import { numberOfRequestId, ownRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
+
+/**
+ * Calls of one organization as columns of bytes: a line of JSON with their texts and the forms of the columns,
+ * then the columns. A column has the difference of each value to the least in as few bytes as hold all of
+ * them: none where all are equal. A call of an ordinary batch takes 20 to 30 bytes.
+ */
+const FORMAT = 1
+const LINE_END = 0x0a
+/** Columns have hundredths of milliseconds. */
+const PARTS = 100
+const DOUBLE_BYTES = 8
+
+/** Columns besides the figures of a call: its number in the batch, and the number in its request id. */
+const NUMBER = FIGURES
+const ID = FIGURES + 1
+const COLUMNS = FIGURES + 2
+
+type Figure = keyof typeof FIGURE
+type Place = (typeof FIGURE)[Figure]
+
+const TEXTS: ReadonlySet<number> = new Set(
+  (['organization', 'workspace', 'key', 'operation', 'model', 'provider', 'error', 'limit'] as const).map(
+    (figure) => FIGURE[figure],
+  ),
+)
+const DURATIONS: ReadonlySet<number> = new Set(
+  (['durationMs', 'authMs', 'limitsMs', 'validateMs', 'holdMs', 'upstreamMs', 'firstMs'] as const).map(
+    (figure) => FIGURE[figure],
+  ),
+)
+
+interface Head {
+  readonly format: number
+  readonly calls: number
+  readonly prefix: string
+  readonly names: readonly string[]
+  readonly failed: readonly string[]
+  /** The least value of each column and the bytes of a difference to it. */
+  readonly columns: readonly (readonly [number, number])[]
+}
+
+/**
+ * Packs some calls of a batch. Their request ids have one prefix.
+ * @param places of the calls in the batch, ascending
+ */
+export function packCalls(batch: RequestBatch, places: readonly number[]): Buffer {
+  const texts = new Renumbered(batch.names)
+  const failures = new Renumbered(batch.failed)
+  const values = new Float64Array(places.length)
+  const forms: (readonly [number, number])[] = []
+  const columns: Uint8Array[] = []
+  for (let column = 0; column < COLUMNS; column++) {
+    const of = valueOf(batch, column, { texts, failures })
+    for (let nth = 0; nth < values.length; nth++) values[nth] = of(places[nth] ?? 0)
+    const [form, bytes] = columnOf(values)
+    forms.push(form)
+    columns.push(bytes)
+  }
+  const head: Head = {
+    format: FORMAT,
+    calls: places.length,
+    prefix: prefixOfRequestId(batch.requestIds[places[0] ?? 0] ?? ''),
+    names: texts.used,
+    failed: failures.used,
+    columns: forms,
+  }
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...columns])
+}
+
+/** The value of a column for the call at a place of the batch: a whole number from UNKNOWN on. */
+function valueOf(
+  { figures, requestIds }: RequestBatch,
+  column: number,
+  { texts, failures }: { readonly texts: Renumbered; readonly failures: Renumbered },
+): (place: number) => number {
+  if (column === NUMBER) return (place) => place + 1
+  if (column === ID) return (place) => numberOfRequestId(requestIds[place] ?? '')
+  if (TEXTS.has(column)) return (place) => texts.of(figures[place * FIGURES + column] ?? 0)
+  if (column === FIGURE.failed) return (place) => failures.of(figures[place * FIGURES + column] ?? 0)
+  const parts = DURATIONS.has(column) ? PARTS : 1
+  return (place) => {
+    const value = figures[place * FIGURES + column] ?? UNKNOWN
+    return value >= 0 && value < Infinity ? Math.round(value * parts) : UNKNOWN
+  }
+}
+
+/** Those texts of a batch that its calls have: a batch has those of many organizations. */
+class Renumbered {
+  readonly #all: readonly string[]
+  readonly #numbers: Uint32Array
+  readonly used: string[] = []
+
+  constructor(all: readonly string[]) {
+    this.#all = all
+    this.#numbers = new Uint32Array(all.length + 1)
+  }
+
+  of(number: number): number {
+    const text = this.#all[number - 1]
+    if (text === undefined) return 0
+    return (this.#numbers[number] ||= this.used.push(text))
+  }
+}
+
+function columnOf(values: Float64Array): [form: readonly [number, number], bytes: Uint8Array] {
+  let [least, most] = [Infinity, -Infinity]
+  for (const value of values) {
+    if (value < least) least = value
+    if (value > most) most = value
+  }
+  const range = most - least
+  if (range === 0) return [[least, 0], new Uint8Array()]
+  const width = range < 2 ** 8 ? 1 : range < 2 ** 16 ? 2 : range < 2 ** 32 ? 4 : DOUBLE_BYTES
+  const bytes = Buffer.allocUnsafe(values.length * width)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let nth = 0; nth < values.length; nth++) {
+    const value = (values[nth] ?? 0) - least
+    if (width === 1) view.setUint8(nth, value)
+    else if (width === 2) view.setUint16(nth * width, value, true)
+    else if (width === 4) view.setUint32(nth * width, value, true)
+    else view.setFloat64(nth * width, value, true)
+  }
+  return [[least, width], bytes]
+}
+
+/** Packed calls, of which each column is read when it is first asked for. */
+export class PackedCalls {
+  readonly #head: Head
+  readonly #view: DataView
+  /** Where the bytes of each column begin. */
+  readonly #begins: readonly number[]
+  readonly #columns: (Float64Array | undefined)[] = []
+
+  constructor(bytes: Uint8Array) {
+    const lineEnd = bytes.indexOf(LINE_END)
+    this.#head = JSON.parse(Buffer.from(bytes.subarray(0, lineEnd)).toString()) as Head
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let at = lineEnd + 1
+    this.#begins = this.#head.columns.map(([, width]) => {
+      const begin = at
+      at += width * this.#head.calls
+      return begin
+    })
+  }
+
+  get calls(): number {
+    return this.#head.calls
+  }
+
+  /** A figure of each call; those of milliseconds but instants in hundredths. UNKNOWN: not known. */
+  figures(figure: Figure): Float64Array {
+    return this.#column(FIGURE[figure])
+  }
+
+  /** The number of a call in its batch, from 1. */
+  numberAt(nth: number): number {
+    return this.#column(NUMBER)[nth] ?? 0
+  }
+
+  requestIdAt(nth: number): string {
+    return ownRequestId(this.#head.prefix, this.#column(ID)[nth] ?? 0)
+  }
+
+  /** Null: it is not known. */
+  figureAt(nth: number, figure: Figure): number | null {
+    const value = this.#column(FIGURE[figure])[nth] ?? UNKNOWN
+    if (value === UNKNOWN) return null
+    return DURATIONS.has(FIGURE[figure]) ? value / PARTS : value
+  }
+
+  textAt(nth: number, figure: Figure): string | null {
+    return this.#head.names[(this.#column(FIGURE[figure])[nth] ?? 0) - 1] ?? null
+  }
+
+  /** JSON of the failed attempts of a call; null: it had none. */
+  failedAt(nth: number): string | null {
+    return this.#head.failed[(this.#column(FIGURE.failed)[nth] ?? 0) - 1] ?? null
+  }
+
+  /** The numbers that texts have in the columns, of those that fit. */
+  numbersOf(fits: (text: string) => boolean): ReadonlySet<number> {
+    return new Set(this.#head.names.flatMap((text, nth) => (fits(text) ? nth + 1 : [])))
+  }
+
+  #column(column: Place | typeof NUMBER | typeof ID): Float64Array {
+    return (this.#columns[column] ??= this.#read(column))
+  }
+
+  #read(column: number): Float64Array {
+    const [least, width] = this.#head.columns[column] ?? [UNKNOWN, 0]
+    const begin = this.#begins[column] ?? 0
+    const values = new Float64Array(this.#head.calls).fill(least)
+    const view = this.#view
+    if (width === 0) return values
+    for (let nth = 0; nth < values.length; nth++) {
+      const at = begin + nth * width
+      if (width === 1) values[nth] = least + view.getUint8(at)
+      else if (width === 2) values[nth] = least + view.getUint16(at, true)
+      else if (width === 4) values[nth] = least + view.getUint32(at, true)
+      else values[nth] = least + view.getFloat64(at, true)
+    }
+    return values
+  }
+}

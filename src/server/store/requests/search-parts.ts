@@ -1,0 +1,19 @@
+import type { LoggedRequest, RequestPlace, RequestQuery } from '../../ports/requests/request-log.ts'
+
+/** What a search looks for, with what its texts stand for. */
+export interface Search {
+  readonly query: RequestQuery
+  readonly organizationId: string
+  readonly workspaceId: string | null
+  /** Unix microseconds; null: without end. */
+  readonly fromUs: number | null
+  readonly toUs: number | null
+}
+
+/** What a search has found in a part of the log. */
+export interface Found {
+  /** One more than a page has, at most. */
+  readonly rows: readonly LoggedRequest[]
+  /** What is behind this place was not examined; null: all was, or there are more rows than a page has. */
+  readonly examinedTo: RequestPlace | null
+}
