@@ -8,13 +8,22 @@ interface Head extends Omit<RequestBatch, 'figures'> {
   readonly format: number
 }
 
-/** A batch as files have it: a line of JSON, and the numbers in the order of this machine. */
+/**
+ * A batch as files have it: a line of JSON, and the numbers in the order of this machine. Spaces behind the
+ * JSON put the numbers where a file in memory may be read as numbers.
+ */
 export function batchBytes({ figures, ...head }: RequestBatch): readonly Uint8Array[] {
-  const line = Buffer.from(`${JSON.stringify({ format: FORMAT, ...head } satisfies Head)}\n`)
+  const json = Buffer.from(JSON.stringify({ format: FORMAT, ...head } satisfies Head))
+  const line = Buffer.alloc(Math.ceil((json.length + 1) / NUMBER_BYTES) * NUMBER_BYTES, ' ')
+  json.copy(line)
+  line[line.length - 1] = LINE_END
   return [line, new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength)]
 }
 
-/** The batches of a file, one behind the other. Null for bytes that are no whole batches. */
+/**
+ * The batches of a file, one behind the other; their figures are in its bytes. Null for bytes that are no whole
+ * batches.
+ */
 export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
   const batches: RequestBatch[] = []
   for (let at = 0; at < bytes.length || at === 0;) {
@@ -24,12 +33,18 @@ export function batchesOf(bytes: Uint8Array): readonly RequestBatch[] | null {
     const { id, requestIds, names, failed } = head
     const end = lineEnd + 1 + requestIds.length * FIGURES * NUMBER_BYTES
     if (end > bytes.length) return null
-    // A copy begins at a place where numbers may lie.
-    const figures = new Float64Array(new Uint8Array(bytes.subarray(lineEnd + 1, end)).buffer)
+    const figures = numbersIn(bytes.subarray(lineEnd + 1, end))
     batches.push({ id, requestIds, names, failed, figures })
     at = end
   }
   return batches
+}
+
+/** Numbers that lie where numbers may, in place; a copy of others. */
+function numbersIn(bytes: Uint8Array): Float64Array {
+  const isInPlace = bytes.byteOffset % NUMBER_BYTES === 0
+  const { buffer, byteOffset, byteLength } = isInPlace ? bytes : new Uint8Array(bytes)
+  return new Float64Array(buffer, byteOffset, byteLength / NUMBER_BYTES)
 }
 
 function headOf(line: string): Head | null {

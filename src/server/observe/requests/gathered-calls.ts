@@ -25,6 +25,9 @@ export class GatheredCalls {
   readonly #figures = new Float64Array(REQUESTS_GATHERED_MAX * FIGURES)
   readonly #requestIds: string[] = []
   readonly #numbers = new Map<string, number>()
+  /** The last text of each figure, and its number. */
+  readonly #lastTexts = new Array<string | undefined>(FIGURES).fill(undefined)
+  readonly #lastNumbers: number[] = new Array<number>(FIGURES).fill(0)
   readonly #failed: string[] = []
   #count = 0
   /** Bytes that all texts have in a file. */
@@ -82,14 +85,17 @@ export class GatheredCalls {
     to[at + FIGURE.attempts] = attemptsOf(notes)
     to[at + FIGURE.weight] = weight
     to[at + FIGURE.flags] = flagsOf(call)
-    to[at + FIGURE.organization] = this.#numberOf(call.organizationId)
-    to[at + FIGURE.workspace] = this.#numberOf(call.workspaceId)
-    to[at + FIGURE.key] = this.#numberOf(call.keyHash)
-    to[at + FIGURE.operation] = this.#numberOf(call.operation)
-    to[at + FIGURE.model] = this.#numberOf(model)
-    to[at + FIGURE.provider] = this.#numberOf(notes.provider ?? notes.failedAttempts?.at(-1)?.provider)
-    to[at + FIGURE.error] = this.#numberOf(call.failure)
-    to[at + FIGURE.limit] = this.#numberOf(call.limit)
+    to[at + FIGURE.organization] = this.#numberOf(FIGURE.organization, call.organizationId)
+    to[at + FIGURE.workspace] = this.#numberOf(FIGURE.workspace, call.workspaceId)
+    to[at + FIGURE.key] = this.#numberOf(FIGURE.key, call.keyHash)
+    to[at + FIGURE.operation] = this.#numberOf(FIGURE.operation, call.operation)
+    to[at + FIGURE.model] = this.#numberOf(FIGURE.model, model)
+    to[at + FIGURE.provider] = this.#numberOf(
+      FIGURE.provider,
+      notes.provider ?? notes.failedAttempts?.at(-1)?.provider,
+    )
+    to[at + FIGURE.error] = this.#numberOf(FIGURE.error, call.failure)
+    to[at + FIGURE.limit] = this.#numberOf(FIGURE.limit, call.limit)
     to[at + FIGURE.failed] = notes.failedAttempts === undefined ? 0 : this.#failedOf(notes, call.startedAt)
   }
 
@@ -103,15 +109,23 @@ export class GatheredCalls {
       figures: this.#figures.subarray(0, this.#count * FIGURES),
     }
     this.#numbers.clear()
+    this.#lastTexts.fill(undefined)
     this.#count = 0
     this.#textBytes = 0
     return batch
   }
 
-  #numberOf(text: string | null | undefined): number {
+  /** Most calls have the texts of the call before: these are compared before they are looked up. */
+  #numberOf(figure: number, text: string | null | undefined): number {
     if (text === null || text === undefined) return 0
-    const known = this.#numbers.get(text)
-    if (known !== undefined) return known
+    if (text === this.#lastTexts[figure]) return this.#lastNumbers[figure] ?? 0
+    const number = this.#numbers.get(text) ?? this.#added(text)
+    this.#lastTexts[figure] = text
+    this.#lastNumbers[figure] = number
+    return number
+  }
+
+  #added(text: string): number {
     const number = this.#numbers.size + 1
     this.#numbers.set(text, number)
     this.#textBytes += text.length + AROUND_TEXT

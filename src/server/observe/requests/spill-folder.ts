@@ -2,6 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { batchBytes, batchesOf } from '../../../schemas/requests/request-batch.ts'
 import {
+  REQUESTS_FILE_BYTES_MAX,
   REQUESTS_JOINED_FILES,
   REQUESTS_SHARED_FILES,
   REQUESTS_SPILL_FILES_MAX,
@@ -95,6 +96,7 @@ async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<v
 }
 
 export function openSpill(folder: string, now = Date.now): RequestSpill {
+  const memory = new FileMemory()
   return {
     async list() {
       const names = await readdir(folder).catch(withoutFolder)
@@ -106,10 +108,33 @@ export function openSpill(folder: string, now = Date.now): RequestSpill {
       return names.filter((name) => NAME.test(name)).sort()
     },
     async read(name) {
-      const bytes = await readFile(join(folder, name)).catch(gone)
+      const bytes = await memory.read(join(folder, name)).catch(gone)
       return bytes === null ? [] : batchesOf(bytes)
     },
     remove: (name) => rm(join(folder, name), { force: true }),
+  }
+}
+
+/** Memory for one file at a time: new memory for each would let the garbage collector run for each. */
+class FileMemory {
+  #bytes = Buffer.allocUnsafeSlow(REQUESTS_FILE_BYTES_MAX)
+
+  /** The bytes of a file, until the next one is read. */
+  async read(path: string): Promise<Uint8Array> {
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(size)
+      let length = 0
+      while (length < size) {
+        const { bytesRead } = await file.read(this.#bytes, length, size - length)
+        if (bytesRead === 0) break
+        length += bytesRead
+      }
+      return this.#bytes.subarray(0, length)
+    } finally {
+      await file.close()
+    }
   }
 }
 

@@ -103,7 +103,10 @@ export interface RequestLog {
 export interface RequestSpill {
   /** Names of the files, oldest first. */
   list(): Promise<readonly string[]>
-  /** Null: it is damaged. No batch: it is gone, as its front has joined it with another file. */
+  /**
+   * The batches of a file, which are valid until the next one is read. Null: it is damaged. No batch: it is gone,
+   * as its front has joined it with another file.
+   */
   read(name: string): Promise<readonly RequestBatch[] | null>
   remove(name: string): Promise<void>
 }

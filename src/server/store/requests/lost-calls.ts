@@ -1,6 +1,6 @@
 import { FLAG, UNKNOWN } from '../../../schemas/requests/request-record.ts'
 import type { Fragment } from '../base/guarded-row.ts'
-import type { Transaction } from '../base/open.ts'
+import type { Queryable, Transaction } from '../base/open.ts'
 import { PackedCalls } from './packed-calls.ts'
 import { JOB_OPERATION } from './split-batch.ts'
 
@@ -86,8 +86,8 @@ export function nameOf({ organization_id, request_id, key_hash, cost_nano, paid_
 }
 
 /** Unix milliseconds of an instant, without the rest. */
-export function msOf(tx: Transaction, column: 'at' | 'paid_at'): Fragment {
-  return tx`floor(extract(epoch FROM ${tx(column)}) * 1000)::float8`
+export function msOf(sql: Queryable, column: 'at' | 'paid_at'): Fragment {
+  return sql`floor(extract(epoch FROM ${sql(column)}) * 1000)::float8`
 }
 
 function bookedIn(

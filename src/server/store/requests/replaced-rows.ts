@@ -1,5 +1,5 @@
 import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
-import type { Transaction } from '../base/open.ts'
+import type { Sql } from '../base/open.ts'
 import { msOf, nameOf, type Payment } from './lost-calls.ts'
 import { NOBODY } from './request-days.ts'
 import { JOB_OPERATION } from './split-batch.ts'
@@ -15,21 +15,21 @@ interface RecoveredRow extends Payment {
  * same organization, key, id, cost and instant; for a job's call one that was paid later. Callers choose
  * request ids, and may choose those of others.
  */
-export async function deleteReplaced(tx: Transaction, batch: RequestBatch): Promise<void> {
+export async function deleteReplaced(sql: Sql, batch: RequestBatch): Promise<void> {
   const replaced: RecoveredRow[] = []
   const paid = paidBetween(batch)
-  const recovered = paid === null ? [] : await recoveredBetween(tx, paid)
+  const recovered = paid === null ? [] : await recoveredBetween(sql, paid)
   if (recovered.length > 0) {
     const rows = new Rows(recovered, nameOf)
-    for (const payment of paymentsOf(batch)) replaced.push(...rows.take(nameOf(payment)))
+    for (const payment of ownPayments(batch)) replaced.push(...rows.take(nameOf(payment)))
   }
   const jobs = jobsOf(batch)
   if (jobs.length > 0) {
-    const rows = new Rows(await recoveredJobs(tx, jobs), jobName)
+    const rows = new Rows(await recoveredJobs(sql, jobs), jobName)
     for (const job of jobs) replaced.push(...rows.take(jobName(job), job.beganMs))
   }
   if (replaced.length === 0) return
-  await tx`
+  await sql`
     DELETE FROM requests WHERE is_recovered AND (organization_id, ended_at, batch, n) IN (
       SELECT organization_id, ended_at, batch, n FROM json_to_recordset(${JSON.stringify(replaced)}::text::json)
         AS x(organization_id uuid, ended_at timestamptz, batch bigint, n int))`
@@ -78,7 +78,7 @@ function paidBetween({ figures }: RequestBatch): readonly [number, number] | nul
   return last < 0 ? null : [first, last]
 }
 
-function paymentsOf(batch: RequestBatch): readonly Payment[] {
+function ownPayments(batch: RequestBatch): readonly Payment[] {
   const { figures, names, requestIds } = batch
   return requestIds.flatMap((request_id, place) => {
     const figure = (of: number): number => figures[place * FIGURES + of] ?? UNKNOWN
@@ -106,21 +106,21 @@ function jobsOf({ figures, names, requestIds }: RequestBatch): readonly JobCall[
 }
 
 function recoveredBetween(
-  tx: Transaction,
+  sql: Sql,
   [firstMs, lastMs]: readonly [number, number],
 ): Promise<readonly RecoveredRow[]> {
-  return tx<RecoveredRow[]>`
+  return sql<RecoveredRow[]>`
     SELECT organization_id, ended_at::text AS ended_at, batch::text AS batch, n, request_id, key_hash, cost_nano::float8,
-      ${msOf(tx, 'paid_at')} AS paid_ms
+      ${msOf(sql, 'paid_at')} AS paid_ms
     FROM requests
     WHERE is_recovered AND paid_at >= to_timestamp(${firstMs}::float8 / 1000) AND paid_at < to_timestamp((${lastMs}::float8 + 1) / 1000)`
 }
 
-function recoveredJobs(tx: Transaction, jobs: readonly JobCall[]): Promise<readonly RecoveredRow[]> {
+function recoveredJobs(sql: Sql, jobs: readonly JobCall[]): Promise<readonly RecoveredRow[]> {
   const ids = jobs.map(({ request_id: id }) => id).join(',')
-  return tx<RecoveredRow[]>`
+  return sql<RecoveredRow[]>`
     SELECT organization_id, ended_at::text AS ended_at, batch::text AS batch, n, request_id, key_hash, cost_nano::float8,
-      ${msOf(tx, 'paid_at')} AS paid_ms
+      ${msOf(sql, 'paid_at')} AS paid_ms
     FROM requests
     WHERE is_recovered AND operation = ${JOB_OPERATION}
       AND request_id IN (SELECT unnest(string_to_array(${ids}, ',')) COLLATE "C")

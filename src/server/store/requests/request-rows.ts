@@ -1,11 +1,10 @@
 import { REQUESTS_WRITE_MS_MAX } from '../../../schemas/requests/request-limits.ts'
 import { UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
 import type { RequestRows } from '../../ports/requests/request-log.ts'
-import type { Store, Transaction } from '../base/open.ts'
+import type { Sql, Store } from '../base/open.ts'
 import { violatedUnique } from '../base/translate.ts'
 import { RequestColumns } from './request-columns.ts'
 import { withRequestDays } from './request-days.ts'
-import { insertPayments } from './request-payments.ts'
 import { passOverLedger, recoverRequests } from './request-recovery.ts'
 import { insertSegments } from './request-segments.ts'
 import { deleteReplaced } from './replaced-rows.ts'
@@ -20,8 +19,8 @@ export function openRequestRows(store: Store): RequestRows {
 }
 
 /**
- * Writes a batch, whole or not at all. Calls that are there already stay as they are; a row that was recovered
- * from the ledger makes room for the call's own.
+ * Writes a batch. Calls that are there already stay as they are; a row that was recovered from the ledger makes
+ * room for the call's own. A batch of which a part was written is repeated.
  * @returns calls that were new
  */
 export async function insertRequests(store: Store, batch: RequestBatch): Promise<number> {
@@ -29,15 +28,12 @@ export async function insertRequests(store: Store, batch: RequestBatch): Promise
   const { segments, rows } = splitBatch(batch)
   const columns = new RequestColumns(batch, rows)
   const write = (isAgain: boolean): Promise<number> =>
-    store.within(REQUESTS_WRITE_MS_MAX, (sql) =>
-      sql.begin(async (tx) => {
-        let calls = await insertSegments(tx, batch, { segments, isAgain })
-        if (rows.length > 0) calls += await insertRows(tx, batch.id, { columns, isAgain })
-        await insertPayments(tx, batch, { isAgain })
-        await deleteReplaced(tx, batch)
-        return calls
-      }),
-    )
+    store.within(REQUESTS_WRITE_MS_MAX, async (sql) => {
+      const ofRows = rows.length === 0 ? 0 : await insertRows(sql, batch.id, { columns, isAgain })
+      const ofSegments = await insertSegments(sql, batch, { segments, isAgain })
+      await deleteReplaced(sql, batch)
+      return ofRows + ofSegments
+    })
   const instants = (): readonly number[] => instantsOf(batch)
   return withRequestDays(store, instants, () =>
     write(false).catch((problem: unknown) => {
@@ -66,10 +62,10 @@ interface RowsInput {
  * are. No id has a comma.
  * @returns rows that were new
  */
-async function insertRows(tx: Transaction, batch: string, { columns, isAgain }: RowsInput): Promise<number> {
+async function insertRows(sql: Sql, batch: string, { columns, isAgain }: RowsInput): Promise<number> {
   const ms = (figure: Parameters<RequestColumns['milliseconds']>[0]) => arrayOf(columns.milliseconds(figure))
   const counts = (figure: Parameters<RequestColumns['counts']>[0]) => arrayOf(columns.counts(figure))
-  const { count } = await tx`
+  const { count } = await sql`
     INSERT INTO requests (organization_id, ended_at, batch, n, request_id, workspace_id, key_hash, operation, model, provider, status,
       error, limit_kind, duration_ms, auth_ms, limits_ms, validate_ms, hold_ms, upstream_ms, first_ms, input_tokens, output_tokens,
       cached_tokens, cost_nano, request_bytes, reply_bytes, attempts, failed, weight, flags, paid_at)
@@ -92,7 +88,7 @@ async function insertRows(tx: Transaction, batch: string, { columns, isAgain }: 
       json_to_recordset(${JSON.stringify(columns.shared)}::text::json) AS x(place int, organization_id uuid, workspace_id uuid, key_hash text,
         operation text, model text, provider text, status int, error text, limit_kind text, weight int, flags int, attempts int)
     WHERE x.place = places[n]
-    ${isAgain ? tx`ON CONFLICT DO NOTHING` : tx``}`
+    ${isAgain ? sql`ON CONFLICT DO NOTHING` : sql``}`
   return count
 }
 

@@ -1,5 +1,5 @@
 import { REQUESTS_LOOKED_MAX, REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
-import { isOwnRequestId, numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
+import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
 import { UNKNOWN } from '../../../schemas/requests/request-record.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import type { Fragment } from '../base/guarded-row.ts'
@@ -26,7 +26,7 @@ export async function findSegmentCalls(
   signal: AbortSignal | undefined,
 ): Promise<Found> {
   const { requestId, limit, before } = search.query
-  if (requestId !== undefined && !isOwnRequestId(requestId)) return { rows: [], examinedTo: null }
+  if (requestId !== undefined && numberOfRequestId(requestId) === null) return { rows: [], examinedTo: null }
   const beforeUs = before === undefined ? Infinity : Number(before.endedUs)
   let found: LoggedRequest[] = []
   let looked = 0

@@ -1,6 +1,6 @@
 import { REQUESTS_PACKED_MIN, REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
-import { FIGURE, FIGURES, UNKNOWN, type RequestBatch } from '../../../schemas/requests/request-record.ts'
-import { isOwnRequestId, numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
+import { FIGURE, FIGURES, type RequestBatch } from '../../../schemas/requests/request-record.ts'
+import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
 
 /** The operation whose calls are paid when their job ends, which may be days behind the call. */
 export const JOB_OPERATION = 'video.create'
@@ -9,9 +9,12 @@ export const JOB_OPERATION = 'video.create'
 export interface Segment {
   /** Its number among the texts of the batch; 0: calls without a valid key. */
   readonly organization: number
+  /** The prefix of their request ids. */
   readonly prefix: string
   /** Places of the calls in the batch, ascending. */
   readonly places: readonly number[]
+  /** The numbers of their request ids. */
+  readonly idNumbers: readonly number[]
 }
 
 /** The forms in which the calls of a batch are written. */
@@ -29,32 +32,44 @@ export interface SplitBatch {
  */
 export function splitBatch({ figures, names, requestIds }: RequestBatch): SplitBatch {
   const job = names.indexOf(JOB_OPERATION) + 1
-  const newest = newestEnd(figures)
-  const groups = new Map<string, { readonly organization: number; prefix: string; places: number[] }>()
+  const oldest = newestEnd(figures) - REQUESTS_PACKED_MS_MAX
+  const groups = new Map<string, Group>()
   const rows: number[] = []
-  let last: { readonly organization: number; prefix: string; places: number[] } | undefined
-  for (const [place, id] of requestIds.entries()) {
-    const figure = (of: number): number => figures[place * FIGURES + of] ?? UNKNOWN
-    const organization = figure(FIGURE.organization)
-    const isRow =
-      !isOwnRequestId(id) ||
-      (job > 0 && figure(FIGURE.operation) === job) ||
-      newest - figure(FIGURE.endedMs) > REQUESTS_PACKED_MS_MAX
-    if (isRow) rows.push(place)
-    else if (last?.organization === organization && id.startsWith(last.prefix)) last.places.push(place)
-    else {
-      const prefix = prefixOfRequestId(id)
-      const name = `${organization} ${prefix}`
-      last = groups.get(name) ?? { organization, prefix, places: [] }
-      groups.set(name, last)
-      last.places.push(place)
+  let last: Group | undefined
+  for (let place = 0; place < requestIds.length; place++) {
+    const id = requestIds[place] ?? ''
+    const at = place * FIGURES
+    const idNumber = numberOfRequestId(id)
+    const isJob = job > 0 && figures[at + FIGURE.operation] === job
+    if (idNumber === null || isJob || (figures[at + FIGURE.endedMs] ?? 0) < oldest) {
+      rows.push(place)
+      continue
     }
+    const organization = figures[at + FIGURE.organization] ?? 0
+    if (last?.organization !== organization || !id.startsWith(last.prefix))
+      last = groupOf(groups, organization, prefixOfRequestId(id))
+    last.places.push(place)
+    last.idNumbers.push(idNumber)
   }
   const segments: Segment[] = []
   for (const group of groups.values())
     if (group.places.length < REQUESTS_PACKED_MIN) rows.push(...group.places)
     else segments.push(group)
   return { segments, rows: rows.sort((a, b) => a - b) }
+}
+
+interface Group extends Segment {
+  readonly places: number[]
+  readonly idNumbers: number[]
+}
+
+function groupOf(groups: Map<string, Group>, organization: number, prefix: string): Group {
+  const name = `${organization} ${prefix}`
+  const known = groups.get(name)
+  if (known !== undefined) return known
+  const group = { organization, prefix, places: [], idNumbers: [] }
+  groups.set(name, group)
+  return group
 }
 
 function newestEnd(figures: Float64Array): number {
@@ -74,16 +89,17 @@ export interface SegmentBounds {
   readonly failures: number
 }
 
-export function boundsOf({ figures, requestIds }: RequestBatch, { places }: Segment): SegmentBounds {
+export function boundsOf({ figures }: RequestBatch, { places, idNumbers }: Segment): SegmentBounds {
   let [firstMs, lastMs, idFirst, idLast, failures] = [Infinity, 0, Infinity, 0, 0]
-  for (const place of places) {
-    const ended = figures[place * FIGURES + FIGURE.endedMs] ?? 0
-    const id = numberOfRequestId(requestIds[place] ?? '')
+  for (let nth = 0; nth < places.length; nth++) {
+    const at = (places[nth] ?? 0) * FIGURES
+    const ended = figures[at + FIGURE.endedMs] ?? 0
+    const id = idNumbers[nth] ?? 0
     if (ended < firstMs) firstMs = ended
     if (ended > lastMs) lastMs = ended
     if (id < idFirst) idFirst = id
     if (id > idLast) idLast = id
-    if ((figures[place * FIGURES + FIGURE.error] ?? 0) > 0) failures++
+    if ((figures[at + FIGURE.error] ?? 0) > 0) failures++
   }
   return { firstMs, lastMs, idFirst, idLast, failures }
 }

@@ -50,6 +50,7 @@ t.test('a batch is read from its bytes as it was written; half of them are none'
   for (let end = 0; end < bytes.length; end += 7)
     t.equal(batchesOf(bytes.subarray(0, end)), null, `${end} bytes`)
   t.equal(batchesOf(Buffer.concat([bytes, Buffer.alloc(8)])), null)
+  t.same(batchesOf(Buffer.concat([Buffer.alloc(1), bytes]).subarray(1)), [{ ...batch, figures }], 'anywhere')
   for (const head of ['{', '[]', 'null', '{"format":2}', '{"format":1,"id":"x"}'])
     t.equal(batchesOf(Buffer.from(`${head}\n`)), null, head)
 })

@@ -5,6 +5,7 @@ import {
   UNKNOWN,
   type RequestBatch,
 } from '../../../../src/schemas/requests/request-record.ts'
+import { numberOfRequestId, prefixOfRequestId } from '../../../../src/schemas/requests/request-id.ts'
 import { packCalls, PackedCalls } from '../../../../src/server/store/requests/packed-calls.ts'
 import { ORGANIZATION, OTHER_ORGANIZATION } from '../../../support/inference/generations.ts'
 import { batchOfCalls, KEY_HASH, ownId } from '../../../support/requests/settled-call.ts'
@@ -18,8 +19,13 @@ function batchWith(figure: keyof typeof FIGURE, values: readonly number[]): Requ
   return batch
 }
 
+function pack(batch: RequestBatch, places: readonly number[]): Buffer {
+  const idNumbers = places.map((place) => numberOfRequestId(batch.requestIds[place] ?? '') ?? NaN)
+  return packCalls(batch, { prefix: prefixOfRequestId(ownId(0)), places, idNumbers })
+}
+
 function unpacked(batch: RequestBatch): PackedCalls {
-  return new PackedCalls(packCalls(batch, [...batch.requestIds.keys()]))
+  return new PackedCalls(pack(batch, [...batch.requestIds.keys()]))
 }
 
 const RANGES: Readonly<Record<string, readonly number[]>> = {
@@ -61,7 +67,7 @@ t.test('packed calls have the texts and failures of their calls alone', async (t
     { requestId: ownId(2), organizationId: ORGANIZATION, keyHash: KEY_HASH, notes: failed('b') },
     { requestId: ownId(40), organizationId: ORGANIZATION, notes: { model: 'own/1' } },
   )
-  const bytes = packCalls(batch, [1, 2])
+  const bytes = pack(batch, [1, 2])
   const calls = new PackedCalls(bytes)
   t.equal(calls.calls, 2)
   t.same([calls.requestIdAt(0), calls.requestIdAt(1)], [ownId(2), ownId(40)])
@@ -73,7 +79,7 @@ t.test('packed calls have the texts and failures of their calls alone', async (t
 })
 
 t.test('bytes that a larger buffer has are read too', async (t) => {
-  const bytes = packCalls(batchWith('status', [200, 404]), [0, 1])
+  const bytes = pack(batchWith('status', [200, 404]), [0, 1])
   const larger = Buffer.concat([Buffer.from('xyz'), bytes])
   t.same([...new PackedCalls(larger.subarray(3)).figures('status')], [200, 404])
 })
