@@ -11,11 +11,13 @@ import { keepRecord, progress } from './keep-record.ts'
 import { ladderChecks, ladderNotes, ladderRows, stepsOf, topOf } from './ladder/findings.ts'
 import { climb } from './ladder/measure.ts'
 import { LADDER_OPTIONS_TEXT, readLadderOptions } from './ladder/options.ts'
-import { RUNG_PREFIX, rungsOf, TRACING } from './ladder/rungs.ts'
+import { RUNG_PREFIX, rungsOf, TRACING, UNLOGGED } from './ladder/rungs.ts'
 import {
+  holdComparison,
   nodeSubject,
   startRelaySubject,
   startRung,
+  unloggedSubject,
   type LadderRig,
   type LadderSubject,
 } from './ladder/subjects.ts'
@@ -39,6 +41,7 @@ const receiver = createServer(
   (request, response) => void request.resume().on('end', () => response.end('{}')),
 )
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+await holdComparison(stand)
 const subjects: LadderSubject[] = []
 try {
   const { port } = receiver.address() as AddressInfo
@@ -48,7 +51,8 @@ try {
     if (only.includes(name)) subjects.push(await startRelaySubject(name, rig))
   for (const rung of rungsOf(only)) subjects.push(await startRung(rung, rig))
   const top = topOf(subjects, RUNG_PREFIX + TRACING.name)
-  if (only.includes('sluice')) subjects.push(nodeSubject(rig, top))
+  if (only.includes('unlogged')) subjects.push(await startUnlogged(top))
+  if (only.includes('sluice')) subjects.push(nodeSubject(rig, only.includes('unlogged') ? UNLOGGED : top))
   const rows = ladderRows(await climb(subjects, { stand, ...settings, progress }), connections)
   const steps = stepsOf(rows, subjects)
   await keepRecord(
@@ -74,6 +78,7 @@ try {
         ...ladderNotes({ rows, steps, top }),
         `generator, provider and servers share ${availableParallelism()} cores; the slower a subject is, the more of its sends wake a peer`,
         'the fronts of the rungs run the modules as they are, the node runs them joined; both have the same options',
+        'the comparison of the request log with the ledger is held: rungs pay from the same ledger without that log',
         'stores that a rung shares with the node count less what they use at rest; the time behind a load in which the ledger is written counts',
       ],
     },
@@ -84,4 +89,12 @@ try {
   await stand.stop()
   receiver.close()
   await heap.close()
+}
+
+async function startUnlogged(below: string | null): Promise<LadderSubject> {
+  const quiet = await startStand({
+    dimensions,
+    settings: { ...heap.inherited, SLUICE_KEEP_REQUESTS: 'off' },
+  })
+  return unloggedSubject({ stand: quiet, heap, apiKey: await ratedKey(quiet, AMPLE_RPM) }, below)
 }

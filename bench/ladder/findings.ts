@@ -1,7 +1,7 @@
 /** What the samples of the ladder say: a row for each subject, the price of each part, and their sum. */
 import { checkRecord, resultRow, type CheckRecord, type ResultRow, type SampleRecord } from '../record.ts'
 import { pairedDifference, spread, type Interval, type Spread } from '../statistics.ts'
-import { RUNG_PREFIX, TRACING } from './rungs.ts'
+import { RUNG_PREFIX, TRACING, UNLOGGED } from './rungs.ts'
 import type { LadderSubject } from './subjects.ts'
 
 const SCENARIO = 'ladder'
@@ -11,6 +11,8 @@ const UNEXPLAINED_MAX = 0.1
 const SMALL_DIMENSIONS = 8
 /** Microseconds of CPU that a part of a small call may cost. */
 const RUNG_US_MAX = 6
+/** Microseconds of CPU that the request log of a node may cost a call, from the front to Postgres. */
+const LOG_US_MAX = 2
 /** Parts that may cost more, each with the reason. */
 export const DEARER: Readonly<Record<string, string>> = {
   [RUNG_PREFIX + TRACING.name]: 'a node without a receiver of spans makes none',
@@ -98,8 +100,17 @@ export function ladderChecks({ rows, steps, top, dimensions }: Judged): readonly
   const judged = steps.filter(({ subject }) => !(subject in DEARER))
   const [dearest] = judged.toSorted((a, b) => b.cpuUs.median - a.cpuUs.median)
   if (dimensions > SMALL_DIMENSIONS || dearest === undefined) return sum
+  const log = steps.find(({ below }) => below === UNLOGGED)
   return [
     ...sum,
+    ...(log === undefined
+      ? []
+      : [
+          checkRecord('CPU µs of the request log, in all processes of a node', spreadOf(log.cpuUs), {
+            bound: { atMost: LOG_US_MAX },
+            rows,
+          }),
+        ]),
     checkRecord(`CPU µs of the dearest part without a reason, ${dearest.subject}`, spreadOf(dearest.cpuUs), {
       bound: { atMost: RUNG_US_MAX },
       rows,

@@ -35,15 +35,19 @@ export type PartName = (typeof PARTS)[number]['name']
 /** Parts that a node has only when it is told to; measured on top of the whole front. */
 export const TRACING: Part = { name: 'tracing', text: 'a span for each call, sent to a receiver' }
 
+/** The subject that is a whole node without its request log. */
+export const UNLOGGED = 'sluice-unlogged'
+
 /** All subjects of the ladder in their order, as `--only` names them. */
 export const SUBJECT_NAMES = [
   'relay',
   'lean-relay',
   ...PARTS.map(({ name }) => name),
   'tracing',
+  'unlogged',
   'sluice',
 ] as const satisfies readonly string[]
-export type SubjectName = 'relay' | 'lean-relay' | PartName | 'tracing' | 'sluice'
+export type SubjectName = 'relay' | 'lean-relay' | PartName | 'tracing' | 'unlogged' | 'sluice'
 
 export interface Rung {
   /** Name of the subject in rows: `sluice-to-access`. */

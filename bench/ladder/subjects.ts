@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MALLOC } from '../../src/server/config.ts'
+import { openStore } from '../../src/server/store/base/open.ts'
 import { runtimeOf } from '../../src/server/supervisor/data-directory/data-directory.ts'
 import { freePort, stopServer } from '../../test/support/nodes/spawned.ts'
 import { tree, type ProcessRow } from '../../test/support/load/process-cpu.ts'
@@ -13,7 +14,7 @@ import { startBareRelay } from '../peers/relays.ts'
 import type { Target } from '../target.ts'
 import { kindOf } from '../transfers/resources.ts'
 import type { FrontSettings } from './assemble.ts'
-import type { Rung } from './rungs.ts'
+import { UNLOGGED, type Rung } from './rungs.ts'
 
 /** A subject whose processes are counted one by one. */
 export interface LadderSubject extends Target {
@@ -87,7 +88,10 @@ export async function startRung(
   }
 }
 
-export function nodeSubject({ stand, heap, apiKey }: LadderRig, below: string | null): LadderSubject {
+export function nodeSubject(
+  { stand, heap, apiKey }: Omit<LadderRig, 'spansTo'>,
+  below: string | null,
+): LadderSubject {
   const serving = stand.fronts()[0] ?? 0
   return {
     ...gatewayTarget(stand),
@@ -100,8 +104,33 @@ export function nodeSubject({ stand, heap, apiKey }: LadderRig, below: string | 
   }
 }
 
+/** A node of its own that keeps no request log; its stand ends with it. */
+export function unloggedSubject(rig: Omit<LadderRig, 'spansTo'>, below: string | null): LadderSubject {
+  return {
+    ...nodeSubject(rig, below),
+    name: UNLOGGED,
+    note: 'another whole node, whose request log is off (SLUICE_KEEP_REQUESTS=off)',
+    stop: () => rig.stand.stop(),
+  }
+}
+
 /** Every process that works for the subject, and maybe for others. */
 export function processesOf({ pid, stores }: LadderSubject, stand: Stand): readonly ProcessRow[] {
   if (stores !== 'shared') return tree(pid)
   return [...tree(pid), ...tree(stand.pid).filter((row) => ['postgres', 'redis'].includes(kindOf(row)))]
+}
+
+/**
+ * Lets a node's runner find nothing to compare between its request log and the ledger: rungs pay from the same
+ * ledger without that log, and each of their calls would count as lost.
+ */
+export async function holdComparison({ dataDir }: Pick<Stand, 'dataDir'>): Promise<void> {
+  const url = runtimeOf(dataDir)?.databaseUrl
+  if (url === undefined) throw new Error('the node of the ladder does not run')
+  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-bench' })
+  try {
+    await store.sql`UPDATE request_marks SET through = 'infinity'`
+  } finally {
+    await store.close()
+  }
 }

@@ -6,6 +6,7 @@ import {
   ladderRows,
   stepsOf,
 } from '../../../bench/ladder/findings.ts'
+import { UNLOGGED } from '../../../bench/ladder/rungs.ts'
 import type { ResultRow } from '../../../bench/record.ts'
 import { scenarioComparisons } from '../../../bench/report/comparisons.ts'
 import { rungTable } from '../../../bench/report/rung-table.ts'
@@ -58,6 +59,27 @@ t.test(
     t.same(met(rowsWith(9), 1_536), [true], 'a part of a large answer may cost what its bytes do')
   },
 )
+
+t.test('the request log costs what a node needs more than one without it, and has a bound', async (t) => {
+  const subjects = [
+    ...SUBJECTS.slice(0, 3),
+    { name: UNLOGGED, below: TOP },
+    { name: 'sluice', below: UNLOGGED },
+  ]
+  const checked = (logUs: number) => {
+    const prices = { relay: 30, 'sluice-to-head': 31, [TOP]: 32, [UNLOGGED]: 33, sluice: 33 + logUs }
+    const samples = Object.entries(prices).map(
+      ([name, us]) =>
+        [name, DAYS.map((by) => sampleRecord(us * by, { figures: { others_us: by } }))] as const,
+    )
+    const rows = ladderRows(new Map(samples), 48)
+    return ladderChecks({ rows, steps: stepsOf(rows, subjects), top: TOP, dimensions: 8 }).find(({ text }) =>
+      text.includes('request log'),
+    )
+  }
+  t.match(checked(1.9), { is_met: true })
+  t.match(checked(2.1), { is_met: false })
+})
 
 t.test('a note tells each part with its interval', async (t) => {
   const rows = rowsWith(5)
