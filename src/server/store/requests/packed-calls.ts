@@ -4,8 +4,9 @@ import type { Segment } from './split-batch.ts'
 
 /**
  * Calls of one organization as columns of bytes: a line of JSON with their texts and the forms of the columns,
- * then the columns. A column has the difference of each value to the least in as few bytes as hold all of
- * them: none where all are equal. A call of an ordinary batch takes 20 to 30 bytes.
+ * the columns, and then JSON of their failed attempts, which searches do not read. A column has the difference
+ * of each value to the least in as few bytes as hold all of them: none where all are equal. A call of an
+ * ordinary batch takes 20 to 30 bytes.
  */
 const FORMAT = 1
 const LINE_END = 0x0a
@@ -37,7 +38,6 @@ interface Head {
   readonly calls: number
   readonly prefix: string
   readonly names: readonly string[]
-  readonly failed: readonly string[]
   /** The least value of each column and the bytes of a difference to it. */
   readonly columns: readonly (readonly [number, number])[]
 }
@@ -53,7 +53,7 @@ export function packCalls(
   const values = new Float64Array(places.length)
   const forms: (readonly [number, number])[] = []
   const columns: Uint8Array[] = []
-  // Each kind of column has a loop of its own: one loop that calls a function by the kind takes twice as long.
+  // Each kind of column has a loop of its own: one that calls a function by the kind takes twice as long.
   for (let column = 0; column < COLUMNS; column++) {
     if (column === NUMBER) for (let nth = 0; nth < values.length; nth++) values[nth] = (places[nth] ?? 0) + 1
     else if (column === ID) values.set(idNumbers)
@@ -69,10 +69,10 @@ export function packCalls(
     calls: places.length,
     prefix,
     names: texts.used,
-    failed: failures.used,
     columns: forms,
   }
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...columns])
+  const line = Buffer.from(`${JSON.stringify(head)}\n`)
+  return Buffer.concat([line, ...columns, Buffer.from(JSON.stringify(failures.used))])
 }
 
 interface ColumnInput {
@@ -143,6 +143,8 @@ export class PackedCalls {
   /** Where the bytes of each column begin. */
   readonly #begins: readonly number[]
   readonly #columns: (Float64Array | undefined)[] = []
+  readonly #failedBytes: Uint8Array
+  #failed: readonly string[] | null = null
 
   constructor(bytes: Uint8Array) {
     const lineEnd = bytes.indexOf(LINE_END)
@@ -154,6 +156,7 @@ export class PackedCalls {
       at += width * this.#head.calls
       return begin
     })
+    this.#failedBytes = bytes.subarray(at)
   }
 
   get calls(): number {
@@ -187,7 +190,10 @@ export class PackedCalls {
 
   /** JSON of the failed attempts of a call; null: it had none. */
   failedAt(nth: number): string | null {
-    return this.#head.failed[(this.#column(FIGURE.failed)[nth] ?? 0) - 1] ?? null
+    const number = this.#column(FIGURE.failed)[nth] ?? 0
+    if (number === 0) return null
+    this.#failed ??= JSON.parse(Buffer.from(this.#failedBytes).toString()) as readonly string[]
+    return this.#failed[number - 1] ?? null
   }
 
   /** The numbers that texts have in the columns, of those that fit. */

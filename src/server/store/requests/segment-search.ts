@@ -9,8 +9,8 @@ import { isBehind, newestFirst } from './request-places.ts'
 import type { Found, Search } from './search-parts.ts'
 
 const US_PER_MS = 1_000
-/** Segments that one read fetches. Decision: some hundred kilobytes. */
-const FETCHED = 8
+/** Segments that one read fetches, which are searched without a pause: some milliseconds. Decision. */
+const FETCHED = 4
 
 interface SegmentRow {
   /** Unix microseconds of the last end. */
