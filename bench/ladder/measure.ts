@@ -25,6 +25,11 @@ export interface LadderRun {
  * batches take a moment.
  */
 const FLUSH_MS = 600
+/**
+ * Milliseconds of load before each sample, which do not count: a front that rested while others were loaded
+ * has given memory back, and its code is compiled again.
+ */
+const AGAIN_MS = 1_500
 /** Milliseconds of a look at the node at rest. */
 const IDLE_MS = 1_000
 /** Looks at the node at rest before each repeat; Postgres may still clean up after the last one. */
@@ -52,6 +57,8 @@ export async function climb(
 
 /** @param idle what the node uses in a second in which nothing is called */
 async function sample(subject: LadderSubject, run: LadderRun, idle: CpuByKind): Promise<SampleRecord> {
+  await loaded(subject, run, AGAIN_MS)
+  await sleep(FLUSH_MS)
   const heapBefore = (await subject.heap?.()) ?? null
   const before = countsOf(processesOf(subject, run.stand), subject.serving)
   const startedAt = performance.now()

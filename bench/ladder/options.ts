@@ -14,7 +14,7 @@ export interface LadderOptions {
 
 const NUMBERS = {
   duration: [1, 600, 2],
-  repeats: [1, 100, 7],
+  repeats: [1, 100, 5],
   connections: [1, 1_000, 48],
   dimensions: [1, 65_536, 8],
 } as const

@@ -26,7 +26,7 @@ t.test('a rung whose neighbour is left out stands on the next one, with all part
 })
 
 t.test('options have defaults, and a wrong one is told in one line', async (t) => {
-  t.match(readLadderOptions([]), { seconds: 2, repeats: 7, connections: 48, dimensions: 8, json: null })
+  t.match(readLadderOptions([]), { seconds: 2, repeats: 5, connections: 48, dimensions: 8, json: null })
   t.match(readLadderOptions(['--only', 'sluice,relay', '--dimensions', '1536']), {
     dimensions: 1_536,
     only: ['relay', 'sluice'],
