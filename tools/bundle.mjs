@@ -2,7 +2,7 @@
 // a millisecond of CPU for each of the 1,400 modules of a front, in every process and thread anew. A node
 // runs from there; tests and benches import the modules themselves.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const OUT = 'dist/bundle'
@@ -40,6 +40,8 @@ const TYPEBOX_OUT = 'dist/typebox'
  */
 const TAP_OUT = 'dist/node_modules/tap'
 const TAP_CODE = 'dist/node_modules/@tapjs/joined/tap.js'
+/** Stands in the joined tap for a package of the same exports. */
+const TAP_DOMAIN = 'tools/tap-domain.mjs'
 
 /** Packages that are CommonJS ask for Node's own modules by `require`. */
 const REQUIRE = {
@@ -115,7 +117,15 @@ export async function bundle() {
 async function joinTap(absWorkingDir) {
   const all = (from) => `export * from '${from}'\nexport { default } from '${from}'\n`
   const stdin = { contents: all('tap'), resolveDir: absWorkingDir }
-  await build({ ...COMMON, splitting: false, absWorkingDir, stdin, outfile: TAP_CODE, banner: REQUIRE })
+  await build({
+    ...COMMON,
+    splitting: false,
+    absWorkingDir,
+    stdin,
+    outfile: TAP_CODE,
+    banner: REQUIRE,
+    alias: { 'async-hook-domain': resolve(TAP_DOMAIN) },
+  })
   mkdirSync(TAP_OUT, { recursive: true })
   writeFileSync(`${TAP_OUT}/package.json`, '{ "name": "tap", "type": "module", "exports": "./tap.js" }\n')
   writeFileSync(`${TAP_OUT}/tap.js`, all('../@tapjs/joined/tap.js'))
