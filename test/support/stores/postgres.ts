@@ -36,6 +36,17 @@ export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
 }
 
 /**
+ * Plants what no call makes in one statement, such as 100,000 rows: on a busy machine that takes longer than a
+ * statement of the product may.
+ */
+export function plantMany<T>(store: { readonly sql: Sql }, run: (tx: Sql) => Promise<T>): Promise<unknown> {
+  return store.sql.begin(async (tx) => {
+    await tx`SET LOCAL statement_timeout = 0`
+    return run(tx as unknown as Sql)
+  })
+}
+
+/**
  * Has every store of this process wait long, for tests that are not about its bounds: the shortest, that of a
  * poll of the epoch, is 400 ms, and a machine that stands still for it would be an outage. @returns what
  * makes the bounds those of the product again

@@ -8,39 +8,39 @@ import { CONTENT_SLICE_BYTES_MAX, createContentScanner } from '../../../src/work
 import { HARD_MARKS } from '../../support/corpus/hard-files.ts'
 
 const ROUNDS = 12
+/** Rounds for a machine that does other things: what compiles the loops there may come late. */
+const ROUNDS_MAX = 2_000
 /** Of the time in which a table is read over a slice byte by byte. */
 const RATIO_MAX = 8
 
 /** Milliseconds of the second slice, which is no file's beginning. */
 function sliceMs(file: Uint8Array): number {
-  const rounds = Array.from({ length: ROUNDS }, () => {
-    const scanner = createContentScanner()
-    scanner.push(file.subarray(0, CONTENT_SLICE_BYTES_MAX))
-    const from = performance.now()
-    scanner.push(file.subarray(CONTENT_SLICE_BYTES_MAX))
-    return performance.now() - from
-  })
-  return Math.min(...rounds)
+  const scanner = createContentScanner()
+  scanner.push(file.subarray(0, CONTENT_SLICE_BYTES_MAX))
+  return msOf(() => scanner.push(file.subarray(CONTENT_SLICE_BYTES_MAX)))
 }
+
+const automata = new Automata(byteReading(), 1)
+const automaton = new Automaton(automata, new Uint8Array(256))
+automata.hold(new Uint8Array(CONTENT_SLICE_BYTES_MAX))
 
 /** Milliseconds of a slice that is read byte by byte, by a table that does nothing. */
-function bytesMs(): number {
-  const automata = new Automata(byteReading(), 1)
-  const automaton = new Automaton(automata, new Uint8Array(256))
-  automata.hold(new Uint8Array(CONTENT_SLICE_BYTES_MAX))
-  const rounds = Array.from({ length: ROUNDS }, () => {
-    const from = performance.now()
-    automata.read(automaton, 0, CONTENT_SLICE_BYTES_MAX)
-    return performance.now() - from
-  })
-  return Math.min(...rounds)
-}
+const bytesMs = (): number => msOf(() => automata.read(automaton, 0, CONTENT_SLICE_BYTES_MAX))
 
-const bytes = bytesMs()
+function msOf(run: () => unknown): number {
+  const from = performance.now()
+  run()
+  return performance.now() - from
+}
 
 for (const { name, make } of HARD_MARKS) {
   t.test(`${name}: a slice takes no more than ${RATIO_MAX} times that of its bytes`, async (t) => {
-    const ms = sliceMs(make(2 * CONTENT_SLICE_BYTES_MAX))
+    const file = make(2 * CONTENT_SLICE_BYTES_MAX)
+    let [ms, bytes] = [Infinity, Infinity]
+    for (let round = 0; round < ROUNDS || (ms > RATIO_MAX * bytes && round < ROUNDS_MAX); round++) {
+      bytes = Math.min(bytes, bytesMs())
+      ms = Math.min(ms, sliceMs(file))
+    }
     t.ok(ms <= RATIO_MAX * bytes, `${ms.toFixed(2)} ms, ${(ms / bytes).toFixed(1)} times`)
   })
 }

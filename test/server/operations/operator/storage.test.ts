@@ -11,6 +11,7 @@ import { keepSweep, lastSweep } from '../../../../src/server/store/operator/swee
 import { openFiles } from '../../../../src/server/store/files/files.ts'
 import { FACTS, storedFile } from '../../../support/files/files.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
+import { plantMany } from '../../../support/stores/postgres.ts'
 
 const SWEEP = {
   uploads: 0,
@@ -167,10 +168,13 @@ t.test(
 
 t.test('files are counted up to a number, whatever there is of them', async (t) => {
   const { call, store, workspace } = await stand(t)
-  await store.sql`
+  await plantMany(
+    store,
+    (tx) => tx`
     INSERT INTO files (id, workspace_id, state, lease_until, filename, mime_type, size_bytes, sha256, data_key_id, is_downloadable, ready_at)
     SELECT 'file_' || n, ${workspace.id}, 'ready', now(), 'a', 'text/plain', 0, ${FACTS.sha256}, ${FACTS.dataKeyId}, false, now()
-    FROM generate_series(1, ${ADMIN_FILES_COUNTED_MAX + 1}::int) n`
+    FROM generate_series(1, ${ADMIN_FILES_COUNTED_MAX + 1}::int) n`,
+  )
   t.match((await call('GET', '/admin/storage?limit=1')).body, {
     data: { workspaces: [{ files: ADMIN_FILES_COUNTED_MAX }] },
   })

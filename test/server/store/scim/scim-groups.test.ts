@@ -10,6 +10,7 @@ import { auditOf } from '../../../support/audit/audit.ts'
 import { grantsIn, plantMapping, plantUsers } from '../../../support/scim/directory.ts'
 import { must } from '../../../support/must.ts'
 import { EVERYTHING, openScimStand } from '../../../support/scim/scim.ts'
+import { plantMany } from '../../../support/stores/postgres.ts'
 
 t.test(
   'twenty who add one member each at once lose nobody, and each is a version and an event',
@@ -231,8 +232,7 @@ t.test(
     const { store, groups, group, organizationId } = await openScimStand(t)
     const { id } = await group('huge')
     // No call makes so many rows at once, and none has the time for it.
-    await store.sql.begin(async (tx) => {
-      await tx`SET LOCAL statement_timeout = 0`
+    await plantMany(store, async (tx) => {
       await tx`ALTER TABLE scim_members DISABLE TRIGGER ALL`
       await tx`INSERT INTO scim_members (group_id, user_id) SELECT ${id}, gen_random_uuid() FROM generate_series(0, ${SCIM_LISTED_MEMBERS_MAX}::int)`
     })

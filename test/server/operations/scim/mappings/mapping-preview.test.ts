@@ -2,6 +2,7 @@ import t from 'tap'
 import { MAPPING_PREVIEWED_MAX } from '../../../../../src/schemas/scim/mapping-limits.ts'
 import { plantGroup, plantMembers, plantUsers } from '../../../../support/scim/directory.ts'
 import { openInternsFront } from '../../../../support/workspaces/interns-front.ts'
+import { plantMany } from '../../../../support/stores/postgres.ts'
 
 const NOBODY = '019a5b0c-4e21-7b1c-8d3e-4f5a6b7c8d9e'
 
@@ -108,12 +109,15 @@ t.test('a group of nobody does nothing', async (t) => {
 
 t.test('a group is counted up to a number of its members, and that is said', async (t) => {
   const group = await plantGroup(store, organizationId, 'everybody')
-  await store.sql`
+  await plantMany(
+    store,
+    (tx) => tx`
     WITH made AS (
       INSERT INTO users (id, organization_id, user_name)
       SELECT gen_random_uuid(), ${organizationId}, 'everybody ' || n FROM generate_series(1, ${MAPPING_PREVIEWED_MAX + 1}::int) n
       RETURNING id)
-    INSERT INTO scim_members (group_id, user_id) SELECT ${group}, id FROM made`
+    INSERT INTO scim_members (group_id, user_id) SELECT ${group}, id FROM made`,
+  )
   t.match((await preview({ scim_group_id: group })).body, {
     data: { joining: MAPPING_PREVIEWED_MAX + 1, is_cut: true },
   })

@@ -9,6 +9,7 @@ import {
 import { newId } from '../../../../../src/server/store/base/ids.ts'
 import type { Store } from '../../../../../src/server/store/base/open.ts'
 import { openBooks } from '../../../../support/money/ledger.ts'
+import { plantMany } from '../../../../support/stores/postgres.ts'
 
 t.setTimeout(600_000)
 
@@ -58,9 +59,12 @@ t.test('what is no day and no id never becomes part of a statement', async (t) =
 t.test('a reader that leaves ends the export, and the next one is whole', async (t) => {
   const { store, book, organizationId } = await openBooks(t)
   await book({})
-  await store.sql`
+  await plantMany(
+    store,
+    (tx) => tx`
     INSERT INTO ledger (day, at, request_id, kind, organization_id, cost_nano)
-    SELECT '2026-03-18', now(), 'r' || n, 'usage', ${organizationId}, 1 FROM generate_series(1, 50000) AS n`
+    SELECT '2026-03-18', now(), 'r' || n, 'usage', ${organizationId}, 1 FROM generate_series(1, 50000) AS n`,
+  )
   let pieces = 0
   const leaving = new Writable({
     write(_piece, _encoding, done) {
