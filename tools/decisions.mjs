@@ -1,4 +1,4 @@
-// Makes docs/inside/decisions.md and docs/inside/limits.md from the comments of constants,
+// Makes docs/inside/decisions*.md and docs/inside/limits.md from the comments of constants,
 // docs/use/translation-fields.md from the table of fields, and the tables of ARCHITECTURE.md from the import
 // rules and the tree: `node tools/decisions.mjs`.
 import { readFileSync, writeFileSync } from 'node:fs'
