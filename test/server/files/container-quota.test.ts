@@ -113,7 +113,7 @@ const files = (quotaBytes: number): Partial<FilesOptions> => ({ quotaBytes })
 for (const driver of ['disk', 'S3'] as const) {
   t.test(`of 40 racing container writes into quota for 8 exactly 8 are stored (${driver})`, async (t) => {
     // Racers wait for each other to claim: what they hold for folders must not decide who fits.
-    const stand = await standOn(t, driver, { files: { ...files(80_000 + FOLDERS), quotaWaitMs: 60_000 } })
+    const stand = await standOn(t, driver, { files: { ...files(80_000 + FOLDERS), quotaWaitMs: 300_000 } })
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, nth) => write(stand, `n${nth}`, 'x'.repeat(10_000))),
     )
@@ -123,7 +123,7 @@ for (const driver of ['disk', 'S3'] as const) {
   })
 
   t.test(`uploads and container writes that race share one quota (${driver})`, async (t) => {
-    const stand = await standOn(t, driver, { files: { ...files(100_000 + FOLDERS), quotaWaitMs: 60_000 } })
+    const stand = await standOn(t, driver, { files: { ...files(100_000 + FOLDERS), quotaWaitMs: 300_000 } })
     const body = form([filePart('x'.repeat(10_000))])
     const content = 'x'.repeat(10_000)
     const ways = [

@@ -98,7 +98,7 @@ t.test('a file that just fits is stored although its form is longer than what is
 })
 
 t.test('racing uploads are stored exactly as far as the quota goes', async (t) => {
-  const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 60_000 } })
+  const stand = await openTransfers(t, { files: { quotaBytes: 1_000_000, quotaWaitMs: 300_000 } })
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
       sendForm(stand.port, form([filePart(text(100_000))]), index % 2 === 0 ? { declared: null } : {}),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { settledCall } from '../../support/requests/settled-call.ts'
 import { openTracing } from '../../../src/server/observe/tracing.ts'
+import { until } from '../../support/wait.ts'
 
 t.test(
   "a call becomes a span with the known trace keys as attributes, below the caller's own span",
@@ -13,6 +14,7 @@ t.test(
     tracer.remember(CALL.notes, trace)
     tracer.settled({ ...CALL, traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })
     await tracer.close()
+    await came(received, 1)
     const text = received.join('')
     t.match(text, '"traceId":"0af7651916cd43dd8448eb211c80319c"')
     t.match(text, '"parentSpanId":"b7ad6b7169203331"')
@@ -38,6 +40,7 @@ t.test(
     tracer.settled(one)
     tracer.settled(other)
     await tracer.close()
+    await came(received, 2)
     const spans = received.join('').split('"name":"embeddings.create"').slice(1)
     t.same(
       spans.map((span) => /"(?:one|other)"/.exec(span)?.[0]),
@@ -56,7 +59,7 @@ t.test('a trace context that is not one is passed over', async (t) => {
   for (const traceparent of ['', 'x', '00-zz', `00-${'0'.repeat(31)}-b7ad6b7169203331-01`])
     tracer.settled({ ...CALL, traceparent })
   await tracer.close()
-  t.equal(received.join('').match(/"name":"embeddings.create"/g)?.length, 4)
+  await came(received, 4)
   t.notMatch(received.join(''), 'b7ad6b7169203331')
 })
 
@@ -66,6 +69,13 @@ t.test('a receiver that is not there fails nothing', async (t) => {
   await tracer.close()
   t.pass('closed')
 })
+
+/** Until so many spans have come, and no other: a process that ends waits for them 2 s at most. */
+async function came(received: readonly string[], count: number): Promise<void> {
+  const spans = (): number => received.join('').match(/"name":"embeddings.create"/g)?.length ?? 0
+  await until('the spans have come', () => spans() >= count)
+  t.equal(spans(), count)
+}
 
 const CALL = settledCall({
   durationMs: 5,

@@ -103,7 +103,7 @@ async function open(
   const hints = openHints(state)
   t.teardown(() => hints.close())
   t.teardown(() => state.close())
-  await state.whenReachable(5_000)
+  await state.whenReachable(60_000)
   return { state, hints }
 }
 

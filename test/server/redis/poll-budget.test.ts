@@ -5,11 +5,9 @@ import {
   VIDEO_POLL_LAG_MS,
 } from '../../../src/schemas/videos/video-limits.ts'
 import type { RateInput, RateAuthority, RateGrant } from '../../../src/server/ports/rates.ts'
-import { openState } from '../../../src/server/redis/open.ts'
 import { openPollBudget } from '../../../src/server/redis/poll-budget.ts'
 import { openRateAuthority } from '../../../src/server/redis/rates.ts'
-import { SILENT } from '../../support/log.ts'
-import { openTestRedis } from '../../support/stores/redis.ts'
+import { openPatientState, openTestRedis } from '../../support/stores/redis.ts'
 
 t.setTimeout(600_000)
 
@@ -91,9 +89,7 @@ t.test("providers do not use up each other's polls", async (t) => {
 
 t.test('with a real Redis two runners together get what one would', async (t) => {
   const redis = await openTestRedis(t)
-  const state = openState({ url: null, socketPath: redis.socketPath, log: SILENT })
-  t.teardown(() => state.close())
-  await state.whenReachable(5_000)
+  const state = await openPatientState(t, redis)
   const open = () =>
     openPollBudget({
       authority: patient(openRateAuthority(state)),

@@ -8,6 +8,8 @@ import {
   launchServer,
   type RunningRedis,
 } from '../../../src/server/supervisor/redis/redis-launch.ts'
+import { openState, type State } from '../../../src/server/redis/open.ts'
+import { SILENT } from '../log.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
 
 /** `child` = a real server from the PATH. */
@@ -61,6 +63,24 @@ export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'):
     freeze: () => void (running !== null && process.kill(running.pid, 'SIGSTOP')),
     thaw: () => void (running !== null && process.kill(running.pid, 'SIGCONT')),
   }
+}
+
+/** Milliseconds that a command waits where the bounds of the product are not what a test is about. */
+const COMMAND_MS_MIN = 60_000
+
+/**
+ * A connection whose commands wait long, reachable, and closed with the test: a Redis that a busy machine has
+ * stand still for the 2.5 s of the product would be an outage.
+ */
+export async function openPatientState(
+  t: Teardown,
+  { socketPath }: Pick<TestRedis, 'socketPath'>,
+): Promise<State> {
+  const state = openState({ url: null, socketPath, log: SILENT })
+  t.teardown(() => state.close())
+  state.redis.options.commandTimeout = COMMAND_MS_MIN
+  await state.whenReachable(COMMAND_MS_MIN)
+  return state
 }
 
 function hasServer(): boolean {

@@ -30,7 +30,9 @@ import { testHints } from '../stores/hints.ts'
 import { SILENT } from '../log.ts'
 import { must } from '../must.ts'
 import { NO_FILES } from '../files/no-files.ts'
-import { openTestStore } from '../stores/postgres.ts'
+import { openTestStore, waitLong } from '../stores/postgres.ts'
+
+waitLong()
 
 export interface Answered {
   readonly status: number

@@ -100,17 +100,14 @@ t.test(
   },
 )
 
+/** Rounds for a machine that does other things: the best of each length is what the texts take. */
+const ROUNDS_MAX = 50
+
 t.test('what a text takes grows with its length alone, whatever stands in it', async (t) => {
-  const timed = (unit: string, bytes: number): number => {
-    const text = unit.repeat(bytes / unit.length)
-    t.notOk(holdsKey(text), unit)
-    return Math.min(
-      ...Array.from({ length: 5 }, () => {
-        const from = performance.now()
-        holdsKey(text)
-        return performance.now() - from
-      }),
-    )
+  const timed = (text: string): number => {
+    const from = performance.now()
+    holdsKey(text)
+    return performance.now() - from
   }
   for (const unit of [
     '%25',
@@ -124,7 +121,16 @@ t.test('what a text takes grows with its length alone, whatever stands in it', a
     base64('sk-sluic'),
     'a',
   ]) {
-    const [half, whole] = [timed(unit, 32_768), timed(unit, 65_536)]
+    const [shorter, longer] = [32_768, 65_536].map((bytes) => unit.repeat(bytes / unit.length)) as [
+      string,
+      string,
+    ]
+    t.notOk(holdsKey(shorter) || holdsKey(longer), unit)
+    let [half, whole] = [Infinity, Infinity]
+    for (let round = 0; round < 5 || (whole >= 4 * half + 1 && round < ROUNDS_MAX); round++) {
+      half = Math.min(half, timed(shorter))
+      whole = Math.min(whole, timed(longer))
+    }
     t.ok(whole < 4 * half + 1, `${unit}: ${half.toFixed(2)} and ${whole.toFixed(2)} ms`)
   }
 })

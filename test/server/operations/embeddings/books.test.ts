@@ -11,9 +11,11 @@ import { CLI } from '../../../support/audit/audit.ts'
 import { openEmbeddings, type EmbeddingsReply } from '../../../support/embeddings/embeddings-front.ts'
 import { setLimit, turnTo } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { answers, refuses } from '../../../support/embeddings/provider-behaviours.ts'
 import { openRealSpend } from '../../../support/money/real-spend.ts'
+
+waitLong()
 
 const ONE = { model: 'acme/one', input: 'one two three' }
 /** Nano-USD of four tokens at one USD per million, and of the bound of thirteen bytes. */

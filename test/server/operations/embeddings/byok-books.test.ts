@@ -10,6 +10,9 @@ import { MANAGEMENT_KEY } from '../../../support/front.ts'
 import { limitCredit, setLimit } from '../../../support/money/money.ts'
 import { must, present } from '../../../support/must.ts'
 import { openRealSpend, type RealSpend } from '../../../support/money/real-spend.ts'
+import { waitLong } from '../../../support/stores/postgres.ts'
+
+waitLong()
 
 /**
  * Nano-USD of what `some text` comes to at the catalogue's price, and may come to: three tokens, one for each

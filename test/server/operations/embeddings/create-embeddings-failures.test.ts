@@ -193,10 +193,16 @@ for (const [title, behaviour] of [
   ['stalls in its body', stallsInBody],
 ] as const) {
   t.test(`embeddings.create 524: the provider ${title} within its own time-out`, async (t) => {
-    const { post, first, rest } = await openEmbeddings(t, { timeoutMs: 60 })
-    first.usually(behaviour)
-    t.equal(failureOf(await post(ONE)), '524 upstream_slow')
-    t.same(await rest(), { heldBytes: 0, calls: 0 })
+    await atPace(60, async (timeoutMs) => {
+      const { post, first, rest } = await openEmbeddings(t, { timeoutMs })
+      first.usually(behaviour)
+      const failure = failureOf(await post(ONE))
+      t.same(await rest(), { heldBytes: 0, calls: 0 })
+      // Its time was over before it was sent.
+      if (failure === '503 busy') return false
+      t.equal(failure, '524 upstream_slow')
+      return true
+    })
   })
 }
 

@@ -16,10 +16,12 @@ import { openKeysFront, type KeysFront } from '../../../support/keys/keys-front.
 import { SILENT } from '../../../support/log.ts'
 import { setLimit, turnTo } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { openRealSpend } from '../../../support/money/real-spend.ts'
 import { until } from '../../../support/wait.ts'
+
+waitLong()
 
 const RACES = 4
 const BY = { ...CLI, operation: 'test' }

@@ -82,7 +82,7 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   const sizeBytes = 10_000
   const { files, workspaceId, open } = await openFileStand(t, {
     quotaBytes: 10 * sizeBytes,
-    quotaWaitMs: 20_000,
+    quotaWaitMs: 600_000,
   })
   const processes = [files, open()]
   const upload = async (nth: number): Promise<string> => {

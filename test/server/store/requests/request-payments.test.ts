@@ -11,6 +11,9 @@ import {
   recoveredCosts,
 } from '../../../support/requests/late-books.ts'
 import { batchOfCalls, ownId, segmentOfCalls } from '../../../support/requests/settled-call.ts'
+import { waitLong } from '../../../support/stores/postgres.ts'
+
+waitLong()
 
 for (const [form, batchOf] of [
   ['rows', batchOfCalls],

@@ -16,8 +16,10 @@ import { gate } from '../../../support/gate.ts'
 import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/inference/generations.ts'
 import { must, present } from '../../../support/must.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, plantMany, waitLong } from '../../../support/stores/postgres.ts'
 import { until } from '../../../support/wait.ts'
+
+waitLong()
 
 const UNENDED = new AbortController().signal
 const BUSY = { ok: false, failure: { name: 'busy', retryAfterS: 1 } }
@@ -101,10 +103,13 @@ t.test(
     const endedMs = Date.now()
     await insertRequests(store, batchOfCalls({ ...of, endedMs }))
     // As many rows as one search looks at, all newer than the one that it is for.
-    await store.sql`
+    await plantMany(
+      store,
+      (tx) => tx`
       INSERT INTO requests (organization_id, ended_at, batch, n, request_id, operation, status, weight, flags)
       SELECT organization_id, ended_at, batch, nth, request_id, operation, status, weight, flags
-      FROM requests, generate_series(2, ${REQUESTS_LOOKED_MAX}::int) nth`
+      FROM requests, generate_series(2, ${REQUESTS_LOOKED_MAX}::int) nth`,
+    )
     await insertRequests(store, batchOfCalls({ ...old, endedMs: endedMs - 1_000 }))
     const search = { ...of, provider: 'rare', limit: 2 }
     const { rows, next } = must(await findRequests(store, search))

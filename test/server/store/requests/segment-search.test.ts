@@ -17,7 +17,9 @@ import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/in
 import { must, present } from '../../../support/must.ts'
 import { belowOf } from '../../../support/random/byte-changes.ts'
 import { batchOfCalls, KEY_HASH, ownId, type EndedCall } from '../../../support/requests/settled-call.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
+
+waitLong()
 
 const BATCHES = 6
 const CALLS = REQUESTS_PACKED_MIN * 2

@@ -28,6 +28,7 @@ import {
 } from '../../../support/inference/fake-provider.ts'
 import { streams } from '../../../support/inference/fake-stream.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
+import { atPace } from '../../../support/load/pace.ts'
 import { must } from '../../../support/must.ts'
 import { until } from '../../../support/wait.ts'
 
@@ -227,21 +228,24 @@ t.test(
     t.equal(provider.calls.length, 3)
     provider.script(wholeChat({ words: ['x'.repeat(UPSTREAM_WRITTEN_BYTES_MAX)] }))
     t.match(await post(), { ok: false, failure: { name: 'upstream_too_large' } })
-    provider.script(silentChat)
-    const leaving = new AbortController()
-    const waiting = link.post(
-      PATH,
-      '{}',
-      { ...attempt(), call: leaving, endsAt: performance.now() + 50 },
-      WRITTEN,
-    )
-    await provider.arrived(4)
-    leaving.abort()
-    t.match(
-      await waiting,
-      { ok: false, failure: { name: 'upstream_slow' } },
-      'a caller who leaves cuts it not. C24',
-    )
+    provider.usually(silentChat)
+    await atPace(50, async (ms) => {
+      const leaving = new AbortController()
+      const before = provider.calls.length
+      const late = { ...attempt(), call: leaving, endsAt: performance.now() + ms }
+      let isOver = false
+      const waiting = link.post(PATH, '{}', late, WRITTEN).finally(() => (isOver = true))
+      await until('it has arrived', () => isOver || provider.calls.length > before)
+      // Its time was over before it was there.
+      if (isOver) return false
+      leaving.abort()
+      t.match(
+        await waiting,
+        { ok: false, failure: { name: 'upstream_slow' } },
+        'a caller who leaves cuts it not. C24',
+      )
+      return true
+    })
     await rest()
   },
 )
