@@ -18,6 +18,8 @@ export interface MixedInput {
   readonly connections?: number
   /** Seed of the files' sizes. */
   readonly seed?: number
+  /** Milliseconds for what was due at the end, and for each answer; absent: the generator's own. */
+  readonly patienceMs?: number
 }
 
 export interface MixedResult {
@@ -106,10 +108,14 @@ export async function mixedCeiling(stand: Stand, input: Omit<MixedInput, 'ratePe
   }
 }
 
-type Span = Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs'>
+type Span = Pick<LoadPlan, 'host' | 'port' | 'durationMs' | 'warmUpMs' | 'drainMs' | 'answerTimeoutMs'>
 
-function planOf(stand: Stand, { durationMs = FOREVER_MS, warmUpMs = 0 }: Omit<MixedInput, 'ratePerS'>): Span {
-  return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs }
+function planOf(
+  stand: Stand,
+  { durationMs = FOREVER_MS, warmUpMs = 0, patienceMs }: Omit<MixedInput, 'ratePerS'>,
+): Span {
+  const patience = patienceMs === undefined ? {} : { drainMs: patienceMs, answerTimeoutMs: patienceMs }
+  return { host: '127.0.0.1', port: stand.port, durationMs, warmUpMs, ...patience }
 }
 
 async function resultOf(

@@ -87,7 +87,7 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
 }
 
 /** What waits for an acknowledgement does so each time; a crowded machine holds up some once. */
-const TRIES = 3
+const TRIES = 6
 const SEEN_TRIES = 8
 /** Nine in ten answers without any wait come within it on a machine that has time. */
 const CALM_MS = 3

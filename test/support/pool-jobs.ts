@@ -6,6 +6,8 @@ export const bytesOf = (input: string): Uint8Array<ArrayBuffer> => {
   const text = Buffer.from(JSON.stringify({ model: 'm', input }))
   return Uint8Array.from(text)
 }
+/** Of one job, for tests that are not about how long one may take: a slow machine takes its time. */
+export const UNHURRIED_MS = 2 ** 30
 export const BY = { caller: callerBy('k') }
 export const job = (chars = 10) => ({ body: 'embeddings', bytes: bytesOf('x'.repeat(chars)) }) as const
 

@@ -12,7 +12,7 @@ import { TASKS } from '../../src/workers/tasks.ts'
 import { readBody } from '../../src/workers/read-body.ts'
 import { ChatTexts } from '../support/inference/chat-texts.ts'
 import { keptChat } from '../support/inference/kept-chat.ts'
-import { BY } from '../support/pool-jobs.ts'
+import { BY, UNHURRIED_MS } from '../support/pool-jobs.ts'
 import { SILENT } from '../support/log.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
@@ -28,7 +28,7 @@ const filled = (head: string, unit: string, tail: string): Buffer => {
 }
 
 t.test('the loop and a thread read the same of a body', async (t) => {
-  for (let seed = 0; seed < 2_000; seed++) {
+  for (let seed = 0; seed < 1_000; seed++) {
     const { text } = new ChatTexts(seed).body()
     const [here, there] = [read(text, true), read(text)]
     if (JSON.stringify(here) === JSON.stringify(there)) continue
@@ -139,7 +139,10 @@ t.test('known members come a few thousand times at most', async (t) => {
 })
 
 t.test('32 MiB of anything are judged by a thread, which lives on', async (t) => {
-  const { jobs, close } = openPools({ shortThreads: 1, sessionThreads: 1, queueMax: 4, log: SILENT })
+  const { jobs, close } = openPools({
+    ...{ shortThreads: 1, sessionThreads: 1, queueMax: 4, jobMsMax: UNHURRIED_MS },
+    ...{ isLazy: true, log: SILENT },
+  })
   t.teardown(close)
   const texts = Array.from(
     { length: INFERENCE_BODY_BYTES_MAX / 10 },

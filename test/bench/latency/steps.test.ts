@@ -12,6 +12,7 @@ import {
 } from '../../../bench/latency/steps.ts'
 import type { SampleRecord } from '../../../bench/record.ts'
 import type { Target } from '../../../bench/target.ts'
+import { foundAtPace } from '../../support/load/pace.ts'
 
 t.setTimeout(600_000)
 
@@ -44,8 +45,15 @@ t.test(
   'a row for the ceiling and one for each share, with the rates that were offered, and a curve for each percentile',
   async (t) => {
     const one = await target(t, (res) => setTimeout(() => res.end('ok'), 5))
-    const steps = await latencySteps([{ of: 'reads', target: one }], settings, () => {})
-    const rows = stepRows('latency', steps)
+    const run = async (durationMs: number) =>
+      stepRows(
+        'latency',
+        await latencySteps([{ of: 'reads', target: one }], { ...settings, durationMs }, () => {}),
+      )
+    // A generator that stands still for longer than its whole load has sent nothing when that ends.
+    const rows = await foundAtPace(settings.durationMs, run, (found) =>
+      found.every(({ failed }) => failed === 0),
+    )
     t.same(
       rows.map((row) => [row.case, row.pace, row.samples.length]),
       [
@@ -75,7 +83,8 @@ t.test(
 )
 
 t.test('a subject that refuses has failed, and one that ends early too', async (t) => {
-  const refusing = await target(t, (res) => void res.writeHead(503).end())
+  // As quick as it can, it would keep two cores busy.
+  const refusing = await target(t, (res) => setTimeout(() => res.writeHead(503).end(), 5))
   const dying = await target(t, (res, nth) => (nth > 2 ? res.destroy() : res.end('ok')))
   const all = await latencySteps(
     [

@@ -21,6 +21,12 @@ mkdirSync(require('node:path').dirname(file), { recursive: true })
 
 const NEVER = new AbortController().signal
 
+/** A file is there before its text is. @returns the process that a scenario noted */
+async function notedIn(file: string): Promise<number> {
+  await until('a process is noted', () => existsSync(file) && readFileSync(file, 'utf8') !== '')
+  return Number(readFileSync(file, 'utf8'))
+}
+
 interface Ran {
   readonly code: number
   readonly printed: string
@@ -157,14 +163,14 @@ t.test('an interruption ends the scenario with all that it started, and writes w
     const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
     writeFileSync(${JSON.stringify(note)}, String(server.pid)); setInterval(() => {}, 1000)`
   const running = run({ a: leaves('a'), hangs, b: leaves('b') }, [], { signal: interrupt.signal })
-  await until(() => existsSync(note))
+  const pid = await notedIn(note)
   interrupt.abort()
   const { code, results } = await running
   t.equal(code, 130)
   t.match(results.scenarios, [{ scenario: 'a' }, { scenario: 'hangs', notes: ['interrupted'] }])
   t.equal(results.scenarios.length, 2)
   // What was ended by force may still be leaving.
-  await until(() => !!['Z', undefined].includes(processRow(Number(readFileSync(note, 'utf8')))?.state))
+  await until(() => !!['Z', undefined].includes(processRow(pid)?.state))
 })
 
 t.test('a second interruption ends by force what does not end by itself', async (t) => {
@@ -172,10 +178,10 @@ t.test('a second interruption ends by force what does not end by itself', async 
   const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
   const deaf = `process.on('SIGTERM', () => {}); writeFileSync(${JSON.stringify(note)}, String(process.pid)); setInterval(() => {}, 1000)`
   const running = run({ deaf }, [], { signal: first.signal, hurry: second.signal })
-  await until(() => existsSync(note))
+  const pid = await notedIn(note)
   first.abort()
   await pause(100)
-  t.not(processRow(Number(readFileSync(note, 'utf8'))), null)
+  t.not(processRow(pid), null)
   second.abort()
   t.match(await running, {
     code: 130,

@@ -10,7 +10,16 @@ import { startStand } from '../../support/nodes/stand.ts'
 import { UPSTREAM_SECRET } from './endpoint-scenarios.ts'
 import type { Change, Request, World } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { ask, keyOf, KINDS, makeGroup, makeOwner, type Told } from '../keys/isolation/owners.ts'
+import {
+  ask,
+  inStore,
+  keyOf,
+  KINDS,
+  makeGroup,
+  makeOrganization,
+  makeOwner,
+  type Told,
+} from '../keys/isolation/owners.ts'
 import { elsewhere, missing, requestOf, takesWorkspace, wrongKindStatus } from '../keys/isolation/requests.ts'
 import type { Program, Proof } from '../proof.ts'
 
@@ -89,17 +98,7 @@ async function openWorld(proof: Proof): Promise<World> {
   })
   proof.after(() => stand.stop())
   const owner = await makeOwner(stand, OWNER)
-  const { id } = (await stand.cli('organizations', 'create', '--name', 'elsewhere')) as { id: string }
-  const { key } = (await stand.cli(
-    'keys',
-    'create',
-    '--kind',
-    'management',
-    '--name',
-    'elsewhere',
-    '--organization',
-    id,
-  )) as { key: string }
+  const { key } = await inStore(stand, (store) => makeOrganization(store, 'elsewhere'))
   const place = owner.places.default
   const world: World = {
     stand,

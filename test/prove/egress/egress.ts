@@ -21,6 +21,8 @@ const TOGETHER = 8
 const TOGETHER_GROWTH_MAX = 96 * MIB
 /** Until what a start or a run before has left is freed. */
 const SETTLE_MS = 4_000
+/** Of the short form. */
+const TRIES_MAX = 4
 
 export const program: Program = {
   text: "OpenAI's client with a placeholder for its key; 100 MB each way through the egress route in constant memory",
@@ -37,7 +39,10 @@ export const program: Program = {
     const url = `http://127.0.0.1:${stand.port}/egress/127.0.0.1:${(target.address() as AddressInfo).port}`
     const sizeBytes = proof.isShort ? 40 * MIB : BODY_BYTES
     for (const way of ['up', 'down', 'both'] as const) {
-      await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
+      // In short one alone goes both ways, which is up and down.
+      if (!proof.isShort || way === 'both')
+        await memory(proof, stand, { url, way, sizeBytes, count: 1, max: GROWTH_MAX })
+      if (proof.isShort && way === 'both') continue
       // Decision: half in the short form, which shares two cores with other tests; both ends are in this one
       // process.
       const count = proof.isShort ? TOGETHER / 2 : TOGETHER
@@ -102,7 +107,8 @@ async function memory(proof: Proof, stand: Stand, run: Run): Promise<void> {
   const { way, sizeBytes, count, max } = run
   let found = await grown(stand, run)
   // On a crowded machine garbage is collected late; a body that is held is held each time.
-  if (proof.isShort && found.bytes > max) found = await grown(stand, run)
+  for (let tries = 1; proof.isShort && found.bytes > max && tries < TRIES_MAX; tries++)
+    found = await grown(stand, run)
   const { lost, bytes, idleBytes } = found
   const what = `${count} × ${mb(sizeBytes)} ${way}`
   proof.check(`${what} arrive whole`, lost.length === 0, [count - lost.length, ...lost].join('; '))

@@ -28,7 +28,8 @@ import {
 } from './life.ts'
 
 const LIVE_MS = 250
-const RACING = 50
+/** In short so few that a slow machine answers all within their deadlines. */
+const RACING = { full: 50, short: 16 }
 
 export const program: Program = {
   text: 'A private endpoint from its draft to calls on two fronts, and every way that it can fail',
@@ -192,12 +193,13 @@ async function racing(life: Life): Promise<void> {
   const id = await create(life)
   await validate(life, id)
   const sent = upstream.calls.length
-  const told = await Promise.all(Array.from({ length: RACING }, () => activate(life, id)))
+  const count = proof.isShort ? RACING.short : RACING.full
+  const told = await Promise.all(Array.from({ length: count }, () => activate(life, id)))
   const statuses: Record<number, number> = {}
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1
   proof.check(
-    `of ${RACING} racing activations one is 200 and the others are 409`,
-    statuses[200] === 1 && statuses[409] === RACING - 1,
+    `of ${count} racing activations one is 200 and the others are 409`,
+    statuses[200] === 1 && statuses[409] === count - 1,
     tally(statuses),
   )
   proof.check(

@@ -9,7 +9,7 @@ import type { Proof } from '../proof.ts'
 export const SECRET = 'upstream_key'
 export const HOST = 'localhost'
 export const MODEL = 'prove/own'
-export const GIVE_UP_MS = 30_000
+export const GIVE_UP_MS = 90_000
 
 export interface Told {
   readonly status: number

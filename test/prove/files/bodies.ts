@@ -25,9 +25,10 @@ export const program: Program = {
       connections: 4,
       durationMs: 600_000,
       warmUpMs: 300,
-      pace: { kind: 'open', ratePerS: 200 },
+      pace: { kind: 'open', ratePerS: proof.isShort ? 40 : 200 },
       requests: [stand.embeddings()],
       drainMs: PATIENCE_MS,
+      answerTimeoutMs: PATIENCE_MS,
     })
     await pause(500)
     // Each look begins the figure anew: what the start cost is not what is asked.

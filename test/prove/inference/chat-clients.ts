@@ -17,7 +17,7 @@ import { BUILT_IN, DIALECTS, NATIVE } from './scenarios/scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Milliseconds that a scenario takes at most: a client that waits for ever fails its cell alone. */
-const CELL_MS = 30_000
+const CELL_MS = 120_000
 const LENIENT = 'prove/lenient'
 const STRICT = 'prove/strict'
 const CLAUDE = 'prove/claude'

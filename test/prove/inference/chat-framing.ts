@@ -13,8 +13,8 @@ interface Size {
 
 const FULL: Size = { reader: { mutated: 1_000_000 }, sockets: { step: 1, mutated: 20_000 } }
 const SHORT: Size = {
-  reader: { streams: 1, cuts: 400, mutated: 1_500 },
-  sockets: { step: 613, mutated: 100 },
+  reader: { streams: 1, cuts: 250, mutated: 1_000 },
+  sockets: { step: 1_201, singly: 6, mutated: 100 },
 }
 const TRANSLATED: Size = {
   reader: { cuts: 60, mutated: 10_000 },

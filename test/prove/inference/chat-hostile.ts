@@ -131,7 +131,7 @@ async function strangers({ proof, stand, provider, marker }: Stage): Promise<voi
   const first = await call('POST', form.path, { body: form.request('Hello') })
   const id = String(first.body['id'])
   const own = async (): Promise<number> => (await call('GET', `/generation?id=${id}`)).status
-  for (let round = 0; round < 50 && (await own()) !== 200; round++) await after(100)
+  for (let round = 0; round < 600 && (await own()) !== 200; round++) await after(100)
   expect(proof, 'the record of a call is its workspace’s', [
     [200, await own()],
     [404, (await call('GET', `/generation?id=${id}`, { headers: other })).status],

@@ -5,6 +5,7 @@ import type { AnyOperation } from '../../../src/server/operations/define.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
+import { until } from '../../support/wait.ts'
 import { ask, deadKeys, keyOf, KINDS, makeOwner, type Owner, type Told } from './isolation/owners.ts'
 import {
   elsewhere,
@@ -21,7 +22,7 @@ import type { Program, Proof } from '../proof.ts'
 /** Longer than the grace in which a change reaches a front by the poll of the store alone. */
 const OBEYED_MS = 1_500
 /** A runner sweeps for the first time some seconds after its start. */
-const LOOKS_MAX = 150
+const LOOKS_MAX = 600
 const LOOK_MS = 200
 
 export const program: Program = {
@@ -32,6 +33,7 @@ export const program: Program = {
     const [own, foreign] = [await makeOwner(stand, 'own'), await makeOwner(stand, 'foreign')]
     const dead = await deadKeys(stand, own)
     await pause(OBEYED_MS)
+    await untilDead(stand, dead)
     await kinds(proof, stand, own)
     await deadOnes(proof, stand, dead)
     await operators(proof, stand, own)
@@ -44,6 +46,16 @@ export const program: Program = {
       before === after ? `${before.length} characters of answers` : 'it changed',
     )
   },
+}
+
+/** A front that stands still hears of it later. */
+async function untilDead(stand: Stand, dead: Awaited<ReturnType<typeof deadKeys>>): Promise<void> {
+  const isRefused = async (key: string): Promise<boolean> =>
+    (await ask(stand, { method: 'GET', path: '/api/v1/models/count', key })).status !== 200
+  await until(
+    'dead keys are refused',
+    async () => (await isRefused(dead.disabled)) && (await isRefused(dead.deleted)),
+  ).catch(() => undefined)
 }
 
 async function kinds(proof: Proof, stand: Stand, own: Owner): Promise<void> {

@@ -7,11 +7,24 @@ import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const NANO = 1_000_000_000n
-const FULL = { fronts: 4, runs: 20, budgetUsd: 10, callers: 400, keys: 1_000, stoppedMs: 8_000 }
-const SHORT = { fronts: 2, runs: 1, budgetUsd: 0.5, callers: 60, keys: 20, stoppedMs: 1_500 }
-/** Milliseconds in which all that is lent comes back, and of which a run may take at most. */
-const RETURNED_MS_MAX = 30_000
+const FULL = {
+  fronts: 4,
+  runs: 20,
+  budgetUsd: 10,
+  callers: 400,
+  keys: 1_000,
+  stoppedMs: 8_000,
+  returnedMs: 30_000,
+}
+const SHORT = {
+  ...{ fronts: 2, runs: 1, budgetUsd: 0.3, callers: 40, keys: 10, stoppedMs: 1_500 },
+  // A slow machine may take as long.
+  returnedMs: 180_000,
+}
+/** Milliseconds that a run may take at most. */
 const RUN_MS_MAX = 180_000
+/** Calls without an answer about their money after which nothing more is spent. */
+const LATE_MAX = 20
 /** Share of a budget that can be spent, in hundredths. */
 const SPENT_PERCENT_MIN = 98n
 
@@ -67,7 +80,7 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
   })
   await Promise.all([spenders.run(), faults])
   clearTimeout(timer)
-  const { returnedMs, last } = await drained(bench, spenders)
+  const { returnedMs, last } = await drained(bench, spenders, size.returnedMs)
   const seen = await watch.end()
   spenders.close()
   const { spentNano, lentNano } = await bench.account(accountId)
@@ -105,14 +118,17 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
 async function drained(
   bench: SpendStand,
   spenders: Spenders,
+  msMax: number,
 ): Promise<{ readonly returnedMs: number | null; readonly last: Answer }> {
-  const returnedMs = await bench.untilReturned(RETURNED_MS_MAX)
+  const returnedMs = await bench.untilReturned(msMax)
   // A call on a connection that has rested for so long may meet its end.
   spenders.close()
   let last = await spenders.call()
-  while (last.status === 200) last = await spenders.call()
+  // A slow machine may be late with an answer about the money: that is no refusal.
+  for (let late = 0; ![402, 403].includes(last.status) && late < LATE_MAX; last = await spenders.call())
+    if (last.status !== 200) late++
   // Until then what the last calls cost may not be booked.
-  await bench.untilReturned(RETURNED_MS_MAX)
+  await bench.untilReturned(msMax)
   return { returnedMs, last }
 }
 

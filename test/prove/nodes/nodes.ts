@@ -86,6 +86,8 @@ async function revoked(
 
 const LOOKS_MAX = 600
 const LOOK_MS = 50
+/** Of the short form, for a slow machine. */
+const ANSWER_MS_MAX = 120_000
 
 /** Each node is ended and started again, as in an upgrade, while calls go on. */
 async function replaced(proof: Proof, installation: Installation): Promise<void> {
@@ -95,7 +97,10 @@ async function replaced(proof: Proof, installation: Installation): Promise<void>
     port,
     connections: 16,
     durationMs: 600_000,
-    pace: { kind: 'open', ratePerS: proof.isShort ? 50 : 500 },
+    // In short no more at once than a slow machine answers.
+    ...(proof.isShort
+      ? { pace: { kind: 'closed' }, ratePerSMax: 50, answerTimeoutMs: ANSWER_MS_MAX }
+      : { pace: { kind: 'open', ratePerS: 500 } }),
     requests: requestsOf(installation.keys),
   })
   const restMs = proof.isShort ? 500 : 10_000

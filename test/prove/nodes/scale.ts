@@ -13,13 +13,15 @@ const ROLLS = 20
 const SCALES = 10
 /** Requests a second of all kinds of the mix: four of a hundred are uploads of megabytes. */
 const MIXED_PER_S = 100
-const MIXED_PER_S_SHORT = 20
+const MIXED_PER_S_SHORT = 8
 const FRESH_CONNECTIONS = 8
 const FRESH_EVERY_MS = 50
-const FRESH_EVERY_MS_SHORT = 200
+const FRESH_EVERY_MS_SHORT = 400
 /** Of new connections, where the kernel does not hand them on. C29. */
 const FRESH_FAILURES_SHARE = 1 / 10_000
-const GONE_MS_MAX = 60_000
+const GONE_MS_MAX = 240_000
+/** Milliseconds for what a slow machine has not sent and answered yet, in the short form. */
+const PATIENCE_MS = 240_000
 
 /**
  * Threads enough for each front to have two: then a front that stays is spared. Numbers that share them
@@ -125,6 +127,7 @@ async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
     mixed: await startMixedLoad(stand, {
       ratePerS: proof.isShort ? MIXED_PER_S_SHORT : MIXED_PER_S,
       seed: proof.seed,
+      ...(proof.isShort && { patienceMs: PATIENCE_MS }),
     }),
     fresh: await startLoad({
       host: '127.0.0.1',
@@ -135,6 +138,7 @@ async function startLoads(stand: Stand, proof: Proof): Promise<Loads> {
       requests: [...Array.from({ length: 18 }, () => stand.embeddings()), get],
       isInTurn: true,
       freshEveryMs: proof.isShort ? FRESH_EVERY_MS_SHORT : FRESH_EVERY_MS,
+      ...(proof.isShort && { answerTimeoutMs: PATIENCE_MS }),
     }),
   }
 }

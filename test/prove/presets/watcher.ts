@@ -1,10 +1,9 @@
-/** Callers who ask without a pause what a preset comes to, each over one connection, and so of one front. */
+/** Callers who ask again and again what a preset comes to, each over one connection, and so of one front. */
 import { Agent, request as send } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 
-/** Milliseconds between two requests of one caller, and for an answer. */
-const PAUSE_MS = 10
+/** Milliseconds for an answer. */
 const ANSWER_MS = 30_000
 
 export interface Seen {
@@ -26,13 +25,16 @@ export interface Question {
 export class Watcher {
   readonly seen: Seen[] = []
   readonly #question: Question
+  readonly #pauseMs: number
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #localPort = 0
   #hasEnded = false
   #running: Promise<void> | null = null
 
-  constructor(question: Question) {
+  /** @param pauseMs milliseconds between two requests */
+  constructor(question: Question, pauseMs: number) {
     this.#question = question
+    this.#pauseMs = pauseMs
   }
 
   /** That of its connection. */
@@ -54,7 +56,7 @@ export class Watcher {
     while (!this.#hasEnded) {
       const startedAt = monotonicMs()
       this.seen.push({ startedAt, word: await this.#ask() })
-      await after(PAUSE_MS)
+      await after(this.#pauseMs)
     }
   }
 

@@ -13,7 +13,7 @@ import { startRotationStand, HOST, type RotationStand } from './rotation/stand.t
 import { startTraffic, WRITES_PER_S, type Tally } from './rotation/traffic.ts'
 
 const FULL = { vaults: 10_000, secretsEach: 10 }
-const SHORT = { vaults: 300, secretsEach: 4 }
+const SHORT = { vaults: 200, secretsEach: 3 }
 /** Milliseconds between two looks at how far a rotation is. */
 const LOOK_MS = 15
 

@@ -85,9 +85,9 @@ export class VideoClient {
   }
 
   /** @returns null when it was never accepted; `told` hears of every refusal */
-  async offer(offer: Offer, told: (answer: Answer) => void): Promise<Accepted | null> {
+  async offer(offer: Offer, told: (answer: Answer) => void, msMax = OFFER_MS_MAX): Promise<Accepted | null> {
     const key = randomUUID()
-    const endsAt = performance.now() + OFFER_MS_MAX
+    const endsAt = performance.now() + msMax
     const body = {
       model: offer.model,
       prompt: `a red ball, ${offer.tag}`,

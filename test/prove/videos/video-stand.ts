@@ -2,6 +2,7 @@ import { organizationAccount } from '../../../src/schemas/money/accounts.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { connected } from '../../support/wire/connected.ts'
 import {
+  lentPostgres,
   outsidePostgres,
   outsideRedis,
   type OutsideRedis,
@@ -36,6 +37,8 @@ export interface VideoStandInput {
   readonly runners: number
   readonly settings?: Readonly<Record<string, string>>
   readonly statusOf?: (path: string, nth: number) => number | null
+  /** The proof ends Postgres: also in the short form it is one of its own. */
+  readonly isPostgresEnded?: boolean
 }
 
 export const SUBMIT_KINDS: readonly SubmitKind[] = ['token', 'lookup', 'blind']
@@ -50,7 +53,8 @@ export function modelOf(kind: SubmitKind): string {
 export async function startVideoStand(proof: Proof, input: VideoStandInput): Promise<VideoStand> {
   const redis = await outsideRedis()
   if (redis !== null) proof.after(() => redis.close())
-  const postgres = await outsidePostgres()
+  const isLent = proof.isShort && input.isPostgresEnded !== true
+  const postgres = await (isLent ? lentPostgres() : outsidePostgres())
   proof.after(() => postgres.close())
   const receiver = await startWebhookReceiver(input.statusOf)
   proof.after(() => receiver.close())
@@ -69,7 +73,7 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
   proof.after(() => stand.stop())
   const store = await connected(openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
-  await stand.cli('credits', 'add', String(CREDIT_USD), '--note', 'prove')
+  await addCredit(stand)
   const client = new VideoClient(stand.port, stand.keys.inference_key)
   proof.after(async () => client.close())
   return {
@@ -82,6 +86,20 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
     untilCalm: (msMax) => untilCalm(store, msMax),
     untilEnded: (kinds, msMax) => until(msMax, () => openJobs(store, kinds)),
   }
+}
+
+async function addCredit({ port, keys }: Stand): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/credits`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${keys.management_key}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+    body: JSON.stringify({ amount_usd: CREDIT_USD, note: 'prove' }),
+  })
+  if (!answer.ok) throw new Error(`no credit: ${answer.status} ${await answer.text()}`)
+  await answer.arrayBuffer()
 }
 
 /** Milliseconds until all jobs have ended and all webhooks are delivered or dead; null after `msMax`. */

@@ -76,7 +76,7 @@ export const program: Program = {
         polls_per_second: 50,
         poll_first_ms: 100,
         poll_max_ms: 500,
-        submit_timeout_ms: 2_000,
+        submit_timeout_ms: proof.isShort ? 5_000 : 2_000,
         lookup_quiet_ms: 2_000,
       },
     })

@@ -20,6 +20,7 @@ export const program: Program = {
     const bench = await startVideoStand(proof, {
       fronts: proof.isShort ? 1 : 2,
       runners: proof.isShort ? 1 : 2,
+      isPostgresEnded: true,
       providers: provider.baseUrls,
       video: {
         polls_per_second: 100,

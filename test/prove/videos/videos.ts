@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { countOf, judge, readJobs } from './judging.ts'
 import { startKilling } from './killing.ts'
-import type { Accepted } from './offers.ts'
+import type { Accepted, Answer } from './offers.ts'
 import { startKindsProvider } from './provider.ts'
 import { modelOf, startVideoStand, SUBMIT_KINDS, type VideoStand } from './video-stand.ts'
 import type { Stand } from '../../support/nodes/stand.ts'
@@ -15,7 +15,9 @@ const KILLS_MIN = 50
 const KILLS_EACH_MIN = 10
 const KILL_EVERY_MS = 1_000
 /** In short: where a front takes longer to start than until the next kill, nothing would ever be accepted. */
-const KILLS_SHORT_MOST = 9
+const KILLS_SHORT_MOST = 6
+/** Milliseconds of all calls for one job in short, where a front may take long to start. */
+const OFFER_SHORT_MS_MAX = 300_000
 const CALM_MS_MAX = 400_000
 const ACCEPTED_SHARE_MIN = 0.95
 /** A call that is not known to have ended is one that the provider lists soon. */
@@ -111,7 +113,8 @@ export async function offerAll(
       model: modelOf(kind),
       callbackUrl: `${receiver.origin}/${nth}`,
     }
-    offers.push(client.offer(offer, ({ status }) => void (statuses[status] = (statuses[status] ?? 0) + 1)))
+    const told = ({ status }: Answer): void => void (statuses[status] = (statuses[status] ?? 0) + 1)
+    offers.push(client.offer(offer, told, ...(proof.isShort ? [OFFER_SHORT_MS_MAX] : [])))
     await pause(Math.max(0, startedAt + ((nth + 1) * 1_000) / ratePerS - performance.now()))
   }
   const perS = count / ((performance.now() - startedAt) / 1_000)

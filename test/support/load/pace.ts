@@ -9,3 +9,17 @@ export async function atPace(shortestMs: number, run: (ms: number) => Promise<bo
   for (let ms = shortestMs; ms <= LONGEST_MS; ms *= 4) if (await run(ms)) return
   throw new Error(`it did not happen within ${LONGEST_MS / 4} ms or more`)
 }
+
+/**
+ * As `atPace`, for what is asserted afterwards: the first finding that is as it should be, or that of the
+ * longest time.
+ */
+export async function foundAtPace<T>(
+  shortestMs: number,
+  run: (ms: number) => Promise<T>,
+  isSo: (found: T) => boolean,
+): Promise<T> {
+  let found = await run(shortestMs)
+  for (let ms = 4 * shortestMs; ms <= LONGEST_MS && !isSo(found); ms *= 4) found = await run(ms)
+  return found
+}

@@ -10,7 +10,7 @@ import { plainEnvironment } from '../load/load.ts'
 import { ROOT } from '../source.ts'
 import { freePort, spawnServer, stopServer, untilListening, untilPrinted, type Spawned } from './spawned.ts'
 
-const READY_MS_MAX = 180_000
+const READY_MS_MAX = 500_000
 /** Above a node's own drain. */
 const STOP_MS = 90_000
 

@@ -55,6 +55,8 @@ export function loadPlan(port: number, more: Partial<LoadPlan>): LoadPlan {
     connections: 1,
     pace: { kind: 'closed' },
     durationMs: 60_000,
+    // On a slow machine a backlog takes longer than a generator waits unless it is told to.
+    drainMs: 60_000,
     requests: [{ method: 'POST', path: '/a', headers: { b: 'c' }, body: 'd' }],
     ...more,
   }

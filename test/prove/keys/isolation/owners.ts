@@ -2,8 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { KEY_PREFIXES, type KeyKind } from '../../../../src/schemas/keys/api-keys.ts'
 import { newId } from '../../../../src/server/store/base/ids.ts'
-import { openStore } from '../../../../src/server/store/base/open.ts'
+import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { createInternKey, createKey } from '../../../../src/server/store/keys/api-keys.ts'
+import { createScimToken } from '../../../../src/server/store/scim/scim-tokens.ts'
+import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { runtimeOf } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
+import { CLI } from '../../../support/audit/audit.ts'
+import { must } from '../../../support/must.ts'
 import { plantGroup, plantUsers } from '../../../support/scim/directory.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import type { Stand } from '../../../support/nodes/stand.ts'
@@ -115,20 +120,11 @@ async function made(stand: Stand, given: Ask): Promise<Told['body']> {
 
 /** @param name distinguishes what this owner has from what others have */
 export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
-  const { id } = (await stand.cli('organizations', 'create', '--name', name)) as { id: string }
-  const { key } = (await stand.cli(
-    'keys',
-    'create',
-    '--kind',
-    'management',
-    '--name',
-    name,
-    '--organization',
-    id,
-  )) as { key: string }
-  const { token } = (await stand.cli('scim', 'tokens', 'create', '--name', name, '--organization', id)) as {
-    token: string
-  }
+  const { id, key, token } = await inStore(stand, async (store) => {
+    const { id, key } = await makeOrganization(store, name)
+    const made = await createScimToken(store, { organizationId: id, name, expiresAt: null }, CLI)
+    return { id, key, token: must(made).key }
+  })
   const workspaces = (await ask(stand, { method: 'GET', path: `${API}/workspaces`, key })).body['data'] as {
     id: string
     slug: string
@@ -157,6 +153,32 @@ export async function makeOwner(stand: Stand, name: string): Promise<Owner> {
         slug,
       }),
     },
+  }
+}
+
+/** As the command line makes them, whose start costs a second of a core. */
+export async function makeOrganization(
+  store: Store,
+  name: string,
+): Promise<{ readonly id: string; readonly key: string }> {
+  const actor = { ...CLI, operation: 'cli.organizations-create' }
+  const { id } = must(await createOrganization(store, { name }, actor)).organization
+  const birth = { kind: 'management', organizationId: id, workspaceId: null, ...PLAIN_KEY, name } as const
+  return { id, key: must(await createKey(store, birth, CLI)).key }
+}
+
+const PLAIN_KEY = { rateLimitRpm: null, expiresAt: null }
+
+export async function inStore<T>(
+  { dataDir }: Pick<Stand, 'dataDir'>,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const url = runtimeOf(dataDir)?.databaseUrl ?? ''
+  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-prove' })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
   }
 }
 
@@ -260,57 +282,31 @@ async function fillContainer(
 }
 
 async function keyOfIntern(stand: Stand, name: string, internId: string): Promise<string> {
-  const { key } = (await stand.cli(
-    'keys',
-    'create',
-    '--kind',
-    'intern',
-    '--name',
-    name,
-    '--intern',
-    internId,
-  )) as { key: string }
-  return key
+  const input = { internId, organizationId: null, name, ...PLAIN_KEY }
+  return inStore(stand, async (store) => must(await createInternKey(store, input, CLI)).key)
 }
 
 /** A group of an identity provider's with one member. */
 export async function makeGroup(
-  { dataDir }: Stand,
+  stand: Stand,
   organizationId: string,
 ): Promise<{ readonly groupId: string; readonly userId: string }> {
-  const store = openStore({
-    url: runtimeOf(dataDir)?.databaseUrl ?? '',
-    poolMax: 1,
-    applicationName: 'sluice-prove',
-  })
-  try {
+  return inStore(stand, async (store) => {
     const [userId = ''] = await plantUsers(store, organizationId, [randomUUID()])
     return { groupId: await plantGroup(store, organizationId, randomUUID(), [userId]), userId }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** A dead letter of a workspace, whose receiver nobody can reach. @returns its id */
-export async function plantDelivery(
-  { dataDir }: Pick<Stand, 'dataDir'>,
-  workspaceId: string,
-): Promise<string> {
-  const store = openStore({
-    url: runtimeOf(dataDir)?.databaseUrl ?? '',
-    poolMax: 1,
-    applicationName: 'sluice-prove',
-  })
-  try {
+export async function plantDelivery(stand: Pick<Stand, 'dataDir'>, workspaceId: string): Promise<string> {
+  return inStore(stand, async (store) => {
     const id = newId()
     await store.sql`
       INSERT INTO webhook_deliveries (id, workspace_id, job_id, idempotency_key, url, host, body, state, tries, last_reason, ended_at)
       VALUES (${id}, ${workspaceId}, ${`job-of-${id}`}, ${`${id}-completed`}, 'https://receiver.invalid/in', 'receiver.invalid', '{}', 'dead', 8,
         'unreachable', clock_timestamp())`
     return id
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** A clip is there to be asked for, and nothing of it changes any more. @returns its id */

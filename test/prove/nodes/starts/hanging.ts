@@ -13,18 +13,20 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   process.kill(victim, 'SIGSTOP')
   const stoppedAt = performance.now()
   const since = (): number => performance.now() - stoppedAt
-  let body = ''
-  await until('a front is silent', async () => {
-    body = (await stand.admin('/readyz')).text
-    return body.includes('fronts_silent')
-  })
+  let [status, ready, isSaid] = ['', Number.NaN, false]
+  // On a crowded machine the other front may be late with its heartbeat, too.
+  await until('one front of two is silent', async () => {
+    const { text } = await stand.admin('/readyz')
+    const told = JSON.parse(text) as { status: string; fronts: { ready: number } }
+    ;[status, ready] = [told.status, told.fronts.ready]
+    isSaid = text.includes('fronts_silent') && status === 'degraded' && ready === 1
+    return isSaid
+  }).catch(() => undefined)
   const silentMs = since()
-  const { status, fronts } = JSON.parse(body) as { status: string; fronts: { ready: number } }
-  const isSaid = status === 'degraded' && fronts.ready === 1
   proof.check(
     'a stopped front is not ready, and /readyz says so',
     isSaid,
-    `${status}, ${fronts.ready} of 2 fronts ready`,
+    `${status}, ${ready} of 2 fronts ready`,
   )
   proof.checkTimed('after 3 s', silentMs <= FRONT_SILENT_MS + SLACK_MS, `after ${silentMs.toFixed(0)} ms`)
   await until('it is replaced', () => stand.fronts().length === 2 && !stand.fronts().includes(victim))
@@ -46,7 +48,8 @@ export async function hangingFront(proof: Proof, stand: Stand): Promise<void> {
   )
   const { text } = await stand.admin('/metrics')
   const metric = /^sluice_front_hangs_total.*$/m.exec(text)?.[0] ?? 'no metric'
-  const isTold = metric.endsWith(' 1') && stand.output().includes('front_hung')
+  // The other front may have hung as well, where nothing moves for seconds.
+  const isTold = Number(metric.split(' ').at(-1)) >= 1 && stand.output().includes('front_hung')
   proof.check('a metric and an event tell of it', isTold, metric)
 }
 

@@ -23,6 +23,8 @@ const SHORT: Rates = { embeddingsPerS: 20, streamEveryMs: 250, jobEveryMs: 500 }
 /** Words of a stream: a second and a half. */
 const WORDS = 15
 const FOREVER_MS = 3_600_000
+/** Of the short form, for a slow machine. */
+const ANSWER_MS_MAX = 120_000
 
 export interface Traffic {
   readonly embeddings: LoadResult
@@ -53,7 +55,10 @@ export async function startTraffic(
     port,
     connections: 16,
     durationMs: FOREVER_MS,
-    pace: { kind: 'open', ratePerS: rates.embeddingsPerS },
+    // In short no more at once than a slow machine answers.
+    ...(proof.isShort
+      ? { pace: { kind: 'closed' }, ratePerSMax: rates.embeddingsPerS, answerTimeoutMs: ANSWER_MS_MAX }
+      : { pace: { kind: 'open', ratePerS: rates.embeddingsPerS } }),
     requests: [embeddingsRequest(keys.inference_key)],
   })
   const streams = steadily(rates.streamEveryMs, async (nth) => {

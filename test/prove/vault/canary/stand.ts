@@ -76,6 +76,8 @@ export async function startCanaryStand(
         headers: {
           ...credentialOf(path, keys[`${key}_key`] ?? ''),
           'content-type': 'application/json',
+          // A pool may stand still for good behind a connection that a killed front reset.
+          connection: 'close',
           ...headers,
         },
         ...(body === undefined && text === undefined ? {} : { body: text ?? JSON.stringify(body) }),

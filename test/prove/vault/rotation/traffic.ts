@@ -8,12 +8,13 @@ import { nameOf, prefixOf } from './seed.ts'
 import { HOST, type RotationStand } from './stand.ts'
 
 /** Writes a second while keys are replaced; the short form leaves the cores to the rotations. */
-export const WRITES_PER_S = { full: 200, short: 40 }
-const WRITES_AT_ONCE = 64
+export const WRITES_PER_S = { full: 200, short: 15 }
+/** In short so few that each is answered within its deadline on a slow machine. */
+const WRITES_AT_ONCE = { full: 64, short: 4 }
 /** Interns whose keys ask the egress route. */
 const CALLERS = 16
 /** Milliseconds between two reads of one reader. */
-const READ_PAUSE_MS = { full: 4, short: 25 }
+const READ_PAUSE_MS = { full: 4, short: 80 }
 
 export interface Tally {
   readonly seconds: number
@@ -62,7 +63,7 @@ export async function startTraffic(
   }
   const reads = readsOf({ proof, stand, traffic, callers: await callersOf(stand, interns) })
   const running = Promise.all([
-    paced(proof.isShort ? WRITES_PER_S.short : WRITES_PER_S.full, () => isOver, write),
+    paced(proof, () => isOver, write),
     ...Object.entries(reads).map(([kind, read]) => reading(kind, read)),
   ])
   return {
@@ -133,14 +134,16 @@ function readsOf({
 
 /** A write every few milliseconds; those that a slow moment held back follow, a bounded number at once. */
 async function paced(
-  perS: number,
+  { isShort }: Proof,
   isOver: () => boolean,
   write: (nth: number) => Promise<void>,
 ): Promise<void> {
+  const how = isShort ? 'short' : 'full'
+  const [perS, most] = [WRITES_PER_S[how], WRITES_AT_ONCE[how]]
   const [beganAt, underWay] = [monotonicMs(), new Set<Promise<void>>()]
   for (let nth = 1; !isOver();) {
     const due = Math.floor(((monotonicMs() - beganAt) / 1_000) * perS)
-    for (; nth <= due && underWay.size < WRITES_AT_ONCE; nth++) {
+    for (; nth <= due && underWay.size < most; nth++) {
       const one = write(nth).finally(() => underWay.delete(one))
       underWay.add(one)
     }

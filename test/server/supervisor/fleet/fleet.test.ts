@@ -182,8 +182,8 @@ t.test(
     for (const { fleet, readyAtOnce } of spares) {
       readyAtOnce()
       await fleet.start(partsOf(1, 'old'))
-      fleet.lookAtFronts()
     }
+    for (const { fleet } of spares) fleet.lookAtFronts()
     const count = (): readonly number[] =>
       spares.map(({ forked }) => forked.filter(({ isSpare }) => isSpare).length)
     t.same(count(), [0, 0])
