@@ -82,7 +82,7 @@ try {
 function copyModules() {
   for (const path of ['bin', 'dist/src', 'catalog.json', 'package.json'])
     cpSync(path, join(home, path), { recursive: true })
-  for (const path of ['node_modules', 'dist/typebox'])
+  for (const path of ['node_modules', 'dist/typebox', 'dist/undici'])
     if (existsSync(path)) symlinkSync(join(process.cwd(), path), join(home, path))
   mkdirSync(join(home, 'dist/bundle'))
   for (const [name, path] of Object.entries(PROGRAMS)) {

@@ -9,7 +9,7 @@ import { USER_PAGES } from '../support/pages.ts'
 import { blocksOf } from './blocks.ts'
 import { startReader } from './stand.ts'
 
-t.setTimeout(500_000)
+t.setTimeout(1_100_000)
 
 t.test('each block works, in the order of the contents', { skip: NO_OPENSSL }, async (t) => {
   const reader = await startReader(t)
