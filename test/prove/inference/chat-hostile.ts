@@ -221,8 +221,9 @@ async function canaries({ proof, stand, provider, marker }: Stage, form: Form): 
   }
   // Behind the head the stream tells.
   provider.script(form.answers(Array.from({ length: 60 }, words).flat(), { cutAt: BROKEN_AT, ending: 'rst' }))
-  const cut = call('POST', form.path, { body: form.request(marker.value(), { stream: true }) })
-  // Its body has no end: the client raises.
+  // The body has no end, and the client raises: with `connection: close` it would take what came for all.
+  const headers = { connection: 'keep-alive' }
+  const cut = call('POST', form.path, { body: form.request(marker.value(), { stream: true }), headers })
   statuses.push([0, await cut.then(({ status }) => status).catch(() => 0)])
   provider.script(streamOf([`data: ${marker.value()}\n\n`]))
   await ask(502, form.request(marker.value(), { stream: true }))

@@ -1,6 +1,7 @@
 /** A key that is rotated under load on two fronts. */
 import { setTimeout as after } from 'node:timers/promises'
 import { monotonicMs, type LoadResult, type LoadRow } from '../../support/load/load-plan.ts'
+import { manage } from '../../support/nodes/manage.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { loadOnBoth } from '../both-fronts.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
@@ -37,25 +38,6 @@ interface Key {
 
 function keyOf({ hash, key }: Record<string, unknown>): Key {
   return { hash: String(hash), key: String(key) }
-}
-
-/** By the management API: to start the command line costs as much as a thousand calls. */
-async function manage(
-  { port, keys }: Stand,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Record<string, unknown>> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${keys.management_key}`,
-      'content-type': 'application/json',
-      connection: 'close',
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  return (await answer.json()) as Record<string, unknown>
 }
 
 async function made(stand: Stand, more: object): Promise<Key> {

@@ -8,6 +8,7 @@ import { gate } from '../../support/gate.ts'
 import { monotonicMs, type LoadResult } from '../../support/load/load-plan.ts'
 import { lentPostgres, outsidePostgres } from '../../support/nodes/outside-stores.ts'
 import { tree } from '../../support/load/process-cpu.ts'
+import { manage } from '../../support/nodes/manage.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { loadOnBoth } from '../both-fronts.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
@@ -325,16 +326,11 @@ interface EngineDeps {
 }
 
 /** By the management API: the command line is not what is revoked. */
-async function made({ port, keys }: Stand): Promise<Key> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/keys`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${keys.management_key}`,
-      'content-type': 'application/json',
-      connection: 'close',
-    },
-    body: JSON.stringify({ name: 'revoked soon', workspace_id: keys.workspace_id }),
-  })
-  const { key, data } = (await answer.json()) as { key: string; data: { hash: string } }
+async function made(stand: Stand): Promise<Key> {
+  const { workspace_id } = stand.keys
+  const { key, data } = (await manage(stand, 'POST', '/keys', { name: 'revoked soon', workspace_id })) as {
+    key: string
+    data: { hash: string }
+  }
   return { hash: data.hash, key }
 }

@@ -8,6 +8,7 @@ import {
   type OutsideRedis,
   type OutsideStore,
 } from '../../support/nodes/outside-stores.ts'
+import { manage } from '../../support/nodes/manage.ts'
 import { PROVIDER_KEY, startStand, type Stand } from '../../support/nodes/stand.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 import type { Proof } from '../proof.ts'
@@ -73,7 +74,7 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
   proof.after(() => stand.stop())
   const store = await connected(openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
-  await addCredit(stand)
+  await manage(stand, 'POST', '/credits', { amount_usd: CREDIT_USD, note: 'prove' })
   const client = new VideoClient(stand.port, stand.keys.inference_key)
   proof.after(async () => client.close())
   return {
@@ -86,20 +87,6 @@ export async function startVideoStand(proof: Proof, input: VideoStandInput): Pro
     untilCalm: (msMax) => untilCalm(store, msMax),
     untilEnded: (kinds, msMax) => until(msMax, () => openJobs(store, kinds)),
   }
-}
-
-async function addCredit({ port, keys }: Stand): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/credits`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${keys.management_key}`,
-      'content-type': 'application/json',
-      connection: 'close',
-    },
-    body: JSON.stringify({ amount_usd: CREDIT_USD, note: 'prove' }),
-  })
-  if (!answer.ok) throw new Error(`no credit: ${answer.status} ${await answer.text()}`)
-  await answer.arrayBuffer()
 }
 
 /** Milliseconds until all jobs have ended and all webhooks are delivered or dead; null after `msMax`. */

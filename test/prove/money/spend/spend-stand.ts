@@ -9,6 +9,7 @@ import {
 } from '../../../support/nodes/outside-stores.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { startProvider } from '../../../support/embeddings/provider.ts'
+import { manage } from '../../../support/nodes/manage.ts'
 import { STAND_MODEL, startStand, type Stand } from '../../../support/nodes/stand.ts'
 import type { Proof } from '../../proof.ts'
 
@@ -20,7 +21,7 @@ export interface SpendStand {
   /** Null: the node's own stands in. */
   readonly redis: OutsideRedis | null
   /** A management call; its `data` (or the whole body where there is none). Throws on an error. */
-  manage(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
+  manage(method: string, path: string, body?: object): Promise<Record<string, unknown>>
   /** An inference key of a workspace. */
   makeKey(
     workspaceId: string,
@@ -77,15 +78,18 @@ export async function startSpendStand(
   proof.after(() => stand.stop())
   const store = await connected(openStore({ url: postgres.url, poolMax: 2, applicationName: 'sluice-prove' }))
   proof.after(() => store.close())
-  const manage = manager(stand)
   return {
     stand,
     store,
     postgres,
     redis,
-    manage,
+    manage: (method, path, body) => manage(stand, method, path, body),
     async makeKey(workspaceId, more = {}) {
-      const made = await manage('POST', '/keys', { name: 'spender', workspace_id: workspaceId, ...more })
+      const made = await manage(stand, 'POST', '/keys', {
+        name: 'spender',
+        workspace_id: workspaceId,
+        ...more,
+      })
       return { key: String(made['key']), hash: String((made['data'] as { hash: string }).hash) }
     },
     account: (id) => accountOf(store, id),
@@ -94,23 +98,6 @@ export async function startSpendStand(
 }
 
 export { STAND_MODEL }
-
-function manager({ port, keys }: Stand): SpendStand['manage'] {
-  return async (method, path, body) => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${keys.management_key}`,
-        'content-type': 'application/json',
-        connection: 'close',
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
-    return JSON.parse(text) as Record<string, unknown>
-  }
-}
 
 async function accountOf(store: Store, id: string): Promise<AccountState> {
   const [row] = await store.sql<{ spent: string; lent: string }[]>`
