@@ -41,11 +41,11 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
   const known = record === null ? null : await lookUp(sql, record)
   if (known !== null) return known
   const row = { id: newFileId(), workspaceId, leaseMs, frontId, idempotency: record }
-  const { mostBytes, leastBytes } = reservationsOf(input)
+  const reservations = reservationsOf(input)
   try {
-    const usage = await reserveEither(sql, row, { inputs: new Set([mostBytes, leastBytes]), quotaBytes })
+    const usage = await reserveEither(sql, row, { ...reservations, quotaBytes })
     if (typeof usage === 'number') return { kind: 'new', id: row.id, reservedBytes: usage }
-    const mayFit = usage.reservedBytes > 0 && usage.usedBytes + leastBytes <= usage.quotaBytes
+    const mayFit = usage.reservedBytes > 0 && usage.usedBytes + reservations.leastBytes <= usage.quotaBytes
     return { kind: 'full', mayFit, quotaBytes: usage.quotaBytes }
   } catch (problem) {
     if (violatedUnique(problem) === 'files_idempotency_key') return { kind: 'running' }
@@ -56,10 +56,12 @@ async function begin(sql: Sql, input: UploadInput, { quotaBytes, leaseMs, frontI
 /**
  * The most bytes that the file may count with its folders, and the least; an unknown length reserves nothing.
  */
-function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): {
+interface Reservations {
   readonly mostBytes: number
   readonly leastBytes: number
-} {
+}
+
+function reservationsOf({ reserveBytes, slackBytes = 0, folders = 0 }: UploadInput): Reservations {
   const folderBytes = reserveBytes === 0 ? 0 : folders * COUNTED_BYTES_MIN
   return {
     mostBytes: reservedFor(reserveBytes) + folderBytes,
@@ -79,16 +81,15 @@ function reservedFor(sizeBytes: number): number {
 async function reserveEither(
   sql: Sql,
   row: Omit<PendingRow, 'reserveBytes'>,
-  { inputs, quotaBytes }: { readonly inputs: ReadonlySet<number>; readonly quotaBytes: number },
+  { mostBytes, leastBytes, quotaBytes }: Reservations & { readonly quotaBytes: number },
 ): Promise<number | StorageUsage> {
-  let usage: StorageUsage = { usedBytes: 0, reservedBytes: 0, quotaBytes }
-  // The row of a workspace is made at its first upload, so that the second round finds it.
-  for (const round of [1, 2]) {
-    for (const reserveBytes of inputs)
-      if (await reserve(sql, { ...row, reserveBytes }, quotaBytes)) return reserveBytes
-    if (round === 1) usage = await usageOf(sql, row.workspaceId, quotaBytes)
-  }
-  return usage
+  const fits = (reserveBytes: number) => reserve(sql, { ...row, reserveBytes }, quotaBytes)
+  if (await fits(mostBytes)) return mostBytes
+  // The usage is read before the last looks, and makes the row of a workspace that had no upload. An upload that
+  // found no row tries the most again: with the least, first uploads would wait for each other's missing bytes.
+  const usage = await usageOf(sql, row.workspaceId, quotaBytes)
+  if (await fits(mostBytes)) return mostBytes
+  return leastBytes !== mostBytes && (await fits(leastBytes)) ? leastBytes : usage
 }
 
 async function lookUp(

@@ -4,6 +4,7 @@ import { COUNTED_BYTES_MIN, QUOTA_STEP_BYTES } from '../../../../src/schemas/fil
 import { WAITING_WORKSPACE_UPLOADS_MAX } from '../../../../src/schemas/limits/idempotency-limits.ts'
 import { abandonFiles } from '../../../../src/server/store/files/file-quota.ts'
 import { openFileSweep } from '../../../../src/server/store/files/file-sweep.ts'
+import { insertWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../../support/files/files.ts'
 import { must, present } from '../../../support/must.ts'
 import { pause } from '../../../support/wait.ts'
@@ -82,7 +83,7 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   const sizeBytes = 10_000
   const { files, workspaceId, open } = await openFileStand(t, {
     quotaBytes: 10 * sizeBytes,
-    quotaWaitMs: 600_000,
+    quotaWaitMs: 120_000,
   })
   const processes = [files, open()]
   const upload = async (nth: number): Promise<string> => {
@@ -111,6 +112,24 @@ t.test('50 racing uploads into quota for 10: exactly 10 are stored', async (t) =
   const count = (end: string): number => ends.filter((found) => found === end).length
   t.same({ stored: count('stored'), refused: count('quota_exceeded') }, { stored: 10, refused: 40 })
   t.same(must(await files.usage(workspaceId)), { quotaBytes: 100_000, usedBytes: 100_000, reservedBytes: 0 })
+})
+
+t.test('first uploads of a workspace that begin together reserve their whole forms', async (t) => {
+  const { store, files, organizationId, open } = await openFileStand(t)
+  const processes = [files, open()]
+  for (let round = 0; round < 20; round++) {
+    const named = { organizationId, name: `Workspace ${round}`, slug: `workspace-${round}` }
+    const { id: workspaceId } = await store.sql.begin((tx) => insertWorkspace(tx, named))
+    const uploads = await Promise.all(
+      Array.from({ length: 8 }, (_, nth) =>
+        begun(present(processes[nth % 2]), workspaceId, 10_000, { slackBytes: 4_096 }),
+      ),
+    )
+    t.same(
+      uploads.map(({ reservedBytes }) => reservedBytes),
+      Array.from({ length: 8 }, () => 10_000),
+    )
+  }
 })
 
 t.test(
