@@ -2,6 +2,15 @@
 export const PROTOCOLS = ['openai', 'cohere', 'google', 'anthropic', 'local'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
+/** The header in which a protocol carries its key. The key never travels in the address, which logs would keep. */
+export const KEY_HEADERS: Readonly<Record<Protocol, string>> = {
+  openai: 'authorization',
+  cohere: 'authorization',
+  google: 'x-goog-api-key',
+  anthropic: 'x-api-key',
+  local: 'authorization',
+}
+
 /** A protocol without a call for embeddings. */
 const WITHOUT_EMBEDDINGS = 'anthropic'
 export type EmbeddingProtocolName = Exclude<Protocol, typeof WITHOUT_EMBEDDINGS>

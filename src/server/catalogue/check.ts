@@ -2,7 +2,7 @@ import type { Issue } from '../../schemas/failure-metadata.ts'
 import { isOfConnection } from '../../schemas/values/hop-by-hop.ts'
 import { pointer } from '../../schemas/issues.ts'
 import type { Pricing } from '../../schemas/models/models.ts'
-import { hasEmbeddings, type Protocol } from '../../schemas/models/protocols.ts'
+import { hasEmbeddings, KEY_HEADERS } from '../../schemas/models/protocols.ts'
 import type { EndpointEntry, ModelEntry, ProviderEntry } from './format.ts'
 import { checkEndpointVideo, checkModelVideo, checkProviderVideo, checkTokenPrice } from './check-video.ts'
 import { checkEndpointText, checkProviderText } from './check-text.ts'
@@ -80,15 +80,6 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'user-agent',
 ])
-
-/** Header of a protocol that carries the key. */
-const KEY_HEADERS: Readonly<Record<Protocol, string>> = {
-  openai: 'authorization',
-  cohere: 'authorization',
-  google: 'x-goog-api-key',
-  anthropic: 'x-api-key',
-  local: 'authorization',
-}
 
 /** Checks names of headers. Messages never contain a value: an operator may have put a key there. */
 function checkHeaders({ headers = {}, api_key_env: key, protocol }: ProviderEntry): readonly Issue[] {

@@ -1,4 +1,4 @@
-import type { Protocol } from '../../schemas/models/protocols.ts'
+import { KEY_HEADERS, type Protocol } from '../../schemas/models/protocols.ts'
 
 /** A key of the operator. Its text is read once, at the first use of an endpoint. */
 export interface Credential {
@@ -10,16 +10,12 @@ export type CredentialHeader = (key: string) => readonly [string, string]
 
 export const bearer: CredentialHeader = (key) => ['authorization', `Bearer ${key}`]
 
-const HEADERS: Readonly<Record<Protocol, CredentialHeader>> = {
-  openai: bearer,
-  cohere: bearer,
-  // The key never travels in the address, which logs would keep.
-  google: (key) => ['x-goog-api-key', key],
-  anthropic: (key) => ['x-api-key', key],
-  local: bearer,
+/** A key as the value of a header of this name. */
+export function keyIn(name: string): CredentialHeader {
+  return name === 'authorization' ? bearer : (key) => [name, key]
 }
 
 /** The header of a protocol, unless the catalogue names another one for the provider. */
 export function headerOf(protocol: Protocol): CredentialHeader {
-  return HEADERS[protocol]
+  return keyIn(KEY_HEADERS[protocol])
 }

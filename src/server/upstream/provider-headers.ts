@@ -1,6 +1,7 @@
+import { KEY_HEADERS } from '../../schemas/models/protocols.ts'
 import { variablesOf } from '../../schemas/workspaces/provider-keys.ts'
 import type { Provider } from '../ports/models/models.ts'
-import type { Credential, CredentialHeader } from './credential.ts'
+import { keyIn, type Credential, type CredentialHeader } from './credential.ts'
 
 /** Headers of the catalogue for a provider, ready to send. */
 export interface ExtraHeaders {
@@ -32,8 +33,8 @@ export function operatorAccess(
   return { key: apiKeyEnv === null ? null : valueOf(apiKeyEnv), extra: { sent, secrets } }
 }
 
-/** Headers in which providers take keys. */
-const KEY_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-goog-api-key', 'api-key', 'x-api-key'])
+/** Headers in which providers take keys: those of the protocols, and Azure's. */
+const HEADERS_OF_KEYS: ReadonlySet<string> = new Set([...Object.values(KEY_HEADERS), 'api-key'])
 
 /**
  * The header in which a provider takes its key where the catalogue puts the key into a header of its own and
@@ -41,9 +42,8 @@ const KEY_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-goog-api-k
  */
 export function keyHeaderOf({ apiKeyEnv, headers = [] }: Provider): CredentialHeader | null {
   if (apiKeyEnv !== null) return null
-  const name = headers.find(({ name, env }) => env !== null && KEY_HEADERS.has(name))?.name
-  if (name === undefined) return null
-  return (key) => [name, name === 'authorization' ? `Bearer ${key}` : key]
+  const name = headers.find(({ name, env }) => env !== null && HEADERS_OF_KEYS.has(name))?.name
+  return name === undefined ? null : keyIn(name)
 }
 
 /**
@@ -52,7 +52,7 @@ export function keyHeaderOf({ apiKeyEnv, headers = [] }: Provider): CredentialHe
  */
 export function plainHeaders({ headers = [] }: Provider): ExtraHeaders {
   const sent = headers.flatMap(({ name, value, env }) =>
-    env !== null || KEY_HEADERS.has(name) ? [] : [name, value],
+    env !== null || HEADERS_OF_KEYS.has(name) ? [] : [name, value],
   )
   return { sent, secrets: [] }
 }
