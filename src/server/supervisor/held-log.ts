@@ -1,7 +1,7 @@
 import type { Fields, Log } from '../ports/observe.ts'
 
 /** Milliseconds after which a start counts as slow, so that its events are written. */
-const HOLD_MS_MAX = 15_000
+export const HOLD_MS_MAX = 15_000
 
 export interface HeldLog extends Log {
   /** Writes the held events; later events are written at once. */

@@ -33,7 +33,6 @@ const TOKENS_MAX = 5_000
 const WORDS_MIN = 8
 /** Milliseconds from the recovery until its money is lent again. */
 const USABLE_MS_MAX = 2_000
-const RETURNED_MS_MAX = 30_000
 const OPENED_AT_ONCE = 50
 /** A call whose money another front holds is tried again. */
 const TRIES_MAX = 100
@@ -130,7 +129,7 @@ function callsOf(round: Round): () => PacedCall {
 /** The budget holds the calls of the round, and half of another one. */
 async function setBudget(round: Round): Promise<void> {
   const { stand, streams, pair } = round
-  await stand.untilReturned(RETURNED_MS_MAX)
+  await stand.untilReturned()
   const { workspace_id: workspaceId } = stand.stand.keys
   const { spentNano } = await stand.account(workspaceAccount(workspaceId))
   const asking = { dialect: pair.dialect, asked: { id: idOf(round, 0) }, tokensMax: TOKENS_MAX }

@@ -2,7 +2,7 @@
 import { workspaceAccount } from '../../../src/schemas/money/accounts.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { Spenders } from './spend/spenders.ts'
-import { STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
+import { returnedMsMax, STAND_MODEL, startSpendStand, type SpendStand } from './spend/spend-stand.ts'
 import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
@@ -17,11 +17,7 @@ const LOW_NANO = 1_000n
  */
 const SHORT_REST_MS = 300
 const ROUNDS = { full: 10, short: 1 }
-/**
- * Milliseconds in which all that is lent comes back, in short for a slow machine, and in which every front
- * obeys a change.
- */
-const RETURNED_MS_MAX = { full: 30_000, short: 180_000 }
+/** Milliseconds in which every front obeys a change. */
 const OBEYED_MS = 1_500
 
 export const program: Program = {
@@ -184,8 +180,8 @@ async function refusedAll(proof: Proof, { statuses }: Spenders, callers: number)
   })
 }
 
-async function until({ isShort }: Proof, is: () => Promise<boolean>): Promise<void> {
-  const endsAt = performance.now() + (isShort ? RETURNED_MS_MAX.short : RETURNED_MS_MAX.full)
+async function until(proof: Proof, is: () => Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + returnedMsMax(proof)
   while (!(await is()) && performance.now() < endsAt) await pause(50)
 }
 

@@ -27,7 +27,6 @@ const GIVE_UP_MS = { full: 30_000, short: 120_000 }
 const BUSY_PER_S = 150
 const TRIPS_PER_CALL_MAX = 0.6
 const WARM_MS = 8_000
-const RETURNED_MS_MAX = { full: 30_000, short: 180_000 }
 
 export const program: Program = {
   text: 'Redis killed, frozen and restored, Postgres killed and restored, under load: books exact, waits bounded',
@@ -207,7 +206,7 @@ async function books(
   bench: SpendStand,
   { spenders, warmNano }: { spenders: Spenders; warmNano: bigint },
 ): Promise<void> {
-  const returnedMs = await bench.untilReturned(proof.isShort ? RETURNED_MS_MAX.short : RETURNED_MS_MAX.full)
+  const returnedMs = await bench.untilReturned()
   const { spentNano } = await bench.account(workspaceAccount(bench.stand.keys.workspace_id))
   const toldNano = warmNano + spenders.costNano
   const isExact = (spenders.statuses[0] ?? 0) === 0

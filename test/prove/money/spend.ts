@@ -7,20 +7,8 @@ import { checkLedger } from '../check-ledger.ts'
 import { tally, type Program, type Proof } from '../proof.ts'
 
 const NANO = 1_000_000_000n
-const FULL = {
-  fronts: 4,
-  runs: 20,
-  budgetUsd: 10,
-  callers: 400,
-  keys: 1_000,
-  stoppedMs: 8_000,
-  returnedMs: 30_000,
-}
-const SHORT = {
-  ...{ fronts: 2, runs: 1, budgetUsd: 0.3, callers: 40, keys: 10, stoppedMs: 1_500 },
-  // A slow machine may take as long.
-  returnedMs: 180_000,
-}
+const FULL = { fronts: 4, runs: 20, budgetUsd: 10, callers: 400, keys: 1_000, stoppedMs: 8_000 }
+const SHORT = { fronts: 2, runs: 1, budgetUsd: 0.3, callers: 40, keys: 10, stoppedMs: 1_500 }
 /** Milliseconds that a run may take at most. */
 const RUN_MS_MAX = 180_000
 /** Calls without an answer about their money after which nothing more is spent. */
@@ -80,7 +68,7 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
   })
   await Promise.all([spenders.run(), faults])
   clearTimeout(timer)
-  const { returnedMs, last } = await drained(bench, spenders, size.returnedMs)
+  const { returnedMs, last } = await drained(bench, spenders)
   const seen = await watch.end()
   spenders.close()
   const { spentNano, lentNano } = await bench.account(accountId)
@@ -118,9 +106,8 @@ async function spendOnce({ proof, bench, size, run, keys }: Run): Promise<void> 
 async function drained(
   bench: SpendStand,
   spenders: Spenders,
-  msMax: number,
 ): Promise<{ readonly returnedMs: number | null; readonly last: Answer }> {
-  const returnedMs = await bench.untilReturned(msMax)
+  const returnedMs = await bench.untilReturned()
   // A call on a connection that has rested for so long may meet its end.
   spenders.close()
   let last = await spenders.call()
@@ -128,7 +115,7 @@ async function drained(
   for (let late = 0; ![402, 403].includes(last.status) && late < LATE_MAX; last = await spenders.call())
     if (last.status !== 200) late++
   // Until then what the last calls cost may not be booked.
-  await bench.untilReturned(msMax)
+  await bench.untilReturned()
   return { returnedMs, last }
 }
 

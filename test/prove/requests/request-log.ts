@@ -28,8 +28,6 @@ const SHORT = {
   ...{ fronts: 2, rounds: 1, callers: 12, keys: 4, refusals: 600 },
   ...{ roundMs: 1_500, restMs: 60, calls: 60 },
 }
-/** Milliseconds in which all that is lent comes back, on a slow machine, too. */
-const RETURNED_MS_MAX = 180_000
 /** Share of the calls by which weights may miss the number of refusals, in hundredths. */
 const WEIGHT_PERCENT_MAX = 20
 
@@ -124,7 +122,7 @@ async function refuse({ stand }: SpendStand, calls: number): Promise<void> {
 
 /** Nothing is lent or waits to be written any more, and the log was compared with all of the ledger. */
 async function settled({ stand, store, untilReturned }: SpendStand): Promise<void> {
-  await untilReturned(RETURNED_MS_MAX)
+  await untilReturned()
   const folder = spillFolder(stand.dataDir)
   await until('the spill is empty', async () => (await readdir(folder)).length === 0)
   await pause(1_000)

@@ -43,7 +43,7 @@ export interface TestNode {
 
 export type Settings = Readonly<Record<string, string>>
 
-const READY_MS_MAX = 500_000
+export const READY_MS_MAX = 500_000
 const STOP_MS_MAX = 45_000
 const ANSWER_MS_MAX = 60_000
 

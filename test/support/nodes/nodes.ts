@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { at, DEPLOY, deployFile, environmentOf, secretFile, yamlOf } from './deploy.ts'
 import { plainEnvironment } from '../load/load.ts'
 import { ROOT } from '../source.ts'
+import { READY_MS_MAX } from './node.ts'
 import { freePort, spawnServer, stopServer, untilListening, untilPrinted, type Spawned } from './spawned.ts'
 
-const READY_MS_MAX = 500_000
 /** Above a node's own drain. */
 const STOP_MS = 90_000
 

@@ -20,7 +20,7 @@ export interface SpendStand {
   readonly postgres: OutsideStore
   /** Null: the node's own stands in. */
   readonly redis: OutsideRedis | null
-  /** A management call; its `data` (or the whole body where there is none). Throws on an error. */
+  /** A management call. @returns the body; throws when the call is refused */
   manage(method: string, path: string, body?: object): Promise<Record<string, unknown>>
   /** An inference key of a workspace. */
   makeKey(
@@ -28,8 +28,8 @@ export interface SpendStand {
     more?: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly key: string; readonly hash: string }>
   account(id: string): Promise<AccountState>
-  /** Nothing is lent any more; resolves with milliseconds, or null after `msMax`. */
-  untilReturned(msMax: number): Promise<number | null>
+  /** Nothing is lent any more; resolves with milliseconds, or null after `msMax`, else `returnedMsMax`. */
+  untilReturned(msMax?: number): Promise<number | null>
 }
 
 export interface AccountState {
@@ -44,6 +44,11 @@ export interface SpendStandInput {
   readonly catalogue?: object
   /** The proof ends Postgres: also in the short form it is one of its own. */
   readonly isPostgresEnded?: boolean
+}
+
+/** Milliseconds in which all that is lent comes back; in short it may take as long as a slow machine does. */
+export function returnedMsMax({ isShort }: Proof): number {
+  return isShort ? 180_000 : 30_000
 }
 
 /** Tokens of an input of so many bytes, as the provider counts them: less than its bound. */
@@ -93,7 +98,7 @@ export async function startSpendStand(
       return { key: String(made['key']), hash: String((made['data'] as { hash: string }).hash) }
     },
     account: (id) => accountOf(store, id),
-    untilReturned: (msMax) => untilReturned(store, msMax),
+    untilReturned: (msMax = returnedMsMax(proof)) => untilReturned(store, msMax),
   }
 }
 
