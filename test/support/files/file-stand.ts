@@ -30,6 +30,8 @@ export interface FileRowSeen {
 
 /** What a moment without uploads must look like. */
 export interface Debris {
+  /** An upload that waits for quota has neither a row nor a session, and may begin after these were read. */
+  readonly calls: number
   readonly pendingRows: number
   readonly abandonedRows: number
   readonly readyWithoutObject: number
@@ -144,10 +146,17 @@ export class FileStand {
     return rows.reduce((sum, [, value]) => sum + Number(value), 0)
   }
 
+  /** Calls under way, with those whose client has left. */
+  calls(): Promise<number> {
+    return this.metric('sluice_requests_in_flight')
+  }
+
   async debris(): Promise<Debris> {
+    const calls = await this.calls()
     const [rows, objects] = [await this.rows(), await this.objects()]
     const known = new Set(rows.filter(({ state }) => state === 'ready').map(({ id }) => id))
     return {
+      calls,
       pendingRows: rows.filter(({ state }) => state === 'pending').length,
       abandonedRows: rows.filter(({ state }) => state === 'abandoned').length,
       readyWithoutObject: [...known].filter((id) => !objects.has(id)).length,

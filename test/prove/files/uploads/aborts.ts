@@ -73,13 +73,13 @@ async function whilePaused(proof: Proof, node: FileStand): Promise<void> {
     const holder = node.client(SIZE_BYTES)
     await holder.begin()
     await node.untilRow('pending')
-    for (const how of HOWS) {
-      const waiting = node.client(SIZE_BYTES)
-      await waiting.begin()
-      await waiting.sendTo(100_000)
-      await pause(200)
-      waiting.leave(how)
+    const waiting = HOWS.map((how) => ({ how, client: node.client(SIZE_BYTES) }))
+    for (const { client } of waiting) {
+      await client.begin()
+      await client.sendTo(100_000)
     }
+    await until('all calls are under way', async () => (await node.calls()) === 1 + waiting.length)
+    for (const { how, client } of waiting) client.leave(how)
     const answer = await holder.finish()
     proof.check(
       'clients leave while their upload waits for quota: who holds it is stored',
