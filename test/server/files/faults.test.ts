@@ -11,6 +11,7 @@ import { openTransfers, swept, type TransferStand } from '../../support/files/tr
 import { answerOf, beginUpload, filePart, form, sendForm } from '../../support/files/upload-echo.ts'
 import type { S3Fault } from '../../support/files/s3.ts'
 import { pause, until } from '../../support/wait.ts'
+import { THREAD_SILENT_MS_MAX } from '../../../src/schemas/files/file-limits.ts'
 
 /** Starting and ending threads is slow on a machine that does ten other things. */
 t.setTimeout(600_000)
@@ -57,7 +58,7 @@ t.test('an upload whose thread hangs is 503 and leaves nothing', async (t) => {
   const { storage, folder } = await openDisk(t)
   const stand = await openTransfers(t, {
     storage,
-    sessions: { entry: HANGING },
+    sessions: { entry: HANGING, silentMs: THREAD_SILENT_MS_MAX },
     wrap: (parts) => ({
       ...parts,
       storage: {

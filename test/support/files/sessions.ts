@@ -31,6 +31,8 @@ export interface SessionStand {
 
 export const DATA_KEY_ID = '0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b'
 const DATA_KEY = randomBytes(32)
+/** Milliseconds that a thread may be silent where a hanging thread is not what a test is about. */
+const SILENT_MS_MAX = 60_000
 
 /** A copy each time: it is moved away. */
 export function dataKey(): DataKey {
@@ -42,7 +44,7 @@ export async function openSessions(
   options: Partial<SessionPoolOptions> = {},
 ): Promise<SessionStand> {
   const folder = await openFolder(t)
-  const sessions = new SessionPool({ threadCount: 1, log: SILENT, ...options })
+  const sessions = new SessionPool({ threadCount: 1, log: SILENT, silentMs: SILENT_MS_MAX, ...options })
   t.teardown(() => sessions.close())
   const failureOf = diskFailure
   return {

@@ -13,6 +13,8 @@ export interface TestDatabase {
 const KEEPER_MS_MAX = 60_000
 /** Milliseconds that a store waits at least where its bounds are not what a test is about. */
 const STORE_MS_MIN = 30_000
+/** A connection of a busy machine takes seconds to open, and what holds a lock there takes longer than usual. */
+const PATIENT = { connectSMax: STORE_MS_MIN / 1_000, lockMsMax: STORE_MS_MIN } as const
 
 /**
  * A database of its own for a test, migrated. All test processes of a run share one cluster: its keeper is
@@ -27,10 +29,10 @@ export async function openTestDatabase(
   return { url }
 }
 
-/** A migrated database and a client of it, both closed with the test. */
+/** A migrated database and a patient client of it, both closed with the test. */
 export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
   const { url } = await openTestDatabase(t)
-  const store = openStore({ url, poolMax, applicationName: 'sluice-test' })
+  const store = openStore({ url, poolMax, applicationName: 'sluice-test', ...PATIENT })
   t.teardown(() => store.close())
   return store
 }

@@ -25,6 +25,8 @@ export interface StoreOptions {
   readonly idleMsMax?: number
   /** Milliseconds that a statement may wait for a lock. */
   readonly lockMsMax?: number
+  /** Seconds that a try to connect may take. */
+  readonly connectSMax?: number
   /** Caps of organizations without own caps; left out: those of a new installation. C33. */
   readonly caps?: Caps
 }
@@ -142,7 +144,7 @@ function connect(options: StoreOptions): Sql {
   return keepOffLostConnections(
     postgresAt(options.url, {
       max: options.poolMax,
-      connect_timeout: CONNECT_S_MAX,
+      connect_timeout: options.connectSMax ?? CONNECT_S_MAX,
       idle_timeout: (options.idleMsMax ?? IDLE_MS_MAX) / 1_000,
       backoff: (attempts: number) => Math.min(0.05 * 2 ** attempts, RECONNECT_S_MAX),
       // Sluice reads no arrays; without this each connection begins with a query of the catalog.

@@ -198,14 +198,14 @@ t.test('the latency of an endpoint is its first output, not the length of its an
   const long = ask({ order: ['first'] })
   early.allow(3)
   const answer = await long
-  offsetMs += 5_000
+  offsetMs += 100_000
   early.allow(100)
   await answer.text()
   const late = new Steps()
   second.script(answersChat({}, { steps: late }))
   const short = ask({ order: ['second'] })
   await second.arrived(0)
-  offsetMs += 1_000
+  offsetMs += 50_000
   late.allow(100)
   await (await short).text()
   t.equal((await ask({ sort: 'latency' })).headers.get('x-sluice-provider'), 'first')

@@ -8,9 +8,18 @@ import type { FakeCall } from '../../../support/inference/fake-provider.ts'
 import { responseEvents } from '../../../support/inference/fake-responses.ts'
 import { streams, Steps, type FakeEvent } from '../../../support/inference/fake-stream.ts'
 import { openMessagesProvider } from '../../../support/inference/messages-front.ts'
-import { keptSpend } from '../../../support/money/free-spend.ts'
+import { keptSpend, type Held } from '../../../support/money/free-spend.ts'
+import type { CallProgress } from '../../../../src/server/ports/money/money.ts'
+import { present } from '../../../support/must.ts'
 import type { Teardown } from '../../../support/teardown.ts'
 import { until } from '../../../support/wait.ts'
+
+/** The first progress of the first call that covers several words. */
+async function toldWords({ holds }: { readonly holds: readonly Held[] }): Promise<CallProgress> {
+  const told = () => holds[0]?.progress.find(({ text }) => (text?.outputTokens ?? 0) > 2)
+  await until('it has told of words', () => told() !== undefined)
+  return present(told())
+}
 
 const WORDS = ['One', ' two', ' three', ' four']
 
@@ -24,15 +33,14 @@ t.test('an open stream tells what it would be charged; behind its end it tells n
   await front.first.arrived(0)
   steps.allow(3)
   const response = await asked
-  await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
-  const [told] = spend.holds[0]?.progress ?? []
+  const told = await toldWords(spend)
   t.match(told, { provider: 'first', model: 'acme/one', isByok: false, isEstimated: true, isDrained: true })
-  const { tokens = 0, costNano, text } = told ?? {}
+  const { tokens, costNano, text } = told
   const { outputTokens = 0 } = text ?? {}
   t.ok(tokens > 100 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
   // A prompt's token costs a millionth of a USD, one of the answer twice as much.
   t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
-  const note = JSON.parse(told?.note ?? '') as Record<string, unknown>
+  const note = JSON.parse(told.note ?? '') as Record<string, unknown>
   t.match(note, { id: /^gen_/, sessionId: 'a session', attempts: 1, dropped: [], images: 0 })
   t.equal(note['id'], response.headers.get('x-generation-id'))
   t.equal(typeof note['firstOutputMs'], 'number')
@@ -121,14 +129,13 @@ for (const { name, events, open, path, body } of FORMS) {
       signal: leaving.signal,
     })
     t.equal(response.status, 200)
-    await until('it has told', () => (spend.holds[0]?.progress.length ?? 0) > 0)
-    const [told] = spend.holds[0]?.progress ?? []
+    const told = await toldWords(spend)
     t.match(told, { provider: 'first', model: 'acme/one', isEstimated: true, isDrained: false })
-    const { tokens = 0, costNano, text } = told ?? {}
+    const { tokens, costNano, text } = told
     const { outputTokens = 0 } = text ?? {}
     t.ok(tokens > 0 && outputTokens > 2, `${tokens} and ${outputTokens} tokens`)
     t.equal(costNano, 1_000 * tokens + 2_000 * outputTokens)
-    t.match(JSON.parse(told?.note ?? ''), { id: /^gen_/, upstreamId: /^(msg|resp)_/ })
+    t.match(JSON.parse(told.note ?? ''), { id: /^gen_/, upstreamId: /^(msg|resp)_/ })
     leaving.abort()
     await t.rejects(response.text())
   })

@@ -26,7 +26,7 @@ import { verifiesAsB5, verifiesAsStandard } from '../../../support/webhooks/webh
 import { delivery, outboxed } from '../../../support/webhooks/webhooks.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const ORIGIN = 'https://sluice.example'
 

@@ -16,10 +16,10 @@ import { openKeysFront, type KeysFront } from '../../../support/keys/keys-front.
 import { SILENT } from '../../../support/log.ts'
 import { setLimit, turnTo } from '../../../support/money/money.ts'
 import { must } from '../../../support/must.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { answers } from '../../../support/embeddings/provider-behaviours.ts'
 import { openRealSpend } from '../../../support/money/real-spend.ts'
-import { until } from '../../../support/wait.ts'
 
 waitLong()
 
@@ -87,7 +87,7 @@ t.test(
           }),
         )
         late = move(front, place)
-        await untilWaiting(store, 1)
+        await untilWaiting(tx, 1)
       })
       const gone =
         name === 'create'
@@ -112,9 +112,9 @@ t.test(
         // Every change counts the epoch on as its last step.
         await tx`SELECT 1 FROM epoch FOR UPDATE`
         const early = move(front, place)
-        await untilWaiting(store, 1)
+        await untilWaiting(tx, 1)
         both = Promise.all([early, told(call('DELETE', `/workspaces/${name}`))])
-        await untilWaiting(store, 2)
+        await untilWaiting(tx, 2)
       })
       const [early, deletion] = await both
       t.ok(early !== undefined && [200, 201].includes(early.status), name)
@@ -213,14 +213,4 @@ async function payingFront(t: Test) {
         ],
       ),
   }
-}
-
-/**
- * Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the
- * view stands still.
- */
-async function untilWaiting({ sql }: Store, count: number): Promise<void> {
-  const waiting = () =>
-    sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  await until(async () => (await waiting()).length >= count)
 }

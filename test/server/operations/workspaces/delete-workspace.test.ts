@@ -14,7 +14,7 @@ import { begun, storedFile } from '../../../support/files/files.ts'
 import { testHints } from '../../../support/stores/hints.ts'
 import { openInternsFront, type InternsFront } from '../../../support/workspaces/interns-front.ts'
 import { must, present } from '../../../support/must.ts'
-import { until } from '../../../support/wait.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 const CONFIRMED = '?confirm_default_workspace_deletion=true'
 
@@ -218,7 +218,7 @@ t.test('an upload that waits for the quota while the workspace ends gets none', 
     await tx`UPDATE workspaces SET deleted_at = now() WHERE id = ${other.id}`
     await closeStorage(tx, other.id)
     begun = files.begin({ workspaceId: other.id, reserveBytes: 1, idempotency: null })
-    await untilWaiting(store, 1)
+    await untilWaiting(tx, 1)
   })
   t.match(await begun, { failure: { name: 'quota_exceeded' } })
 })
@@ -284,7 +284,7 @@ t.test('what is made in a workspace while it is deleted is refused, and does not
         (one) => (one.ok ? 'made' : one.failure.name),
       ),
     ])
-    await untilWaiting(store, 2)
+    await untilWaiting(tx, 2)
     await tx`UPDATE workspaces SET deleted_at = now() WHERE id = ${other.id}`
   })
   t.same(await made, ['workspace_unknown', 'workspace_unknown'])
@@ -302,14 +302,4 @@ async function secretIn({ store }: InternsFront, name: string): Promise<readonly
   await store.sql`INSERT INTO vault_keys (id, vault_id, purpose, root_key_id, wrapped) VALUES (${keyId}, ${vaultId}, 'sealing', 'r', '')`
   await store.sql`INSERT INTO secrets (vault_id, name, version, key_id, sealed) VALUES (${vaultId}, 's', 1, ${keyId}, '')`
   return [vaultId, keyId]
-}
-
-/**
- * Until so many statements wait for what a transaction of the test holds. Asked beside it: inside of one the
- * view stands still.
- */
-async function untilWaiting({ sql }: InternsFront['store'], count: number): Promise<void> {
-  const waiting = () =>
-    sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-  await until(async () => (await waiting()).length >= count)
 }

@@ -27,6 +27,7 @@ import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
 import { spawnServer } from '../../../support/nodes/spawned.ts'
 import { until } from '../../../support/wait.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 t.test('a runner comes to a sync by itself, and two runners end each one once', async (t) => {
   const { store, workspace, work, startSync, ended } = await openDirectory(t)
@@ -99,13 +100,7 @@ t.test('a sync whose runner is killed within a transaction is ended by another r
   const id = await startSync()
   const { child } = spawnServer(process.execPath, [PROCESS, store.options.url, '300'])
   t.teardown(() => child.kill('SIGKILL'))
-  await until(
-    async () =>
-      (
-        await store.sql`
-    SELECT 1 FROM pg_stat_activity WHERE application_name = 'sluice-doomed' AND datname = current_database() AND wait_event_type = 'Lock'`
-      ).length === 1,
-  )
+  await untilWaiting(held)
   t.equal((await grantsIn(store, workspace.id)).length, GRANTED_AT_ONCE, 'the first portion')
   const gone = once(child, 'exit')
   child.kill('SIGKILL')

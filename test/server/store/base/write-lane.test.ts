@@ -7,7 +7,7 @@ import { FILE_POOL_MAX, FRONT_POOL_MAX } from '../../../../src/server/supervisor
 import { begun, FACTS, openFileStand, storedFile } from '../../../support/files/files.ts'
 import { gate } from '../../../support/gate.ts'
 import { must, present } from '../../../support/must.ts'
-import { until } from '../../../support/nodes/node.ts'
+import { lockWaiters, untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 const FLOOD = 12
 
@@ -42,12 +42,6 @@ async function holdStorage({ sql }: Store, workspaceIds: readonly string[]): Pro
   }
 }
 
-async function waitingForLocks({ sql }: Store): Promise<number> {
-  const [row] = await sql<{ count: string }[]>`
-    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  return Number(present(row).count)
-}
-
 function flood(files: Files, workspaceIds: readonly string[]) {
   const inTurn = Array.from({ length: FLOOD }, (_, nth) => present(workspaceIds[nth % workspaceIds.length]))
   return Promise.all(inTurn.map((workspaceId) => begun(files, workspaceId, 100)))
@@ -59,12 +53,12 @@ t.test(
     const { files, store, beside, workspaceId, neighbourId } = await openFront(t)
     const letGo = await holdStorage(beside, [workspaceId])
     const flooded = flood(files, [workspaceId])
-    await until('writes wait for the row', async () => (await waitingForLocks(beside)) === 2)
+    await untilWaiting(beside.sql, 2)
     const upload = await begun(files, neighbourId, 100)
     const { id } = must(await files.commit(upload, FACTS))
     t.equal(must(await files.get(neighbourId, id)).id, id)
     must(await files.remove(neighbourId, id))
-    t.equal(await waitingForLocks(store), 2, 'an organization has half of the lane, and no more')
+    t.equal(await lockWaiters(store.sql), 2, 'an organization has half of the lane, and no more')
     await letGo()
     t.equal(new Set((await flooded).map((one) => one.id)).size, FLOOD)
   },
@@ -74,7 +68,7 @@ t.test('an organization has its part of the lane for all of its workspaces toget
   const { files, beside, workspaceId, otherWorkspaceId, neighbourId } = await openFront(t)
   const letGo = await holdStorage(beside, [workspaceId, otherWorkspaceId])
   const flooded = flood(files, [workspaceId, otherWorkspaceId])
-  await until('writes wait for the rows', async () => (await waitingForLocks(beside)) === 2)
+  await untilWaiting(beside.sql, 2)
   must(await files.commit(await begun(files, neighbourId, 100), FACTS))
   await letGo()
   t.equal((await flooded).length, FLOOD)

@@ -11,6 +11,7 @@ import { threads } from '../../../support/front.ts'
 import { gate } from '../../../support/gate.ts'
 import { must } from '../../../support/must.ts'
 import { BY, HOST, openVaultStand, type VaultStand } from '../../../support/vault/vault-front.ts'
+import { lockWaiters } from '../../../support/stores/lock-waiters.ts'
 
 async function opened(t: Parameters<typeof openVaultStand>[0]) {
   const stand = await openVaultStand(t)
@@ -99,12 +100,7 @@ t.test(
         isEnabled = true
         return outcome
       })
-    for (;;) {
-      const [waiting] = await store.sql<
-        { count: number }[]
-      >`SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`
-      if ((waiting?.count ?? 0) > 0 || isEnabled) break
-    }
+    while (!isEnabled && (await lockWaiters(store.sql)) === 0) continue
     t.equal(isEnabled, false)
     go.open()
     must(await changing)

@@ -8,8 +8,8 @@ import {
 } from '../../../../src/server/store/files/file-quota.ts'
 import type { Store, Transaction } from '../../../../src/server/store/base/open.ts'
 import { openFileStand } from '../../../support/files/files.ts'
-import { until } from '../../../support/nodes/node.ts'
 import { present } from '../../../support/must.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 const QUOTA_BYTES = 1_000_000
 const held: Held = { id: 'file_a', attempt: 0 }
@@ -29,7 +29,7 @@ async function behindReservation(t: Test, change: (store: Store) => Promise<bool
     t.ok(await reserveMore(tx, { ...held, attempt }, { bytes: 5_000, quotaBytes: QUOTA_BYTES }))
     changed = change(store)
     changed.catch(() => undefined)
-    await until('the change waits for the row', async () => (await waiting(store)) === 1)
+    await untilWaiting(tx)
   })
   return { isChanged: await present(changed), usage: await files.usage(workspaceId) }
 }
@@ -37,12 +37,6 @@ async function behindReservation(t: Test, change: (store: Store) => Promise<bool
 async function attemptOf({ sql }: Store): Promise<number> {
   const [row] = await sql<{ attempt: number }[]>`SELECT attempt FROM files WHERE id = ${held.id}`
   return present(row).attempt
-}
-
-async function waiting({ sql }: Store): Promise<number> {
-  const [row] = await sql<{ count: string }[]>`
-    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  return Number(present(row).count)
 }
 
 t.test('an upload that ends while it reserves more gives all of that back', async (t) => {

@@ -8,6 +8,7 @@ import { insertWorkspace } from '../../../../src/server/store/workspaces/workspa
 import { begun, FACTS, openFileStand, storedFile, untilBusy } from '../../../support/files/files.ts'
 import { must, present } from '../../../support/must.ts'
 import { pause } from '../../../support/wait.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 const MIB = 1 << 20
 
@@ -272,9 +273,7 @@ t.test('a renewal of several leases and the end of their workspace do not wait f
   const ended = await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM files WHERE id = ${first.id} FOR UPDATE`
     // Asked here, since renewals that wait may hold every other connection.
-    const waiting = () =>
-      tx`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-    while ((await waiting()).length === 0) await tx`SELECT pg_stat_clear_snapshot()`
+    await untilWaiting(tx)
     return abandonFiles(tx, workspaceId)
   })
   t.match(ended, { count: 2 })

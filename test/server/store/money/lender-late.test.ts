@@ -7,6 +7,7 @@ import { gate } from '../../../support/gate.ts'
 import { SILENT } from '../../../support/log.ts'
 import { makeOwners, openJournal, openTake, setLimit, settlement } from '../../../support/money/money.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 t.test('what took too long may have happened, and is done once when it is asked again', async (t) => {
   const store = await openTestStore(t, 8)
@@ -50,9 +51,7 @@ t.test(
       open: [],
       isComplete: true,
     })
-    const waiting = () =>
-      store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-    while ((await waiting()).length === 0) continue
+    await untilWaiting(store.sql)
     t.equal((await store.sql`SELECT 1 FROM ledger WHERE kind = 'forfeit' FOR UPDATE SKIP LOCKED`).length, 1)
     await unblock()
     t.equal((await late).entries, 1)

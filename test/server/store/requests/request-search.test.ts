@@ -7,7 +7,7 @@ import {
 import { REQUESTS_LOOKED_MAX } from '../../../../src/schemas/requests/request-limits.ts'
 import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { CONTROL_DEADLINE_MS } from '../../../../src/schemas/limits/limits.ts'
-import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { openStore } from '../../../../src/server/store/base/open.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests, openRequestLog } from '../../../../src/server/store/requests/request-search.ts'
 import type { RequestPage, RequestPlace } from '../../../../src/server/ports/requests/request-log.ts'
@@ -17,7 +17,7 @@ import { ORGANIZATION, OTHER_ORGANIZATION, WORKSPACE } from '../../../support/in
 import { must, present } from '../../../support/must.ts'
 import { batchOfCalls } from '../../../support/requests/settled-call.ts'
 import { openTestStore, plantMany, waitLong } from '../../../support/stores/postgres.ts'
-import { until } from '../../../support/wait.ts'
+import { lockWaiters, untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 waitLong()
 
@@ -42,23 +42,23 @@ async function openHeldLog(t: Test) {
     over.open()
     await holding
   }
-  return { store, find, letGo, searching: () => searching(beside) }
-}
-
-async function searching({ sql }: Store): Promise<number> {
-  const [row] = await sql<{ count: string }[]>`
-    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  return Number(present(row).count)
+  return {
+    store,
+    find,
+    letGo,
+    untilSearching: (count: number) => untilWaiting(beside.sql, count),
+    searching: () => lockWaiters(beside.sql),
+  }
 }
 
 t.test(
   'an organization has one search under way, and all together leave a connection to calls',
   async (t) => {
-    const { store, find, letGo, searching } = await openHeldLog(t)
+    const { store, find, letGo, searching, untilSearching } = await openHeldLog(t)
     const own = Array.from({ length: 8 }, () => find(ORGANIZATION))
-    await until('a search waits for the rows', async () => (await searching()) === 1)
+    await untilSearching(1)
     const others = [OTHER_ORGANIZATION, WORKSPACE].map((organizationId) => find(organizationId))
-    await until('that of another organization too', async () => (await searching()) === 2)
+    await untilSearching(2)
     t.equal((await store.sql`SELECT 1`).length, 1)
     t.equal(await searching(), 2)
     await letGo()
@@ -78,10 +78,10 @@ t.test('searches that find no room to wait are busy, and those of others wait', 
 })
 
 t.test('a search whose caller leaves gives its turn to the next one, and asks nothing more', async (t) => {
-  const { store, find, letGo, searching } = await openHeldLog(t)
+  const { store, find, letGo, searching, untilSearching } = await openHeldLog(t)
   const left = new AbortController()
   const first = find(ORGANIZATION, left.signal)
-  await until('a search waits for the rows', async () => (await searching()) === 1)
+  await untilSearching(1)
   const waiting = find(ORGANIZATION, left.signal)
   left.abort(new CallEnded('client_gone'))
   const ended = { ok: false, failure: { name: 'client_gone' } }

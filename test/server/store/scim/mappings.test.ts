@@ -7,13 +7,13 @@ import { lockDirectory } from '../../../../src/server/store/scim/lock.ts'
 import { openGroupMappings } from '../../../../src/server/store/scim/mappings.ts'
 import { openWorkspaces } from '../../../../src/server/store/lifecycle/open-workspaces.ts'
 import { addMember, listMembers, removeMember } from '../../../../src/server/store/workspaces/members.ts'
-import type { Store } from '../../../../src/server/store/base/open.ts'
 import { createOrganization } from '../../../../src/server/store/workspaces/organizations.ts'
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { grantsIn, plantGroup, plantMembers, plantUsers } from '../../../support/scim/directory.ts'
 import { must } from '../../../support/must.ts'
 import { openTestStore } from '../../../support/stores/postgres.ts'
+import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 /** `npm test` runs a tenth of what is wanted of a proof. */
 const RACES = 100
@@ -180,7 +180,7 @@ t.test(
         await plantMembers({ sql: tx }, group, [ann])
         await membersJoined(tx, group, [ann])
         told = change(made)
-        await Promise.race([told, waiting(store)])
+        await Promise.race([told, untilWaiting(store.sql)])
       })
       t.match(await told, { ok: true })
       left[name] = (await grantsIn(store, workspaceId)).join().replace(made.id, 'mapping')
@@ -188,15 +188,6 @@ t.test(
     t.same(left, { admin: 'ann admin mapping', manual: 'ann member manual', none: '', gone: '' })
   },
 )
-
-/** Resolves when a statement waits for somebody's lock. */
-async function waiting(store: Store): Promise<void> {
-  for (;;) {
-    const rows =
-      await store.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    if (rows.length > 0) return
-  }
-}
 
 async function openDirectory(t: Test, names: readonly string[], poolMax = 4) {
   const store = await openTestStore(t, poolMax)

@@ -113,7 +113,7 @@ t.test('the first failure ends what is fetched beside, and the next endpoint may
   ]
   const beganAt = performance.now()
   t.match(await media.load([slow, gone]), { failure: { name: 'media_unavailable' } })
-  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS / 2, 'long before its time is over')
+  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS, 'before its time is over')
   await until('it has heard of it', () => isServed)
   t.equal(open.length, 1)
   t.equal(must(await media.load([slow])).length, 1)
@@ -139,7 +139,7 @@ t.test('the first failure ends the wait for room of another', async (t) => {
   await until('one waits, and the other is asked for', () => isSent && gone.length === 1)
   gone[0]?.writeHead(404).end()
   t.match(await loading, { failure: { name: 'media_unavailable' } })
-  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS / 2, 'long before its time is over')
+  t.ok(performance.now() - beganAt < FETCHED_MEDIUM_MS, 'before its time is over')
   others.give()
   media.release()
   await rest()

@@ -12,6 +12,9 @@ import { openVideos, orderOf, timesOf, type VideoStand } from '../../../support/
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const JPEG = Buffer.from('ffd8ffe000104a464946', 'hex')
 
+/** Milliseconds of a submission whose time is not what a test is about. */
+const UNHURRIED_MS = 600_000
+
 interface ImageStand extends VideoStand {
   readonly host: Target
   /** Submits a job with that first frame. */
@@ -22,7 +25,7 @@ async function opened(t: Test, gate: EgressOptions = {}, takesUrls = false): Pro
   const stand = await openVideos(t, { gate, video: { takesUrls } })
   const host = await startTarget()
   t.teardown(() => host.close())
-  const submit = (url: string, ms = 5_000): ReturnType<ImageStand['submit']> =>
+  const submit = (url: string, ms = UNHURRIED_MS): ReturnType<ImageStand['submit']> =>
     stand.provider.submit(
       orderOf('a fox', { request: { frames: [{ frame: 'first_frame', url }] } }),
       timesOf({ ms }),

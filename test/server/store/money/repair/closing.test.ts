@@ -17,6 +17,7 @@ import { openBooks, type Books } from '../../../../support/money/ledger.ts'
 import { SILENT } from '../../../../support/log.ts'
 import { must } from '../../../../support/must.ts'
 import { runStep } from '../../../../support/operator/retention.ts'
+import { lockWaiters } from '../../../../support/stores/lock-waiters.ts'
 
 t.setTimeout(600_000)
 
@@ -122,9 +123,7 @@ t.test(
     const anew = sumAll()
       .catch(() => undefined)
       .finally(() => (isOver = true))
-    const waiting = () =>
-      store.sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-    while (!isOver && (await waiting()).length === 0) continue
+    while (!isOver && (await lockWaiters(store.sql)) === 0) continue
     done.open()
     await Promise.all([writing, anew])
     await sumAll()
