@@ -14,6 +14,7 @@ import { watchWebhooks } from '../../src/server/observe/webhook-metrics.ts'
 import { DEPLOY, deployFile, told, yamlOf } from '../support/nodes/deploy.ts'
 import { nodeSettings, startNode } from '../support/nodes/node.ts'
 import { readQuery } from '../support/nodes/promql.ts'
+import { until } from '../support/wait.ts'
 
 t.setTimeout(600_000)
 
@@ -195,12 +196,14 @@ t.test('panels have ids of their own and do not lie upon each other', async (t) 
 
 t.test('every metric is one that a node shows, and every label one that it has', async (t) => {
   const node = await startNode(t, await nodeSettings(t))
-  const types = new Map(
-    [...(await node.admin('/metrics')).body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => [
-      match[1] ?? '',
-      match[2],
-    ]),
-  )
+  let types = new Map<string, string>()
+  await until('every process has told its metrics', async () => {
+    const { body } = await node.admin('/metrics')
+    types = new Map(
+      [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
+    )
+    return types.has('sluice_front_event_loop_utilization') && types.has('sluice_video_jobs_held')
+  })
   const wrong = queries.flatMap(({ where, expr }) =>
     readQuery(expr).metrics.flatMap(({ name, labels: used }) => {
       if (name === 'up')

@@ -3,6 +3,7 @@ import { checkLedger as checkStore } from '../../src/server/store/money/repair/c
 import { must } from '../support/must.ts'
 import type { Stand } from '../support/nodes/stand.ts'
 import type { Proof } from './proof.ts'
+import { connected } from '../support/wire/connected.ts'
 
 type Checked = Pick<Stand, 'cli'> & Partial<Pick<Stand, 'settings'>>
 
@@ -22,7 +23,7 @@ export async function checkLedger(proof: Proof, stand: Checked, when = ''): Prom
 }
 
 async function inProcess(url: string): Promise<object> {
-  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url, poolMax: 1, applicationName: 'sluice-prove' }))
   try {
     const { count, differences } = must(await checkStore(store))
     return count === 0 ? { differences: count } : { failed: differences }

@@ -6,6 +6,7 @@ import type { ProxyKey } from '../../../bench/peers/settings.ts'
 import type { Target } from '../../../bench/target.ts'
 import { ROOT } from '../../support/source.ts'
 import { startStand, STAND_MODEL, type Stand } from '../../support/nodes/stand.ts'
+import { until } from '../../support/wait.ts'
 
 const RATED_RPM = 1
 const PATH = '/api/v1/embeddings'
@@ -143,7 +144,13 @@ t.test('a management key is of the wrong kind everywhere', async (t) => {
 
 t.test('a key over its rate is refused with the same headers everywhere', async (t) => {
   for (const { port } of [stand, ...peers]) {
-    const first = await ask(port, rated, { title: '', status: 0, body: GOOD })
+    const asked = () => ask(port, rated, { title: '', status: 0, body: GOOD })
+    let first = await asked()
+    // A Redis that is late with an answer counts as away: the key is refused then, as one that may be used up.
+    await until('the key is not over its rate', async () => {
+      if (first.status === 429) first = await asked()
+      return first.status !== 429
+    })
     t.match(first, { status: 200 })
     t.equal(first.headers.get('x-ratelimit-limit'), String(RATED_RPM))
     const second = await ask(port, rated, { title: '', status: 0, body: GOOD })

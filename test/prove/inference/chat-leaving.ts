@@ -35,7 +35,7 @@ const SIZES: Readonly<Record<ProgramForm, { readonly full: Size; readonly short:
   },
   translated: {
     full: { callers: 540, drained: 270, ...PACE },
-    short: { callers: 27, drained: 18, wordMs: 100, drainedWords: 18, leavingMsMax: 1_200, warmingCalls: 9 },
+    short: { callers: 27, drained: 18, wordMs: 100, drainedWords: 60, leavingMsMax: 1_200, warmingCalls: 9 },
   },
 }
 /** Milliseconds from the end of the caller's connection to that of the provider's. */

@@ -31,7 +31,13 @@ export const program: Program = {
     const stand = await startStand({ settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url } })
     proof.after(() => stand.stop())
     const store = await connected(
-      openStore({ url: postgres.url, poolMax: 4, applicationName: 'sluice-prove' }),
+      openStore({
+        url: postgres.url,
+        poolMax: 4,
+        applicationName: 'sluice-prove',
+        // Changes wait for each other here, on a slow machine for seconds.
+        lockMsMax: GIVE_UP_MS,
+      }),
     )
     proof.after(() => store.close())
     const revoking: Revoking = { proof, stand, store, tries: proof.isShort ? 1 : 20 }

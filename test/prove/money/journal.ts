@@ -15,6 +15,7 @@ import { FRONT_FAULTS, RECOVERY_FAULTS, type Fault } from './journal/faults.ts'
 import type { Order, Told } from './journal/small-front.ts'
 import { allowedRows, type Allowed } from './journal/story.ts'
 import type { Program, Proof } from '../proof.ts'
+import { connected } from '../../support/wire/connected.ts'
 
 const PROCESS = fileURLToPath(new URL('journal/process.js', import.meta.url))
 const RUNS_EACH = 20
@@ -102,7 +103,7 @@ interface Result {
 
 async function openStand(proof: Proof): Promise<Stand> {
   const { url } = await openTestDatabase(proof)
-  const store = openStore({ url, poolMax: 2, applicationName: 'journal-proof' })
+  const store = await connected(openStore({ url, poolMax: 2, applicationName: 'journal-proof' }))
   proof.after(() => store.close())
   const folder = await mkdtemp(join(tmpdir(), 'sluice-journal-'))
   proof.after(() => rm(folder, { recursive: true, force: true }))

@@ -18,7 +18,7 @@ import {
   type TestJournal,
 } from '../../support/money/money.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore } from '../../support/stores/postgres.ts'
+import { openTestStore, plantMany, waitLong } from '../../support/stores/postgres.ts'
 import { median, type Program, type Proof } from '../proof.ts'
 
 const FULL = { rows: 1_000_000, reads: 21, pairs: 40, batch: 1_000 }
@@ -33,6 +33,7 @@ export const program: Program = {
   text: 'a ledger of a million rows: reads of spend within 50 ms, flushes as fast as into an empty one',
   async run(proof) {
     const size = proof.isShort ? SHORT : FULL
+    proof.teardown(waitLong())
     const [full, empty] = await openStores(proof)
     const owners = await load(full, size.rows)
     const [counted] = await full.sql<{ rows: number; months: number }[]>`
@@ -91,7 +92,7 @@ async function load(store: Store, rows: number): Promise<readonly Owners[]> {
       SELECT organization_id, day, workspace_id, key_hash, model, count(*), sum(tokens), sum(milliseconds), sum(cost_nano), 0, 0
       FROM ledger GROUP BY 1, 2, 3, 4, 5`
   })
-  await store.sql.unsafe('ANALYZE')
+  await plantMany(store, (tx) => tx.unsafe('ANALYZE'))
   return owners
 }
 

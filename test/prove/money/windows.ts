@@ -6,7 +6,7 @@ import type { Store } from '../../../src/server/store/base/open.ts'
 import { keptLog } from '../../support/log.ts'
 import { limitCredit, makeOwners, setLimit, turnTo } from '../../support/money/money.ts'
 import { must } from '../../support/must.ts'
-import { openTestStore } from '../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../support/stores/postgres.ts'
 import type { Program, Proof } from '../proof.ts'
 import { dayAfter, isTogether, Oracle } from './windows/oracle.ts'
 import { SimFront, type Payer } from './windows/sim-front.ts'
@@ -40,6 +40,7 @@ export const program: Program = {
   text: 'a million events around the ends of windows, with clocks that step back, against an oracle',
   async run(proof) {
     const size = proof.isShort ? SHORT : FULL
+    proof.teardown(waitLong())
     const store = await openTestStore(proof, 12)
     const log = keptLog()
     const oracle = new Oracle()

@@ -1,4 +1,5 @@
 /** Both stores stop for a while, and nobody with a known key notices. */
+import { request, type Agent } from 'node:http'
 import { startLoad } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { outsidePostgres, outsideRedis } from '../../support/nodes/outside-stores.ts'
@@ -29,8 +30,11 @@ export const program: Program = {
       settings: { SLUICE_FRONTS: '2', DATABASE_URL: postgres.url, REDIS_URL: redis.url },
     })
     proof.after(() => stand.stop())
-    // The key is to be known at both fronts, also where the load of the lead does not come to one of them.
-    for (const agent of await connectToEach(stand)) agent.destroy()
+    // The key and its models are to be known at both fronts, also where the load of the lead misses one of them.
+    for (const agent of await connectToEach(stand)) {
+      await called(stand, agent)
+      agent.destroy()
+    }
     const [leadMs, outMs] = proof.isShort ? [1_000, 2_500] : [10_000, 10_000]
 
     const load = await startLoad({
@@ -81,6 +85,17 @@ export const program: Program = {
 }
 
 /** Milliseconds since `from` until the readiness page says so. */
+function called({ port, embeddings }: Stand, agent: Agent): Promise<void> {
+  const { method, path, headers, body } = embeddings()
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, method, path, headers, agent }, (answer) =>
+      answer.resume().once('end', resolve),
+    )
+      .once('error', reject)
+      .end(body)
+  })
+}
+
 async function until(stand: Stand, from: number, isSaid: (readiness: string) => boolean): Promise<number> {
   while (monotonicMs() - from < GIVE_UP_MS) {
     const { text } = await stand.admin('/readyz').catch(() => ({ text: '{}' }))

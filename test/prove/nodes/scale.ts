@@ -90,7 +90,12 @@ async function scale(
 ): Promise<void> {
   const startedAt = monotonicMs()
   const answer = await stand.cli('scale', '--fronts', String(fronts), '--workers', String(workers))
-  const { ready } = await counts(stand)
+  let { ready } = await counts(stand)
+  // A front that stands still for some heartbeats is not ready meanwhile.
+  for (const endsAt = monotonicMs() + GONE_MS_MAX; ready !== fronts && monotonicMs() < endsAt;) {
+    await pause(100)
+    ;({ ready } = await counts(stand))
+  }
   proof.check(
     `scale to ${fronts} fronts and ${workers} threads`,
     answer['fronts'] === fronts && answer['workers'] === workers && ready === fronts,

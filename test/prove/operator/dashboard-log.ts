@@ -8,6 +8,7 @@ import { openDashboard, type Dashboard } from '../../support/operator/dashboard.
 import { batchOfCalls, KEY_HASH, type EndedCall } from '../../support/requests/settled-call.ts'
 import { skipWithoutBrowser } from '../../support/wire/browser.ts'
 import type { Program, Proof } from '../proof.ts'
+import { connected } from '../../support/wire/connected.ts'
 
 const FULL = { calls: 100_000, repeats: 9 }
 const SHORT = { calls: 2_500, repeats: 1 }
@@ -45,11 +46,8 @@ export const program: Program = {
 }
 
 async function fill(proof: Proof, { node }: Dashboard, calls: number): Promise<void> {
-  const store = openStore({
-    url: node.settings['DATABASE_URL'] ?? '',
-    poolMax: 1,
-    applicationName: 'sluice-proof',
-  })
+  const url = node.settings['DATABASE_URL'] ?? ''
+  const store = await connected(openStore({ url, poolMax: 1, applicationName: 'sluice-proof' }))
   proof.after(() => store.close())
   const [own] = await store.sql<{ id: string }[]>`SELECT id FROM organizations ORDER BY id LIMIT 1`
   const [organizationId, nowMs] = [own?.id ?? null, Date.now()]

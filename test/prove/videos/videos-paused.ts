@@ -30,7 +30,7 @@ export const program: Program = {
         poll_first_ms: 500,
         poll_max_ms: 2_000,
         lookup_quiet_ms: 4_000,
-        submit_timeout_ms: 5_000,
+        submit_timeout_ms: proof.isShort ? 30_000 : 5_000,
       },
     })
     const { accepted } = await offerAll(proof, bench, proof.isShort ? 60 : JOBS)
@@ -79,7 +79,7 @@ async function stopped({ proof, bench, victim }: Stopping): Promise<ReadonlyMap<
   await pause(stoppedMs)
   let taken = await attemptsOf(bench)
   const overtakenOf = (): readonly (readonly [id: string, attempt: number])[] =>
-    [...taken].filter(([id, attempt]) => attempt > (before.get(id) ?? 0))
+    [...taken].filter(([id, attempt]) => attempt > (before.get(id) ?? Infinity))
   for (
     const endsAt = performance.now() + GIVE_UP_MS;
     overtakenOf().length === 0 && performance.now() < endsAt;

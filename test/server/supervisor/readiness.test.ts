@@ -7,7 +7,7 @@ import { openRelay } from '../../support/wire/relay.ts'
 t.setTimeout(600_000)
 
 /** Long enough to be seen within on a busy machine, short enough to be outlived. */
-const KEY_GRACE = '10s'
+const KEY_GRACE = '30s'
 
 interface ReadinessBody {
   readonly status: string

@@ -180,14 +180,31 @@ export function embeddingsRequest(apiKey: string): LoadRequest {
   }
 }
 
+/** Times that a verb runs whose connection to Postgres, its first step, was not there within two seconds. */
+const CONNECTS_MAX = 3
+
 /**
  * Runs one command line verb and parses what it prints. @param tree folder of the built tree whose program
  * runs
  */
-export function sluice(
+export async function sluice(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
   tree = ROOT,
+): Promise<Record<string, unknown>> {
+  for (let connects = 1; ; connects++) {
+    try {
+      return await sluiceOnce(args, settings, tree)
+    } catch (problem) {
+      if (connects === CONNECTS_MAX || !String(problem).includes('CONNECT_TIMEOUT')) throw problem
+    }
+  }
+}
+
+function sluiceOnce(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  tree: string,
 ): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
     const env = { ...plainEnvironment(), ...settings }

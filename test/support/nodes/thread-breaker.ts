@@ -7,8 +7,8 @@ import { listeningPortsOf } from '../wire/sockets.ts'
 import { until } from './node.ts'
 import { pause } from '../wait.ts'
 
-/** Longer than a silent thread is given. */
-const HANG_MS = 9_000
+/** Longer than a silent thread is given, also by a front whose looks are late. The front ends the thread. */
+const HANG_MS = 30_000
 
 /** All threads at once: which of them holds which session is theirs to know. */
 export async function breakThreads(pid: number, how: 'hang' | 'end'): Promise<number> {

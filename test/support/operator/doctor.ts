@@ -5,6 +5,7 @@ import type { Finding } from '../../../src/server/cli/operator/doctor/finding.ts
 import type { Look } from '../../../src/server/cli/operator/doctor/look.ts'
 import { readFrom, type Generation } from '../../../src/server/config.ts'
 import type { Settings } from '../nodes/node.ts'
+import { until } from '../wait.ts'
 
 export function generationOf(settings: Settings): Generation {
   // As in the environment: an empty text counts as unset.
@@ -38,8 +39,15 @@ export interface Told {
   readonly isWell: boolean
 }
 
-/** All checks at once. */
+/** What is found of a store, or a check, that a busy machine makes too slow. */
+const LATE = /did not answer in time|CONNECT_TIMEOUT|could not be looked (?:at within|into)/
+
+/** All checks at once, none of which was too slow. */
 export async function examined(settings: Settings): Promise<Told> {
-  const all = await examine(generationOf(settings))
+  let all: readonly Finding[] = []
+  await until('no check is too slow', async () => {
+    all = await examine(generationOf(settings))
+    return !all.some(({ level, detail }) => level !== 'ok' && LATE.test(detail))
+  })
   return { all, found: all.filter(({ level }) => level !== 'ok'), ...reportOf(all) }
 }

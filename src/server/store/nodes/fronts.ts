@@ -147,13 +147,20 @@ export function withoutSync(sql: Sql) {
 
 /**
  * Makes a front known before it serves, so that `keys revoke --wait` waits for it too. Gives up when the
- * store is away, where the front can load no key, or does not take its row, where no key can be revoked
+ * store is away twice, where the front can load no key, or does not take its row, where no key can be revoked
  * either.
  */
-export async function enrol(feed: RunningEpochFeed, heartbeat: Pick<Heartbeat, 'beat'>): Promise<void> {
+export async function enrol(
+  feed: Pick<RunningEpochFeed, 'poll'>,
+  heartbeat: Pick<Heartbeat, 'beat'>,
+): Promise<void> {
   const endsAt = performance.now() + ENROL_MS_MAX
+  let isAway = false
   for (let tries = 0; tries < ENROL_TRIES && performance.now() < endsAt; tries++) {
-    if (!(await feed.poll()) || (await heartbeat.beat())) return
+    if (await feed.poll()) {
+      if (await heartbeat.beat()) return
+    } else if (isAway) return
+    else isAway = true
   }
 }
 

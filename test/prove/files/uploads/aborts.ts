@@ -78,7 +78,14 @@ async function whilePaused(proof: Proof, node: FileStand): Promise<void> {
       await client.begin()
       await client.sendTo(100_000)
     }
-    await until('all calls are under way', async () => (await node.calls()) === 1 + waiting.length)
+    let isRefused = false
+    for (const { client } of waiting) void client.answer.then(() => (isRefused = true))
+    // A body rests for 8 s at most, and a call waits 10 s for quota: a look may take longer.
+    const sending = setInterval(() => void holder.sendTo(holder.sentBytes + 1_000), 1_000)
+    await until(
+      'all calls are under way',
+      async () => isRefused || (await node.calls()) === 1 + waiting.length,
+    ).finally(() => clearInterval(sending))
     for (const { how, client } of waiting) client.leave(how)
     const answer = await holder.finish()
     proof.check(

@@ -42,11 +42,13 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
         reserved >= COUNT * SIZE_BYTES && good.length === COUNT,
         `${good.length} stored, ${reserved} were reserved: ${[...new Set(told)].join(', ')}`,
       )
-      const left = node.staging().filter((path) => staged.has(basename(path)))
+      const left = (): readonly string[] => node.staging().filter((path) => staged.has(basename(path)))
+      // Their reservations end before their files are removed.
+      await until('what was staged is gone', () => left().length === 0).catch(() => undefined)
       proof.check(
         `kill -9 with ${COUNT} ${what} half-sent: nothing that was staged is left`,
-        left.length === 0,
-        `${left.length} are left`,
+        left().length === 0,
+        `${left().length} are left`,
       )
       for (const { body } of good)
         if (typeof body['id'] === 'string' && body['id'].startsWith('file_')) await node.remove(body['id'])

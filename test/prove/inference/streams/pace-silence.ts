@@ -173,9 +173,11 @@ function pauseOf({
   readonly silentMs?: number
 }): Pause {
   return async (reply) => {
-    const stepMs = isCommenting ? COMMENT_MS : silentMs
-    for (let leftMs = silentMs; leftMs > 0; leftMs -= stepMs) {
-      await sleep(Math.min(stepMs, leftMs) / speed)
+    const stepMs = (isCommenting ? COMMENT_MS : silentMs) / speed
+    // By the clock: the lateness of one sleep makes the next one shorter.
+    const endsAt = performance.now() + silentMs / speed
+    for (let leftMs = silentMs / speed; leftMs > 0; leftMs = endsAt - performance.now()) {
+      await sleep(Math.min(stepMs, leftMs))
       if (isCommenting) await reply.write(COMMENT)
     }
   }

@@ -12,6 +12,7 @@ import { must } from '../../../support/must.ts'
 import { plantGroup, plantUsers } from '../../../support/scim/directory.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import type { Stand } from '../../../support/nodes/stand.ts'
+import { connected } from '../../../support/wire/connected.ts'
 
 /** Kinds of keys that owners have. */
 export const KINDS = Object.keys(KEY_PREFIXES) as KeyKind[]
@@ -174,7 +175,7 @@ export async function inStore<T>(
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const url = runtimeOf(dataDir)?.databaseUrl ?? ''
-  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-prove' })
+  const store = await connected(openStore({ url, poolMax: 1, applicationName: 'sluice-prove' }))
   try {
     return await use(store)
   } finally {

@@ -14,6 +14,7 @@ import {
 } from '../../../support/nodes/node.ts'
 import type { Proof } from '../../proof.ts'
 import type { Marker } from './needles.ts'
+import { connected } from '../../../support/wire/connected.ts'
 
 /** A node on its embedded stores, with all that takes something out of it. */
 export interface CanaryStand {
@@ -159,7 +160,8 @@ async function listen(proof: Proof, server: Server): Promise<number> {
 }
 
 export async function withPostgres(dataDir: string, use: (sql: Sql) => PromiseLike<unknown>): Promise<void> {
-  const store = openStore({ url: running(dataDir).databaseUrl, poolMax: 1, applicationName: 'sluice-prove' })
+  const { databaseUrl } = running(dataDir)
+  const store = await connected(openStore({ url: databaseUrl, poolMax: 1, applicationName: 'sluice-prove' }))
   try {
     await use(store.sql)
   } finally {

@@ -6,7 +6,7 @@ import { openStore, StoreSlow, type Store } from '../../../../src/server/store/b
 import { gate } from '../../../support/gate.ts'
 import { SILENT } from '../../../support/log.ts'
 import { makeOwners, openJournal, openTake, setLimit, settlement } from '../../../support/money/money.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { untilWaiting } from '../../../support/stores/lock-waiters.ts'
 
 t.test('what took too long may have happened, and is done once when it is asked again', async (t) => {
@@ -26,6 +26,7 @@ t.test('what took too long may have happened, and is done once when it is asked 
   ])
   t.ok(late.every((one) => one.status === 'rejected' && one.reason instanceof StoreSlow))
   await unblock()
+  t.teardown(waitLong())
   const [reply, result] = await Promise.all([lender.lend(ask), lender.flush(batch)])
   t.same([reply?.accounts[0]?.lentNano, result], [300, 'applied'])
   t.same(

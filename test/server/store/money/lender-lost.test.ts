@@ -14,8 +14,10 @@ import {
   setLimit,
   settlement,
 } from '../../../support/money/money.ts'
-import { openTestStore } from '../../../support/stores/postgres.ts'
+import { openTestStore, waitLong } from '../../../support/stores/postgres.ts'
 import { openRelay } from '../../../support/wire/relay.ts'
+
+waitLong()
 
 type Tap = Parameters<typeof openTestStore>[0]
 

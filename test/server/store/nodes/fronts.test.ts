@@ -126,6 +126,15 @@ t.test('a front enrols before it serves, and again when the store did not take i
   t.equal(beats, 10, 'and serves without a row when the store never takes it')
 })
 
+t.test('a front whose store is slow once enrols, and one whose store is away does not', async (t) => {
+  let [polls, beats] = [0, 0]
+  const heartbeat = { beat: () => Promise.resolve(++beats > 0) }
+  await enrol({ poll: () => Promise.resolve(++polls > 1) }, heartbeat)
+  t.same([polls, beats], [2, 1])
+  await enrol({ poll: () => Promise.resolve(++polls < 0) }, heartbeat)
+  t.same([polls, beats], [4, 1])
+})
+
 t.test('a front that has not obeyed anything yet is behind every change', async (t) => {
   const store = await openTestStore(t)
   await store.sql`INSERT INTO fronts VALUES (gen_random_uuid(), 'n', 1, -1, now())`

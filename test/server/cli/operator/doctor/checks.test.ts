@@ -21,6 +21,7 @@ import { openTestRedis, REDIS_KINDS } from '../../../../support/stores/redis.ts'
 import { openRelay } from '../../../../support/wire/relay.ts'
 import { FakeS3, s3Settings } from '../../../../support/files/s3.ts'
 import { freePort } from '../../../../support/nodes/spawned.ts'
+import { until } from '../../../../support/wait.ts'
 
 t.setTimeout(600_000)
 
@@ -227,11 +228,13 @@ for (const kind of REDIS_KINDS) {
     const server = await openTestRedis(t, kind)
     const runtime = { databaseUrl: '', redis: { socketPath: server.socketPath }, url: '', adminUrl: '' }
     const look = lookFor({}, { runtime, storeMsMax: SHORT_MS })
-    t.match(await redis(lookFor({}, { runtime })), {
-      check: 'redis',
-      level: 'ok',
-      detail: /^embedded, version \S+, answers in [\d.]+ ms$/,
+    let fine = await redis(lookFor({}, { runtime }))
+    // A Redis that was late with one answer counts as away.
+    await until('it answers in time', async () => {
+      if (fine.level !== 'ok') fine = await redis(lookFor({}, { runtime }))
+      return fine.level === 'ok'
     })
+    t.match(fine, { check: 'redis', detail: /^embedded, version \S+, answers in [\d.]+ ms$/ })
     server.freeze()
     t.match(await redis(look), {
       level: 'warning',
