@@ -13,6 +13,8 @@ const MODEL = 'maker/model-1'
 const FRONTS = 2
 /** Calls under way at once. */
 const CALLS = 16
+/** Times that a turn is asked for. */
+const TRIES_MAX = 3
 
 /** How callers tell a conversation, and where. */
 interface Kind {
@@ -146,8 +148,19 @@ class Calls {
     this.#agent.destroy()
   }
 
-  /** @returns the slug of the provider that answered */
+  /** @returns the slug of the provider that answered, where a busy machine had money and the key in time */
   async #call(kind: Kind, conversation: string): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      const { status, slug } = await this.#once(kind, conversation)
+      if (status === 200 && slug !== null) return slug
+      if (status !== 503 || tries === TRIES_MAX) throw new Error(`a turn was answered with ${status}`)
+    }
+  }
+
+  async #once(
+    kind: Kind,
+    conversation: string,
+  ): Promise<{ readonly status: number; readonly slug: string | null }> {
     const { port, keys } = this.#stand
     const content = kind.text?.(conversation) ?? 'Hello there'
     const body = JSON.stringify({
@@ -174,9 +187,7 @@ class Calls {
     answer.resume()
     await once(answer, 'end')
     const slug = answer.headers['x-sluice-provider']
-    if (answer.statusCode !== 200 || typeof slug !== 'string')
-      throw new Error(`a turn was answered with ${answer.statusCode}`)
-    return slug
+    return { status: answer.statusCode ?? 0, slug: typeof slug === 'string' ? slug : null }
   }
 }
 

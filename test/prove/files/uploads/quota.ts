@@ -40,7 +40,8 @@ export async function quota(proof: Proof, node: FileStand): Promise<void> {
       const stored = answers.filter(({ status }) => status === 200)
       const refused = answers.filter(({ status, type }) => status === 403 && type === 'quota_exceeded')
       const others = answers.filter((answer) => !stored.includes(answer) && !refused.includes(answer))
-      const found = `${stored.length} stored, ${refused.length} refused, ${others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'}`
+      const strangers = others.map(({ status, type }) => `${status} ${type}`).join(', ') || 'no other answer'
+      const found = `${stored.length} stored, ${refused.length} refused, ${strangers}`
       proof.check(
         `50 racing uploads ${how} into quota for 10: 10 at most are stored, the others refused`,
         stored.length > 0 && stored.length <= FITTING && others.length === 0,

@@ -74,7 +74,6 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
     fronts: { ready: 2, wanted: 2, configured: 1 },
     workers: { ready: 2, wanted: 2, configured: 1 },
   })
-  const { body } = await node.admin('/metrics')
   const lines = [
     'fronts_ready 2',
     'fronts_wanted 2',
@@ -83,11 +82,15 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
     'workers_wanted 2',
     'workers_configured 1',
   ]
-  for (const line of lines) t.match(body, `sluice_${line}\n`)
-  const { stdout } = await runToEnd(settings, sluice('doctor'))
-  t.match(
-    stdout,
-    /fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n/,
+  // A front that stands still for some heartbeats is not ready meanwhile.
+  await until('the metrics tell of it', async () => {
+    const { body } = await node.admin('/metrics')
+    return lines.every((line) => body.includes(`sluice_${line}\n`))
+  })
+  await until('doctor tells of it', async () =>
+    (await runToEnd(settings, sluice('doctor'))).stdout.includes(
+      'fronts: 2, worker threads: 2, runners: 1; the settings say SLUICE_FRONTS=1 SLUICE_WORKERS=1\n',
+    ),
   )
 }
 
