@@ -6,6 +6,7 @@ import {
   type Store,
   type StoreOptions,
 } from '../../../../src/server/store/base/open.ts'
+import { LOCK_WAIT_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { isAway, isLockSlow } from '../../../../src/server/store/base/translate.ts'
 import { openFarStore } from '../../../support/stores/away.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
@@ -109,7 +110,8 @@ t.test('connections that all wait for a lock are alive', async (t) => {
  * @returns whether connections that all waited for a lock, until Postgres told each that it was for too long,
  * were replaced
  */
-async function isCutByLock(t: Test, options: StoreOptions): Promise<boolean> {
+async function isCutByLock(t: Test, patient: StoreOptions): Promise<boolean> {
+  const options = { ...patient, lockMsMax: LOCK_WAIT_MS_MAX }
   const [store, holder] = [openStore({ ...options, poolMax: 2 }), openStore({ ...options, poolMax: 1 })]
   t.teardown(() => Promise.all([store.close(), holder.close()]))
   await store.warm()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { REQUESTS_WRITE_MS_MAX } from '../../../../src/schemas/requests/request-limits.ts'
-import { openStore, type Store } from '../../../../src/server/store/base/open.ts'
+import { openStore, StoreSlow, type Store } from '../../../../src/server/store/base/open.ts'
 import { isAway } from '../../../../src/server/store/base/translate.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
@@ -38,7 +38,7 @@ t.test(
       await tx`LOCK TABLE requests IN ACCESS EXCLUSIVE MODE`
       return insertRequests(slow, batchOfCalls({})).catch((cause: unknown) => cause)
     })
-    t.ok(isAway(problem))
+    t.ok(problem instanceof StoreSlow && isAway(problem))
     t.same(asked, [REQUESTS_WRITE_MS_MAX])
   },
 )
