@@ -33,6 +33,8 @@ export interface StoreOptions {
 
 /** Milliseconds, longer than a wait for a lock: connections that all wait for a lock are alive. */
 const SILENCE_MS_MAX = LOCK_WAIT_MS_MAX + 1_000
+/** Milliseconds for the answer to a look whether connections are silent. Decision. */
+const LOOK_MS_MAX = 1_000
 /**
  * Milliseconds without statements after which a connection is closed: each is a process of Postgres, with
  * some megabytes. Decision.
@@ -92,6 +94,21 @@ export class Store {
       throw problem
     } finally {
       clearTimeout(timer)
+    }
+  }
+
+  /**
+   * Runs work that has no bound but those of its statements. While it runs, the store looks whether its
+   * connections are silent, for those that nothing asks by `within`.
+   */
+  async watched<T>(run: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    const { silenceMsMax = SILENCE_MS_MAX } = this.options
+    const look = (): void => void this.within(LOOK_MS_MAX, (sql) => sql`SELECT 1`).catch(() => undefined)
+    const looking = setInterval(look, silenceMsMax).unref()
+    try {
+      return await run(this.sql)
+    } finally {
+      clearInterval(looking)
     }
   }
 

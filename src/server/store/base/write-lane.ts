@@ -32,7 +32,7 @@ export function openWriteLane(store: Store, connections = store): WriteLane {
       const leave = await turns.enter({ tenant })
       if (leave === null) throw new Error('a semaphore without bounds refused a place')
       try {
-        return await run(connections.sql)
+        return await connections.watched(run)
       } finally {
         leave()
       }

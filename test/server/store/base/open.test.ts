@@ -8,6 +8,7 @@ import {
 } from '../../../../src/server/store/base/open.ts'
 import { LOCK_WAIT_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import { isAway, isLockSlow } from '../../../../src/server/store/base/translate.ts'
+import { gate } from '../../../support/gate.ts'
 import { openFarStore } from '../../../support/stores/away.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
 import { pause, until } from '../../../support/wait.ts'
@@ -95,6 +96,24 @@ t.test('connections that swallow everything are replaced', async (t) => {
     'whoever kept the client of the store has the new connections',
   )
   t.equal(await problemOf(kept.begin((tx) => tx`SELECT 1`)), null)
+})
+
+t.test('a transaction in the midst of which its connection swallows everything is away', async (t) => {
+  const { store, relay } = await openFarStore(t)
+  const hung = await clientOf(store)
+  const frozen = gate()
+  const transaction = problemOf(
+    store.sql.begin(async (tx) => {
+      await tx`SELECT 1`
+      relay.freeze()
+      frozen.open()
+      await tx`SELECT 2`
+    }),
+  )
+  await frozen.opened
+  while ((await clientOf(store)) === hung) await problemOf(store.within(200, (sql) => sql`SELECT 1`))
+  t.ok(isAway(await transaction), 'while nothing of the connection comes back')
+  await relay.restore()
 })
 
 t.test('connections that all wait for a lock are alive', async (t) => {

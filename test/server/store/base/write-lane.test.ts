@@ -8,6 +8,8 @@ import { begun, FACTS, openFileStand, storedFile } from '../../../support/files/
 import { gate } from '../../../support/gate.ts'
 import { must, present } from '../../../support/must.ts'
 import { lockWaiters, untilWaiting } from '../../../support/stores/lock-waiters.ts'
+import { until } from '../../../support/wait.ts'
+import { openRelay } from '../../../support/wire/relay.ts'
 
 const FLOOD = 12
 
@@ -79,4 +81,27 @@ t.test('a write that fails leaves its place', async (t) => {
   const lane = openWriteLane(store)
   await t.rejects(lane.within(workspaceId, (sql) => sql`SELECT 1 / 0`))
   t.equal((await lane.within(workspaceId, (sql) => sql`SELECT 1`)).length, 1)
+})
+
+t.test('a lane whose connections swallow everything fails its writes, and takes the next ones', async (t) => {
+  const { store, workspaceId, otherWorkspaceId, open } = await openFileStand(t)
+  const at = new URL(store.options.url)
+  const relay = await openRelay(t, { host: at.hostname, port: Number(at.port) })
+  at.port = String(relay.port)
+  const bounds = { silenceMsMax: 400, connectSMax: 1 }
+  const connections = openStore({ ...store.options, url: at.href, poolMax: FILE_POOL_MAX, ...bounds })
+  t.teardown(() => connections.close())
+  await connections.warm()
+  const files = open({ lane: openWriteLane(store, connections) })
+  await storedFile(files, workspaceId)
+  relay.freeze()
+  const writes = [workspaceId, otherWorkspaceId, workspaceId].map((id) =>
+    files.begin({ workspaceId: id, reserveBytes: 1, idempotency: null }),
+  )
+  for (const write of writes) t.match(await write, { ok: false, failure: { name: 'store_unavailable' } })
+  await relay.restore()
+  await until(
+    'a write is taken',
+    async () => (await files.begin({ workspaceId, reserveBytes: 1, idempotency: null })).ok,
+  )
 })
