@@ -19,8 +19,12 @@ export interface Holding {
 /** @param root pid of the supervisor */
 export function holdings(root: number): readonly Holding[] {
   const byName = new Map<string, ProcessRow[]>()
-  for (const row of tree(root)) {
+  const rows = tree(root)
+  const lines = new Map(rows.map((row) => [row.pid, lineOf(row)]))
+  for (const row of rows) {
     if (row.state === 'Z' || row.arguments.length === 0) continue
+    // Between fork and exec a child has the arguments of its parent.
+    if (lines.get(row.parent) === lineOf(row)) continue
     const name = nameOf(row)
     byName.set(name, [...(byName.get(name) ?? []), row])
   }
@@ -36,10 +40,14 @@ function ours(name: string, rows: readonly ProcessRow[]): readonly Holding[] {
   return sorted.map((row, at) => holdingOf(sorted.length === 1 ? name : `${name} ${at + 1}`, [row]))
 }
 
-function nameOf({ arguments: words, name }: ProcessRow): string {
-  const line = words.join(' ')
+function lineOf({ arguments: words }: ProcessRow): string {
+  return words.join(' ')
+}
+
+function nameOf(row: ProcessRow): string {
+  const line = lineOf(row)
   if (/\bsluice serve\b/.test(line)) return 'sluice supervisor'
-  return /\bsluice [a-z]+|postgres|redis|valkey/.exec(line)?.[0] ?? name
+  return /\bsluice [a-z]+|postgres|redis|valkey/.exec(line)?.[0] ?? row.name
 }
 
 function holdingOf(name: string, rows: readonly ProcessRow[]): Holding {

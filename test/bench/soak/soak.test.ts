@@ -8,9 +8,15 @@ import { readSoakOptions } from '../../../bench/soak/options.ts'
 import { holdsRate } from '../../../bench/soak/rate.ts'
 import { plainEnvironment } from '../../support/load/load.ts'
 import type { LoadResult } from '../../support/load/load-plan.ts'
+import { tree } from '../../support/load/process-cpu.ts'
+import { present } from '../../support/must.ts'
+import { spawnServer, untilPrinted } from '../../support/nodes/spawned.ts'
 import { ROOT } from '../../support/source.ts'
 
 t.setTimeout(600_000)
+
+/** Milliseconds in which two processes start on a busy machine. */
+const START_MS_MAX = 60_000
 
 t.test('the load is the documented one unless the command line says otherwise', async (t) => {
   t.match(readSoakOptions([]), { duration: 600, rate: 1_000, dimensions: 1_536, fronts: 1, json: null })
@@ -50,6 +56,31 @@ t.test(
         (own.descriptors ?? 0) > 2,
     )
     t.same(holdings(0), [])
+  },
+)
+
+/** Starts itself again with the same arguments, and says so from within. */
+const TWIN = `
+const { spawn } = require('node:child_process')
+if (process.env.IS_TWIN) console.log('twin')
+else spawn(process.execPath, process.execArgv, { env: { IS_TWIN: '1' }, stdio: ['ignore', 'inherit', 'ignore'] })
+setInterval(() => undefined, 1_000)`
+
+t.test(
+  'a child that still has the arguments of its parent, as between fork and exec, is no process of the node',
+  { skip: process.platform !== 'linux' && 'read from /proc' },
+  async (t) => {
+    const parent = spawnServer(process.execPath, ['-e', TWIN])
+    t.teardown(() => {
+      for (const { pid } of tree(present(parent.child.pid))) process.kill(pid, 'SIGKILL')
+    })
+    await untilPrinted(parent, /twin/, START_MS_MAX)
+    const pid = present(parent.child.pid)
+    t.equal(tree(pid).length, 2)
+    t.same(
+      holdings(pid).map(({ pids }) => pids),
+      [[pid]],
+    )
   },
 )
 

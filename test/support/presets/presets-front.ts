@@ -3,7 +3,12 @@ import type { Test } from 'tap'
 import type { PresetActor, PresetInput } from '../../../src/server/ports/presets/presets.ts'
 import { openPresets } from '../../../src/server/store/presets/presets.ts'
 import { must } from '../must.ts'
-import { openInternsFront, type Answered, type InternsFront } from '../workspaces/interns-front.ts'
+import {
+  openInternsFront,
+  type Answered,
+  type FrontMore,
+  type InternsFront,
+} from '../workspaces/interns-front.ts'
 import { presetInput } from './presets.ts'
 
 export interface PresetsFront extends InternsFront {
@@ -20,8 +25,8 @@ export interface PresetsFront extends InternsFront {
   post(path: string, body?: unknown): Promise<Answered>
 }
 
-export async function openPresetsFront(t: Test): Promise<PresetsFront> {
-  const front = await openInternsFront(t)
+export async function openPresetsFront(t: Test, more: FrontMore = {}): Promise<PresetsFront> {
+  const front = await openInternsFront(t, {}, more)
   const { call, store, organizationId, workspace } = front
   const presets = openPresets(store, () => Promise.resolve())
   const by: PresetActor = {

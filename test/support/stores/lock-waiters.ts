@@ -19,3 +19,16 @@ export async function lockWaiters(sql: Queryable): Promise<number> {
 export async function untilWaiting(sql: Queryable, count = 1): Promise<void> {
   while ((await lockWaiters(sql)) < count) continue
 }
+
+/**
+ * Keeps a transaction that holds a lock awake until a call has ended: Postgres ends one that rests for some
+ * seconds, and on a busy machine the call takes longer.
+ */
+export async function heldUntil<T>(tx: Queryable, call: Promise<T>): Promise<T> {
+  let isPending = true
+  const ended = call.finally(() => (isPending = false))
+  // What it fails with is its caller's, below.
+  ended.catch(() => undefined)
+  while (isPending) await tx`SELECT pg_sleep(0.1)`
+  return ended
+}

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
-import { openStore, Store, type Sql } from '../../../src/server/store/base/open.ts'
+import { openStore, Store, type Sql, type StoreOptions } from '../../../src/server/store/base/open.ts'
 import { KEEPER_FILE, KEEPER_PATH } from './postgres-keeper-path.ts'
 import type { Teardown } from '../teardown.ts'
 import { pause } from '../wait.ts'
@@ -29,10 +29,18 @@ export async function openTestDatabase(
   return { url }
 }
 
-/** A migrated database and a patient client of it, both closed with the test. */
-export async function openTestStore(t: Teardown, poolMax = 4): Promise<Store> {
+/**
+ * A migrated database and a patient client of it, both closed with the test.
+ *
+ * @param bounds those that the test is about
+ */
+export async function openTestStore(
+  t: Teardown,
+  poolMax = 4,
+  bounds: Pick<StoreOptions, 'lockMsMax'> = {},
+): Promise<Store> {
   const { url } = await openTestDatabase(t)
-  const store = openStore({ url, poolMax, applicationName: 'sluice-test', ...PATIENT })
+  const store = openStore({ url, poolMax, applicationName: 'sluice-test', ...PATIENT, ...bounds })
   t.teardown(() => store.close())
   return store
 }

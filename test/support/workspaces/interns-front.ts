@@ -68,13 +68,18 @@ interface CallMore {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export interface FrontMore extends Pick<Partial<HttpOptions>, 'timers'> {
+  /** Milliseconds that a statement waits for a lock; long by default. */
+  readonly lockMsMax?: number
+}
+
 /** @param ports adds what a test needs beside interns */
 export async function openInternsFront(
   t: Test,
   ports: Partial<Ports> | ((store: Store) => Partial<Ports>) = {},
-  http: Pick<Partial<HttpOptions>, 'timers'> = {},
+  { lockMsMax, ...http }: FrontMore = {},
 ): Promise<InternsFront> {
-  const store = await openTestStore(t)
+  const store = await openTestStore(t, undefined, lockMsMax === undefined ? {} : { lockMsMax })
   const [{ organization, workspace }, foreign] = [
     must(await createOrganization(store, { name: 'o' })),
     must(await createOrganization(store, { name: 'foreign' })),

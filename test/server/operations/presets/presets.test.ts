@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LIST_PAGE_BYTES_MAX } from '../../../../src/schemas/limits/limits.ts'
+import { LIST_PAGE_BYTES_MAX, LOCK_WAIT_MS_MAX } from '../../../../src/schemas/limits/limits.ts'
 import {
   PRESETS_OFFSET_MAX,
   PRESETS_PAGE_DEFAULT,
@@ -10,12 +10,13 @@ import { createInternKey } from '../../../../src/server/store/keys/api-keys.ts'
 import { auditOf } from '../../../support/audit/audit.ts'
 import { must } from '../../../support/must.ts'
 import { openPresetsFront } from '../../../support/presets/presets-front.ts'
+import { heldUntil } from '../../../support/stores/lock-waiters.ts'
 import type { Answered } from '../../../support/workspaces/interns-front.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Shared: every test has slugs of its own. */
-const front = await openPresetsFront(t)
+const front = await openPresetsFront(t, { lockMsMax: LOCK_WAIT_MS_MAX })
 const { call, store, organizationId, workspace, other, foreignKey, presets, by, saved, get, post } = front
 
 const dataOf = ({ body }: Answered) => body['data'] as Readonly<Record<string, unknown>>
@@ -292,7 +293,7 @@ t.test('presets.archive 409: somebody else holds the preset for longer than the 
   const path = await saved('held', ['a'])
   await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM presets WHERE slug = 'held' FOR UPDATE`
-    t.match(await post(`${path}/archive`), { status: 409, type: 'preset_conflict' })
+    t.match(await heldUntil(tx, post(`${path}/archive`)), { status: 409, type: 'preset_conflict' })
   })
 })
 

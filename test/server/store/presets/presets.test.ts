@@ -6,6 +6,7 @@ import { openPresetRows, openPresets } from '../../../../src/server/store/preset
 import { createWorkspace } from '../../../../src/server/store/workspaces/workspaces.ts'
 import { auditOf, CLI } from '../../../support/audit/audit.ts'
 import { must, present } from '../../../support/must.ts'
+import { heldUntil } from '../../../support/stores/lock-waiters.ts'
 import { openTestDatabase, openTestStore } from '../../../support/stores/postgres.ts'
 import { presetStand, presetInput, type PresetStand } from '../../../support/presets/presets.ts'
 
@@ -238,7 +239,7 @@ t.test('whoever loses the lock of a preset for too long is told of the conflict'
   must(await presets.put(ref('s'), presetInput('a'), by))
   await store.sql.begin(async (tx) => {
     await tx`SELECT 1 FROM presets WHERE slug = 's' FOR UPDATE`
-    t.match(await presets.put(ref('s'), presetInput('b'), by), {
+    t.match(await heldUntil(tx, presets.put(ref('s'), presetInput('b'), by)), {
       failure: { name: 'preset_conflict', retryAfterS: 1 },
     })
   })
