@@ -94,6 +94,12 @@ const HELD_MS = 40
 /** Of the tries in which answers after a timer of as long are seen, so many must miss what is there. */
 const MISSED_TRIES = 3
 
+/** Milliseconds by which a busy machine makes what was held back later. */
+const LATER_MS = [0, 5, 10, 15]
+
+const isClustered = (histogram: Histogram): boolean =>
+  LATER_MS.some((later) => clusterAt(histogram, HELD_MS + later).isCluster)
+
 t.test('a server that answers in two packets and waits in between is seen', async (t) => {
   const server = createServer({ noDelay: false }, (request, response) => {
     response.writeHead(200, { 'content-length': '4' }).flushHeaders()
@@ -115,10 +121,10 @@ t.test('a server that answers in two packets and waits in between is seen', asyn
     const [held, waited] = await Promise.all(
       [server, timed].map((one) => drive((one.address() as AddressInfo).port, request)),
     )
-    const found = clusterAt(present(held), HELD_MS)
-    isSeen = found.isCluster
-    // On a crowded machine forty milliseconds are fifty, or a hundred: such a try tells nothing.
-    if (!isSeen && clusterAt(present(waited), HELD_MS).isCluster) missed.push(JSON.stringify(found))
+    isSeen = isClustered(present(held))
+    // On a crowded machine forty milliseconds are anything: such a try tells nothing.
+    if (!isSeen && isClustered(present(waited)))
+      missed.push(JSON.stringify(clusterAt(present(held), HELD_MS)))
   }
   t.ok(isSeen, missed.join('; '), {
     skip: !isSeen && missed.length < MISSED_TRIES && 'answers after a timer are late here as well',
