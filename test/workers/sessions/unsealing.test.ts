@@ -127,17 +127,20 @@ t.test('a reader that keeps up gets large pieces, without asking for those that 
   const object = await local(t, sealed, sealed.bytes)
   const { file, stand } = sealed
   const range = { from: 0, to: content.length }
-  const reader = must(await stand.unsealing.open({ file, object, dataKey: dataKey(), ...range }))
-  const lengths = new Set<number>()
-  for (let at = 0; at < content.length;) {
-    const piece = await arrived(reader)
-    t.ok(content.subarray(at, at + piece.length).equals(piece), `the piece at ${at}`)
-    at += piece.length
-    lengths.add(piece.length)
+  // Whom a busy machine holds up for a tenth of a second has not kept up, and reads again.
+  for (let lengths = new Set<number>(); !lengths.has(LARGE_PIECE_BYTES);) {
+    const reader = must(await stand.unsealing.open({ file, object, dataKey: dataKey(), ...range }))
+    lengths = new Set()
+    for (let at = 0; at < content.length;) {
+      const piece = await arrived(reader)
+      t.ok(content.subarray(at, at + piece.length).equals(piece), `the piece at ${at}`)
+      at += piece.length
+      lengths.add(piece.length)
+    }
+    t.ok(lengths.has(STORAGE_PIECE_BYTES), [...lengths].join())
+    t.equal(reader.ready?.(), null)
+    t.equal(must(await reader.next()), null)
   }
-  t.ok(lengths.has(STORAGE_PIECE_BYTES) && lengths.has(LARGE_PIECE_BYTES), [...lengths].join())
-  t.equal(reader.ready?.(), null)
-  t.equal(must(await reader.next()), null)
 })
 
 /**
