@@ -5,6 +5,7 @@ import { runtimeOf } from '../../src/server/supervisor/data-directory/data-direc
 import { FileStand } from '../../test/support/files/file-stand.ts'
 import { monotonicMs } from '../../test/support/load/load-plan.ts'
 import { startStand, type Stand } from '../../test/support/nodes/stand.ts'
+import { connected } from '../../test/support/wire/connected.ts'
 import { catalogueOf, fill, type Sizes } from './objects.ts'
 
 export interface SizedNode {
@@ -36,6 +37,7 @@ export async function startSized(
     if (url === undefined) throw new Error('the node does not say where its Postgres is')
     const store = openStore({ url, poolMax: 1, applicationName: 'sluice-bench' })
     try {
+      await connected(store)
       await fill(store, stand.keys, sizes)
       const filledMs = monotonicMs() - readyAt
       const files = new FileStand(stand, store, { s3: null, folder: join(stand.dataDir, 'files') })

@@ -88,14 +88,14 @@ function modes(stand: Stand, bigStand: Stand): Readonly<Record<string, readonly 
 
 /** What waits for an acknowledgement does so each time; a crowded machine holds up some once. */
 const TRIES = 6
-const SEEN_TRIES = 8
+const SEEN_TRIES = 12
 /** Milliseconds that the kernel holds an acknowledgement back. */
 const HELD_MS = 40
 /** Of the tries in which answers after a timer of as long are seen, so many must miss what is there. */
-const MISSED_TRIES = 3
+const MISSED_TRIES = 4
 
 /** Milliseconds by which a busy machine makes what was held back later. */
-const LATER_MS = [0, 5, 10, 15]
+const LATER_MS = [0, 5, 10, 15, 20, 25, 30]
 
 const isClustered = (histogram: Histogram): boolean =>
   LATER_MS.some((later) => clusterAt(histogram, HELD_MS + later).isCluster)

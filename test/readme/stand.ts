@@ -47,7 +47,14 @@ export async function startReader(t: Teardown): Promise<Reader> {
   const settings: Settings = { ...(await nodeSettings(t)), ...outside.settings, SLUICE_DATA: data }
   await startNode(t, settings, sluice('serve'), stand.folder)
   // A client whose address was taken out would ask that of its maker.
-  const env = { ...registrySettings(), ...settings, OPENAI_BASE_URL: 'http://127.0.0.1:9/' }
+  const env = {
+    ...registrySettings(),
+    ...settings,
+    // By default npm waits five minutes for a request of its registry, thrice.
+    npm_config_fetch_timeout: '60000',
+    npm_config_fetch_retries: '5',
+    OPENAI_BASE_URL: 'http://127.0.0.1:9/',
+  }
   let attempts = 0
   return {
     async run(blocks) {
@@ -82,6 +89,8 @@ async function namesOf(t: Teardown, { settings, outside, blocks }: Place): Promi
   return [
     ['127.0.0.1:8080', `127.0.0.1:${settings['SLUICE_PORT'] ?? ''}`],
     ['127.0.0.1:9090', `127.0.0.1:${settings['SLUICE_ADMIN_PORT'] ?? ''}`],
+    // A change reaches the front by the poll of each second where Redis is late with its hint.
+    ['sleep 0.5 ', 'sleep 5 '],
     ...outside.names,
     // A Postgres of its own would take seconds to make.
     ...(isRestored

@@ -14,6 +14,7 @@ import { PROVIDER_KEY, standCatalogue, STAND_MODEL } from '../../support/nodes/s
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { openTestRedis } from '../../support/stores/redis.ts'
 import type { Teardown } from '../../support/teardown.ts'
+import { connected } from '../../support/wire/connected.ts'
 
 const VECTOR = '[{"object":"embedding","index":0,"embedding":[0.25,0.5]}]'
 const ANSWER = `{"object":"list","data":${VECTOR},"model":"m","usage":{"prompt_tokens":8,"total_tokens":8}}`
@@ -40,6 +41,7 @@ const { url: databaseUrl } = await openTestDatabase(t)
 const { socketPath } = await openTestRedis(t)
 const store = openStore({ url: databaseUrl, poolMax: 2, applicationName: 'sluice-test' })
 t.teardown(() => store.close())
+await connected(store)
 const { organization, workspace } = must(await createOrganization(store, { name: 'o' }))
 const { key: apiKey } = must(
   await createKey(
@@ -59,8 +61,15 @@ const folder = t.testdir({})
 const catalogFile = join(folder, 'catalog.json')
 writeFileSync(catalogFile, JSON.stringify(standCatalogue(provider.origin, '0.00000002')))
 
-/** The answer of a front of these parts to one call. */
+/** The answer of a front of these parts to one call; asks again where the machine made the front late. */
 async function asked(parts: readonly string[], authorization = `Bearer ${apiKey}`): Promise<Response> {
+  for (;;) {
+    const answer = await askedOnce(parts, authorization)
+    if (answer.status !== 503) return answer
+  }
+}
+
+async function askedOnce(parts: readonly string[], authorization: string): Promise<Response> {
   const settings: FrontSettings = {
     port: 0,
     parts,

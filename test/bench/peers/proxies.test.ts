@@ -143,17 +143,21 @@ t.test('a management key is of the wrong kind everywhere', async (t) => {
 })
 
 t.test('a key over its rate is refused with the same headers everywhere', async (t) => {
-  for (const { port } of [stand, ...peers]) {
-    const asked = () => ask(port, rated, { title: '', status: 0, body: GOOD })
-    let first = await asked()
+  for (const one of [stand, ...peers]) {
+    const { port } = one
+    let key = rated
+    let first = await ask(port, key, { title: '', status: 0, body: GOOD })
     // A Redis that is late with an answer counts as away: the key is refused then, as one that may be used up.
-    await until('the key is not over its rate', async () => {
-      if (first.status === 429) first = await asked()
-      return first.status !== 429
-    })
+    if (one === stand)
+      await until('a key is not over its rate', async () => {
+        if (first.status !== 429) return true
+        key = await ratedKey(stand, RATED_RPM)
+        first = await ask(port, key, { title: '', status: 0, body: GOOD })
+        return first.status !== 429
+      })
     t.match(first, { status: 200 })
     t.equal(first.headers.get('x-ratelimit-limit'), String(RATED_RPM))
-    const second = await ask(port, rated, { title: '', status: 0, body: GOOD })
+    const second = await ask(port, key, { title: '', status: 0, body: GOOD })
     t.match(second, { status: 429, type: 'rate_limited' })
     t.ok(Number(second.headers.get('retry-after')) > 0)
     t.equal(second.headers.get('x-ratelimit-remaining'), '0')

@@ -22,7 +22,7 @@ t.test('a node that ends what it should hold has no figure', async (t) => {
   const held = holdOpen(
     { pid: process.pid, port },
     { name: 'x', count: 2, bytes: Buffer.from('x') },
-    { settleMs: 50, warmMs: 0 },
+    { settleMs: 1_000, warmMs: 0 },
   )
   await t.rejects(held, /ended 2 of 2/)
 })

@@ -13,7 +13,7 @@ import { ROOT } from '../../support/source.ts'
 const MARK = `sluice-start-test-${process.pid}`
 
 /** A program of a few lines in the place of a node. */
-async function launchOf(t: Test, code: string, startMsMax = 20_000): Promise<Launch> {
+async function launchOf(t: Test, code: string, startMsMax = 120_000): Promise<Launch> {
   const folder = mkdtempSync(join(tmpdir(), `${MARK}-`))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [port, keyFile] = [await freePort(), join(folder, 'keys.json')]

@@ -14,6 +14,10 @@ import { stderrLog } from './stderr-log.ts'
 import { withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
 
+/**
+ * Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision.
+ */
+const CONNECT_S_MAX = 10
 /** Milliseconds that a verb waits for Redis before the fronts have to poll its change. */
 const HINT_WAIT_MS_MAX = 500
 
@@ -37,7 +41,13 @@ export interface DatabaseHandle {
 export async function withDatabase<T>(use: (database: DatabaseHandle) => Promise<T>): Promise<T> {
   try {
     return await withStores(async ({ databaseUrl, redis }, { rateLimitRpm, caps }) => {
-      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-cli', caps })
+      const store = openStore({
+        url: databaseUrl.reveal(),
+        poolMax: 2,
+        applicationName: 'sluice-cli',
+        connectSMax: CONNECT_S_MAX,
+        caps,
+      })
       const publisher = redis === null ? null : openPublisher(redis)
       try {
         const [{ at }] = await Promise.all([checkSchema(store.sql), publisher?.isConnected])
