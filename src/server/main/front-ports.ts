@@ -25,7 +25,7 @@ import { credentialsOf } from './child.ts'
 import { openPrivateEndpointPorts } from './endpoints.ts'
 import { openHistory } from './history.ts'
 import { openFilePorts, type FileServices } from './files.ts'
-import { openMoneyPorts } from './money.ts'
+import { openMoneyPorts, type MoneyServices } from './money.ts'
 import { openPresetPorts } from './presets.ts'
 import { openDirectoryPorts } from './scim.ts'
 import { openVaultPorts } from './vault.ts'
@@ -61,6 +61,7 @@ export interface FrontPorts {
   /** Breakers of the endpoints of all kinds of calls. */
   breakers(): readonly BreakerReading[]
   readonly files: Pick<FileServices, 'intake' | 'warm' | 'close'>
+  readonly money: Pick<MoneyServices['spend'], 'dayAsked'>
   /** To be closed when no call is under way, while the store is open. */
   readonly writers: readonly Closing[]
 }
@@ -112,5 +113,5 @@ export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promi
   }
   const breakers = (): readonly BreakerReading[] =>
     joinedBreakers([...embedder.breakers(), ...inference.breakers()])
-  return { ports, breakers, files, writers: [vault, money, videos, generations] }
+  return { ports, breakers, files, money: money.spend, writers: [vault, money, videos, generations] }
 }

@@ -88,7 +88,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const { observer, outlets } = await observation(config, { egress, log, metrics })
   const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
   const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
-  const { ports, breakers, files, writers } = await openFrontPorts(config, {
+  const { ports, breakers, files, money, writers } = await openFrontPorts(config, {
     ...opened,
     fronts: heartbeat,
     observer,
@@ -96,9 +96,9 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     log,
     fenced: () => void drain(false),
   })
-  // Before a front takes a call it knows the epoch and has its row in Postgres, or knows that the store is
-  // away.
-  await Promise.all([enrol(feed, heartbeat), state.whenReachable(STATE_WAIT_MS)])
+  // Before a front takes a call it knows the epoch and the day of its money and has its row in Postgres, or
+  // knows that the store is away.
+  await Promise.all([enrol(feed, heartbeat), money.dayAsked, state.whenReachable(STATE_WAIT_MS)])
   const access = await openAccess(
     { keys: openKeyStore(keyLane), feed, graceMs: config.keyGraceMs, now: Date.now, meters: metrics },
     { channel, log },

@@ -244,13 +244,16 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
     const store = openStore({ url, poolMax: 1, applicationName: 'sluice-supervisor' })
     return {
       migrate: () =>
-        migrate(url, log).then(
-          () => ({ isAway: false }),
-          (cause: unknown) => {
-            if (!isComingUp(cause)) throw cause
-            return { isAway: true, cause }
-          },
-        ),
+        migrate(url, log)
+          // What follows has no second try.
+          .then(() => store.sql`SELECT 1`)
+          .then(
+            () => ({ isAway: false }),
+            (cause: unknown) => {
+              if (!isComingUp(cause)) throw cause
+              return { isAway: true, cause }
+            },
+          ),
       connections: (wanted) => connectionBudget(store.sql, node, wanted),
       makeFirstKeys: async (keep) => {
         const made = await seedFirst(store, keep)

@@ -39,11 +39,15 @@ export class JournalFlush {
   #behindSince: number | null = null
   batches = 0
   entries = 0
+  /** Resolves when the day is known, or when Postgres did not tell it at the first try. */
+  readonly dayAsked: Promise<void>
+  #tell: () => void = () => undefined
 
   constructor(options: JournalFlushOptions) {
     this.#options = options
     this.#batches = new FlushBatches({ journal: options.context.journal, lender: options.lender })
     this.#localDay = this.#dayHere()
+    this.dayAsked = new Promise((resolve) => (this.#tell = resolve))
   }
 
   start(): void {
@@ -96,6 +100,8 @@ export class JournalFlush {
       } catch (problem) {
         if (!isAway) log.warn('money.away', { cause: problem })
         isAway = true
+      } finally {
+        this.#tell()
       }
       await this.#pause(timers)
     }

@@ -33,6 +33,8 @@ export interface SpendOptions {
 /** Money of one front. */
 export interface FrontSpend extends Spend {
   readonly reading: MoneyReading
+  /** Resolves when paid calls need not wait for the day, or when the store did not tell it at the first try. */
+  readonly dayAsked: Promise<void>
   /**
    * Takes no more calls, gives every balance back, and closes the journal in Postgres if no call is under
    * way. Does not resolve while the store is away.
@@ -115,6 +117,10 @@ class Money implements FrontSpend, LocalBalance<Reservation, Outcome<Hold>> {
 
   giveBack(): number {
     return this.#context.balances.giveBackAll()
+  }
+
+  get dayAsked(): Promise<void> {
+    return this.#journalFlush.dayAsked
   }
 
   async close(): Promise<void> {

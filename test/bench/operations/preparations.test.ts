@@ -3,20 +3,10 @@ import { requestsOf } from '../../../bench/operations/preparation.ts'
 import { preparationOf, PREPARATIONS } from '../../../bench/operations/preparations.ts'
 import { readOperationsOptions } from '../../../bench/operations/options.ts'
 import { startWorld } from '../../../bench/operations/world.ts'
+import { served } from '../../support/wire/served.ts'
 import { OPERATIONS } from '../../../src/server/operations/index.ts'
 
 t.setTimeout(600_000)
-
-const SERVED_TRIES = 5
-
-/** A machine that stands still loads no key in time, nor lends money: neither call did anything. */
-async function untilServed(ask: () => Promise<Response>): Promise<Response> {
-  for (let tries = 1; ; tries++) {
-    const answer = await ask()
-    if (answer.status !== 503 || tries === SERVED_TRIES) return answer
-    await answer.body?.cancel()
-  }
-}
 
 t.test('no preparation is for an operation that is gone', async (t) => {
   const ids = OPERATIONS.map(({ id }) => id)
@@ -42,9 +32,7 @@ t.test('each of them answers as it should, the second time too', async (t) => {
       const asked = requests.length === 1 ? [...requests, ...requests] : requests
       for (const { method, path, headers, body } of asked) {
         const url = `http://127.0.0.1:${world.stand.port}${path}`
-        const answer = await untilServed(() =>
-          fetch(url, { method, headers, ...(body === '' ? {} : { body }) }),
-        )
+        const answer = await served(() => fetch(url, { method, headers, ...(body === '' ? {} : { body }) }))
         const text = await answer.text()
         t.equal(
           answer.status,

@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { tree } from '../../support/load/process-cpu.ts'
+import { served } from '../../support/wire/served.ts'
 import { clientPortsOf } from '../../support/wire/sockets.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
 import { Watcher, type Question, type Seen } from './watcher.ts'
@@ -285,7 +286,11 @@ interface Sent {
   readonly body?: object
 }
 
-async function call(stand: Stand, key: string, { method, path, body }: Sent): Promise<Managed> {
+function call(stand: Stand, key: string, sent: Sent): Promise<Managed> {
+  return served(() => callOnce(stand, key, sent))
+}
+
+async function callOnce(stand: Stand, key: string, { method, path, body }: Sent): Promise<Managed> {
   const answer = await fetch(`http://127.0.0.1:${stand.port}${API_PREFIX}${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -310,6 +310,18 @@ t.test('a front begins without its store, and pays as soon as it is there', asyn
   t.equal(nameOf(await money.held({ nano: 1 }, 3 * LEND_REPEAT_MS)), 'ok')
 })
 
+t.test('a front that knows the day says so, and one whose store does not tell it at first', async (t) => {
+  for (const mode of ['up', 'away'] as const) {
+    const money = openMoney({})
+    money.lender.mode = mode
+    let isAsked = false
+    void money.spend.dayAsked.then(() => (isAsked = true))
+    t.notOk(isAsked)
+    await money.runFor(BOOKS_FLUSH_MS)
+    t.ok(isAsked, mode)
+  }
+})
+
 t.test('a front keeps balances of so many accounts and no more', async (t) => {
   const money = openMoney({})
   await money.runFor(5)

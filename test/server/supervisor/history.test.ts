@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { HistoryData } from '../../../src/schemas/operator/history.ts'
 import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../support/nodes/node.ts'
+import { served } from '../../support/wire/served.ts'
 
 t.setTimeout(600_000)
 
@@ -18,10 +19,14 @@ async function call(): Promise<void> {
 }
 
 async function history(query: string): Promise<HistoryData> {
-  const answer = await fetch(`${node.ready.url}/api/v1/admin/history?${query}`, {
-    headers: { authorization: `Bearer ${managementKey}` },
+  const { data } = await served(async () => {
+    const answer = await fetch(`${node.ready.url}/api/v1/admin/history?${query}`, {
+      headers: { authorization: `Bearer ${managementKey}`, connection: 'close' },
+    })
+    const { data } = (await answer.json()) as { data: HistoryData }
+    return { status: answer.status, data }
   })
-  return ((await answer.json()) as { data: HistoryData }).data
+  return data
 }
 
 /** The store that the node used. */

@@ -15,6 +15,7 @@ import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../
 import { SILENT } from '../../support/log.ts'
 import { outsideRedis } from '../../support/nodes/outside-stores.ts'
 import { ROOT } from '../../support/source.ts'
+import { openRelay } from '../../support/wire/relay.ts'
 import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/nodes/spawned.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -134,6 +135,30 @@ t.test('a front is known in the store before it serves, for those who revoke a k
   t.match(await store.sql`SELECT connections FROM fronts`, [
     { connections: connectionsNeeded({ fronts: 1, runners: 1 }) },
   ])
+})
+
+t.test('a front that serves knows the day of its money, which each call needs', async (t) => {
+  const settings = await nodeSettings(t)
+  await runToEnd(settings, sluice('migrate'))
+  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
+  t.teardown(() => store.close())
+  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(1.2); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON journals FOR EACH ROW EXECUTE FUNCTION late()`)
+  const node = await startNode(t, settings)
+  const [journal] = await store.sql`SELECT 1 FROM journals`
+  // A store that does not tell it at the first try counts as away.
+  t.ok(journal !== undefined || node.output().includes('money.away'))
+})
+
+t.test('a start bears the loss of its first connection behind the migrations', async (t) => {
+  const settings = await nodeSettings(t)
+  const { hostname, port } = new URL(settings['DATABASE_URL'] ?? '')
+  const relay = await openRelay(t, { host: hostname, port: Number(port) })
+  const url = Object.assign(new URL(settings['DATABASE_URL'] ?? ''), { port: String(relay.port) })
+  // Postgres tells each connection its name.
+  relay.loseAnswer('sluice-supervisor')
+  const node = await startNode(t, { ...settings, DATABASE_URL: url.href })
+  t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 
 t.test('a node that is told to end while it waits for Postgres ends with 0', async (t) => {

@@ -71,6 +71,7 @@ export async function openRealSpend(
   })
   return {
     hold: (ask) => spend.hold(ask),
+    dayAsked: spend.dayAsked,
     get reading() {
       return spend.reading
     },

@@ -1,4 +1,5 @@
 /** Calls of the management API with the first management key of a stand. */
+import { served } from '../wire/served.ts'
 import type { Stand } from './stand.ts'
 
 /**
@@ -11,16 +12,18 @@ export async function manage(
   path: string,
   body?: object,
 ): Promise<Record<string, unknown>> {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${keys.management_key}`,
-      'content-type': 'application/json',
-      connection: 'close',
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  const { status, text } = await served(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${keys.management_key}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, text: await answer.text() }
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text}`)
   return JSON.parse(text) as Record<string, unknown>
 }

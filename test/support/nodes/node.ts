@@ -12,6 +12,7 @@ import { processRow, tree } from '../load/process-cpu.ts'
 import { ROOT } from '../source.ts'
 import { freePort, hasEnded, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
+import { served } from '../wire/served.ts'
 import { until } from '../wait.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
@@ -134,7 +135,9 @@ function nodeOf(server: Spawned, settings: Settings, ready: TestNode['ready']): 
       })
     },
     get: (path) =>
-      ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
+      served(() =>
+        ask(ready.url + path, { authorization: `Bearer ${firstKeys(dataDir)['inference_key'] ?? ''}` }),
+      ),
     answers() {
       return this.get('/api/v1/models/count').then(
         ({ status }) => status === 200,

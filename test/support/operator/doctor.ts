@@ -40,7 +40,8 @@ export interface Told {
 }
 
 /** What is found of a store, or a check, that a busy machine makes too slow. */
-const LATE = /did not answer in time|CONNECT_TIMEOUT|could not be looked (?:at within|into)/
+const LATE =
+  /did not answer in time|CONNECT_TIMEOUT|could not be looked (?:at within|into)|did not load within/
 
 /** All checks at once, none of which was too slow. */
 export async function examined(settings: Settings): Promise<Told> {

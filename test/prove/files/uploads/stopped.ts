@@ -7,7 +7,7 @@ import type { Proof } from '../../proof.ts'
 import { aftermath } from './aftermath.ts'
 
 const SIZE_BYTES = 4_000_000
-const TRIES_MAX = 3
+const TRIES_MAX = 10
 
 /** A front that stands still until the sweep has taken its upload over, in the midst of the file. */
 export async function stopped(proof: Proof, node: FileStand): Promise<void> {

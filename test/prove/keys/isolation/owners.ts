@@ -13,6 +13,7 @@ import { plantGroup, plantUsers } from '../../../support/scim/directory.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import type { Stand } from '../../../support/nodes/stand.ts'
 import { connected } from '../../../support/wire/connected.ts'
+import { served } from '../../../support/wire/served.ts'
 
 /** Kinds of keys that owners have. */
 export const KINDS = Object.keys(KEY_PREFIXES) as KeyKind[]
@@ -68,7 +69,11 @@ export interface Ask {
  * One request to the node, head and body in one write: one that is refused by its head is then sent all the
  * same.
  */
-export function ask({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Told> {
+export function ask(stand: Stand, input: Ask): Promise<Told> {
+  return served(() => askOnce(stand, input))
+}
+
+function askOnce({ port }: Stand, { method, path, key = null, body, headers = {} }: Ask): Promise<Told> {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   const type = body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }
   const credential = key === null ? {} : { authorization: `Bearer ${key}` }

@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { plantGroup, plantUsers } from '../../../support/scim/directory.ts'
 import { startFileStand, type FileStand } from '../../../support/files/file-stand.ts'
+import { served } from '../../../support/wire/served.ts'
 import { connectToEach } from '../../both-fronts.ts'
 import { tally, type Proof } from '../../proof.ts'
 
@@ -86,7 +87,7 @@ async function openLane(
   proof.after(() => Promise.resolve(fronts.forEach((agent) => agent.destroy())))
   const { organization_id: organizationId, management_key: key } = stand.keys
   const ask: Life['ask'] = (method, path, { body, front = 0 } = {}) =>
-    send({ port: stand.port, key, method, path, body, agent: fronts[front] })
+    served(() => send({ port: stand.port, key, method, path, body, agent: fronts[front] }))
   const slug = `lane-${proof.random(2 ** 31)}`
   const made = (await ask('POST', '/workspaces', { body: { name: slug, slug } })).body.data as { id: string }
   const userIds = await plantUsers(

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
 import {
@@ -70,10 +71,7 @@ async function grows(t: Test, { node, settings }: Running): Promise<void> {
     before: { fronts: 1, workers: 1 },
   })
   t.ok(node.pidsOf('front').includes(first ?? 0), 'the one that has what it should have stays')
-  t.same(await shown(node), {
-    fronts: { ready: 2, wanted: 2, configured: 1 },
-    workers: { ready: 2, wanted: 2, configured: 1 },
-  })
+  await untilShown(node, TWO_OF_ONE)
   const lines = [
     'fronts_ready 2',
     'fronts_wanted 2',
@@ -107,10 +105,7 @@ async function refuses(t: Test, { node, settings }: Running): Promise<void> {
     stderr: /give --fronts, --workers, or both/,
   })
   t.match(await runToEnd(settings, sluice('scale', '--workers', 'many')), { code: 2 })
-  t.same(await shown(node), {
-    fronts: { ready: 2, wanted: 2, configured: 1 },
-    workers: { ready: 2, wanted: 2, configured: 1 },
-  })
+  await untilShown(node, TWO_OF_ONE)
 }
 
 async function bringsBack(t: Test, { node, settings }: Running): Promise<void> {
@@ -139,7 +134,10 @@ async function waitsForReload(t: Test, { node, settings }: Running): Promise<voi
     told().includes('reloaded') && told().indexOf('reloaded') < told().lastIndexOf('scaled'),
     'not before it',
   )
-  t.match(await shown(node), { fronts: { ready: 2, wanted: 2 } })
+  await until('two serve', async () => {
+    const { ready, wanted } = (await shown(node)).fronts
+    return ready === 2 && wanted === 2
+  })
   t.ok(await node.answers())
 }
 
@@ -150,7 +148,9 @@ async function keepsOverReload(t: Test, { file, node, settings }: Running): Prom
   const { code, stdout } = await runToEnd(settings, sluice('reload', '--json'))
   t.equal(code, 0)
   t.same(JSON.parse(stdout), { pid: node.pid, need_restart: ['SLUICE_ADMIN_HOST'] })
-  t.same((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 })
+  await until('three serve', async () =>
+    isDeepStrictEqual((await shown(node)).fronts, { ready: 3, wanted: 3, configured: 3 }),
+  )
   const named = (): readonly unknown[] =>
     node.lines().filter(({ event }) => event === 'settings_need_restart')
   await until('the log names it', () => named().length > 0)
@@ -172,6 +172,18 @@ async function scaled(settings: Settings, ...args: readonly string[]): Promise<R
 interface Shown {
   readonly fronts: { readonly ready: number; readonly wanted: number }
   readonly workers: { readonly ready: number; readonly wanted: number }
+}
+
+const TWO_OF_ONE = {
+  fronts: { ready: 2, wanted: 2, configured: 1 },
+  workers: { ready: 2, wanted: 2, configured: 1 },
+}
+
+/** A front that stands still for some heartbeats is not ready meanwhile. */
+async function untilShown(node: TestNode, wanted: object): Promise<void> {
+  await until(`the node shows ${JSON.stringify(wanted)}`, async () =>
+    isDeepStrictEqual(await shown(node), wanted),
+  )
 }
 
 async function shown(node: TestNode): Promise<Shown> {
