@@ -56,12 +56,14 @@ t.test('without a terminal it asks nothing, and writes what a node starts with',
 t.test('a file that is there is replaced with --force alone, and its root key never', async (t) => {
   const folder = t.testdir({ 'sluice.json': 'mine' })
   const file = join(folder, 'sluice.json')
-  const refused = await runVerb(BARE, ['init', file])
+  // The default one is that of a node that was started in this clone, which has its root key.
+  const ownData = ['--data', join(folder, 'data')]
+  const refused = await runVerb(BARE, ['init', file, ...ownData])
   t.match([refused.code, refused.stderr], [1, /exists: --force replaces it/])
   t.same([readFileSync(file, 'utf8'), existsSync(join(folder, 'sluice-root-key'))], ['mine', false])
-  t.equal((await runVerb(BARE, ['init', file, '--force'])).code, 0)
+  t.equal((await runVerb(BARE, ['init', file, '--force', ...ownData])).code, 0)
   const key = readFileSync(join(folder, 'sluice-root-key'), 'utf8')
-  const again = await runVerb(BARE, ['init', file, '--force', '--json', '--port', '8200'])
+  const again = await runVerb(BARE, ['init', file, '--force', '--json', '--port', '8200', ...ownData])
   t.match(JSON.parse(again.stdout), {
     file,
     made_root_key: false,
@@ -128,7 +130,12 @@ t.test(
   async (t) => {
     const folder = t.testdir({})
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'sluice-root-key'))
-    const { code, stdout, stderr } = await runVerb(BARE, ['init', join(folder, 'sluice.json')])
+    const { code, stdout, stderr } = await runVerb(BARE, [
+      'init',
+      join(folder, 'sluice.json'),
+      '--data',
+      join(folder, 'data'),
+    ])
     t.match([code, stdout, stderr], [1, '', /something else is at .*sluice-root-key: no root key was made/])
     t.same(readdirSync(folder), ['sluice-root-key'])
   },
