@@ -15,6 +15,8 @@ import { ROOT } from '../../support/source.ts'
 // A minute of load at least, whatever else the machine does.
 t.setTimeout(600_000)
 
+const CONNECTIONS = 4
+
 t.test('the sizes are the documented ones unless the command line says otherwise', async (t) => {
   t.match(readSizeOptions([]), { keys: 1_000_000, models: 100_000, files: 1_000_000, json: null })
   t.match(readSizeOptions(['--keys', '9']), /^--keys takes a whole number from 10 to /)
@@ -123,7 +125,7 @@ t.test(
       '--repeats',
       '1',
       '--connections',
-      '4',
+      String(CONNECTIONS),
       '--record',
       file,
     ]
@@ -135,9 +137,10 @@ t.test(
     t.ok(ran.status === 0 || ran.status === 1, ran.stderr)
     const record = JSON.parse(readFileSync(file, 'utf8')) as ScenarioRecord
     // A machine that stands still may answer nothing in the part of a second that a cell has here, and loads no
-    // key within two seconds.
-    const isSlow = ({ failures }: ResultRow): boolean =>
-      failures.length === 1 && ['nothing was answered', 'status 503'].includes(failures[0] ?? '')
+    // key within two seconds: each connection may have one such call.
+    const isSlow = ({ failures, failed }: ResultRow): boolean =>
+      failures.length === 1 &&
+      (failures[0] === 'nothing was answered' || (failures[0] === 'status 503' && failed <= CONNECTIONS))
     t.same(
       record.rows.filter((one) => one.failed > 0 && !isSlow(one)).map((one) => [one.case, one.failures]),
       [],

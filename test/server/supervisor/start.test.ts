@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { connectionsNeeded } from '../../../src/server/supervisor/fleet/shares.ts'
 import { HOLD_MS_MAX } from '../../../src/server/supervisor/held-log.ts'
 import { openApiOf } from '../../../src/server/http/reference/openapi.ts'
@@ -15,6 +15,7 @@ import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../
 import { SILENT } from '../../support/log.ts'
 import { outsideRedis } from '../../support/nodes/outside-stores.ts'
 import { ROOT } from '../../support/source.ts'
+import { lateRows } from '../../support/stores/late-rows.ts'
 import { openRelay } from '../../support/wire/relay.ts'
 import { freePort, spawnServer, stopServer, untilPrinted } from '../../support/nodes/spawned.ts'
 
@@ -124,27 +125,25 @@ t.test('a port that is taken refuses the start and names the setting', async (t)
   }
 })
 
-t.test('a front is known in the store before it serves, for those who revoke a key and wait', async (t) => {
+/** A node whose new rows of a table take so many seconds, as it starts. */
+async function startedLate(t: Test, table: Parameters<typeof lateRows>[1], seconds: number) {
   const settings = await nodeSettings(t)
   await runToEnd(settings, sluice('migrate'))
   const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
-  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN PERFORM pg_sleep(1.5); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
-  await startNode(t, settings)
+  await lateRows(store, table, seconds)
+  return { store, node: await startNode(t, settings) }
+}
+
+t.test('a front is known in the store before it serves, for those who revoke a key and wait', async (t) => {
+  const { store } = await startedLate(t, 'fronts', 1.5)
   t.match(await store.sql`SELECT connections FROM fronts`, [
     { connections: connectionsNeeded({ fronts: 1, runners: 1 }) },
   ])
 })
 
 t.test('a front that serves knows the day of its money, which each call needs', async (t) => {
-  const settings = await nodeSettings(t)
-  await runToEnd(settings, sluice('migrate'))
-  const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
-  t.teardown(() => store.close())
-  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN PERFORM pg_sleep(1.2); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON journals FOR EACH ROW EXECUTE FUNCTION late()`)
-  const node = await startNode(t, settings)
+  const { store, node } = await startedLate(t, 'journals', 1.2)
   const [journal] = await store.sql`SELECT 1 FROM journals`
   // A store that does not tell it at the first try counts as away.
   t.ok(journal !== undefined || node.output().includes('money.away'))

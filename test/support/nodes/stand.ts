@@ -12,6 +12,7 @@ import { startMock, type Mock } from '../embeddings/mock.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { removeCluster } from './node.ts'
 import { tree } from '../load/process-cpu.ts'
+import { IS_TEST } from './is-test.ts'
 import { ROOT } from '../source.ts'
 import { freePort, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 import { REMOVAL } from '../teardown.ts'
@@ -20,8 +21,6 @@ export const STAND_MODEL = 'bench/embed'
 /** Name of the environment variable that holds the provider's key. */
 export const PROVIDER_KEY = 'STAND_PROVIDER_API_KEY'
 const READY_TIMEOUT_MS = 180_000
-/** A program of `test/prove` or `bench` runs a node as an operator does. */
-const IS_TEST = process.argv[1]?.endsWith('.test.js') === true
 /** Above the node's own drain. */
 const STOP_MS = 45_000
 
@@ -180,7 +179,7 @@ export function embeddingsRequest(apiKey: string): LoadRequest {
   }
 }
 
-/** Times that a verb runs whose connection to Postgres, its first step, was not there within two seconds. */
+/** Times that a verb runs whose connection to Postgres, its first step, was not there in time. */
 const CONNECTS_MAX = 3
 
 /**

@@ -1,4 +1,5 @@
 import { MONEY_WAIT_MS_MAX } from '../../../src/schemas/money/money-limits.ts'
+import { IS_TEST } from '../nodes/is-test.ts'
 
 const TRIES_MAX = 4
 /** Milliseconds of the shortest bound of the product for a store: what is refused sooner waited for none. */
@@ -6,13 +7,13 @@ const BOUND_MS_MIN = 0.9 * MONEY_WAIT_MS_MAX
 
 /**
  * Asks again what is 503 after it waited for a store: on a machine that stands still neither a key nor money
- * comes in time. What is refused at once is the answer.
+ * comes in time. What is refused at once is the answer, and each answer to a proof that is run by hand.
  */
 export async function served<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     const startedAt = performance.now()
     const answer = await ask()
-    if (answer.status !== 503 || tries === TRIES_MAX || performance.now() - startedAt < BOUND_MS_MIN)
-      return answer
+    const isLate = answer.status === 503 && performance.now() - startedAt >= BOUND_MS_MIN
+    if (!IS_TEST || !isLate || tries === TRIES_MAX) return answer
   }
 }

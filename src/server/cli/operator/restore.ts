@@ -32,7 +32,7 @@ import { restoreObjects } from './backup-objects.ts'
 import { noteBackup } from '../vault/root-key-copies.ts'
 import { ownRootKeys } from '../vault/root-keys.ts'
 import { stderrLog } from '../parts/stderr-log.ts'
-import { withStores } from '../parts/stores.ts'
+import { VERB_CONNECT_S_MAX, withStores } from '../parts/stores.ts'
 import { CliFailure, loadGeneration, pasteable, print } from '../parts/verb.ts'
 
 /**
@@ -50,7 +50,12 @@ export async function restore(folder: string, options: { readonly json?: boolean
     (await openDataDirectory(config.dataDir, stderrLog, { isVerb: true })).release()
   await withStores(
     async ({ databaseUrl }) => {
-      const store = openStore({ url: databaseUrl.reveal(), poolMax: 2, applicationName: 'sluice-restore' })
+      const store = openStore({
+        url: databaseUrl.reveal(),
+        poolMax: 2,
+        applicationName: 'sluice-restore',
+        connectSMax: VERB_CONNECT_S_MAX,
+      })
       try {
         if (!(await isEmptyDatabase(store.sql)))
           throw new CliFailure('the database is not empty: name an empty one in DATABASE_URL')
@@ -107,9 +112,12 @@ async function bringUp(store: Store, config: Config, backup: Backup): Promise<vo
     await storage?.close()
   }
   // First the schema of the rows, then the migrations that this version adds.
-  await migrate(store.options.url, stderrLog, MIGRATIONS.slice(0, manifest.migrations.length))
+  await migrate(store.options.url, stderrLog, {
+    migrations: MIGRATIONS.slice(0, manifest.migrations.length),
+    connectSMax: VERB_CONNECT_S_MAX,
+  })
   await store.sql.begin((tx) => fill(tx, backup))
-  await migrate(store.options.url, stderrLog)
+  await migrate(store.options.url, stderrLog, { connectSMax: VERB_CONNECT_S_MAX })
 }
 
 /**

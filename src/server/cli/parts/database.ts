@@ -11,13 +11,9 @@ import { checkSchema, MIGRATIONS } from '../../store/migrations/migrate.ts'
 import { openStore, type Store } from '../../store/base/open.ts'
 import { isAway } from '../../store/base/translate.ts'
 import { stderrLog } from './stderr-log.ts'
-import { withStores, type StoreAddresses } from './stores.ts'
+import { VERB_CONNECT_S_MAX, withStores, type StoreAddresses } from './stores.ts'
 import { CliFailure } from './verb.ts'
 
-/**
- * Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision.
- */
-const CONNECT_S_MAX = 10
 /** Milliseconds that a verb waits for Redis before the fronts have to poll its change. */
 const HINT_WAIT_MS_MAX = 500
 
@@ -45,7 +41,7 @@ export async function withDatabase<T>(use: (database: DatabaseHandle) => Promise
         url: databaseUrl.reveal(),
         poolMax: 2,
         applicationName: 'sluice-cli',
-        connectSMax: CONNECT_S_MAX,
+        connectSMax: VERB_CONNECT_S_MAX,
         caps,
       })
       const publisher = redis === null ? null : openPublisher(redis)

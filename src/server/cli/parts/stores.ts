@@ -36,9 +36,15 @@ export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Pr
   }
 }
 
+/** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
+export const VERB_CONNECT_S_MAX = 10
+
 /** Migrates the schema to this version. Throws `CliFailure`. */
 export function migrateNow(): Promise<SchemaState> {
-  return withStores(({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog), { mayCreate: true })
+  return withStores(
+    ({ databaseUrl }) => migrate(databaseUrl.reveal(), stderrLog, { connectSMax: VERB_CONNECT_S_MAX }),
+    { mayCreate: true },
+  )
 }
 
 type Use<T> = (stores: StoreAddresses, config: Config) => Promise<T>

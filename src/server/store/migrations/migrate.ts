@@ -26,7 +26,7 @@ import { historyHours } from './025-history-hours.ts'
 import { endpointForms } from './024-endpoint-forms.ts'
 import { requests } from './026-requests.ts'
 import type { Migration } from './migration.ts'
-import { openStore, type Queryable, type Sql } from '../base/open.ts'
+import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   foundation,
@@ -76,6 +76,11 @@ interface Recorded {
   readonly oldest_binary: number
 }
 
+export interface MigrateOptions extends Pick<StoreOptions, 'connectSMax'> {
+  /** All of this binary by default. */
+  readonly migrations?: readonly Migration[]
+}
+
 /**
  * Brings the database up to this binary. Each step commits with its record under a lock that all migrators
  * share, so that a crash leaves complete steps and two migrators run one after the other. Failures (thrown):
@@ -84,9 +89,9 @@ interface Recorded {
 export async function migrate(
   url: string,
   log: Log,
-  migrations: readonly Migration[] = MIGRATIONS,
+  { migrations = MIGRATIONS, ...bounds }: MigrateOptions = {},
 ): Promise<SchemaState> {
-  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-migrate' })
+  const store = openStore({ url, poolMax: 1, applicationName: 'sluice-migrate', ...bounds })
   try {
     for (;;) {
       const applied = await applyNext(store.sql, migrations)

@@ -124,14 +124,8 @@ t.test(
     const store = openStore({ url, poolMax: 2, applicationName: 'test' })
     t.teardown(() => store.close())
     const { sql } = store
-    await migrate(
-      url,
-      keptLog(),
-      MIGRATIONS.slice(
-        0,
-        MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes'),
-      ),
-    )
+    const before = MIGRATIONS.findIndex(({ name }) => name === 'counted_bytes')
+    await migrate(url, keptLog(), { migrations: MIGRATIONS.slice(0, before) })
     const { workspaceId: id } = await insertOldOwner(sql)
     // As nodes of that version write them.
     await sql`INSERT INTO workspace_storage (workspace_id, used_bytes) VALUES (${id}, 5123)`

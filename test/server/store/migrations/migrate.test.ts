@@ -60,7 +60,7 @@ t.test(
       0,
       MIGRATIONS.findIndex(({ name }) => name === 'operator'),
     )
-    await migrate(store.options.url, keptLog(), before)
+    await migrate(store.options.url, keptLog(), { migrations: before })
     const { organizationId, workspaceId } = await insertOldOwner(store.sql)
     await oldDelivery(store, workspaceId)
     await migrate(store.options.url, keptLog())
@@ -95,23 +95,23 @@ t.test('a step that fails leaves nothing of itself', async (t) => {
     ...second,
     up: async (tx) => void (await tx.unsafe('CREATE TABLE second (id int); SELECT 1/0')),
   }
-  await t.rejects(migrate(store.options.url, keptLog(), [first, broken]), /division by zero/)
+  await t.rejects(migrate(store.options.url, keptLog(), { migrations: [first, broken] }), /division by zero/)
   t.same(await checkSchema(store.sql, [first, second]), { at: 1 })
 })
 
 t.test('a missing step between applied ones is refused as half-migrated', async (t) => {
   const store = await emptyStore(t)
-  await migrate(store.options.url, keptLog(), [first, second])
+  await migrate(store.options.url, keptLog(), { migrations: [first, second] })
   await store.sql`DELETE FROM schema_migrations WHERE number = 1`
   t.match(
-    await refusal(migrate(store.options.url, keptLog(), [first, second])),
+    await refusal(migrate(store.options.url, keptLog(), { migrations: [first, second] })),
     /half-migrated: migration 1 is missing/,
   )
 })
 
 t.test('a table missing from an applied step is refused as half-migrated', async (t) => {
   const store = await emptyStore(t)
-  await migrate(store.options.url, keptLog(), [first, second])
+  await migrate(store.options.url, keptLog(), { migrations: [first, second] })
   await store.sql`DROP TABLE second`
   t.match(await refusal(checkSchema(store.sql, [first, second])), /half-migrated: table `second` is missing/)
 })
@@ -120,30 +120,33 @@ t.test('tables without a record of migrations are refused as half-migrated', asy
   const store = await emptyStore(t)
   await store.sql`CREATE TABLE first (id int)`
   t.match(
-    await refusal(migrate(store.options.url, keptLog(), [first])),
+    await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
     /half-migrated: table `first` is there/,
   )
 })
 
 t.test('a schema that needs a newer binary is refused', async (t) => {
   const store = await emptyStore(t)
-  await migrate(store.options.url, keptLog(), [first, step(2, 'second', 2)])
+  await migrate(store.options.url, keptLog(), { migrations: [first, step(2, 'second', 2)] })
   t.match(
-    await refusal(migrate(store.options.url, keptLog(), [first])),
+    await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
     /needs a Sluice that knows migration 2; this one knows 1/,
   )
 })
 
 t.test('an older binary runs on a newer schema that allows it', async (t) => {
   const store = await emptyStore(t)
-  await migrate(store.options.url, keptLog(), [first, second])
-  t.same(await migrate(store.options.url, keptLog(), [first]), { at: 2 })
+  await migrate(store.options.url, keptLog(), { migrations: [first, second] })
+  t.same(await migrate(store.options.url, keptLog(), { migrations: [first] }), { at: 2 })
 })
 
 t.test('a database of another program is refused', async (t) => {
   const store = await emptyStore(t)
-  await migrate(store.options.url, keptLog(), [step(1, 'other', 1)])
-  t.match(await refusal(migrate(store.options.url, keptLog(), [first])), /of another program or branch/)
+  await migrate(store.options.url, keptLog(), { migrations: [step(1, 'other', 1)] })
+  t.match(
+    await refusal(migrate(store.options.url, keptLog(), { migrations: [first] })),
+    /of another program or branch/,
+  )
 })
 
 t.test('the steps are numbered without gaps and none needs a binary newer than itself', async (t) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../../src/server/store/base/open.ts'
+import { lateRows } from '../../../support/stores/late-rows.ts'
 import {
   nodeSettings,
   runToEnd,
@@ -38,8 +39,7 @@ t.test('a node that is killed while it grows leaves nobody waiting', async (t) =
   const store = openStore({ url: settings['DATABASE_URL'] ?? '', poolMax: 1, applicationName: 'sluice-test' })
   t.teardown(() => store.close())
   // No front is added before the node is killed: each is known in the store first.
-  await store.sql.unsafe(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN PERFORM pg_sleep(60); RETURN NEW; END'; CREATE TRIGGER late BEFORE INSERT ON fronts FOR EACH ROW EXECUTE FUNCTION late()`)
+  await lateRows(store, 'fronts', 60)
   const growing = runToEnd(settings, sluice('scale', '--fronts', '4'))
   await until('it is taken', () => inputsIn(node.dataDir).some((text) => text.includes('taken')))
   await node.killHard()

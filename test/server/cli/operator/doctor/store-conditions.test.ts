@@ -50,7 +50,7 @@ condition({
   fix: /sluice migrate/,
   async make(t) {
     const { url } = await openTestDatabase(t, 'empty')
-    await migrate(url, SILENT, MIGRATIONS.slice(0, -1))
+    await migrate(url, SILENT, { migrations: MIGRATIONS.slice(0, -1) })
     return { DATABASE_URL: url }
   },
 })
