@@ -283,6 +283,8 @@ async function cross(store: Store, keys: readonly Key[]): Promise<Crossing> {
   const revoke = async (hash: string, deps: EngineDeps = {}): Promise<void> => {
     const change = await store.sql.begin(async (tx) => {
       await tx`SELECT txid_current()`
+      // It rests here until the next one has its turn, on a slow machine for longer than a transaction may.
+      await tx`SET LOCAL idle_in_transaction_session_timeout = 0`
       await deps.before?.()
       const ended = await endKey(tx, hash)
       await deps.after?.()

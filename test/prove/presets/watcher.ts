@@ -2,6 +2,7 @@
 import { Agent, request as send } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'
 import { monotonicMs } from '../../support/load/load-plan.ts'
+import { isLate } from '../../support/wire/served.ts'
 
 /** Milliseconds for an answer. */
 const ANSWER_MS = 30_000
@@ -55,15 +56,17 @@ export class Watcher {
   async #run(): Promise<void> {
     while (!this.#hasEnded) {
       const startedAt = monotonicMs()
-      this.seen.push({ startedAt, word: await this.#ask() })
+      const { status, word } = await this.#ask()
+      if (!isLate(status, monotonicMs() - startedAt)) this.seen.push({ startedAt, word })
       await after(this.#pauseMs)
     }
   }
 
-  #ask(): Promise<string> {
+  #ask(): Promise<{ readonly status: number; readonly word: string }> {
     const { port, path, key, body, read } = this.#question
     const json = JSON.stringify(body)
     return new Promise((resolve) => {
+      const failed = ({ message }: Error): void => resolve({ status: 0, word: `failed: ${message}` })
       const headers = {
         authorization: `Bearer ${key}`,
         'content-type': 'application/json',
@@ -74,8 +77,9 @@ export class Watcher {
         (answer) => {
           const pieces: Buffer[] = []
           answer.on('data', (piece: Buffer) => pieces.push(piece))
-          answer.on('end', () => resolve(read(answer.statusCode ?? 0, parsed(Buffer.concat(pieces)))))
-          answer.on('error', (problem) => resolve(`failed: ${problem.message}`))
+          const status = answer.statusCode ?? 0
+          answer.on('end', () => resolve({ status, word: read(status, parsed(Buffer.concat(pieces))) }))
+          answer.on('error', failed)
         },
       )
       asked.on('socket', (socket) => {
@@ -83,7 +87,7 @@ export class Watcher {
         else this.#localPort = socket.localPort ?? this.#localPort
       })
       asked.on('timeout', () => asked.destroy(new Error('no answer')))
-      asked.on('error', (problem) => resolve(`failed: ${problem.message}`))
+      asked.on('error', failed)
       asked.end(json)
     })
   }

@@ -9,7 +9,7 @@ import { startHeartbeat } from '../../../src/server/store/nodes/fronts.ts'
 import { gate } from '../../support/gate.ts'
 import { SILENT } from '../../support/log.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
-import { until } from '../../support/wait.ts'
+import { untilWaiting } from '../../support/stores/lock-waiters.ts'
 
 const NEVER_MS = 2 ** 30
 
@@ -28,13 +28,7 @@ t.test('keys are loaded though the rows of fronts are locked', async (t) => {
   await locked.opened
   const heartbeat = usersOf(stores)
   t.teardown(() => heartbeat.close())
-  await until(
-    async () =>
-      (
-        await other.sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-        AND application_name = 'sluice-front-0-keys' AND wait_event_type = 'Lock'`
-      ).length === 1,
-  )
+  await untilWaiting(other.sql)
   t.same(await openKeyStore(stores.keyLane).load(['0'.repeat(64)]), { ok: true, value: [] })
   unlock.open()
   await held

@@ -17,6 +17,7 @@ import { startProvider } from '../../support/embeddings/provider.ts'
 import { answers } from '../../support/embeddings/provider-behaviours.ts'
 import { spawnServer, stopServer } from '../../support/nodes/spawned.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
+import { served } from '../../support/wire/served.ts'
 
 // Whole nodes start here, on a machine that may be busy: as few as show the ways in which one ends.
 t.setTimeout(600_000)
@@ -31,6 +32,8 @@ t.test('SIGTERM while a call is in flight', async (t) => {
   const stand = await startStand({ provider: provider.origin, settings: { DATABASE_URL } })
   t.teardown(() => stand.stop())
   const family = tree(stand.pid).map((row) => row.pid)
+  // The front knows the key from here on: nothing but its provider keeps the call waiting.
+  t.equal((await served(() => counted(stand.port, stand.keys.inference_key))).status, 200)
   const url = `http://127.0.0.1:${stand.port}/api/v1/embeddings`
   const call = fetch(url, stand.embeddings())
   await until('the call is in flight', () => isInFlight(stand))
@@ -115,15 +118,20 @@ async function unread(t: Test, settings: Settings): Promise<void> {
       () => false,
     ),
   )
-  const authorization = `Bearer ${firstKeys(settings['SLUICE_DATA'] ?? '')['inference_key']}`
-  const answer = await fetch(`http://127.0.0.1:${settings['SLUICE_PORT']}/api/v1/models/count`, {
-    headers: { authorization, connection: 'close' },
-  })
+  const { inference_key: key = '' } = firstKeys(settings['SLUICE_DATA'] ?? '')
+  const answer = await served(() => counted(Number(settings['SLUICE_PORT']), key))
   t.equal(answer.status, 200)
   // Its ready line went into a closed pipe, and so does the log of its drain.
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   t.same(await ended, [0, null])
+}
+
+/** A call that needs no more than the key. */
+function counted(port: number, key: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${port}/api/v1/models/count`, {
+    headers: { authorization: `Bearer ${key}`, connection: 'close' },
+  })
 }
 
 async function isInFlight(stand: Stand): Promise<boolean> {

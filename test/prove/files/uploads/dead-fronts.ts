@@ -2,12 +2,14 @@ import { basename } from 'node:path'
 import { holdCommits } from '../../../support/files/commit-hold.ts'
 import type { FileStand } from '../../../support/files/file-stand.ts'
 import { until } from '../../../support/nodes/node.ts'
-import type { UploadClient } from '../../../support/files/upload-client.ts'
+import type { UploadAnswer, UploadClient, UploadPlan } from '../../../support/files/upload-client.ts'
 import type { Proof } from '../../proof.ts'
 import { withRoomFor } from './quota.ts'
 
 const COUNT = 20
 const SIZE_BYTES = 200_000
+/** An upload waits 10 s for room; in short it is tried again, since a slow machine frees room later. */
+const TRIES_MAX = { full: 1, short: 3 }
 /** Of the whole quota, for what is counted beside the bytes of files. */
 const SLACK_BYTES = (COUNT * SIZE_BYTES) / 2
 
@@ -33,7 +35,7 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
       const reserved = (await node.usage()).reservedBytes
       await killFront(node, held)
       const answers = await Promise.all(
-        Array.from({ length: COUNT }, (_, nth) => node.upload(SIZE_BYTES, plan('new', nth))),
+        Array.from({ length: COUNT }, (_, nth) => uploaded(proof, node, plan('new', nth))),
       )
       const good = answers.filter(({ status }) => status === 200)
       const told = answers.map(({ status, type }) => `${status} ${type}`)
@@ -55,6 +57,14 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
     })
   }
   await heldPath(proof, node)
+}
+
+async function uploaded(proof: Proof, node: FileStand, plan: Partial<UploadPlan>): Promise<UploadAnswer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await node.upload(SIZE_BYTES, plan)
+    if (answer.type !== 'quota_exceeded' || tries >= TRIES_MAX[proof.isShort ? 'short' : 'full'])
+      return answer
+  }
 }
 
 /** A write that had its path, and its file published, when its front was killed. */

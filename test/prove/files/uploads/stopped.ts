@@ -11,7 +11,13 @@ const TRIES_MAX = 10
 
 /** A front that stands still until the sweep has taken its upload over, in the midst of the file. */
 export async function stopped(proof: Proof, node: FileStand): Promise<void> {
-  const answer = await toldInTime(node)
+  const answer = await toldInTime(node, async () => {
+    const client = node.client(SIZE_BYTES)
+    await client.begin()
+    await client.sendTo(SIZE_BYTES / 2)
+    await until('bytes are staged', () => node.staging().length > 0)
+    return overtaken(node, () => client.finish())
+  })
   proof.check(
     'a front that was stopped past the grace answers 500',
     answer.status === 500,
@@ -20,17 +26,35 @@ export async function stopped(proof: Proof, node: FileStand): Promise<void> {
   await aftermath(proof, node, { what: 'a front stopped in the midst of a file' })
 }
 
+/** The same between the bucket's last answer and the row. */
+export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
+  const answer = await toldInTime(node, async () => {
+    const before = (await node.objects()).size
+    s3.failNext('put', 'hold')
+    const client = node.client(SIZE_BYTES)
+    await client.begin()
+    const answered = client.finish()
+    await until('the object is there', async () => (await node.objects()).size > before)
+    return overtaken(node, async () => {
+      s3.release()
+      return answered
+    })
+  })
+  proof.check(
+    'a front that was stopped past the grace with its object published answers 500',
+    answer.status === 500,
+    `${answer.status} ${answer.type}`,
+  )
+  await aftermath(proof, node, { what: 'a front stopped after it published' })
+}
+
 /**
  * What a client is told. Where a sweep takes longer than a body may rest, or than a silent front lives, the
  * client is told of that, and it is tried again.
  */
-async function toldInTime(node: FileStand): Promise<UploadAnswer> {
+async function toldInTime(node: FileStand, tried: () => Promise<UploadAnswer>): Promise<UploadAnswer> {
   for (let tries = 1; ; tries++) {
-    const client = node.client(SIZE_BYTES)
-    await client.begin()
-    await client.sendTo(SIZE_BYTES / 2)
-    await until('bytes are staged', () => node.staging().length > 0)
-    const answer = await overtaken(node, () => client.finish())
+    const answer = await tried()
     if (tries === TRIES_MAX || !['body_slow', 'connection_ended'].includes(answer.type)) return answer
     await until('a front serves', () =>
       node.ask('GET', '/files').then(
@@ -40,25 +64,6 @@ async function toldInTime(node: FileStand): Promise<UploadAnswer> {
     )
     await until('all have ended', () => node.staging().length === 0)
   }
-}
-
-/** The same between the bucket's last answer and the row. */
-export async function stoppedAtBucket(proof: Proof, node: FileStand, s3: FakeS3): Promise<void> {
-  s3.failNext('put', 'hold')
-  const client = node.client(SIZE_BYTES)
-  await client.begin()
-  const answered = client.finish()
-  await until('the object is there', async () => (await node.objects()).size > 0)
-  const answer = await overtaken(node, async () => {
-    s3.release()
-    return answered
-  })
-  proof.check(
-    'a front that was stopped past the grace with its object published answers 500',
-    answer.status === 500,
-    `${answer.status} ${answer.type}`,
-  )
-  await aftermath(proof, node, { what: 'a front stopped after it published' })
 }
 
 /** Stops the front, lets the sweep take everything over, and lets the front go on. */

@@ -9,6 +9,7 @@ import { openSecretRows } from '../../../../src/server/store/vault/secrets.ts'
 import { runtimeOf } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { answerTask } from '../../../../src/workers/tasks.ts'
 import { connected } from '../../../support/wire/connected.ts'
+import { served } from '../../../support/wire/served.ts'
 import { SILENT } from '../../../support/log.ts'
 import {
   firstKeys,
@@ -66,20 +67,10 @@ export async function startRotationStand(proof: Proof): Promise<RotationStand> {
     targetPort,
     node,
     store: await storeOf(node.dataDir),
-    async call(method, path, { headers = {}, body } = {}) {
-      const isEgress = path.startsWith('/egress')
-      const answer = await fetch(`${stand.node.ready.url}${isEgress ? '' : '/api/v1'}${path}`, {
-        method,
-        headers: {
-          ...(isEgress
-            ? {}
-            : { authorization: `Bearer ${keys['inference_key'] ?? ''}`, 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body }),
-      })
-      return { status: answer.status, text: await answer.text() }
-    },
+    call: (method, path, more = {}) =>
+      served(() =>
+        ask({ url: stand.node.ready.url, key: keys['inference_key'] ?? '', method, path, ...more }),
+      ),
     releaser() {
       const rows = openSecretRows(stand.store)
       const vaultKeys = new VaultKeys({
@@ -139,4 +130,23 @@ async function startTarget(proof: Proof): Promise<number> {
       }),
   )
   return (server.address() as AddressInfo).port
+}
+
+interface Asked extends CallMore {
+  readonly url: string
+  /** Of what is asked of the API; a call of egress brings one of its own. */
+  readonly key: string
+  readonly method: string
+  readonly path: string
+}
+
+async function ask({ url, key, method, path, headers = {}, body }: Asked): Promise<Answer> {
+  const isEgress = path.startsWith('/egress')
+  const own = isEgress ? {} : { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${url}${isEgress ? '' : '/api/v1'}${path}`, {
+    method,
+    headers: { ...own, ...headers },
+    ...(body === undefined ? {} : { body }),
+  })
+  return { status: answer.status, text: await answer.text() }
 }

@@ -9,6 +9,7 @@ import { openRootKeys } from '../../../../src/server/vault/root-keys.ts'
 import { ask as askPort, type AskMore, type Asked } from '../../../support/operator/admin-port.ts'
 import { firstKeys, nodeSettings, runToEnd, sluice, startNode, until } from '../../../support/nodes/node.ts'
 import { rawClient, type RawClient } from '../../../support/wire/raw-http.ts'
+import { served } from '../../../support/wire/served.ts'
 
 t.setTimeout(600_000)
 
@@ -23,10 +24,8 @@ const {
 const port = Number(settings['SLUICE_ADMIN_PORT'])
 
 function ask(path: string, key: string | null = operatorKey, more: AskMore = {}): Promise<Asked> {
-  return askPort(port, path, {
-    ...more,
-    headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...more.headers },
-  })
+  const headers = { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...more.headers }
+  return served(() => askPort(port, path, { ...more, headers }))
 }
 
 /** A verb of the command line; what it printed. */
