@@ -217,11 +217,11 @@ function generationOf(values: Settings, texts: Texts, env: Texts): Generation {
       value: effectiveText(config, { name, schema, given: texts[name] }),
       source: texts[name] === undefined ? 'default' : env[name] === undefined ? 'file' : 'environment',
     })),
-    providerKeys: (wanted: Iterable<string>) => secretsOf(texts, wanted),
+    providerKeys: (wanted: Iterable<string>) => namedSecrets(texts, wanted),
   })
 }
 
-function secretsOf(texts: Texts, names: Iterable<string>): ReadonlyMap<string, Secret> {
+function namedSecrets(texts: Texts, names: Iterable<string>): ReadonlyMap<string, Secret> {
   const secrets = new Map<string, Secret>()
   for (const name of names) {
     const text = texts[name]

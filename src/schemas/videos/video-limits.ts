@@ -12,7 +12,7 @@ export const VIDEO_OPEN_CHARS_MAX = 1_073_741_824
  */
 export const VIDEO_LEASE_MS = 10_000
 /** Milliseconds between two rounds of a runner that renew its claims: each claim at every second round. Decision. */
-export const VIDEO_RENEW_MS = 2_500
+export const VIDEO_RENEW_ROUND_MS = 2_500
 /** Milliseconds that a call waits for the live view in Redis. Decision. */
 export const VIDEO_VIEW_MS_MAX = 100
 /** Bytes of one clip that are accepted from a provider. Decision. */

@@ -9,7 +9,7 @@ import type { ChildPart } from '../supervisor/fleet/ipc.ts'
 import type { NodeGeneration } from '../supervisor/node-setup.ts'
 
 /** The child's own reading of the settings generation that the supervisor chose. */
-export function configOf(part: ChildPart): Config {
+export function configOfPart(part: ChildPart): Config {
   const reading = readFrom(part.settings)
   if (!reading.ok) throw new ConfigInvalid(reading.problems)
   return reading.generation.config
@@ -38,13 +38,13 @@ export function secretsOf({
 export function secretsOfPart(part: ChildPart): readonly Secret[] {
   const { databaseUrl, redis, providerKeys } = part
   const urls = [databaseUrl, ...('url' in redis ? [redis.url] : [])].map((url) => new Secret(url))
-  return [...secretsOf({ config: configOf(part), providerKeys }), ...urls]
+  return [...secretsOf({ config: configOfPart(part), providerKeys }), ...urls]
 }
 
 /** The log of a forked process, held back until the node's ready line is out. */
 export function childLog(part: ChildPart, channel: Channel): Log & Pick<OwnedLog, 'dropped'> {
   const { role, slot } = part
-  const level = configOf(part).logLevel
+  const level = configOfPart(part).logLevel
   const lines = createLog({ level, base: { role, slot, pid: process.pid }, secrets: secretsOfPart(part) })
   const log = holdLog(lines)
   endOnCrash({ error: log.error, flush: lines.flush })

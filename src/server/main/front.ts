@@ -37,7 +37,7 @@ import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { VERSION } from '../supervisor/version.ts'
 import { catalogueOf } from './child-catalogue.ts'
-import { childLog, configOf, stateAddress } from './child.ts'
+import { childLog, configOfPart, stateAddress } from './child.ts'
 import { openGate } from './egress.ts'
 import { openAccess } from './front-keys.ts'
 import { openFrontPorts } from './front-ports.ts'
@@ -64,7 +64,7 @@ const compiled = compile(OPERATIONS, BUILT_OPENAPI)
 
 /** Builds every part of a front, warms the front up, and serves until the supervisor ends it. */
 export async function runFront(part: StartedPart, channel: Channel): Promise<void> {
-  const config = configOf(part)
+  const config = configOfPart(part)
   const log = childLog(part, channel)
   const catalogue = catalogueOf(config)
   const metrics = createMetrics(part.slot)

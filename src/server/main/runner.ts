@@ -27,7 +27,7 @@ import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { RUNNER_POOL_MAX } from '../supervisor/fleet/shares.ts'
 import { openKeyRing } from '../vault/key-ring.ts'
-import { childLog, configOf, stateAddress } from './child.ts'
+import { childLog, configOfPart, stateAddress } from './child.ts'
 import { startDirectory } from './scim.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { openGate } from './egress.ts'
@@ -51,7 +51,7 @@ const CLOSE_MS = 4_000
 
 /** Runs video jobs, webhooks and housekeeping, which must go on without any calls. */
 export async function runRunner(part: StartedPart, channel: Channel): Promise<void> {
-  const config = configOf(part)
+  const config = configOfPart(part)
   const log = childLog(part, channel)
   const metrics = createMetrics()
   const applicationName = `sluice-runner-${part.slot}`

@@ -14,8 +14,9 @@ import { uploadBytesMax } from '../body/upload.ts'
 import type { WireResponse } from '../reply/wire.ts'
 
 /**
- * Takes one request through the stages, whose order is defined here alone: route → access → place, scope,
- * writes → limits or share → line and headers → idempotency key → body → operation → reply → settle.
+ * Takes one request through the stages: route → access → unread answers → place, scope, writes → limits or
+ * share → inputs → operation → reply → settle. Their order is defined here alone, that of the inputs in
+ * `take-inputs.ts`.
  *
  * Each stage continues by a plain call while its answer is at hand (a cached key, a lease with tokens, a body
  * that came with the headers), and by a promise only when it must wait. Runs in the synchronous part of the

@@ -1,4 +1,4 @@
-import { VIDEO_RENEW_MS } from '../../../schemas/videos/video-limits.ts'
+import { VIDEO_RENEW_ROUND_MS } from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
 import type { ClaimedVideo } from '../../ports/videos/video-work.ts'
 import type { EngineDeps, Next, VideoEngineDeps } from './engine-deps.ts'
@@ -101,7 +101,7 @@ class Engine implements VideoEngine {
   }
 
   #beatLater(): void {
-    this.#stopBeat = this.#deps.clock.atNext(VIDEO_RENEW_MS, () => {
+    this.#stopBeat = this.#deps.clock.atNext(VIDEO_RENEW_ROUND_MS, () => {
       void this.#beat()
       this.#beatLater()
     })

@@ -1,6 +1,6 @@
 import {
   VIDEO_LEASE_MS,
-  VIDEO_RENEW_MS,
+  VIDEO_RENEW_ROUND_MS,
   VIDEO_RENEWED_AT_ONCE,
 } from '../../../schemas/videos/video-limits.ts'
 import type { HeldVideoState } from '../../ports/videos/video-engine.ts'
@@ -11,7 +11,7 @@ import type { HeldJob } from './held-job.ts'
  * Milliseconds: a lease with less time left is renewed. Each lease is renewed at every second round, and
  * after a failed round at the next.
  */
-const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_MS
+const RENEWED_BELOW_MS = VIDEO_LEASE_MS - 1.5 * VIDEO_RENEW_ROUND_MS
 
 /** Jobs that this runner has claimed. Renews their leases. */
 export class HeldJobs {

@@ -122,7 +122,7 @@ t.test('an end that was booked and not heard of is not undone, and its pollers s
   let ends = 0
   world.fault = (method) => (method === 'end' && ends++ === 0 ? 'unheard' : 'none')
   world.runner()
-  await world.clock.advance(limits.VIDEO_RENEW_MS * 3)
+  await world.clock.advance(limits.VIDEO_RENEW_ROUND_MS * 3)
   t.equal(world.rows.get('a')?.state, 'completed')
   t.equal(world.views.get('a')?.status, 'completed')
   t.equal(world.calls.filter((call) => call === 'end').length, 2)

@@ -202,7 +202,7 @@ t.test('a cancel of which no wake-up told is found out, and the provider is told
   world.runner()
   await world.clock.advance(1_000)
   world.cancel('a')
-  await world.clock.advance(limits.VIDEO_LEASE_MS + limits.VIDEO_RENEW_MS)
+  await world.clock.advance(limits.VIDEO_LEASE_MS + limits.VIDEO_RENEW_ROUND_MS)
   t.ok(provider.calls.includes('cancel up-a'))
 })
 
