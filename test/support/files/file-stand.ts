@@ -89,6 +89,14 @@ export class FileStand {
     return { status: answer.status, text: await answer.text() }
   }
 
+  /** True when a front answers a read of files. */
+  serves(): Promise<boolean> {
+    return this.ask('GET', '/files').then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  }
+
   async remove(id: string): Promise<number> {
     return (await this.ask('DELETE', `/files/${id}`)).status
   }

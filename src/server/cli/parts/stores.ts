@@ -14,6 +14,9 @@ import { EmbeddedPostgresError } from '../../supervisor/postgres/postgres-error.
 import { stderrLog } from './stderr-log.ts'
 import { CliFailure, loadGeneration } from './verb.ts'
 
+/** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
+export const VERB_CONNECT_S_MAX = 10
+
 /** The addresses of the stores of this installation. */
 export interface StoreAddresses {
   readonly databaseUrl: Secret
@@ -35,9 +38,6 @@ export async function withStores<T>(use: Use<T>, { mayCreate = false } = {}): Pr
     throw isForOperator ? new CliFailure(problem.message, { cause: problem }) : problem
   }
 }
-
-/** Seconds for a connection of a verb, longer than those of a node: nothing tries again for it. Decision. */
-export const VERB_CONNECT_S_MAX = 10
 
 /** Migrates the schema to this version. Throws `CliFailure`. */
 export function migrateNow(): Promise<SchemaState> {

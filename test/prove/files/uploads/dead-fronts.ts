@@ -8,8 +8,6 @@ import { withRoomFor } from './quota.ts'
 
 const COUNT = 20
 const SIZE_BYTES = 200_000
-/** An upload waits 10 s for room; in short it is tried again, since a slow machine frees room later. */
-const TRIES_MAX = { full: 1, short: 3 }
 /** Of the whole quota, for what is counted beside the bytes of files. */
 const SLACK_BYTES = (COUNT * SIZE_BYTES) / 2
 
@@ -59,12 +57,17 @@ export async function deadFronts(proof: Proof, node: FileStand): Promise<void> {
   await heldPath(proof, node)
 }
 
-async function uploaded(proof: Proof, node: FileStand, plan: Partial<UploadPlan>): Promise<UploadAnswer> {
-  for (let tries = 1; ; tries++) {
-    const answer = await node.upload(SIZE_BYTES, plan)
-    if (answer.type !== 'quota_exceeded' || tries >= TRIES_MAX[proof.isShort ? 'short' : 'full'])
-      return answer
-  }
+/**
+ * An upload waits 10 s for room. In short it is tried once more: a slow machine reads the journal of a dead
+ * front later, and yet long before a lease of 60 s runs out.
+ */
+async function uploaded(
+  { isShort }: Proof,
+  node: FileStand,
+  plan: Partial<UploadPlan>,
+): Promise<UploadAnswer> {
+  const answer = await node.upload(SIZE_BYTES, plan)
+  return isShort && answer.type === 'quota_exceeded' ? node.upload(SIZE_BYTES, plan) : answer
 }
 
 /** A write that had its path, and its file published, when its front was killed. */
@@ -109,13 +112,6 @@ async function killFront(
   for (const client of held) client.leave('RST')
   await until(
     'another front serves',
-    () => node.stand.fronts().some((other) => other !== pid) && serves(node),
-  )
-}
-
-async function serves(node: FileStand): Promise<boolean> {
-  return node.ask('GET', '/files').then(
-    ({ status }) => status === 200,
-    () => false,
+    () => node.stand.fronts().some((other) => other !== pid) && node.serves(),
   )
 }

@@ -100,7 +100,7 @@ async function killAt(proof: Proof, node: FileStand, { name, reach }: Point): Pr
   client.leave('RST')
   await until(
     'another front serves',
-    () => node.stand.fronts().some((other) => other !== pid) && serves(node),
+    () => node.stand.fronts().some((other) => other !== pid) && node.serves(),
   )
   await node.expireLeases()
   await aftermath(proof, node, { what: `kill -9 when ${name}`, bySweep: true })
@@ -126,11 +126,4 @@ async function untilPromoted(node: FileStand): Promise<() => Promise<void>> {
 
 function stagedBytes(node: FileStand): number {
   return node.staging().reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-}
-
-async function serves(node: FileStand): Promise<boolean> {
-  return node.ask('GET', '/files').then(
-    ({ status }) => status === 200,
-    () => false,
-  )
 }

@@ -56,12 +56,7 @@ async function toldInTime(node: FileStand, tried: () => Promise<UploadAnswer>): 
   for (let tries = 1; ; tries++) {
     const answer = await tried()
     if (tries === TRIES_MAX || !['body_slow', 'connection_ended'].includes(answer.type)) return answer
-    await until('a front serves', () =>
-      node.ask('GET', '/files').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    )
+    await until('a front serves', () => node.serves())
     await until('all have ended', () => node.staging().length === 0)
   }
 }
