@@ -3,6 +3,8 @@ import { catalogueFile } from '../../support/models/catalogue.ts'
 import {
   firstKeys,
   nodeSettings,
+  runToEnd,
+  sluice,
   startNode,
   until,
   type Settings,
@@ -64,7 +66,13 @@ async function videoNode(t: Parameters<typeof nodeSettings>[0]) {
     })
     return { status: answer.status, body: (await answer.json()) as Reply }
   }
-  return { provider, node, call, submit: (prompt: string) => call('/videos', { model: 'fake/film', prompt }) }
+  return {
+    provider,
+    settings,
+    node,
+    call,
+    submit: (prompt: string) => call('/videos', { model: 'fake/film', prompt }),
+  }
 }
 
 async function ended(call: (path: string) => Promise<{ readonly body: Reply }>, id: string): Promise<Reply> {
@@ -103,7 +111,7 @@ function makeAll(): void {
 }
 
 // One for all tests: a start takes more CPU than what they do.
-const { node, provider, call, submit } = await videoNode(t)
+const { node, settings, provider, call, submit } = await videoNode(t)
 
 async function clipOf(id: string): Promise<{ readonly type: string | null; readonly brand: string }> {
   const clip = await fetch(`${node.ready.url}/api/v1/videos/${id}/content`, {
@@ -154,7 +162,8 @@ t.test('runners that drain hand their jobs to others at once, and a node with ru
   const submissions = provider.log.submissions.length
   const ids = await tenUnderWay({ call, submit })
   const before = node.pidsOf('runner')
-  process.kill(node.pid, 'SIGHUP')
+  // Ends with the reload, however long that takes.
+  await runToEnd(settings, sluice('reload'))
   await until('the runners are others', () => node.pidsOf('runner').every((pid) => !before.includes(pid)))
   makeAll()
   for (const id of ids) t.equal((await ended(call, id)).status, 'completed')

@@ -8,6 +8,18 @@ import { ROOT_KEY } from '../../../support/files/file-verbs.ts'
 
 t.setTimeout(600_000)
 
+const TRIES_MAX = 4
+
+/** A look that came too late found nothing: a busy machine takes another. */
+async function looked(settings: Settings) {
+  for (let tries = 1; ; tries++) {
+    const { stdout } = await runVerb(settings, ['doctor', '--json'])
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; detail: string }[] }
+    const isLate = findings.some(({ detail }) => /no answer in time|looked at within/.test(detail))
+    if (!isLate || tries === TRIES_MAX) return { findings, stdout }
+  }
+}
+
 t.test('doctor looks at storage and the root key, and makes neither', async (t) => {
   const folder = await openFolder(t)
   const { storage: _unused, s3 } = await openS3(t)
@@ -61,8 +73,7 @@ t.test('doctor looks at storage and the root key, and makes neither', async (t) 
     ],
   ]
   for (const [settings, storage, rootKey] of cases) {
-    const { stdout } = await runVerb(settings, ['doctor', '--json'])
-    const { findings } = JSON.parse(stdout) as { findings: { check: string }[] }
+    const { findings, stdout } = await looked(settings)
     t.match(
       findings.find(({ check }) => check === 'storage'),
       storage,
