@@ -21,6 +21,7 @@ import { claudeCode } from './agents/claude-code.ts'
 import { codex } from './agents/codex.ts'
 import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
 import { replay, SessionModel } from './agents/replay.ts'
+import { checkNoFaults } from './no-faults.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
 
 const ROUNDS = { full: 10, short: 1 }
@@ -64,7 +65,7 @@ export const program: Program = {
         }
         proof.check(`${agent.name}: ${what}`, problems.length === 0, problems[0] ?? `${rounds} of ${rounds}`)
       }
-    noFaults(proof, stand.output())
+    checkNoFaults(proof, stand.output())
   },
 }
 
@@ -213,12 +214,6 @@ async function worked(
     'a call names another model',
   )
   return { output: running.output(), calls }
-}
-
-/** No call, however it ended, was a fault of the node's own. */
-function noFaults(proof: Proof, output: string): void {
-  const fault = output.split('\n').find((line) => line.includes('"level":"error"'))
-  proof.check('the node logs no error', fault === undefined, fault ?? 'none')
 }
 
 function modelOf(protocol: TextProtocol): string {

@@ -3,7 +3,7 @@ import { API_PREFIX } from '../../../src/schemas/api-prefix.ts'
 import { answersChat } from '../../support/inference/fake-chat.ts'
 import { startFakeProvider } from '../../support/inference/fake-provider.ts'
 import { startStand, type Stand } from '../../support/nodes/stand.ts'
-import type { Program, Proof } from '../proof.ts'
+import type { Program } from '../proof.ts'
 import type { ChatClient } from './clients/client.ts'
 import { anthropic } from './clients/anthropic.ts'
 import { openAi } from './clients/openai.ts'
@@ -11,6 +11,7 @@ import { openAiResponses } from './clients/openai-responses.ts'
 import { openRouter } from './clients/openrouter.ts'
 import { openRouterResponses } from './clients/openrouter-responses.ts'
 import { vercel, vercelAnthropic, vercelResponses } from './clients/vercel.ts'
+import { checkNoFaults } from './no-faults.ts'
 import { MESSAGES_BUILT_IN, MESSAGES_NATIVE } from './scenarios/messages-scenarios.ts'
 import { RESPONSES_BUILT_IN, RESPONSES_NATIVE, RESPONSES_PROVIDERS } from './scenarios/responses-scenarios.ts'
 import { BUILT_IN, DIALECTS, NATIVE } from './scenarios/scenarios.ts'
@@ -59,7 +60,7 @@ export const program: Program = {
           for (const client of clients) await cells.fill(client, () => scenario({ provider, client, model }))
         proof.check(`${group}: ${name}`, cells.problems.length === 0, cells.said())
       }
-    silent(proof, stand)
+    checkNoFaults(proof, stand.output())
   },
 }
 
@@ -110,15 +111,6 @@ class Cells {
     if (this.problems.length > 0) return this.problems.join(' | ')
     return [...this.#passed].map(([name, count]) => `${name} ${count}`).join(', ')
   }
-}
-
-/** No call, however it ended, was a fault of the node's own. */
-function silent(proof: Proof, stand: Stand): void {
-  const faults = stand
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('"level":"error"'))
-  proof.check('the node logs no error', faults.length === 0, faults[0] ?? 'none')
 }
 
 function catalogueOf(origin: string): object {

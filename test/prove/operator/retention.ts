@@ -47,6 +47,8 @@ const LOOK_MS = 100
 /** A machine that does ten other things. */
 const GIVE_UP_MS = 1_800_000
 const GIVE_UP_SHORT_MS = 120_000
+/** A run leaves a kind that fails, as when its month is read while it is dropped, to the next run. */
+const RUNS_MAX = 3
 
 export const program: Program = {
   text: 'a day of history, millions of rows, pruned while model reads go on and past a kill of the runner; books and audit hold',
@@ -63,7 +65,7 @@ export const program: Program = {
     proof.after(() => store.close())
     await stopPruning(store)
     const history = await plantHistory(store, proof.isShort ? SHORT : FULL)
-    const planted = Object.values(history.due).reduce((sum, rows) => sum + rows, 0)
+    const planted = sumOf(history.due)
     proof.check(
       'the books balance over the history',
       must(await checkLedger(store)).count === 0,
@@ -164,14 +166,19 @@ async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<n
   for (const { pid } of killed) process.kill(pid, 'SIGKILL')
   if (!proof.isShort)
     proof.check('a runner is killed while it prunes', killed.length === 1, `${killed.length} killed`)
-  while (performance.now() < endsAt && (await isPruning(store))) await after(LOOK_MS)
+  for (let runs = 1; ; runs++) {
+    while (performance.now() < endsAt && (await isPruning(store))) await after(LOOK_MS)
+    const { due } = await countHistory(store)
+    if (runs === RUNS_MAX || performance.now() >= endsAt || sumOf(due) === 0) break
+    proof.say(`run ${runs} has left ${told(due)}`)
+    await startPruning(store)
+  }
   return performance.now() - startedAt
 }
 
 async function judge(proof: Proof, store: Store, history: History): Promise<void> {
   const left = await countHistory(store)
-  const sum = (counts: Counts): number => Object.values(counts).reduce((all, rows) => all + rows, 0)
-  proof.check('all that is due is gone', sum(left.due) === 0, told(left.due))
+  proof.check('all that is due is gone', sumOf(left.due) === 0, told(left.due))
   proof.check('all that is young is kept', told(left.kept) === told(history.kept), told(left.kept))
   const { count, sums } = must(await checkLedger(store))
   proof.check(
@@ -185,6 +192,10 @@ async function judge(proof: Proof, store: Store, history: History): Promise<void
     faults.length === 0,
     `${checked} events, ${faults.length} faults`,
   )
+}
+
+function sumOf(counts: Counts): number {
+  return Object.values(counts).reduce((all, rows) => all + rows, 0)
 }
 
 function told(counts: Counts): string {
