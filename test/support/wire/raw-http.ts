@@ -9,6 +9,8 @@ export interface RawClient {
   send(bytes: string | Uint8Array): void
   /** Resolves with all text once it matches, or so many times; rejects when the connection ends before. */
   until(pattern: RegExp, times?: number): Promise<string>
+  /** The same for the last characters alone, which costs no look at the megabytes before them. */
+  untilEnd(pattern: RegExp): Promise<string>
   /** Resolves with all text when the connection is closed. */
   closed(): Promise<string>
   /** Resolves with all text once so many bytes of body have come behind the first head. */
@@ -16,10 +18,13 @@ export interface RawClient {
   destroy(): void
 }
 
+/** Characters that `untilEnd` looks at. */
+const END_CHARS = 256
+
 export function rawClient(port: number): RawClient {
   const socket = connect(port, '127.0.0.1')
   socket.setNoDelay(true)
-  let text = ''
+  let [text, end] = ['', '']
   let bodyAt = -1
   let isClosed = false
   const looks = new Set<() => void>()
@@ -27,7 +32,9 @@ export function rawClient(port: number): RawClient {
     for (const look of looks) look()
   }
   socket.on('data', (chunk) => {
-    text += chunk.toString('latin1')
+    const piece = chunk.toString('latin1')
+    text += piece
+    end = (end + piece.slice(-END_CHARS)).slice(-END_CHARS)
     if (bodyAt < 0 && text.includes('\r\n\r\n')) bodyAt = text.indexOf('\r\n\r\n') + 4
     changed()
   })
@@ -60,6 +67,7 @@ export function rawClient(port: number): RawClient {
     until: (pattern, times) =>
       wait(() => (times === undefined ? pattern.test(text) : text.split(pattern).length > times), false),
     untilBody: (bytes) => wait(() => bodyAt >= 0 && text.length - bodyAt >= bytes, false),
+    untilEnd: (pattern) => wait(() => pattern.test(end), false),
     closed: () => wait(() => isClosed, true),
     destroy: () => void socket.destroy(),
   }

@@ -86,7 +86,7 @@ t.test('each event leaves before the next is written, behind the head of an unbu
   t.match(head, /\r\ntransfer-encoding: chunked/i)
   stream.end()
   t.notOk(stream.isOpen)
-  await client.until(LAST_CHUNK)
+  await client.untilEnd(LAST_CHUNK)
   finish()
   await untilSettled(1)
   t.match(settled[0], { status: 200, failure: null, isClientGone: false })
@@ -97,7 +97,7 @@ t.test('the connection of a whole stream serves the next request', async (t) => 
   const { stream } = await begin()
   stream.write(event('all'))
   stream.end()
-  await client.until(LAST_CHUNK)
+  await client.untilEnd(LAST_CHUNK)
   finish()
   client.send(second)
   t.match(await client.until(/"second"/), /"second"$/)
@@ -188,7 +188,7 @@ t.test('a client that does not read stops its source, and gets every event in or
   await room
   t.ok(stream.hasRoom)
   stream.end()
-  await client.until(LAST_CHUNK)
+  await client.untilEnd(LAST_CHUNK)
   finish()
   const numbers = [...client.text.matchAll(/data: (\d+) x/g)].map(([, number]) => Number(number))
   t.same(
@@ -208,7 +208,7 @@ t.test('a write that the socket does not take leaves no room beyond what a strea
   t.ok(stream.hasRoom)
   stream.end()
   finish()
-  await client.until(LAST_CHUNK)
+  await client.untilEnd(LAST_CHUNK)
 })
 
 t.test('a client that takes nothing for REPLY_STALL_MS is cut, and its source is told', async (t) => {
