@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monotonicMs } from '../../test/support/load/load-plan.ts'
-import { removeCluster } from '../../test/support/nodes/node.ts'
+import { removeOutside } from '../../test/support/nodes/node.ts'
 import { freePort, pause } from '../../test/support/nodes/spawned.ts'
 import { timedStart, type Launch, type TimedStart } from './timed.ts'
 
@@ -40,7 +40,7 @@ export async function openPlace(root: string): Promise<Place> {
       timedStart({ ...where, command: process.execPath, args: [join(root, 'bin/sluice'), 'serve'] }),
     npmStart: () => timedStart({ ...where, command: 'npm', args: ['start'] }),
     async remove() {
-      removeCluster(data)
+      removeOutside(data)
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -62,7 +62,7 @@ export async function cloneStart(
   const base = await mkdtemp(join(tmpdir(), 'sluice-bench-clone-'))
   const [home, folder] = [join(base, 'home'), join(base, 'home/sluice')]
   const remove = async (): Promise<void> => {
-    removeCluster(join(folder, '.sluice'))
+    removeOutside(join(folder, '.sluice'))
     await rm(base, { recursive: true, force: true })
   }
   try {

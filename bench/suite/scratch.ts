@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeCluster } from '../../test/support/nodes/node.ts'
+import { removeOutside } from '../../test/support/nodes/node.ts'
 
 export interface Scratch {
   /** Temporary directory of the scenario and of everything that it starts. */
@@ -23,7 +23,7 @@ export async function openScratch(): Promise<Scratch> {
     async remove() {
       // As root a node has its cluster elsewhere, and only its data directory has the path.
       for (const name of await readdir(folder))
-        for (const place of DATA_PLACES) removeCluster(join(folder, name, place))
+        for (const place of DATA_PLACES) removeOutside(join(folder, name, place))
       await rm(folder, { recursive: true, force: true })
     },
   }

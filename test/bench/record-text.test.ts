@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeJson } from '../../bench/keep-record.ts'
@@ -8,6 +7,7 @@ import { recordText } from '../../bench/record-text.ts'
 import { ratiosOver } from '../../bench/ratios.ts'
 import { spread } from '../../bench/statistics.ts'
 import { rowRecord, scenarioRecord } from '../support/load/bench-records.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const rows = [
   rowRecord('sluice', [8, 10], { generator_cores: 0.95 }),
@@ -65,7 +65,7 @@ t.test('a scenario in which nothing could run has a text too', async (t) => {
 })
 
 t.test('a figure that there is none of is null on disk', async (t) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'sluice-record-')), 'deep/record.json')
+  const file = join(temporaryFolder(t, 'record'), 'deep/record.json')
   await writeJson(file, scenarioRecord([rowRecord('x', [NaN])]))
   t.match(JSON.parse(readFileSync(file, 'utf8')), {
     rows: [{ cpu_us_per_request: { median: null }, rss_mb: null }],

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openApiOf } from '../../src/server/http/reference/openapi.ts'
 import { OPERATIONS } from '../../src/server/operations/index.ts'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const LINTER = `${ROOT}tools/node_modules/@redocly/cli/bin/cli.js`
 const skip = existsSync(LINTER) ? false : 'the linter is not installed: `npm run lint` installs it'
@@ -31,15 +31,11 @@ t.test('the linter finds a parameter that the path has not', { skip }, async (t)
 })
 
 function lint(document: unknown): Report {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-openapi-'))
-  try {
-    const file = join(folder, 'openapi.json')
-    writeFileSync(file, JSON.stringify(document))
-    const args = [LINTER, 'lint', file, '--config', `${ROOT}tools/redocly.yaml`, '--format', 'json']
-    const env = { ...plainEnvironment(), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
-    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env, cwd: folder })
-    return JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const folder = temporaryFolder(t, 'openapi')
+  const file = join(folder, 'openapi.json')
+  writeFileSync(file, JSON.stringify(document))
+  const args = [LINTER, 'lint', file, '--config', `${ROOT}tools/redocly.yaml`, '--format', 'json']
+  const env = { ...plainEnvironment(), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env, cwd: folder })
+  return JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report
 }

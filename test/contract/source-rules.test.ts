@@ -13,6 +13,7 @@ import {
   typeHoles,
   unclearComments,
   unfinished,
+  unownedFolders,
 } from './source-rules.ts'
 import { needless, pauses } from './waiting-rules.ts'
 
@@ -136,6 +137,13 @@ t.test('what lets time pass is found, however it is spelled, and a pause of a st
   t.equal(found(`await ${'sleep'}(waitMs)`), 1)
   t.equal(found("t.setTimeout(600_000)\nimport { setImmediate } from 'node:timers/promises'"), 0)
   t.equal(found("client.socket.pause()\nawait until('it is so', isSo)"), 0)
+})
+
+t.test('a test leaves no folder in the temporary directory', async (t) => {
+  t.same(unownedFolders(all), [])
+  const made = "const folder = mkdtempSync(join(tmpdir(), 'sluice-'))"
+  t.match(unownedFolders(plant(made, 'test/server/planted.test.ts')), [/^test.server.planted\.test\.ts:1 /])
+  t.same(unownedFolders(plant(made)), [])
 })
 
 t.test('no dumping ground', async (t) => {

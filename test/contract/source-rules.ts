@@ -144,6 +144,30 @@ export function dumpingGrounds(files: readonly SourceFile[]): readonly string[] 
     .filter((path) => path.split('/').some((part) => DUMPING_GROUNDS.test(part)))
 }
 
+/** Files of tests that make temporary folders by themselves, each with its reason. */
+const OWN_FOLDERS: Readonly<Record<string, string>> = {
+  'test/support/temporary-folder.ts': 'the helper itself',
+  'test/support/nodes/stand.ts': 'its `stop` removes the folder',
+  'test/support/nodes/outside-stores.ts': 'its `close` removes the folder',
+  'test/bench/deployment/fake-deployment.ts': 'its `stop` removes the folder',
+  'test/support/videos/ffmpeg.ts': 'the call that makes it removes it',
+  'test/support/files/tiny-disk.ts': 'the call that makes it removes it',
+  'test/prove/inference/agents/record.ts': 'a program, which removes it at its end',
+  'test/prove/operator/dashboard-looks.ts': 'a person looks at its pictures',
+  'test/prove/nodes/slowdown.ts': 'it lies in a folder of the helper',
+}
+
+/** Lines of tests that make a temporary folder of their own, which nothing may remove. */
+export function unownedFolders(files: readonly SourceFile[]): readonly string[] {
+  return files
+    .filter(({ path }) => path.startsWith('test/') && OWN_FOLDERS[path] === undefined)
+    .flatMap(({ path, tokens }) =>
+      tokens
+        .filter(({ text }) => text === 'mkdtemp' || text === 'mkdtempSync')
+        .map(({ line }) => `${path}:${line} makes a folder; temporaryFolder removes what it makes`),
+    )
+}
+
 /**
  * Default exports, which lose their name at the import. Worker tasks and drop-in modules are loaded by path.
  */

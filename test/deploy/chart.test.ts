@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { TSchema } from 'typebox'
@@ -32,6 +31,7 @@ import {
   type Member,
 } from '../support/nodes/deploy.ts'
 import { ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const schema = JSON.parse(deployFile(`${CHART}values.schema.json`)) as TSchema & {
   readonly properties: {
@@ -295,8 +295,7 @@ t.test(
   'Helm finds nothing to say of the chart, renders what is checked here, and refuses what is refused here',
   { skip: told('helm', ['version']) === null && 'helm is not installed' },
   async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-helm-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t, 'helm')
     const file = join(folder, 'values.json')
     const helm = (
       verb: readonly string[],

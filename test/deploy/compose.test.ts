@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -13,6 +12,7 @@ import {
   yamlOf,
 } from '../support/nodes/deploy.ts'
 import { makeSecrets } from '../support/nodes/nodes.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const [compose] = yamlOf(deployFile('compose.yaml'))
 const services = membersAt(compose, 'services')
@@ -150,8 +150,7 @@ t.test('no environment holds a secret, and each secret and volume that is used i
 t.test(
   'secrets.sh makes each file that compose wants, readable in a folder that is closed, and never a second time',
   async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t, 'secrets')
     const secrets = makeSecrets(folder)
     const made = readdirSync(secrets).sort()
     t.same(

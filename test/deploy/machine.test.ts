@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { FILE_BYTES_MAX } from '../../src/schemas/files/file-limits.ts'
@@ -7,6 +6,7 @@ import { EGRESS_DEADLINE_MS } from '../../src/schemas/egress/egress-limits.ts'
 import { EMBEDDINGS_BODY_BYTES_MAX } from '../../src/schemas/embeddings/embedding-limits.ts'
 import { deployFile, told } from '../support/nodes/deploy.ts'
 import { balancerConfig } from '../support/nodes/nodes.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Of ten: what systemd itself says that a service of such rights may do to its machine. */
 const EXPOSURE_MAX = 2
@@ -15,8 +15,7 @@ t.test(
   'nginx takes the configuration of the load balancer',
   { skip: told('nginx', ['-v']) === null && 'nginx is not installed' },
   async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t, 'nginx')
     writeFileSync(join(folder, 'nginx.conf'), balancerConfig({ folder, port: 1, nodes: [2, 3] }))
     const { code, said } = told('nginx', [
       '-t',
@@ -48,8 +47,7 @@ t.test(
   'systemd takes the unit, and calls what it may do little',
   { skip: !hasSystemd && 'systemd-analyze is not installed' },
   async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-unit-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t, 'unit')
     const unit = join(folder, 'sluice.service')
     // Nothing is installed where the unit says.
     writeFileSync(unit, deployFile('systemd/sluice.service').replaceAll('/usr/bin/node', process.execPath))

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
 import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What a reader who cloned the repository has in front of him, beside what the commands make. */
 const CLONE = [
@@ -62,8 +62,7 @@ export function openStand(
   t: { teardown(done: () => void): unknown },
   more?: { readonly of: Stand; readonly names: readonly string[] },
 ): Stand {
-  const place = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
-  t.teardown(() => rmSync(place, { recursive: true, force: true }))
+  const place = temporaryFolder(t, 'readme')
   const stand = { folder: join(place, 'sluice'), home: join(place, 'home') }
   mkdirSync(stand.folder)
   mkdirSync(stand.home)

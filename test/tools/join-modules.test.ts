@@ -1,9 +1,9 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Modules = ReadonlyMap<string, string>
 
@@ -31,8 +31,7 @@ t.test('each module has names of its own, and those that it imports', async (t) 
 })
 
 t.test('modules are joined in a clone whose lint tools are not installed', async (t) => {
-  const clone = mkdtempSync(join(tmpdir(), 'sluice-clone-'))
-  t.teardown(() => rmSync(clone, { recursive: true }))
+  const clone = temporaryFolder(t, 'clone')
   mkdirSync(join(clone, 'tools'))
   for (const file of ['tools/join-modules.mjs', 'package.json']) copyFileSync(ROOT + file, join(clone, file))
   symlinkSync(`${ROOT}node_modules`, join(clone, 'node_modules'))

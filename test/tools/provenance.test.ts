@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -17,8 +17,7 @@ const provenance = (...args: readonly string[]) =>
 
 /** A folder with three files, one in a folder of its own, and what tells of them. */
 function released(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-release-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t, 'release')
   writeFileSync(join(folder, 'sluice-0.1.0.tgz'), 'package')
   writeFileSync(join(folder, 'a b.json'), '{}')
   mkdirSync(join(folder, 'chart'))
@@ -80,8 +79,7 @@ for (const [what, damage, said] of [
 }
 
 t.test('without a folder, a version or a commit nothing is stated', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-release-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t, 'release')
   for (const args of [[], [folder], [folder, '--release=0.1.0'], [folder, `--commit=${COMMIT}`]]) {
     const { status, stderr } = provenance(...args)
     t.equal(status, 2)

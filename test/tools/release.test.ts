@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { VERSION } from '../../src/server/supervisor/version.ts'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Command {
   readonly words: readonly string[]
@@ -50,8 +50,7 @@ const release = (...args: readonly string[]) =>
     env: plainEnvironment(),
   })
 function folderOf(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-release-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t, 'release')
   return folder
 }
 

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { besideOthers } from '../../../bench/limits/beside.ts'
@@ -12,13 +11,13 @@ import { processes, tree } from '../../support/load/process-cpu.ts'
 import { scenarioRecord } from '../../support/load/results-file.ts'
 import { ROOT } from '../../support/source.ts'
 import { until } from '../../support/wait.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const LIMIT_RPM = 50
 const ASKED = LIMIT_RPM + 10
 /** What another suite on the machine makes meanwhile is none of ours. */
-const TEMPORARY = mkdtempSync(join(tmpdir(), 'sluice-limits-'))
+const TEMPORARY = temporaryFolder(t, 'limits')
 process.env['TMPDIR'] = TEMPORARY
-t.teardown(() => rmSync(TEMPORARY, { recursive: true, force: true }))
 
 async function statuses(
   port: number,

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readStartOptions } from '../../../bench/start/options.ts'
@@ -8,14 +7,14 @@ import { timedStart, type Launch } from '../../../bench/start/timed.ts'
 import { processes } from '../../support/load/process-cpu.ts'
 import { freePort } from '../../support/nodes/spawned.ts'
 import { ROOT } from '../../support/source.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Of this process: another suite on the machine runs the same programs. */
-const MARK = `sluice-start-test-${process.pid}`
+const MARK = `start-test-${process.pid}`
 
 /** A program of a few lines in the place of a node. */
 async function launchOf(t: Test, code: string, startMsMax = 120_000): Promise<Launch> {
-  const folder = mkdtempSync(join(tmpdir(), `${MARK}-`))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, MARK)
   const [port, keyFile] = [await freePort(), join(folder, 'keys.json')]
   writeFileSync(join(folder, 'main.mjs'), `const [port, keyFile] = process.argv.slice(2)\n${code}`)
   return {

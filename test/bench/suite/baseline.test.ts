@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ResultRow, ResultsFile } from '../../../bench/record.ts'
@@ -7,6 +6,7 @@ import { compare } from '../../../bench/suite/baseline.ts'
 import { readResults } from '../../../bench/suite/shape.ts'
 import { changeOf } from '../../../bench/statistics.ts'
 import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/bench-records.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const STEADY = [1, 1.02, 0.98, 1.01, 0.99]
 /** @param cost how many times as much as nginx; @param day how slow the machine is */
@@ -167,7 +167,7 @@ t.test('too few repeats, and rows of one run alone, are told and not judged', as
 })
 
 t.test('figures that are null on disk are none', async (t) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'sluice-baseline-')), 'results.json')
+  const file = join(temporaryFolder(t, 'baseline'), 'results.json')
   writeFileSync(
     file,
     JSON.stringify(fileOf([rowRecord('sluice', [NaN, NaN, NaN]), rowRecord('nginx', [0, 0, 0])])),
@@ -192,7 +192,7 @@ const wrong = [
 ] as const
 for (const [what, text, line] of wrong) {
   t.test(`${what} is refused in one line`, async (t) => {
-    const file = join(mkdtempSync(join(tmpdir(), 'sluice-baseline-')), 'results.json')
+    const file = join(temporaryFolder(t, 'baseline'), 'results.json')
     if (text !== null) writeFileSync(file, text)
     const read = readResults(file)
     t.match('problem' in read ? read.problem : '', line)

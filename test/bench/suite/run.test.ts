@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { optionReader } from '../../../bench/options.ts'
@@ -12,6 +11,7 @@ import { resultsFile, rowRecord, scenarioRecord } from '../../support/load/bench
 import { processRow } from '../../support/load/process-cpu.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { until } from '../../support/wait.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** What the scenarios of these tests do, after the file of their record is read from their arguments. */
 const HEAD = `const { writeFileSync, mkdirSync } = require('node:fs')
@@ -40,7 +40,7 @@ async function run(
   args: readonly string[] = [],
   interrupts: Partial<Interrupts> = {},
 ): Promise<Ran> {
-  const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
+  const place = temporaryFolder(t, 'suite')
   const [printed, shown]: [string[], string[]] = [[], []]
   const scenarios = Object.keys(bodies).map((name): Scenario => ({
     name,
@@ -157,7 +157,7 @@ for (const [name, [body, line]] of Object.entries(BROKEN)) {
 
 t.test('an interruption ends the scenario with all that it started, and writes what is there', async (t) => {
   const interrupt = new AbortController()
-  const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
+  const note = join(temporaryFolder(t, 'suite'), 'pid')
   // A server in a session of its own, which nobody's end ends.
   const hangs = `const { spawn } = require('node:child_process')
     const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' })
@@ -175,7 +175,7 @@ t.test('an interruption ends the scenario with all that it started, and writes w
 
 t.test('a second interruption ends by force what does not end by itself', async (t) => {
   const [first, second] = [new AbortController(), new AbortController()]
-  const note = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'pid')
+  const note = join(temporaryFolder(t, 'suite'), 'pid')
   const deaf = `process.on('SIGTERM', () => {}); writeFileSync(${JSON.stringify(note)}, String(process.pid)); setInterval(() => {}, 1000)`
   const running = run({ deaf }, [], { signal: first.signal, hurry: second.signal })
   const pid = await notedIn(note)
@@ -205,7 +205,7 @@ t.test(
 )
 
 t.test('of a scenario no temporary file stays, and no cluster of a node, however it ended', async (t) => {
-  const outside = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'cluster-0f')
+  const outside = join(temporaryFolder(t, 'suite'), 'cluster-0f')
   mkdirSync(outside)
   const dies = `const data = require('node:os').tmpdir() + '/stand/data'
     mkdirSync(data, { recursive: true }); writeFileSync(data + '/postgres.json', ${JSON.stringify(JSON.stringify({ cluster: outside }))})
@@ -270,13 +270,13 @@ t.test('a saved run with which nothing can be compared says nothing of what is w
 })
 
 t.test('the record of one scenario goes where it is wished as well', async (t) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'sluice-suite-')), 'record.json')
+  const file = join(temporaryFolder(t, 'suite'), 'record.json')
   await run({ a: leaves('a') }, ['a', '--json', file])
   t.match(JSON.parse(readFileSync(file, 'utf8')), { scenario: 'a' })
 })
 
 t.test('what cannot be written is told before anything runs', async (t) => {
-  const place = mkdtempSync(join(tmpdir(), 'sluice-suite-'))
+  const place = temporaryFolder(t, 'suite')
   const file = join(place, 'file')
   writeFileSync(file, JSON.stringify(resultsFile([])))
   mkdirSync(join(place, 'report.html'))

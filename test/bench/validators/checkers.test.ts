@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { readValidatorsOptions } from '../../../bench/validators/options.ts'
@@ -11,6 +10,7 @@ import { startValidator } from '../../../bench/validators/subjects.ts'
 import type { ScenarioRecord } from '../../../bench/record.ts'
 import { plainEnvironment } from '../../support/load/load.ts'
 import { ROOT } from '../../support/source.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** What is judged is the record, and not the figures in it. */
 const SHORTLY = ['--repeats', '1', '--warm-up-ms', '10']
@@ -65,8 +65,7 @@ t.test('ours is always there, and others are named', async (t) => {
 })
 
 t.test('the scenario leaves a record with a row of each subject in each case', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-validators-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'validators')
   const file = join(folder, 'record.json')
   const args = ['dist/bench/validators.js', '--against', 'typebox-0.34', ...SHORTLY, '--record', file]
   const ran = spawnSync(process.execPath, args, { cwd: ROOT, env: plainEnvironment(), encoding: 'utf8' })

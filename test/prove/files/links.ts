@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CAN_WALK } from '../../../src/server/storage/container-paths.ts'
 import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { startFileStand } from '../../support/files/file-stand.ts'
 import { raceLinks, type RaceResult } from '../../support/files/link-race.ts'
 import { raceLinksOverHttp, readOutside } from '../../support/files/link-race-http.ts'
 import type { Proof, Program } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const OPENS = 10_000
 const OPENS_SHORT = 1_000
@@ -19,8 +17,7 @@ export const program: Program = {
       return
     }
     await overHttp(proof)
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-links-'))
-    proof.after(() => rm(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(proof, 'links')
     const storage = await openDiskStorage({ folder })
     judge(proof, 'storage', await raceLinks(storage, folder, proof.isShort ? OPENS_SHORT : OPENS))
   },

@@ -1,7 +1,6 @@
 /** Coding agents: recorded sessions of theirs, and the agents as their makers ship them, where they are installed. */
 import { deepStrictEqual as same, match, ok } from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TEXT_PROTOCOLS, type TextProtocol } from '../../../src/schemas/models/text-models.ts'
 import { bodyOf } from '../../support/inference/fake-chat.ts'
@@ -23,6 +22,7 @@ import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
 import { replay, SessionModel } from './agents/replay.ts'
 import { checkNoFaults } from './no-faults.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Of each recorded session at each form of providers. */
@@ -36,8 +36,7 @@ export const program: Program = {
   async run(proof) {
     const provider = await startFakeProvider(() => undefined)
     proof.after(() => provider.close())
-    const home = await mkdtemp(join(tmpdir(), 'sluice-agents-'))
-    proof.after(() => rm(home, { recursive: true, force: true }))
+    const home = temporaryFolder(proof, 'agents')
     const stand = await startStand({ catalogue: catalogueOf(provider.origin) })
     proof.after(() => stand.stop())
     const origin = `http://127.0.0.1:${stand.port}`

@@ -1,6 +1,5 @@
 /** Callers and providers that mean harm, and texts that must be kept nowhere. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { answersChat, refusesChat } from '../../support/inference/fake-chat.ts'
@@ -13,11 +12,11 @@ import {
   type FakeProvider,
 } from '../../support/inference/fake-provider.ts'
 import { firstKeys, until } from '../../support/nodes/node.ts'
-import { REMOVAL } from '../../support/teardown.ts'
 import type { Program, Proof } from '../proof.ts'
 import { scanAll } from '../vault/canary.ts'
 import { newMarker, type Marker } from '../vault/canary/needles.ts'
 import { startCanaryStand, type CanaryStand } from '../vault/canary/stand.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const MODEL = 'fake/model-1'
 const MIB = 1_024 * 1_024
@@ -90,8 +89,7 @@ export const program: Program = {
     const marker = newMarker()
     const provider = await startFakeProvider(answersChat())
     proof.after(() => provider.close())
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-hostile-'))
-    proof.after(() => rm(folder, REMOVAL))
+    const folder = temporaryFolder(proof, 'hostile')
     const catalogue = join(folder, 'catalog.json')
     await writeFile(catalogue, JSON.stringify(catalogueOf(provider.origin)))
     const stand = await startCanaryStand(proof, marker, { SLUICE_CATALOG: catalogue })

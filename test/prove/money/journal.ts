@@ -1,9 +1,6 @@
 /** Whatever kills a front between two steps, each of its calls is in the ledger once. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { segmentFiles } from '../../../src/server/journal/segments.ts'
 import { newId } from '../../../src/server/store/base/ids.ts'
@@ -16,6 +13,7 @@ import type { Order, Told } from './journal/small-front.ts'
 import { allowedRows, type Allowed } from './journal/story.ts'
 import type { Program, Proof } from '../proof.ts'
 import { connected } from '../../support/wire/connected.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PROCESS = fileURLToPath(new URL('journal/process.js', import.meta.url))
 const RUNS_EACH = 20
@@ -105,8 +103,7 @@ async function openStand(proof: Proof): Promise<Stand> {
   const { url } = await openTestDatabase(proof)
   const store = await connected(openStore({ url, poolMax: 2, applicationName: 'journal-proof' }))
   proof.after(() => store.close())
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-journal-'))
-  proof.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(proof, 'journal')
   return { url, store, folder }
 }
 

@@ -1,13 +1,13 @@
 /** A clone of the committed tree for somebody who has Node and the npm registry, and `npm start` in it. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { monotonicMs } from '../../support/load/load-plan.ts'
 import { registrySettings } from '../../support/nodes/registry.ts'
 import { freePort, hasEnded, pause, untilPrinted, type Spawned } from '../../support/nodes/spawned.ts'
 import { ROOT } from '../../support/source.ts'
 import type { Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Milliseconds that installing, building and starting may take. */
 export const INSTALL_MS_MAX = 300_000
@@ -29,8 +29,7 @@ export interface Clone {
  * but no Redis.
  */
 export async function cloned(proof: Proof, place: Place): Promise<Clone> {
-  const base = await mkdtemp(join(tmpdir(), 'sluice-start-'))
-  proof.after(() => rm(base, { recursive: true, force: true }))
+  const base = temporaryFolder(proof, 'start')
   await chmod(base, 0o755)
   const [home, bin, folder] = [join(base, 'home'), join(base, 'bin'), join(base, 'home/my sluice')]
   await mkdir(home)

@@ -3,18 +3,7 @@
  * that works.
  */
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deployFile, environmentOf, yamlOf } from '../../support/nodes/deploy.ts'
 import { buildImage, type BuiltImage } from '../../support/nodes/image-build.ts'
@@ -34,6 +23,7 @@ import {
   type Spawned,
 } from '../../support/nodes/spawned.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const READY_MS_MAX = 120_000
 const WELL_MS_MAX = 30_000
@@ -56,8 +46,7 @@ export const program: Program = {
       proof.skipped = 'nobody else may read this clone'
       return
     }
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-image-'))
-    proof.after(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })))
+    const folder = temporaryFolder(proof, 'image')
     chmodSync(folder, 0o755)
     const image = built(proof, folder)
     told(proof, image)

@@ -1,6 +1,5 @@
 /** Two nodes behind the load balancer of deploy/, of this tree or of another, and how one is replaced. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   makeSecrets,
@@ -18,6 +17,7 @@ import { sluice, type FirstKeys } from '../../support/nodes/stand.ts'
 import { ROOT } from '../../support/source.ts'
 import { until } from '../../support/wait.ts'
 import type { Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 export interface Installation {
   readonly url: string
@@ -47,8 +47,7 @@ export async function install(
   proof: Proof,
   { tree = ROOT, settings = {} }: InstallationInput = {},
 ): Promise<Installation> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-nodes-'))
-  proof.after(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })))
+  const folder = temporaryFolder(proof, 'nodes')
   chmodSync(folder, 0o755)
   const secrets = makeSecrets(folder)
   const databaseUrl = await databaseOf(proof)

@@ -3,12 +3,11 @@
  * registry.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { plainEnvironment } from '../../support/load/load.ts'
 import { monotonicMs } from '../../support/load/load-plan.ts'
-import { isGone, removeCluster } from '../../support/nodes/node.ts'
+import { isGone, removeOutside } from '../../support/nodes/node.ts'
 import { isOnPath } from '../../support/nodes/outside-stores.ts'
 import { packedFiles, type Packed } from '../../support/nodes/packed.ts'
 import { tree } from '../../support/load/process-cpu.ts'
@@ -24,6 +23,7 @@ import {
 import { ROOT } from '../../support/source.ts'
 import { freePort, hasEnded, pause, untilPrinted, type Spawned } from '../../support/nodes/spawned.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const FETCH_MS_MAX = 300_000
 const SECOND_START_MS_MAX = 10_000
@@ -43,8 +43,7 @@ export const program: Program = {
       told(proof, packedFiles(ROOT))
       return
     }
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'))
-    proof.after(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })))
+    const folder = temporaryFolder(proof, 'package')
     chmodSync(folder, 0o755)
     const file = packed(proof, folder)
     const gate =
@@ -100,7 +99,7 @@ async function inEmptyFolder(proof: Proof, { folder, file, gate }: Place): Promi
   const [home, empty] = [join(folder, 'home'), join(folder, 'empty')]
   for (const path of [home, empty]) mkdirSync(path)
   run('cp', [file, empty], { cwd: folder })
-  proof.after(() => Promise.resolve(removeCluster(join(empty, '.sluice'))))
+  proof.after(() => Promise.resolve(removeOutside(join(empty, '.sluice'))))
   const env = {
     HOME: home,
     PATH: process.env['PATH'] ?? '',

@@ -1,12 +1,12 @@
 /** A planted slowdown is told from a saved run, and the same again is not. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { optionReader } from '../../../bench/options.ts'
 import type { Scenario } from '../../../bench/scenarios.ts'
 import { runBench } from '../../../bench/suite/main.ts'
 import { ROOT } from '../../support/source.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /**
  * What is planted, what is told, and how often each is done; in short so much of both that no machine is too
@@ -43,8 +43,7 @@ export const program: Program = {
   text: 'A planted slowdown of 30 % ends a bench with a baseline with 1, and the same again with 0',
   async run(proof) {
     const { slower, failOn, repeats, rounds } = proof.isShort ? WISH.short : WISH.full
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-slowdown-'))
-    proof.after(() => Promise.resolve(rmSync(folder, { recursive: true, force: true })))
+    const folder = temporaryFolder(proof, 'slowdown')
     const given = ['--repeats', String(repeats)]
     const saved = await bench(folder, given)
     proof.check('a run is saved', saved.code === 0, saved.file === '' ? saved.printed : 'ended with 0')

@@ -1,6 +1,5 @@
 /** Two nodes of an earlier commit become nodes of this tree under load, and go back: docs/operate/upgrading.md. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from '../../../src/server/store/base/open.ts'
 import { apiShapeOf, type ApiDocument } from '../../support/releases/api-shape.ts'
@@ -15,6 +14,7 @@ import { install, replaceNode, untilSentTo, whyNotInstalled, type Installation }
 import { judgeTraffic } from './upgrade/judging.ts'
 import { startProviders } from './upgrade/providers.ts'
 import { startTraffic } from './upgrade/traffic.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CREDIT_USD = '100000'
 const kept = JSON.parse(readFileSync(`${ROOT}${PROMISED_DEFINITIONS}`, 'utf8')) as Definitions
@@ -42,8 +42,7 @@ export const program: Program = {
 
 /** Null: it cannot be made here, and the proof says why. */
 async function earlierTree(proof: Proof): Promise<string | null> {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
-  proof.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = temporaryFolder(proof, 'earlier')
   const folder = join(home, 'tree')
   const made = await makeEarlierTree({ commit: PROMISED_FROM, clone: ROOT, folder })
   if (made.ok) return folder

@@ -2,8 +2,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openState } from '../../../src/server/redis/open.ts'
@@ -29,6 +28,7 @@ import type { Place } from './videos-faults/parts.ts'
 import { planOf, type Plan } from './videos-faults/plans.ts'
 import { NO_FAULT, POINTS, type Fault, type Point } from './videos-faults/points.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PROCESS = fileURLToPath(new URL('videos-faults/process.js', import.meta.url))
 const RUNS_EACH = 20
@@ -100,8 +100,7 @@ async function openLanes(
   { count, catalogue }: { readonly count: number; readonly catalogue: object },
 ): Promise<readonly Lane[]> {
   const t = { teardown: (done: () => Promise<void> | void) => proof.after(async () => done()) }
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-faults-'))
-  proof.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(proof, 'faults')
   const catalogFile = join(folder, 'catalog.json')
   await writeFile(catalogFile, JSON.stringify(catalogue))
   const receiver = await startWebhookReceiver()

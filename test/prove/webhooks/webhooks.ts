@@ -1,8 +1,5 @@
 /** Receivers that fail half of all attempts, and runners that are killed. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { WebhookTiming } from '../../../src/server/runner/webhooks/timing.ts'
 import { openDataKeys } from '../../../src/server/store/vault/data-keys.ts'
@@ -22,6 +19,7 @@ import { delivery, outboxed } from '../../support/webhooks/webhooks.ts'
 import type { Program, Proof } from '../proof.ts'
 import { startReceivers, type Receivers } from './receivers.ts'
 import { startRunners, type Runners } from './runners.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const [CALLBACKS, CALLBACKS_SHORT] = [2_000, 200]
 const RUNNERS = 2
@@ -106,8 +104,7 @@ async function openStand(proof: Proof): Promise<Stand> {
     random: (below) => proof.random(below),
   })
   proof.after(() => receivers.close())
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-webhooks-'))
-  proof.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(proof, 'webhooks')
   return {
     store,
     receivers,

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { AUTHORIZATION, openFront, operation } from '../../support/front.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const hasOpenssl = ((): boolean => {
   try {
@@ -23,8 +23,7 @@ const second = operation({
 })
 
 function certificate(t: Test): { certFile: string; keyFile: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t, 'tls')
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const how = [
     'req',

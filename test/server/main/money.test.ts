@@ -2,9 +2,6 @@
  * Fronts that spend one budget, with the real authority, real journals, and the recovery of a front that
  * died. Design §6.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openJournal } from '../../../src/server/journal/journal.ts'
 import { openRecovery } from '../../../src/server/journal/recovery.ts'
@@ -23,6 +20,7 @@ import { must } from '../../support/must.ts'
 import { openTestStore, waitLong } from '../../support/stores/postgres.ts'
 import { randomOf } from '../../support/wire/rate-simulation.ts'
 import { pause } from '../../support/wait.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 waitLong()
 
@@ -49,8 +47,7 @@ async function openStand(t: Test): Promise<Stand> {
   await setLimit(store.sql, owners.accounts.workspace, 'lifetime', BUDGET)
   const [key] = must(await openKeyStore(store).load([owners.keyHash]))
   if (key === undefined) throw new Error('the key is not there')
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-money-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'money')
   const lender = openLender(store, SILENT)
   return {
     store,

@@ -1,6 +1,4 @@
 import { createServer } from 'node:net'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openRateAuthority } from '../../../src/server/redis/rates.ts'
@@ -15,6 +13,7 @@ import {
   type TestRedis,
 } from '../../support/stores/redis.ts'
 import { until } from '../../support/wait.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 // Servers start here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -162,8 +161,7 @@ for (const kind of REDIS_KINDS) {
 }
 
 t.test('a socket that accepts and never answers is never called reachable', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'test')
   const socketPath = join(folder, 'silent.sock')
   const accepted: (() => void)[] = []
   const server = createServer((socket) => {

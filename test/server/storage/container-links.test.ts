@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Storage } from '../../../src/server/ports/files/storage.ts'
@@ -24,7 +24,8 @@ async function planted(
   t: Tap,
 ): Promise<{ storage: Storage; container: string; outside: string; folder: string }> {
   const { storage, folder } = await openDisk(t)
-  const outside = await mkdtemp(join(folder, 'outside-'))
+  const outside = join(folder, 'outside')
+  await mkdir(outside)
   await writeFile(join(outside, 'secret'), 'secret')
   await mkdir(join(outside, 'deep'))
   await writeFile(join(outside, 'deep', 'secret'), 'secret')

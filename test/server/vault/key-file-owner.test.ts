@@ -1,19 +1,17 @@
 import fs, {
   chownSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeKeyFile } from '../../../src/server/vault/root-key-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const USER = 65_534
 const skip = process.getuid?.() === 0 ? false : 'only root gives files away'
@@ -22,8 +20,7 @@ t.test(
   "what root writes for the user of a node is that user's, and nothing else is that this user lays in its place meanwhile",
   { skip },
   (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-owner-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t, 'owner')
     const [own, victim, moved] = [join(folder, 'own'), join(folder, 'victim'), join(folder, 'moved')]
     fs.mkdirSync(own)
     chownSync(own, USER, USER)

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
@@ -12,13 +11,13 @@ import {
   RootKeyInvalid,
   type RootKeySources,
 } from '../../../src/server/vault/root-keys.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const KEY = randomBytes(32)
 const OTHER = randomBytes(32)
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-root-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t, 'root')
   return path
 }
 

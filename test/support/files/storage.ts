@@ -1,6 +1,5 @@
 /** Both drivers of storage, opened for a test, and what tests do with either. */
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Secret } from '../../../src/schemas/vault/secret.ts'
 import type { ByteReader } from '../../../src/server/ports/byte-streams.ts'
@@ -10,8 +9,8 @@ import { openS3Storage } from '../../../src/server/storage/s3.ts'
 import type { S3Options } from '../../../src/server/storage/s3-client.ts'
 import { must } from '../must.ts'
 import { FakeS3 } from './s3.ts'
-import { REMOVAL } from '../teardown.ts'
 import { until } from '../wait.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 interface Teardown {
   teardown(done: () => unknown): unknown
@@ -28,9 +27,7 @@ export const CONTAINER: ContainerRef = {
 const FOLDER_PREFIX = 'sluice-storage-'
 
 export async function openFolder(t: Teardown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX))
-  t.teardown(() => rm(folder, REMOVAL))
-  return folder
+  return temporaryFolder(t, 'storage')
 }
 
 export async function openDisk(t: Teardown): Promise<{ storage: Storage; folder: string }> {

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCatalogue, type CatalogueResult } from '../../../src/server/catalogue/load.ts'
 import type { ModelCatalogue } from '../../../src/server/ports/models/models.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 interface Test {
   teardown(run: () => void): void
@@ -10,8 +10,7 @@ interface Test {
 
 /** Writes a catalogue file (or any text) into a folder of its own that goes when the test ends. */
 export function catalogueFile(t: Test, content: unknown): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-catalogue-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'catalogue')
   const file = join(folder, 'catalog.json')
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
   return file

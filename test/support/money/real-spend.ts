@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openJournal } from '../../../src/server/journal/journal.ts'
 import { REAL_TIMERS } from '../../../src/server/money/money-timers.ts'
 import { createSpend, type FrontSpend } from '../../../src/server/money/spend.ts'
@@ -12,6 +9,7 @@ import { TEST_BOOT } from './journal.ts'
 import { SILENT } from '../log.ts'
 import { imbalances } from './money.ts'
 import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {
@@ -44,7 +42,7 @@ export async function openRealSpend(
   store: Store,
   feed: Pick<EpochFeed, 'subscribe'> = DEAF,
 ): Promise<RealSpend> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-books-'))
+  const folder = temporaryFolder(t, 'books')
   const journal = openJournal({
     folder,
     id: randomUUID(),
@@ -65,10 +63,7 @@ export async function openRealSpend(
   })
   let closing: Promise<void> | null = null
   const close = (): Promise<void> => (closing ??= spend.close())
-  t.teardown(async () => {
-    await close()
-    await rm(folder, { recursive: true })
-  })
+  t.teardown(close)
   return {
     hold: (ask) => spend.hold(ask),
     dayAsked: spend.dayAsked,

@@ -1,13 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { keptLog } from '../log.ts'
-import { REMOVAL, type Teardown } from '../teardown.ts'
+import { type Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /**
  * Folders for one embedded Postgres: the data directory, and where root keeps what the lesser account must
@@ -24,7 +23,7 @@ export interface ClusterHome {
 const FAST = { fsync: 'off' }
 
 export function clusterHome(t: Teardown): ClusterHome {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-cluster-'))
+  const home = temporaryFolder(t, 'cluster')
   chmodSync(home, 0o755)
   const dataDir = join(home, 'data')
   const outsideDir = join(home, 'outside')
@@ -32,7 +31,6 @@ export function clusterHome(t: Teardown): ClusterHome {
   const started: EmbeddedPostgres[] = []
   t.teardown(async () => {
     for (const server of started) await server.stop()
-    await rm(home, REMOVAL)
   })
   return {
     dataDir,

@@ -1,12 +1,12 @@
 /** The files of `deploy/`, as their readers see them. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { plainEnvironment } from '../load/load.ts'
 import { ROOT } from '../source.ts'
 import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 export const DEPLOY = `${ROOT}deploy/`
 
@@ -78,8 +78,7 @@ export function secretFile(secret: Member): string {
 
 /** A folder with the settings file and the root key that deployments mount. */
 export function plantedSecrets(t: Teardown): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t, 'secrets')
   const stores = { DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://c' }
   const bucket = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'key' }
   writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...stores, ...bucket }))

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { get, type OutgoingHttpHeaders } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { ReadyFacts } from '../../../src/server/supervisor/banner.ts'
 import { plainEnvironment } from '../load/load.ts'
@@ -14,6 +12,7 @@ import { freePort, hasEnded, spawnServer, stopServer, untilPrinted, type Spawned
 import { REMOVAL, type Teardown } from '../teardown.ts'
 import { served } from '../wire/served.ts'
 import { until } from '../wait.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
 export interface TestNode {
@@ -58,14 +57,11 @@ export async function nodeSettings(
   { isEmbedded = false, hasTables = true } = {},
 ): Promise<Settings> {
   const kind = hasTables ? 'migrated' : 'empty'
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-node-'))
+  const folder = temporaryFolder(t, 'node')
   // A test may hand the node to another user.
   chmodSync(folder, 0o777)
   const dataDir = join(folder, 'data')
-  t.teardown(() => {
-    removeCluster(dataDir)
-    return rm(folder, REMOVAL)
-  })
+  t.teardown(() => removeOutside(dataDir))
   return {
     SLUICE_PORT: String(await freePort()),
     SLUICE_ADMIN_PORT: String(await freePort()),
@@ -187,13 +183,22 @@ export function isGone(pid: number): boolean {
   return (processRow(pid)?.state ?? 'Z') === 'Z'
 }
 
-/** As root the cluster lies outside the data directory. */
-export function removeCluster(dataDir: string): void {
+/**
+ * Removes what a node has outside of its data directory: as root its cluster, and, when it was killed, the
+ * folder of its Redis' socket.
+ */
+export function removeOutside(dataDir: string): void {
+  const cluster = recorded(join(dataDir, 'postgres.json'), 'cluster')
+  if (/\/cluster-[0-9a-f]+$/.test(cluster)) rmSync(cluster, REMOVAL)
+  const socketPath = recorded(join(dataDir, 'redis/server.json'), 'socketPath')
+  if (/\/sluice-\w+\/redis\.sock$/.test(socketPath)) rmSync(dirname(socketPath), REMOVAL)
+}
+
+/** A member of a record of the node; empty when the node is not embedded, never started, or ended as it wrote. */
+function recorded(path: string, name: string): string {
   try {
-    const text = readFileSync(join(dataDir, 'postgres.json'), 'utf8')
-    const { cluster } = JSON.parse(text) as { cluster: string }
-    if (/\/cluster-[0-9a-f]+$/.test(cluster)) rmSync(cluster, { recursive: true, force: true })
+    return String((JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>)[name])
   } catch {
-    // Not embedded, or never started.
+    return ''
   }
 }

@@ -101,6 +101,8 @@ export async function outsidePostgres({ isSynced = false } = {}): Promise<Outsid
 
 /** A real redis-server on a port that it keeps; null when none is on the PATH. */
 export async function outsideRedis(): Promise<OutsideRedis | null> {
+  // A spawn of an absent program reports by an event; looking for it first keeps that out of the way.
+  if (!(await isOnPath('redis-server'))) return null
   const home = await mkdtemp(join(tmpdir(), 'sluice-redis-'))
   const port = await freePort()
   const launch = async (): Promise<ChildProcess | null> => {
@@ -112,8 +114,6 @@ export async function outsideRedis(): Promise<OutsideRedis | null> {
     )
     return isThere ? child : null
   }
-  // A spawn of an absent program reports by an event; looking for it first keeps that out of the way.
-  if (!(await isOnPath('redis-server'))) return null
   let running = await launch()
   const kill = async (): Promise<void> => {
     const ending = running

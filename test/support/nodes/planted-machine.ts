@@ -1,8 +1,8 @@
 /** The files of a Linux machine that say which cores a process may use, in a folder that stands for `/`. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /** Texts by their paths. */
 export type Planted = Readonly<Record<string, string>>
@@ -20,8 +20,7 @@ export const V1 =
 
 /** Files of a machine by their paths from `/`, without it, beside those of its cores; the folder that holds them. */
 export function plantedMachine(t: Teardown, files: Planted): string {
-  const root = mkdtempSync(join(tmpdir(), 'sluice-machine-'))
-  t.teardown(() => rmSync(root, { recursive: true }))
+  const root = temporaryFolder(t, 'machine')
   for (const [path, text] of Object.entries({ ...MACHINE, ...files })) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)

@@ -10,7 +10,7 @@ import { plainEnvironment } from '../load/load.ts'
 import type { LoadRequest } from '../load/load-plan.ts'
 import { startMock, type Mock } from '../embeddings/mock.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
-import { removeCluster } from './node.ts'
+import { removeOutside } from './node.ts'
 import { tree } from '../load/process-cpu.ts'
 import { IS_TEST } from './is-test.ts'
 import { ROOT } from '../source.ts'
@@ -103,7 +103,7 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
   const stop = async (): Promise<void> => {
     await stopServer(server.child, STOP_MS)
     await mock.stop()
-    removeCluster(join(folder, 'data'))
+    removeOutside(join(folder, 'data'))
     await rm(folder, REMOVAL)
     database.close()
   }

@@ -1,13 +1,13 @@
 /** A tree of an earlier commit: what is missing is told, with how it comes. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { plainEnvironment } from '../load/load.ts'
 import type { Teardown } from '../teardown.ts'
 import { comingOf } from './earlier-packages.ts'
 import { makeEarlierTree, PROMISED_FROM } from './earlier-tree.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, {
@@ -25,8 +25,7 @@ const TYPES = '{ "compilerOptions": { "strict": true }, "include": ["src"] }'
 
 /** A repository of two commits, each of which writes its text where it is built. */
 function repository(t: Teardown): { readonly home: string; readonly clone: string; readonly first: string } {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-earlier-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = temporaryFolder(t, 'earlier')
   const clone = join(home, 'origin')
   for (const folder of ['tools', 'test', 'node_modules/a', 'node_modules/@b/c'])
     mkdirSync(join(clone, folder), { recursive: true })

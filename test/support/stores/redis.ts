@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import {
@@ -10,7 +7,8 @@ import {
 } from '../../../src/server/supervisor/redis/redis-launch.ts'
 import { openState, type State } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../log.ts'
-import { REMOVAL, type Teardown } from '../teardown.ts'
+import { type Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /** `child` = a real server from the PATH. */
 export type RedisKind = 'in-memory' | 'child'
@@ -35,7 +33,7 @@ export const REDIS_KINDS: readonly RedisKind[] = hasServer() ? ['in-memory', 'ch
 
 /** Starts a Redis of its own for a test and ends it with the test. */
 export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'): Promise<TestRedis> {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+  const home = temporaryFolder(t, 'test')
   const socketPath = join(home, 'redis.sock')
   const launch = () =>
     kind === 'child'
@@ -49,10 +47,7 @@ export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'):
     process.kill(ending.pid, 'SIGKILL')
     await ending.ended
   }
-  t.teardown(async () => {
-    await kill()
-    await rm(home, REMOVAL)
-  })
+  t.teardown(kill)
   return {
     socketPath,
     kind,

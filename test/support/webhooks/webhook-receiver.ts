@@ -31,7 +31,7 @@ export interface WebhookReceiver {
 export async function startWebhookReceiver(
   statusOf: (path: string, nth: number) => number | null = () => 200,
 ): Promise<WebhookReceiver> {
-  const closers: (() => void)[] = []
+  const closers: (() => Promise<void> | void)[] = []
   const authority = startAuthority({ teardown: (done) => void closers.push(done) })
   const received: ReceivedWebhook[] = []
   const server = createServer(authority.issue(['IP:127.0.0.1', 'DNS:localhost']), (request, response) => {
@@ -62,7 +62,7 @@ export async function startWebhookReceiver(
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      for (const close of closers) close()
+      for (const close of closers) await close()
     },
   }
 }

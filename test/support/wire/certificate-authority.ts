@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 export interface KeyPair {
   readonly key: string
@@ -19,9 +20,8 @@ export interface Authority {
 const CURVE = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 
 /** A root of its own that signs certificates; removed with the test. Needs openssl. */
-export function startAuthority(t: { teardown(done: () => void): unknown }): Authority {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-ca-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+export function startAuthority(t: Teardown): Authority {
+  const folder = temporaryFolder(t, 'ca')
   const at = (name: string): string => join(folder, name)
   const openssl = (...args: string[]): void =>
     void execFileSync('openssl', args, { stdio: 'ignore', cwd: folder })

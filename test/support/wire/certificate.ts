@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 export interface Certificate {
   readonly certFile: string
@@ -13,8 +12,7 @@ export const NO_OPENSSL = hasOpenssl() ? false : 'openssl is not installed: no c
 
 /** A certificate of its own key for localhost and 127.0.0.1, valid for a day; removed with the test. */
 export function selfSigned(t: { teardown(done: () => void): unknown }): Certificate {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'tls')
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const how = [
     'req',

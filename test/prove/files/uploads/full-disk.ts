@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startFileStand } from '../../../support/files/file-stand.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import type { Proof } from '../../proof.ts'
 import { aftermath } from './aftermath.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const MIB = 1_048_576
 /** Of them 64 MiB are kept free for what else needs room. */
@@ -13,8 +13,7 @@ const DISK_BYTES = 128 * MIB
 
 /** A disk that has no room for an upload, and one that is full in the midst of one. */
 export async function fullDisk(proof: Proof): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-small-disk-'))
-  proof.after(async () => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(proof, 'small-disk')
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' })
   } catch {

@@ -1,6 +1,5 @@
 /** The providers of an upgrade's calls, and the receiver of its webhooks, as settings of any version. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startMock } from '../../../support/embeddings/mock.ts'
 import { PROVIDER_KEY, standCatalogue } from '../../../support/nodes/stand.ts'
@@ -10,6 +9,7 @@ import { nativeCatalogue } from '../../inference/paced/stand.ts'
 import type { Proof } from '../../proof.ts'
 import { startKindsProvider, type KindsProvider } from '../../videos/provider.ts'
 import { catalogueOf } from '../../videos/video-stand.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 /** Milliseconds between two words of an answer. */
 export const WORD_MS = 100
@@ -59,8 +59,7 @@ export async function startProviders(proof: Proof): Promise<Providers> {
 }
 
 function catalogueFile(proof: Proof, catalogue: object): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-catalogue-'))
-  proof.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(proof, 'catalogue')
   const file = join(folder, 'catalog.json')
   writeFileSync(file, JSON.stringify(catalogue))
   return file

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { RATE_LIMIT_RPM_MAX } from '../../../../src/schemas/limits/rate-limits.ts'
 import { run } from '../../../../src/server/cli/run.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
 type Verb = (...args: string[]) => Promise<Said>
@@ -23,8 +21,7 @@ async function installation(t: Tap, kind: 'migrated' | 'empty' = 'migrated'): Pr
 }
 
 function verbOver(t: Tap, url: string): Verb {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true }))
+  const dataDir = temporaryFolder(t, 'cli')
   return async (...args) => {
     const {
       code,

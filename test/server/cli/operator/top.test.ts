@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Compile } from 'typebox/compile'
@@ -93,7 +93,7 @@ t.test(
 )
 
 t.test('without a node there is nothing to show', async (t) => {
-  const dataDir = mkdtempSync(join(t.testdir({}), 'data-'))
+  const dataDir = t.testdir({})
   t.match(await runVerb({ ...settings, SLUICE_DATA: dataDir }, ['top', '--once']), {
     code: 1,
     stderr: /no node runs on/,

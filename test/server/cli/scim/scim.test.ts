@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { hashOfKey } from '../../../../src/schemas/keys/api-keys.ts'
 import { NAME_CHARS_MAX } from '../../../../src/schemas/workspaces/workspace-limits.ts'
 import { run } from '../../../../src/server/cli/run.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { runVerb } from '../../../support/operator/verbs.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 type Tap = Parameters<typeof openTestDatabase>[0]
 
@@ -20,8 +18,7 @@ interface Said {
 /** `sluice …` over a database of the test's own. */
 async function installation(t: Tap): Promise<(...args: string[]) => Promise<Said>> {
   const { url } = await openTestDatabase(t, 'migrated')
-  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-cli-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true }))
+  const dataDir = temporaryFolder(t, 'cli')
   return async (...args) => {
     const {
       code,

@@ -1,5 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
@@ -17,10 +16,10 @@ import {
 } from '../../../../src/server/observe/requests/spill-folder.ts'
 import { batchOfCalls, type EndedCall } from '../../../support/requests/settled-call.ts'
 import { NO_MOUNT, tinyDisk } from '../../../support/files/tiny-disk.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 async function openFolder(t: Test): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'sluice-requests-'))
-  t.teardown(() => rm(home, { recursive: true, force: true }))
+  const home = temporaryFolder(t, 'requests')
   return spillFolder(home)
 }
 

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import t from 'tap'
 import { Assets } from '../../../../src/server/supervisor/admin-port/assets.ts'
 import { adminStand, publicStand } from '../../../support/operator/admin-port.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const MAP = '{"imports":{"preact":"./vendor/preact.js"}}'
 const SCRIPT = 'export const a = 1\n'.repeat(200)
-const folder = mkdtempSync(join(tmpdir(), 'sluice-assets-'))
+const folder = temporaryFolder(t, 'assets')
 mkdirSync(join(folder, 'vendor'))
 writeFileSync(
   join(folder, 'index.html'),
@@ -21,7 +21,6 @@ writeFileSync(join(folder, 'vendor/preact.js'), 'export {}')
 writeFileSync(join(folder, 'style.css'), 'body{}')
 writeFileSync(join(folder, 'built.js'), SCRIPT)
 writeFileSync(join(folder, 'built.js.br'), brotliCompressSync('// by the build'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 const stand = await adminStand(t, (await publicStand(t, (_, response) => void response.end())).port, {
   assets: new Assets(folder),

@@ -3,7 +3,6 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -19,13 +17,13 @@ import {
   openDataDirectory,
 } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { keptLog, SILENT } from '../../../support/log.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
 const NOBODY = 65_534
 
 function folder(t: { teardown(done: () => void): unknown }): string {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-data-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t, 'data')
   return path
 }
 

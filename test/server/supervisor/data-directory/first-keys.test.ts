@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -8,17 +6,15 @@ import {
 } from '../../../../src/server/supervisor/data-directory/data-directory.ts'
 import { FIRST_KEYS_FILE, firstKeys } from '../../../../src/server/supervisor/data-directory/first-keys.ts'
 import { keptLog } from '../../../support/log.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 const BASE_URL = 'http://127.0.0.1:8080/api/v1'
 const nothingToMake = (): Promise<null> => Promise.resolve(null)
 
 async function directory(t: { teardown(done: () => void): unknown }): Promise<DataDirectory> {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-keys-'))
+  const home = temporaryFolder(t, 'keys')
   const data = await openDataDirectory(join(home, 'data'), keptLog())
-  t.teardown(() => {
-    data.release()
-    rmSync(home, { recursive: true, force: true })
-  })
+  t.teardown(() => data.release())
   return data
 }
 

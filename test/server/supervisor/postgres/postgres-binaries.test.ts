@@ -1,5 +1,4 @@
-import { chmodSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -8,6 +7,7 @@ import {
   type ShippedBinaries,
 } from '../../../../src/server/supervisor/postgres/postgres-binaries.ts'
 import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/fleet/step-down.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 interface Install {
   readonly shipped: ShippedBinaries
@@ -16,8 +16,7 @@ interface Install {
 
 /** A copy of the package as `npm ci --ignore-scripts` leaves it: without links. */
 function install(t: { teardown(done: () => void): unknown }): Install {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-binaries-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = temporaryFolder(t, 'binaries')
   chmodSync(home, 0o755)
   const { native, name } = shippedBinaries()
   const copy = join(home, 'package', 'native')

@@ -1,7 +1,6 @@
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import t from 'tap'
@@ -18,6 +17,7 @@ import { findSetpriv, stepDownAccount } from '../../../../src/server/supervisor/
 import { clusterHome } from '../../../support/nodes/cluster-home.ts'
 import { keptLog } from '../../../support/log.ts'
 import { until } from '../../../support/wait.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 /** What Postgres leaves behind, with a pid of the test's choice. */
 function lock(data: string, pid: number): void {
@@ -55,7 +55,7 @@ function deadServer(t: { teardown(done: () => void): unknown }): {
   readonly home: string
   readonly data: string
 } {
-  const home = mkdtempSync(join(tmpdir(), 'sluice-dead-'))
+  const home = temporaryFolder(t, 'dead')
   const [data, sleeper] = [join(home, 'data'), join(home, 'sleeper')]
   mkdirSync(data)
   writeFileSync(
@@ -72,10 +72,7 @@ kill -9 $pid
 `,
     { mode: 0o755 },
   )
-  t.teardown(() => {
-    process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL')
-    rmSync(home, { recursive: true, force: true, maxRetries: 10 })
-  })
+  t.teardown(() => void process.kill(Number(readFileSync(sleeper, 'utf8')), 'SIGKILL'))
   return { home, data }
 }
 

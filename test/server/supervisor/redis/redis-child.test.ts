@@ -3,7 +3,6 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -21,6 +19,7 @@ import { findServer } from '../../../../src/server/supervisor/redis/redis-find.t
 import { keptLog } from '../../../support/log.ts'
 import { REDIS_KINDS } from '../../../support/stores/redis.ts'
 import { until } from '../../../support/wait.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 // Servers start here, on a machine that may be busy.
 t.setTimeout(600_000)
@@ -193,8 +192,7 @@ declare namespace Tap {
 }
 
 function folder(t: Tap.Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder(t, 'test')
   return path
 }
 

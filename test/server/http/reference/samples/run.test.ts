@@ -1,8 +1,7 @@
 /** Runs the samples of every operation against a node, each in the interpreter that readers have for it. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -24,6 +23,7 @@ import {
 } from '../../../../../src/server/http/reference/samples/samples.ts'
 import { OPERATIONS } from '../../../../../src/server/operations/index.ts'
 import { plainEnvironment } from '../../../../support/load/load.ts'
+import { temporaryFolder } from '../../../../support/temporary-folder.ts'
 
 /** Hundreds of programs on a machine that does ten other things. */
 t.setTimeout(900_000)
@@ -143,8 +143,7 @@ function faultOf(
 t.test('the samples of every operation run in every language, and end as the operation does', async (t) => {
   const world = await startWorld()
   t.teardown(() => world.stop())
-  const folders = languages.map(() => mkdtempSync(join(tmpdir(), 'sluice-samples-')))
-  t.teardown(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
+  const folders = languages.map(() => temporaryFolder(t, 'samples'))
   for (const folder of folders) writeFileSync(join(folder, UPLOADED), 'name,value\none,1\n')
   const kinds = Object.keys(KEY_PREFIXES) as KeyKind[]
   const env = Object.fromEntries(kinds.map((kind) => [KEY_VARIABLES[kind], world.keyOf(kind)]))
@@ -171,8 +170,7 @@ t.test('the samples of every operation run in every language, and end as the ope
 t.test('a sample whose call is refused fails, and shows why', async (t) => {
   const world = await startWorld()
   t.teardown(() => world.stop())
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-samples-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'samples')
   const operation = OPERATIONS.find(({ id }) => id === 'keys.list')
   if (operation === undefined) throw new Error('there is no keys.list')
   const env = { [KEY_VARIABLES.management]: 'sk-sluice-mgmt-v1-no' }

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../../../../src/server/http/reference/samples/literals.ts'
 import { OPERATIONS } from '../../../../../src/server/operations/index.ts'
 import { ROOT } from '../../../../support/source.ts'
+import { temporaryFolder } from '../../../../support/temporary-folder.ts'
 
 const REQUEST: ExampleRequest = {
   method: 'POST',
@@ -64,8 +64,7 @@ t.test('where Authorization is for another server, the key has its own header', 
 })
 
 t.test('every sample in TypeScript compiles', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-samples-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, 'samples')
   for (const operation of OPERATIONS)
     writeFileSync(join(folder, `${operation.id}.mts`), sampleOf('typescript', exampleRequestOf(operation)))
   const options = [
