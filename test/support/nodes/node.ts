@@ -72,7 +72,10 @@ export async function nodeSettings(
   }
 }
 
-/** Starts a node and waits for its ready line; what still runs at the end of the test is killed. */
+/**
+ * Starts a node and waits for its ready line; what still runs at the end of the test is killed, and what lies
+ * outside of its data directory removed.
+ */
 export async function startNode(
   t: Teardown,
   settings: Settings,
@@ -82,7 +85,10 @@ export async function startNode(
   // As if npm had started it: it then drains when this test is ended by force, instead of staying for ever.
   const env = { npm_lifecycle_event: 'test', ...settings }
   const server = spawnServer(command[0] ?? '', command.slice(1), { env, cwd })
-  t.teardown(() => stopServer(server.child, STOP_MS_MAX))
+  t.teardown(async () => {
+    await stopServer(server.child, STOP_MS_MAX)
+    removeOutside(settings['SLUICE_DATA'] ?? '')
+  })
   const [line] = await untilPrinted(server, /^\{"event":"ready".*\}$/m, READY_MS_MAX)
   return nodeOf(server, settings, JSON.parse(line) as TestNode['ready'])
 }
