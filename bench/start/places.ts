@@ -40,7 +40,7 @@ export async function openPlace(root: string): Promise<Place> {
       timedStart({ ...where, command: process.execPath, args: [join(root, 'bin/sluice'), 'serve'] }),
     npmStart: () => timedStart({ ...where, command: 'npm', args: ['start'] }),
     async remove() {
-      removeOutside(data)
+      await removeOutside(data)
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -62,7 +62,7 @@ export async function cloneStart(
   const base = await mkdtemp(join(tmpdir(), 'sluice-bench-clone-'))
   const [home, folder] = [join(base, 'home'), join(base, 'home/sluice')]
   const remove = async (): Promise<void> => {
-    removeOutside(join(folder, '.sluice'))
+    await removeOutside(join(folder, '.sluice'))
     await rm(base, { recursive: true, force: true })
   }
   try {

@@ -23,7 +23,7 @@ export async function openScratch(): Promise<Scratch> {
     async remove() {
       // As root a node has its cluster elsewhere, and only its data directory has the path.
       for (const name of await readdir(folder))
-        for (const place of DATA_PLACES) removeOutside(join(folder, name, place))
+        for (const place of DATA_PLACES) await removeOutside(join(folder, name, place))
       await rm(folder, { recursive: true, force: true })
     },
   }

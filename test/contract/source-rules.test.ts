@@ -7,6 +7,7 @@ import {
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
   LINE_COLUMNS_MAX,
+  needlessFolders,
   statusNumbers,
   tooLong,
   tooWide,
@@ -141,6 +142,7 @@ t.test('what lets time pass is found, however it is spelled, and a pause of a st
 
 t.test('a test leaves no folder in the temporary directory', async (t) => {
   t.same(unownedFolders(all), [])
+  t.same(needlessFolders(all), [], 'what may make a folder does')
   const made = "const folder = mkdtempSync(join(tmpdir(), 'sluice-'))"
   t.match(unownedFolders(plant(made, 'test/server/planted.test.ts')), [/^test.server.planted\.test\.ts:1 /])
   t.same(unownedFolders(plant(made)), [])

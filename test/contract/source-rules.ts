@@ -149,12 +149,18 @@ const OWN_FOLDERS: Readonly<Record<string, string>> = {
   'test/support/temporary-folder.ts': 'the helper itself',
   'test/support/nodes/stand.ts': 'its `stop` removes the folder',
   'test/support/nodes/outside-stores.ts': 'its `close` removes the folder',
-  'test/bench/deployment/fake-deployment.ts': 'its `stop` removes the folder',
+  'test/bench/deployment/fake-deployment.ts': 'the call that makes it removes it',
   'test/support/videos/ffmpeg.ts': 'the call that makes it removes it',
   'test/support/files/tiny-disk.ts': 'the call that makes it removes it',
   'test/prove/inference/agents/record.ts': 'a program, which removes it at its end',
-  'test/prove/operator/dashboard-looks.ts': 'a person looks at its pictures',
+  'test/prove/operator/dashboard-looks.ts': 'a person looks at the pictures of a long run',
   'test/prove/nodes/slowdown.ts': 'it lies in a folder of the helper',
+}
+
+/** Entries whose files make no folder. */
+export function needlessFolders(files: readonly SourceFile[]): readonly string[] {
+  const makers = new Set(files.filter(({ text }) => /\bmkdtemp/.test(text)).map(({ path }) => path))
+  return Object.keys(OWN_FOLDERS).filter((path) => !makers.has(path))
 }
 
 /** Lines of tests that make a temporary folder of their own, which nothing may remove. */

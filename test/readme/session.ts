@@ -3,8 +3,8 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { plainEnvironment } from '../support/load/load.ts'
 import { ROOT } from '../support/source.ts'
-import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { commandsOf, differences, isRun, type Answer, type Block, type Command } from './blocks.ts'
 
 /** What a reader who cloned the repository has in front of him, beside what the commands make. */
 const CLONE = [

@@ -50,8 +50,7 @@ const release = (...args: readonly string[]) =>
     env: plainEnvironment(),
   })
 function folderOf(t: Test): string {
-  const folder = temporaryFolder(t, 'release')
-  return folder
+  return temporaryFolder(t, 'release')
 }
 
 t.test('a clean commit with its part of the changelog can be released', async (t) => {

@@ -15,6 +15,7 @@ import { hasEnded, type Spawned } from '../../support/nodes/spawned.ts'
 import { PROVIDER_KEY, startStand } from '../../support/nodes/stand.ts'
 import { until } from '../../support/wait.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { Agent, AgentTask } from './agents/agent.ts'
 import { claudeCode } from './agents/claude-code.ts'
 import { codex } from './agents/codex.ts'
@@ -22,7 +23,6 @@ import { loadSession, SESSION_NAMES } from './agents/recorded-session.ts'
 import { replay, SessionModel } from './agents/replay.ts'
 import { checkNoFaults } from './no-faults.ts'
 import { IMAGE } from './scenarios/scenarios.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROUNDS = { full: 10, short: 1 }
 /** Of each recorded session at each form of providers. */

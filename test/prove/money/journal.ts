@@ -8,12 +8,12 @@ import { openStore, type Store } from '../../../src/server/store/base/open.ts'
 import { plainEnvironment } from '../../support/load/load.ts'
 import { imbalances, makeOwners, setLimit, type Owners } from '../../support/money/money.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { FRONT_FAULTS, RECOVERY_FAULTS, type Fault } from './journal/faults.ts'
 import type { Order, Told } from './journal/small-front.ts'
 import { allowedRows, type Allowed } from './journal/story.ts'
 import type { Program, Proof } from '../proof.ts'
 import { connected } from '../../support/wire/connected.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PROCESS = fileURLToPath(new URL('journal/process.js', import.meta.url))
 const RUNS_EACH = 20

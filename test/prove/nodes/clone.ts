@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmod, mkdir, readdir, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { monotonicMs } from '../../support/load/load-plan.ts'
+import { removeOutside } from '../../support/nodes/node.ts'
 import { registrySettings } from '../../support/nodes/registry.ts'
 import { freePort, hasEnded, pause, untilPrinted, type Spawned } from '../../support/nodes/spawned.ts'
 import { ROOT } from '../../support/source.ts'
@@ -32,6 +33,7 @@ export async function cloned(proof: Proof, place: Place): Promise<Clone> {
   const base = temporaryFolder(proof, 'start')
   await chmod(base, 0o755)
   const [home, bin, folder] = [join(base, 'home'), join(base, 'bin'), join(base, 'home/my sluice')]
+  proof.after(() => removeOutside(join(folder, '.sluice')))
   await mkdir(home)
   await mkdir(bin)
   for (const [name, path] of await programs()) await symlink(path, join(bin, name))

@@ -99,7 +99,7 @@ async function inEmptyFolder(proof: Proof, { folder, file, gate }: Place): Promi
   const [home, empty] = [join(folder, 'home'), join(folder, 'empty')]
   for (const path of [home, empty]) mkdirSync(path)
   run('cp', [file, empty], { cwd: folder })
-  proof.after(() => Promise.resolve(removeOutside(join(empty, '.sluice'))))
+  proof.after(() => removeOutside(join(empty, '.sluice')))
   const env = {
     HOME: home,
     PATH: process.env['PATH'] ?? '',

@@ -10,11 +10,11 @@ import { sluice } from '../../support/nodes/stand.ts'
 import { ROOT } from '../../support/source.ts'
 import { connected } from '../../support/wire/connected.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { install, replaceNode, untilSentTo, whyNotInstalled, type Installation } from './installation.ts'
 import { judgeTraffic } from './upgrade/judging.ts'
 import { startProviders } from './upgrade/providers.ts'
 import { startTraffic } from './upgrade/traffic.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const CREDIT_USD = '100000'
 const kept = JSON.parse(readFileSync(`${ROOT}${PROMISED_DEFINITIONS}`, 'utf8')) as Definitions

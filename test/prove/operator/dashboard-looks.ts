@@ -13,6 +13,7 @@ import {
 import { spread } from '../../../bench/statistics.ts'
 import { present } from '../../support/must.ts'
 import { until } from '../../support/nodes/node.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { LOOKS, showAs, skipWithoutBrowser } from '../../support/wire/browser.ts'
 import type { Program, Proof } from '../proof.ts'
 
@@ -37,7 +38,10 @@ export const program: Program = {
     await reload(proof, page)
     const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all()
     const titles = await Promise.all(links.map((link) => link.innerText()))
-    const screens = mkdtempSync(join(tmpdir(), 'sluice-looks-'))
+    // A person looks at the pictures of a long run.
+    const screens = proof.isShort
+      ? temporaryFolder(proof, 'looks')
+      : mkdtempSync(join(tmpdir(), 'sluice-looks-'))
     const chosen = proof.isShort ? titles.slice(proof.random(titles.length)).slice(0, 1) : titles
     for (const title of chosen) {
       // A link to the page that is shown leads nowhere.

@@ -47,7 +47,7 @@ const LOOK_MS = 100
 /** A machine that does ten other things. */
 const GIVE_UP_MS = 1_800_000
 const GIVE_UP_SHORT_MS = 120_000
-/** A run leaves a kind that fails, as when its month is read while it is dropped, to the next run. */
+/** Runs at most: a kind that fails, as when its month is read while it is dropped, is left to the next run. */
 const RUNS_MAX = 3
 
 export const program: Program = {
@@ -89,7 +89,7 @@ async function stopPruning({ sql }: Store): Promise<void> {
 async function startPruning({ sql }: Store): Promise<void> {
   const [ours] = await sql<
     { attempt: number }[]
-  >`UPDATE retention SET lease_until = clock_timestamp() - interval '1 s' RETURNING attempt`
+  >`UPDATE retention SET state = 'running', lease_until = clock_timestamp() - interval '1 s' RETURNING attempt`
   for (;;) {
     const [row] = await sql<{ attempt: number }[]>`SELECT attempt FROM retention`
     if ((row?.attempt ?? 0) > (ours?.attempt ?? 0)) return
@@ -156,6 +156,7 @@ async function round(gateway: Gateway, store: Store, went: (still: boolean) => v
  */
 async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<number> {
   const startedAt = performance.now()
+  let failedBefore = failedKinds(gateway)
   const endsAt = startedAt + (proof.isShort ? GIVE_UP_SHORT_MS : GIVE_UP_MS)
   await startPruning(store)
   const killed = proof.isShort
@@ -168,12 +169,18 @@ async function pruneAll(proof: Proof, gateway: Gateway, store: Store): Promise<n
     proof.check('a runner is killed while it prunes', killed.length === 1, `${killed.length} killed`)
   for (let runs = 1; ; runs++) {
     while (performance.now() < endsAt && (await isPruning(store))) await after(LOOK_MS)
-    const { due } = await countHistory(store)
-    if (runs === RUNS_MAX || performance.now() >= endsAt || sumOf(due) === 0) break
-    proof.say(`run ${runs} has left ${told(due)}`)
+    const failed = failedKinds(gateway)
+    if (failed === failedBefore || runs === RUNS_MAX || performance.now() >= endsAt) break
+    failedBefore = failed
+    proof.say(`a kind failed in run ${runs}`)
     await startPruning(store)
   }
   return performance.now() - startedAt
+}
+
+/** Failures of a kind that the node has logged so far. */
+function failedKinds({ stand }: Gateway): number {
+  return stand.output().split('"event":"retention_failed"').length - 1
 }
 
 async function judge(proof: Proof, store: Store, history: History): Promise<void> {

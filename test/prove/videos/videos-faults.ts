@@ -19,6 +19,7 @@ import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { openTestRedis, REDIS_KINDS } from '../../support/stores/redis.ts'
 import { pause } from '../../support/nodes/spawned.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { countOf } from './judging.ts'
 import { startKindsProvider } from './provider.ts'
 import { catalogueOf } from './video-stand.ts'
@@ -28,7 +29,6 @@ import type { Place } from './videos-faults/parts.ts'
 import { planOf, type Plan } from './videos-faults/plans.ts'
 import { NO_FAULT, POINTS, type Fault, type Point } from './videos-faults/points.ts'
 import type { Program, Proof } from '../proof.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const PROCESS = fileURLToPath(new URL('videos-faults/process.js', import.meta.url))
 const RUNS_EACH = 20

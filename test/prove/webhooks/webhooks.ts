@@ -17,9 +17,9 @@ import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { runVerb } from '../../support/operator/verbs.ts'
 import { delivery, outboxed } from '../../support/webhooks/webhooks.ts'
 import type { Program, Proof } from '../proof.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startReceivers, type Receivers } from './receivers.ts'
 import { startRunners, type Runners } from './runners.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const [CALLBACKS, CALLBACKS_SHORT] = [2_000, 200]
 const RUNNERS = 2

@@ -161,7 +161,7 @@ for (const kind of REDIS_KINDS) {
 }
 
 t.test('a socket that accepts and never answers is never called reachable', async (t) => {
-  const folder = temporaryFolder(t, 'test')
+  const folder = temporaryFolder(t, 'redis')
   const socketPath = join(folder, 'silent.sock')
   const accepted: (() => void)[] = []
   const server = createServer((socket) => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { nodeSettings, sluice, startNode } from '../../support/nodes/node.ts'
+import { nodeSettings, removeOutside, sluice, startNode } from '../../support/nodes/node.ts'
 import { ROOT } from '../../support/source.ts'
 
 // Whole nodes start here, on a machine that may be busy.
@@ -24,7 +24,9 @@ t.test('a node with its own stores runs as root with its data in a 0700 home', a
   const settings = await nodeSettings(t, { isEmbedded: true })
   const home = join(settings['SLUICE_DATA'] ?? '', '../home')
   mkdirSync(home, { mode: 0o700 })
-  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: join(home, 'sluice/data') })
+  const dataDir = join(home, 'sluice/data')
+  t.teardown(() => removeOutside(dataDir))
+  const node = await startNode(t, { ...settings, HOME: home, SLUICE_DATA: dataDir })
   t.equal((await node.get('/api/v1/models/count')).status, 200)
 })
 

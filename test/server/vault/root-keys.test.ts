@@ -17,8 +17,7 @@ const KEY = randomBytes(32)
 const OTHER = randomBytes(32)
 
 function folder(): string {
-  const path = temporaryFolder(t, 'root')
-  return path
+  return temporaryFolder(t, 'root')
 }
 
 function open(setting: string | null, more: Partial<RootKeySources> = {}) {

@@ -8,9 +8,9 @@ import { openDiskStorage } from '../../../src/server/storage/disk.ts'
 import { openS3Storage } from '../../../src/server/storage/s3.ts'
 import type { S3Options } from '../../../src/server/storage/s3-client.ts'
 import { must } from '../must.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { FakeS3 } from './s3.ts'
 import { until } from '../wait.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
 
 interface Teardown {
   teardown(done: () => unknown): unknown
@@ -24,10 +24,11 @@ export const CONTAINER: ContainerRef = {
   containerId: 'sess_abc',
 }
 
-const FOLDER_PREFIX = 'sluice-storage-'
+/** Name of the folders of `openFolder`. */
+const FOLDER_NAME = 'storage'
 
 export async function openFolder(t: Teardown): Promise<string> {
-  return temporaryFolder(t, 'storage')
+  return temporaryFolder(t, FOLDER_NAME)
 }
 
 export async function openDisk(t: Teardown): Promise<{ storage: Storage; folder: string }> {
@@ -108,7 +109,7 @@ export async function openStoredFiles(): Promise<readonly string[]> {
   const paths = await Promise.all(
     numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')),
   )
-  return paths.filter((path) => path.includes(FOLDER_PREFIX))
+  return paths.filter((path) => path.includes(`/sluice-${FOLDER_NAME}-`))
 }
 
 /**

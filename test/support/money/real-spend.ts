@@ -5,11 +5,11 @@ import { createSpend, type FrontSpend } from '../../../src/server/money/spend.ts
 import type { EpochFeed } from '../../../src/server/ports/keys/keys.ts'
 import { openLender } from '../../../src/server/store/money/lender.ts'
 import type { Store } from '../../../src/server/store/base/open.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { TEST_BOOT } from './journal.ts'
 import { SILENT } from '../log.ts'
 import { imbalances } from './money.ts'
 import type { Teardown } from '../teardown.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
 
 /** The money of one front as it is in a node: purses, a journal on disk, the books in Postgres. */
 export interface RealSpend extends FrontSpend {

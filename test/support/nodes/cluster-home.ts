@@ -5,7 +5,7 @@ import {
   type EmbeddedPostgres,
 } from '../../../src/server/supervisor/postgres/embedded-postgres.ts'
 import { keptLog } from '../log.ts'
-import { type Teardown } from '../teardown.ts'
+import type { Teardown } from '../teardown.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { get, type OutgoingHttpHeaders } from 'node:http'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -8,11 +9,11 @@ import { plainEnvironment } from '../load/load.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { processRow, tree } from '../load/process-cpu.ts'
 import { ROOT } from '../source.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { freePort, hasEnded, spawnServer, stopServer, untilPrinted, type Spawned } from './spawned.ts'
 import { REMOVAL, type Teardown } from '../teardown.ts'
 import { served } from '../wire/served.ts'
 import { until } from '../wait.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
 
 /** A whole node in processes of its own, on ports and a data directory of its own. */
 export interface TestNode {
@@ -73,8 +74,8 @@ export async function nodeSettings(
 }
 
 /**
- * Starts a node and waits for its ready line; what still runs at the end of the test is killed, and what lies
- * outside of its data directory removed.
+ * Starts a node and waits for its ready line; what still runs at the end of the test is killed, and the
+ * folder of its socket removed.
  */
 export async function startNode(
   t: Teardown,
@@ -87,7 +88,7 @@ export async function startNode(
   const server = spawnServer(command[0] ?? '', command.slice(1), { env, cwd })
   t.teardown(async () => {
     await stopServer(server.child, STOP_MS_MAX)
-    removeOutside(settings['SLUICE_DATA'] ?? '')
+    await removeSocket(settings['SLUICE_DATA'] ?? '')
   })
   const [line] = await untilPrinted(server, /^\{"event":"ready".*\}$/m, READY_MS_MAX)
   return nodeOf(server, settings, JSON.parse(line) as TestNode['ready'])
@@ -189,15 +190,17 @@ export function isGone(pid: number): boolean {
   return (processRow(pid)?.state ?? 'Z') === 'Z'
 }
 
-/**
- * Removes what a node has outside of its data directory: as root its cluster, and, when it was killed, the
- * folder of its Redis' socket.
- */
-export function removeOutside(dataDir: string): void {
+/** Removes what a node has outside of its data directory: the folder of a socket, and as root its cluster. */
+export async function removeOutside(dataDir: string): Promise<void> {
   const cluster = recorded(join(dataDir, 'postgres.json'), 'cluster')
-  if (/\/cluster-[0-9a-f]+$/.test(cluster)) rmSync(cluster, REMOVAL)
+  if (/\/cluster-[0-9a-f]+$/.test(cluster)) await rm(cluster, REMOVAL)
+  await removeSocket(dataDir)
+}
+
+/** A node that was killed leaves the folder of its Redis' socket; its next start makes another. */
+async function removeSocket(dataDir: string): Promise<void> {
   const socketPath = recorded(join(dataDir, 'redis/server.json'), 'socketPath')
-  if (/\/sluice-\w+\/redis\.sock$/.test(socketPath)) rmSync(dirname(socketPath), REMOVAL)
+  if (/\/sluice-\w+\/redis\.sock$/.test(socketPath)) await rm(dirname(socketPath), REMOVAL)
 }
 
 /** A member of a record of the node; empty when the node is not embedded, never started, or ended as it wrote. */

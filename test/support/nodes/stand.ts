@@ -103,7 +103,7 @@ export async function startStand(request: StandInput = {}): Promise<Stand> {
   const stop = async (): Promise<void> => {
     await stopServer(server.child, STOP_MS)
     await mock.stop()
-    removeOutside(join(folder, 'data'))
+    await removeOutside(join(folder, 'data'))
     await rm(folder, REMOVAL)
     database.close()
   }

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { plainEnvironment } from '../load/load.ts'
 import type { Teardown } from '../teardown.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { comingOf } from './earlier-packages.ts'
 import { makeEarlierTree, PROMISED_FROM } from './earlier-tree.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, {

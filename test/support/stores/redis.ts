@@ -7,7 +7,7 @@ import {
 } from '../../../src/server/supervisor/redis/redis-launch.ts'
 import { openState, type State } from '../../../src/server/redis/open.ts'
 import { SILENT } from '../log.ts'
-import { type Teardown } from '../teardown.ts'
+import type { Teardown } from '../teardown.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /** `child` = a real server from the PATH. */
@@ -33,7 +33,7 @@ export const REDIS_KINDS: readonly RedisKind[] = hasServer() ? ['in-memory', 'ch
 
 /** Starts a Redis of its own for a test and ends it with the test. */
 export async function openTestRedis(t: Teardown, kind: RedisKind = 'in-memory'): Promise<TestRedis> {
-  const home = temporaryFolder(t, 'test')
+  const home = temporaryFolder(t, 'redis')
   const socketPath = join(home, 'redis.sock')
   const launch = () =>
     kind === 'child'

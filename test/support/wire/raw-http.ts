@@ -9,7 +9,10 @@ export interface RawClient {
   send(bytes: string | Uint8Array): void
   /** Resolves with all text once it matches, or so many times; rejects when the connection ends before. */
   until(pattern: RegExp, times?: number): Promise<string>
-  /** The same for the last characters alone, which costs no look at the megabytes before them. */
+  /**
+   * Resolves with all text once its last characters match a pattern that ends with `$`, without a look at the
+   * megabytes before them.
+   */
   untilEnd(pattern: RegExp): Promise<string>
   /** Resolves with all text when the connection is closed. */
   closed(): Promise<string>

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { startFileStand } from '../../../support/files/file-stand.ts'
 import { pause } from '../../../support/nodes/spawned.ts'
 import type { Proof } from '../../proof.ts'
-import { aftermath } from './aftermath.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { aftermath } from './aftermath.ts'
 
 const MIB = 1_048_576
 /** Of them 64 MiB are kept free for what else needs room. */

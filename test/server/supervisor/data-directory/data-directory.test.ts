@@ -23,8 +23,7 @@ const asRoot = { skip: process.getuid?.() !== 0 && 'only root can try' }
 const NOBODY = 65_534
 
 function folder(t: { teardown(done: () => void): unknown }): string {
-  const path = temporaryFolder(t, 'data')
-  return path
+  return temporaryFolder(t, 'data')
 }
 
 /** Why it is refused, and whether its mode was left alone. */

@@ -17,6 +17,7 @@ import type { Log } from '../../../../src/server/ports/observe.ts'
 import { startRedis } from '../../../../src/server/supervisor/redis/redis-child.ts'
 import { findServer } from '../../../../src/server/supervisor/redis/redis-find.ts'
 import { keptLog } from '../../../support/log.ts'
+import { removeOutside } from '../../../support/nodes/node.ts'
 import { REDIS_KINDS } from '../../../support/stores/redis.ts'
 import { until } from '../../../support/wait.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -87,6 +88,7 @@ for (const kind of REDIS_KINDS) {
     const dataDir = folder(t)
     const host = fileURLToPath(new URL('../../../support/stores/redis-host.js', import.meta.url))
     const child = fork(host, [dataDir, ...servers])
+    t.teardown(() => removeOutside(dataDir))
     t.teardown(() => void child.kill('SIGKILL'))
     await new Promise((resolve) => child.once('message', resolve))
     const { pid } = recordOf(dataDir)
@@ -192,8 +194,7 @@ declare namespace Tap {
 }
 
 function folder(t: Tap.Test): string {
-  const path = temporaryFolder(t, 'test')
-  return path
+  return temporaryFolder(t, 'redis')
 }
 
 function recordOf(dataDir: string): { pid: number } {
