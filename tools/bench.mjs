@@ -1,9 +1,11 @@
 // `npm run bench -- [<scenario>…] [options]`: answers help and faults at once, by the sources as they are;
 // else builds, installs the peers that scenarios compare with, and runs the scenarios.
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build as join } from 'esbuild'
+import { install, installIfPossible } from './install.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+await install('.')
+const { build: join } = await import('esbuild')
 const given = process.argv.slice(2)
 const { commandOrAnswer } = await fromSource('bench/suite/answer.ts')
 const { text, code } = commandOrAnswer(given)
@@ -18,7 +20,6 @@ async function run() {
   const { build } = await import('./build.mjs')
   await build()
   const { main } = await import('../dist/bench/suite/main.js')
-  const { installIfPossible } = await import('./install.mjs')
   // A missing peer is left out with a line that says how to add it.
   return main(given, () => installIfPossible('tools/peers'))
 }

@@ -1,9 +1,11 @@
 // Compiles src, bench and test into dist, and the dashboard's page beside them; puts the files of /docs
 // beside the code (reference, guides, their scripts and index); and joins the modules that a node runs.
+// `--types` checks the types and writes nothing. Any tool may be the first command in a clone: packages are
+// imported after `install` has run.
 import { spawn } from 'node:child_process'
-import { pathToFileURL } from 'node:url'
-import { bundle } from './bundle.mjs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { assemblePage } from './dashboard-page.mjs'
+import { install } from './install.mjs'
 
 /**
  * Builds everything; ends the process when the compiler finds an error.
@@ -15,6 +17,7 @@ export async function build(tell = () => undefined) {
   tell('compiling the pages')
   await buildPages()
   tell('joining modules')
+  const { bundle } = await import('./bundle.mjs')
   await bundle()
 }
 
@@ -27,10 +30,11 @@ async function buildPages() {
   writeDocs()
 }
 
-/** Ends the process when the compiler finds an error. */
-export function compile(project) {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project], {
+/** Installs the compiler where it is missing, and ends the process when it finds an error. */
+export async function compile(project, ...options) {
+  await install('.')
+  await new Promise((resolve) => {
+    const child = spawn(process.execPath, ['node_modules/typescript/bin/tsc', '-p', project, ...options], {
       // The start command's own stdout must stay machine-readable.
       stdio: ['ignore', process.stderr, process.stderr],
     })
@@ -42,4 +46,9 @@ export function compile(project) {
   })
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await build()
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+  if (process.argv.includes('--types')) {
+    for (const project of ['tsconfig.json', 'tsconfig.dashboard.json']) await compile(project, '--noEmit')
+  } else await build()
+}

@@ -16,7 +16,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
-import { PROGRAMS } from './bundle.mjs'
 
 const HELP = `node tools/entered.mjs [--files]
 
@@ -60,6 +59,7 @@ if (values.help) {
   process.exit(0)
 }
 await build()
+const { PROGRAMS } = await import('./bundle.mjs')
 const { startStand, STAND_MODEL } = await import('../dist/test/support/nodes/stand.js')
 
 const home = mkdtempSync(join(tmpdir(), 'sluice-entered-'))

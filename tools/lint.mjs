@@ -23,6 +23,8 @@ const LOCK = 'tools/package-lock.json'
 const MANIFESTS = 'deploy/kubernetes'
 const read = (path) => readFileSync(path, 'utf8')
 
+// ESLint reads the types of the packages.
+await install('.')
 await install('tools')
 const kept = new Kept(process.argv.includes('--all'))
 // The compiler, a process of its own, runs while ESLint does.
