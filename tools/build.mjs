@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { assemblePage } from './dashboard-page.mjs'
 import { install } from './install.mjs'
+import { showSteps } from './progress.mjs'
 
 /**
  * Builds everything; ends the process when the compiler finds an error.
@@ -50,5 +51,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   if (process.argv.includes('--types')) {
     for (const project of ['tsconfig.json', 'tsconfig.dashboard.json']) await compile(project, '--noEmit')
-  } else await build()
+  } else await showSteps('building', build)
 }
