@@ -32,13 +32,17 @@ for (const [name, given] of [
   ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'],
   ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
   ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2/w#rd?%:x@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2/x@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2?x@db.example/sluice'],
   ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
+  ['REDIS_URL', 'redis://:hun@ter2/x@redis.example'],
 ] as const) {
   t.test(
     `a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`,
     (t) => {
       const problems = problemsOf({ [name]: given })
-      t.match(problems, [{ name, expected: /password are %23 %2F and %25/ }])
+      t.match(problems, [{ name, expected: /password are %23 %2F %3F %40 and %25/ }])
       t.notMatch(JSON.stringify(problems), /ter2/)
       t.end()
     },

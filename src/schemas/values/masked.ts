@@ -7,10 +7,9 @@ const DATABASE_PATH = /^\/[A-Za-z0-9_-]+$/
 export function masked(given: string): string {
   const length = `*** (${given.length} characters)`
   try {
-    const { protocol, username, password, host, pathname, search } = new URL(given)
-    // An `@` behind a slash means that the password contains the slash, and that the apparent host is the
-    // password's beginning.
-    if (host === '' || pathname.includes('@')) return length
+    const { protocol, username, password, host, pathname, search, hash } = new URL(given)
+    // An `@` after the host is that of a password with a raw / ? or #, whose beginning reads like the host.
+    if (host === '' || (pathname + search + hash).includes('@')) return length
     const user = username + password === '' ? '' : '***@'
     const isDatabase = protocol.startsWith('postgres') && DATABASE_PATH.test(pathname)
     const rest = (isDatabase || pathname.length < 2 ? '' : '/***') + (search === '' ? '' : '?***')

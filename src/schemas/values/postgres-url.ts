@@ -1,6 +1,109 @@
-const MORE_HOSTS = /^(\w+:\/\/(?:[^/?#]*@)?[^/?#@,]*),[^/?#@]*/
+/** Scheme, user and password, hosts, and the rest. */
+const PARTS = /^([a-z]+:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is
+/** A name, or an IPv6 address in brackets, and its port. */
+const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/
+const POSTGRES_PORT = 5_432
+
+/** Parameters that clients of libpq and Prisma write into a URL and Sluice does not obey, with the reason. */
+const IGNORED: Readonly<Record<string, string>> = {
+  application_name: 'each connection has the name of its process, such as sluice-front-0',
+  connect_timeout: 'an attempt to connect ends after 2 s',
+  channel_binding: 'sslmode=verify-full authenticates the server',
+  fallback_application_name: 'each connection has the name of its process',
+  client_encoding: 'Sluice speaks UTF-8',
+  ...alike('the system decides', [
+    'keepalives',
+    'keepalives_idle',
+    'keepalives_interval',
+    'keepalives_count',
+  ]),
+  ...alike('the system decides', ['tcp_user_timeout', 'gssencmode', 'gsslib', 'krbsrvname', 'gssdelegation']),
+  ...alike('TLS of Node decides', [
+    'sslcompression',
+    'sslsni',
+    'ssl_min_protocol_version',
+    'sslcrl',
+    'sslcrldir',
+  ]),
+  ...alike('TLS of Node decides', ['ssl_max_protocol_version', 'sslcertmode', 'sslpassword']),
+  ...alike('libpq alone knows it', ['passfile', 'service', 'servicefile', 'hostaddr', 'load_balance_hosts']),
+  ...alike('libpq alone knows it', ['require_auth', 'replication', 'requirepeer']),
+  ...alike('Prisma alone knows it', ['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'sslaccept']),
+  ...alike('Prisma alone knows it', [
+    'socket_timeout',
+    'statement_cache_size',
+    'sslidentity',
+    'single_use_connections',
+  ]),
+}
+
+/** A URL of Postgres, in the parts that a client needs. */
+export interface PostgresAddress {
+  /** Names, or addresses without brackets, in the order in which they are asked. */
+  readonly hosts: readonly string[]
+  readonly ports: readonly number[]
+  /** Folder of a Unix socket; null: a network. */
+  readonly folder: string | null
+  /** `sslmode`; null: not given. */
+  readonly sslMode: string | null
+  /** Path of a file of authorities, `system`, or null. */
+  readonly rootCertificates: string | null
+  /** Path of the client's certificate, and of its key. */
+  readonly certificate: string | null
+  readonly privateKey: string | null
+  readonly targetSession: string | null
+  /** User, password, database and every other parameter, with the first host. */
+  readonly href: string
+  /** One sentence for each parameter that is not obeyed. */
+  readonly remarks: readonly string[]
+}
+
+/** Reads a URL as libpq does: several hosts, IPv6 addresses, `?host=/folder`, files of certificates. */
+export function readPostgresUrl(text: string): PostgresAddress {
+  const [, , , authority = ''] = PARTS.exec(text) ?? []
+  const hosts = authority.split(',').map((one) => HOST.exec(one) ?? [one, one])
+  const url = new URL(withOneHost(text))
+  const take = (name: string): string | null => {
+    const value = url.searchParams.get(name)
+    url.searchParams.delete(name)
+    return value
+  }
+  const at = url.searchParams.get('host')
+  const folder = at?.startsWith('/') === true ? take('host') : null
+  const ignored = [...new Set(url.searchParams.keys())].filter((name) => Object.hasOwn(IGNORED, name))
+  for (const name of ignored) take(name)
+  const sslMode = take('sslmode')
+  return {
+    hosts: hosts.map(([, name = '']) => decodeURIComponent(name).replace(/^\[|\]$/g, '')),
+    ports: hosts.map(([, , port]) => (port === undefined ? POSTGRES_PORT : Number(port))),
+    folder,
+    sslMode,
+    rootCertificates: take('sslrootcert'),
+    certificate: take('sslcert'),
+    privateKey: take('sslkey'),
+    targetSession: take('target_session_attrs'),
+    href: url.href,
+    remarks: ignored.map((name) => `${name} is ignored: ${IGNORED[name] ?? ''}`),
+  }
+}
 
 /** A URL of Postgres with only its first host: a URL may have several hosts, of which `URL` knows one. */
 export function withOneHost(url: string): string {
-  return url.replace(MORE_HOSTS, '$1')
+  return url.replace(PARTS, (_, scheme: string, user: string | undefined, hosts: string, rest: string) =>
+    [scheme, user ?? '', hosts.split(',', 1)[0] ?? '', rest].join(''),
+  )
+}
+
+/**
+ * Hosts and ports, or the folder of the socket, for messages; never user or password. @param url a URL whose
+ * password has no unescaped character
+ */
+export function placeOfPostgres(url: string): string {
+  const { hosts, ports, folder } = readPostgresUrl(url)
+  const named = hosts.map((host, nth) => `${host.includes(':') ? `[${host}]` : host}:${ports[nth] ?? ''}`)
+  return folder ?? named.join(', ')
+}
+
+function alike(why: string, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, why]))
 }

@@ -33,7 +33,9 @@ export function isReadable(schema: TSchema, given: string | undefined): boolean 
 export function isParsable(schema: TSchema, given: string | undefined): boolean {
   if (!('mask' in schema) || schema.mask !== true || given === undefined) return true
   try {
-    const { username, password } = new URL(withOneHost(given))
+    const { username, password, pathname, search, hash } = new URL(withOneHost(given))
+    // An @ after the host is that of a raw password, whose beginning would be taken for the host.
+    if (hash !== '' || (pathname + search).includes('@')) return false
     return typeof decodeURIComponent(username + password) === 'string'
   } catch {
     return false
@@ -46,7 +48,7 @@ export function expectedOf(schema: TSchema, given: string | undefined): string {
   const isServiceLink = given?.startsWith('tcp://') === true
   if (isServiceLink) return `${expected} (set enableServiceLinks: false on the pod)`
   return given?.includes('@') === true && !isParsable(schema, given)
-    ? `${expected} (# / and % in a password are %23 %2F and %25)`
+    ? `${expected} (# / ? @ and % in a password are %23 %2F %3F %40 and %25)`
     : expected
 }
 

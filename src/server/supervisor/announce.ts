@@ -1,3 +1,4 @@
+import { readPostgresUrl } from '../../schemas/values/postgres-url.ts'
 import { hostForUrl, isLoopback } from '../../schemas/values/origins.ts'
 import { hasColour } from '../config.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'
@@ -69,4 +70,6 @@ function warn({ config, unknown }: NodeGeneration, log: NodeSetup['log']): void 
   }
   if (!isLoopback(config.adminHost)) log.warn('admin_port_beyond_loopback', { host: config.adminHost })
   if (unknown.length > 0) log.warn('settings_unknown', { names: unknown })
+  const remarks = config.databaseUrl === null ? [] : readPostgresUrl(config.databaseUrl.reveal()).remarks
+  if (remarks.length > 0) log.warn('database_url_ignored', { parameters: remarks })
 }

@@ -1,4 +1,4 @@
-import { withOneHost } from '../../schemas/values/postgres-url.ts'
+import { placeOfPostgres } from '../../schemas/values/postgres-url.ts'
 import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
@@ -85,7 +85,7 @@ export async function prepareStore(
       : sayWhileWaiting(() => {
           const secondsLeft = Math.max(0, Math.round((giveUpAt - performance.now()) / 1_000))
           say(
-            `waiting for Postgres at ${placeIn(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`,
+            `waiting for Postgres at ${placeOfPostgres(databaseUrl)}${why}; the start is given up in ${secondsLeft} s\n`,
           )
         })
   try {
@@ -110,14 +110,6 @@ function sayWhileWaiting(say: () => void): () => void {
     timer = setInterval(say, SAY_EACH_MS)
   }, SAY_AFTER_MS)
   return () => clearTimeout(timer)
-}
-
-/** Host and port, never user or password. */
-function placeIn(databaseUrl: string): string {
-  const { hostname, port, pathname, searchParams } = new URL(withOneHost(databaseUrl))
-  // The password holds a slash: the apparent host is the beginning of the password.
-  if (pathname.includes('@')) return 'the host of DATABASE_URL'
-  return searchParams.get('host') ?? `${hostname}:${port === '' ? '5432' : port}`
 }
 
 /** Throws `StartRefused` when this node's processes could ask for more connections than Postgres gives. */

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
-import { withOneHost } from '../../../schemas/values/postgres-url.ts'
+import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/postgres-url.ts'
 import { AnswerClock, heardBy } from './answer-clock.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 
@@ -141,15 +142,44 @@ function presentOf(current: () => Sql): Sql {
 }
 
 /**
- * A client of the library, with libpq's `?host=/folder` for a Unix socket, which the library would take for a
- * setting of the server.
+ * A client of the library (3.4.9) for a URL as libpq reads it. By itself the library takes `?host=/folder` and
+ * files of certificates for settings of the server, cuts IPv6 addresses at their first colon, and accepts a hot
+ * standby for `target_session_attrs=read-write`. Throws when a file of certificates cannot be read.
  */
 export function postgresAt(url: string, options: postgres.Options<Record<string, never>>): Sql {
-  const at = new URL(withOneHost(url))
-  const folder = at.searchParams.get('host')
-  if (folder === null || !folder.startsWith('/')) return postgres(url, options)
-  at.searchParams.delete('host')
-  return postgres(at.href, { ...options, path: `${folder}/.s.PGSQL.${at.port || 5432}` })
+  const address = readPostgresUrl(url)
+  const { hosts, ports, folder, targetSession } = address
+  const place =
+    folder === null ? { host: hosts, port: ports } : { path: `${folder}/.s.PGSQL.${ports[0] ?? ''}` }
+  const session = targetSession === 'read-write' ? 'primary' : targetSession
+  const given = {
+    ...options,
+    ...place,
+    ...(session === null ? {} : { target_session_attrs: session }),
+    ...tlsOf(address),
+  }
+  // Its types have one host, and no file of certificates.
+  return postgres(address.href, given as postgres.Options<Record<string, never>>)
+}
+
+/** `sslmode` with the files of `sslrootcert`, `sslcert` and `sslkey`; nothing where the URL says nothing. */
+function tlsOf({ sslMode, rootCertificates, certificate, privateKey }: PostgresAddress) {
+  if (sslMode === null && rootCertificates === null) return {}
+  if (sslMode === 'disable' || sslMode === null) return { ssl: false }
+  const isSystem = rootCertificates === 'system'
+  const isVerified = sslMode.startsWith('verify-') || rootCertificates !== null
+  // The library falls back to plain text for the name `prefer` alone.
+  if (!isVerified && certificate === null) return { ssl: sslMode as 'prefer' }
+  return {
+    ssl: {
+      rejectUnauthorized: isVerified,
+      ...(rootCertificates === null || isSystem ? {} : { ca: readFileSync(rootCertificates) }),
+      ...(certificate === null ? {} : { cert: readFileSync(certificate) }),
+      ...(privateKey === null ? {} : { key: readFileSync(privateKey) }),
+      // As in libpq, `require` with a file and `verify-ca` check who signed, and not which host.
+      ...(isSystem || sslMode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    },
+  }
 }
 
 /** Connects lazily: never throws when Postgres is away. */
@@ -173,6 +203,10 @@ function connect(options: StoreOptions): Sql {
         lock_timeout: options.lockMsMax ?? LOCK_WAIT_MS_MAX,
         // A process that stops within a transaction must not hold its locks.
         idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
+        // A database or role may have other values, which the library misreads.
+        DateStyle: 'ISO',
+        standard_conforming_strings: 'on',
+        bytea_output: 'hex',
       },
     }),
   )

@@ -111,6 +111,7 @@ export async function checkSchema(
   sql: Queryable,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<SchemaState> {
+  await checkEncoding(sql)
   const recorded = await readRecords(sql)
   const known = migrations.length
   for (const [index, row] of recorded.entries()) {
@@ -150,6 +151,15 @@ async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<Mi
     await tx`INSERT INTO schema_migrations (number, name, oldest_binary) VALUES (${next.number}, ${next.name}, ${next.oldestBinary})`
     return next
   })
+}
+
+async function checkEncoding(sql: Queryable): Promise<void> {
+  const [found] = await sql<{ encoding: string }[]>`SELECT current_setting('server_encoding') AS encoding`
+  if (found?.encoding === 'UTF8') return
+  throw new SchemaRefused(
+    `The database has the encoding ${found?.encoding ?? 'unknown'}, and Sluice needs UTF8. Create one: ` +
+      "CREATE DATABASE sluice ENCODING 'UTF8' TEMPLATE template0.",
+  )
 }
 
 async function readRecords(sql: Queryable): Promise<readonly Recorded[]> {

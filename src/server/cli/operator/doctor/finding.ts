@@ -30,19 +30,3 @@ export function reasonOf(cause: unknown): string {
 export function codeOf(cause: unknown): string | null {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : null
 }
-
-/**
- * The reason for an address that contains a password: where a slash or an @ in the password was not escaped,
- * the apparent host is a part of it, and error messages quote hosts.
- */
-export function reasonAt(url: string, cause: unknown): string {
-  return isPlain(url) ? reasonOf(cause) : (codeOf(cause) ?? 'the password in it must be escaped')
-}
-
-function isPlain(url: string): boolean {
-  try {
-    return !new URL(url).pathname.includes('@')
-  } catch {
-    return false
-  }
-}

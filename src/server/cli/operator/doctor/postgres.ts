@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { readPostgresUrl } from '../../../../schemas/values/postgres-url.ts'
 import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'
@@ -6,7 +7,7 @@ import { openStore, type Sql, type Store } from '../../../store/base/open.ts'
 import { clusterFolderOf } from '../../../supervisor/postgres/postgres-cluster.ts'
 import { shippedBinaries } from '../../../supervisor/postgres/postgres-binaries.ts'
 import { clock, readingOf, type ClockReading } from './clock.ts'
-import { bad, doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
+import { bad, doubtful, good, reasonOf, type Finding } from './finding.ts'
 import { journals } from './journals.ts'
 import type { Look } from './look.ts'
 import { operator } from './operator.ts'
@@ -26,14 +27,22 @@ export async function postgres(look: Look): Promise<readonly Finding[]> {
   let store
   try {
     store = openStore({ url, poolMax: 1, applicationName: 'sluice-doctor' })
-    const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) => reach(sql, where, look))
+    const { reached, isCurrent } = await store.within(look.storeMsMax, (sql) =>
+      reach(sql, { where, remarks: readPostgresUrl(url).remarks }, look),
+    )
     return isCurrent ? [...reached, ...(await inRows(store, look))] : reached
   } catch (cause) {
     const place = where === EXTERNAL ? 'DATABASE_URL and at the server itself' : 'the log of the node'
-    return [bad('postgres', reasonAt(url, cause), `look at ${place}`)]
+    return [bad('postgres', reasonOf(cause), `look at ${place}`)]
   } finally {
     await store?.close()
   }
+}
+
+interface Place {
+  readonly where: string
+  /** What DATABASE_URL says and Sluice does not obey. */
+  readonly remarks: readonly string[]
 }
 
 interface Reached {
@@ -42,11 +51,15 @@ interface Reached {
   readonly isCurrent: boolean
 }
 
-async function reach(sql: Sql, where: string, { now }: Look): Promise<Reached> {
+async function reach(sql: Sql, { where, remarks }: Place, { now }: Look): Promise<Reached> {
   const { version, tripMs, reading } = await greet(sql, now)
   const schema = await migrations(sql)
   const answered = good('postgres', `${where}, version ${version}, answers in ${msText(tripMs)}`)
-  return { reached: [answered, clock('Postgres', reading), schema], isCurrent: schema.level === 'ok' }
+  const ignored = remarks.map((remark) => doubtful('postgres', remark, 'take it out of DATABASE_URL'))
+  return {
+    reached: [answered, ...ignored, clock('Postgres', reading), schema],
+    isCurrent: schema.level === 'ok',
+  }
 }
 
 /** Checks of rows; a failure caused by large or locked tables does not mean that Postgres is away. */

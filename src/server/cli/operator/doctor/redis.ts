@@ -4,7 +4,7 @@ import { openState, type State } from '../../../redis/open.ts'
 import { REDIS_SERVERS } from '../../../supervisor/redis/redis-child.ts'
 import { findServer } from '../../../supervisor/redis/redis-find.ts'
 import { stderrLog } from '../../parts/stderr-log.ts'
-import { doubtful, good, reasonAt, reasonOf, type Finding } from './finding.ts'
+import { doubtful, good, reasonOf, type Finding } from './finding.ts'
 import type { Look } from './look.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
   }
   const state = openState({ ...stateAddress(address), log })
   try {
-    if (!(await answers(state, storeMsMax))) return away(whyAway(url, cause))
+    if (!(await answers(state, storeMsMax))) return away(whyAway(cause))
     return good('redis', await detailOf(state, 'url' in address ? 'external' : 'embedded'))
   } catch (problem) {
     return away(reasonOf(problem))
@@ -47,10 +47,9 @@ function answers(state: State, msMax: number): Promise<boolean> {
   return Promise.race([state.whenReachable(msMax), refused])
 }
 
-/** The reason of the client without the host and the password. */
-function whyAway(url: string | null, cause: unknown): string {
+function whyAway(cause: unknown): string {
   if (typeof cause !== 'string' || cause === '') return 'it does not answer'
-  return reasonAt(url ?? 'redis://localhost', new Error(cause))
+  return reasonOf(new Error(cause))
 }
 
 async function detailOf({ redis: client }: State, where: string): Promise<string> {

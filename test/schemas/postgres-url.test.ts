@@ -1,0 +1,31 @@
+import t from 'tap'
+import { placeOfPostgres, readPostgresUrl } from '../../src/schemas/values/postgres-url.ts'
+
+t.test('hosts are names and addresses without brackets, each with its port', (t) => {
+  t.match(readPostgresUrl('postgres://u:p,1@[::1]:45432,db.example,10.0.0.1:1/d'), {
+    hosts: ['::1', 'db.example', '10.0.0.1'],
+    ports: [45_432, 5_432, 1],
+    folder: null,
+  })
+  t.match(readPostgresUrl('postgres:///d?host=/run/postgresql&port=1'), { folder: '/run/postgresql' })
+  t.end()
+})
+
+t.test('parameters of libpq and Prisma are named with what stands in their place', (t) => {
+  const { remarks, href } = readPostgresUrl(
+    'postgres://u@h/d?sslmode=require&channel_binding=require&application_name=x&connect_timeout=3&schema=s&pgbouncer=true&search_path=s',
+  )
+  t.equal(href, 'postgres://u@h/d?search_path=s', 'what the server knows goes to the server')
+  t.same(
+    remarks.map((remark) => remark.split(' ')[0]),
+    ['channel_binding', 'application_name', 'connect_timeout', 'schema', 'pgbouncer'],
+  )
+  t.match(remarks[0], /^channel_binding is ignored: sslmode=verify-full authenticates the server$/)
+  t.end()
+})
+
+t.test('the place in messages has every host and no password', (t) => {
+  t.equal(placeOfPostgres('postgres://u:hunter2@[::1],db:7/d'), '[::1]:5432, db:7')
+  t.equal(placeOfPostgres('postgres://u:hunter2@h/d?host=/run/pg'), '/run/pg')
+  t.end()
+})
