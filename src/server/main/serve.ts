@@ -261,13 +261,7 @@ function openNodeStore(log: Log): (url: string, node: string) => NodeStore {
         return made.value
       },
       rootKeyUses: () => rootKeyUses(store.sql),
-      isUp: () =>
-        store
-          .within(PROBE_MS_MAX, (sql) => sql`SELECT 1`)
-          .then(
-            () => true,
-            () => false,
-          ),
+      isUp: () => store.isWritable(PROBE_MS_MAX),
       // When the store is away, the row expires by itself after the time without heartbeats.
       removeFront: (id) => removeFront(store, id).catch(() => undefined),
       close: () => store.close(),

@@ -1,14 +1,22 @@
 import postgres from 'postgres'
 
+/** SQLSTATE of a write that a read-only session refuses. */
+const READ_ONLY = '25006'
+
 /** Knows since when connections owe an answer; while nothing is awaited they owe none. */
 export class AnswerClock {
   readonly #now: () => number
+  readonly #onReadOnly: () => void
   #awaited = 0
   #since: number
 
-  /** @param now monotonic milliseconds */
-  constructor(now: () => number = () => performance.now()) {
+  /**
+   * @param onReadOnly called when a session refuses a write because its server or database is read-only
+   * @param now monotonic milliseconds
+   */
+  constructor(onReadOnly: () => void = () => undefined, now: () => number = () => performance.now()) {
     this.#now = now
+    this.#onReadOnly = onReadOnly
     this.#since = now()
   }
 
@@ -29,7 +37,9 @@ export class AnswerClock {
     answer.then(
       () => this.answered(),
       (problem: unknown) => {
-        if (problem instanceof postgres.PostgresError) this.answered()
+        if (!(problem instanceof postgres.PostgresError)) return
+        this.answered()
+        if (problem.code === READ_ONLY) this.#onReadOnly()
       },
     )
   }

@@ -41,6 +41,8 @@ const LOOK_MS_MAX = 1_000
  * some megabytes. Decision.
  */
 const IDLE_MS_MAX = 60_000
+/** Milliseconds between two replacements of read-only connections. Decision. */
+const READ_ONLY_REPLACE_MS = 1_000
 /** Seconds that a try to connect may take. */
 const CONNECT_S_MAX = 2
 /** Seconds between two tries to connect; the library's own pause grows to 20. */
@@ -58,11 +60,12 @@ export class Store {
   /** The client of the present connections; it may be kept. */
   readonly sql: Sql
   #current: Sql
-  #clock = new AnswerClock()
+  #clock: AnswerClock
+  #replacedAt = -Infinity
 
   constructor(options: StoreOptions) {
     this.options = options
-    this.#current = this.#connect()
+    ;[this.#current, this.#clock] = this.#connect()
     this.sql = presentOf(() => this.#current)
   }
 
@@ -113,6 +116,15 @@ export class Store {
     }
   }
 
+  /** False when Postgres is read-only, or does not answer within `timeoutMs`. */
+  async isWritable(timeoutMs: number): Promise<boolean> {
+    const look = (sql: Sql) =>
+      sql<{ isReadOnly: boolean }[]>`SELECT current_setting('transaction_read_only')::bool AS "isReadOnly"`
+    const [row] = await this.within(timeoutMs, look).catch(() => [])
+    if (row?.isReadOnly === true) this.#replaceReadOnly()
+    return row?.isReadOnly === false
+  }
+
   /** Gives running statements up to two seconds to end. */
   async close(): Promise<void> {
     await this.#current.end({ timeout: 2 })
@@ -121,14 +133,31 @@ export class Store {
   #replaceWhenSilent(): void {
     const { silenceMsMax = SILENCE_MS_MAX } = this.options
     if (this.#clock.silentMs < silenceMsMax) return
-    const hung = this.#current
-    this.#clock = new AnswerClock()
-    this.#current = this.#connect()
-    void hung.end({ timeout: 0 })
+    this.#replace(0)
   }
 
-  #connect(): Sql {
-    return heardBy(this.#clock, connect(this.options))
+  /**
+   * A session that began on a read-only server or database stays read-only, while new ones may write: after a
+   * failover, the name may lead to the old primary for a moment.
+   */
+  #replaceReadOnly(): void {
+    if (performance.now() - this.#replacedAt < READ_ONLY_REPLACE_MS) return
+    this.#replacedAt = performance.now()
+    this.#replace(STATEMENT_MS_MAX / 1_000)
+  }
+
+  /** @param endS seconds that running statements of the old connections have */
+  #replace(endS: number): void {
+    const old = this.#current
+    ;[this.#current, this.#clock] = this.#connect()
+    void old.end({ timeout: endS })
+  }
+
+  #connect(): [Sql, AnswerClock] {
+    const clock = new AnswerClock(() => {
+      if (clock === this.#clock) this.#replaceReadOnly()
+    })
+    return [heardBy(clock, connect(this.options)), clock]
   }
 }
 

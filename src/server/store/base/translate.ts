@@ -4,9 +4,9 @@ import { StoreSlow } from './open.ts'
 
 /**
  * Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, lock and statement
- * timeouts.
+ * timeouts, and a server or database that is read-only, as a demoted primary is.
  */
-const AWAY_STATES = /^(08|53|57|55P03|25P03|28|3D)/
+const AWAY_STATES = /^(08|53|57|55P03|25P03|25006|28|3D)/
 /** Codes of the library and the system for a server that cannot be reached. */
 const AWAY_CODES = new Set([
   'CONNECT_TIMEOUT',

@@ -4,7 +4,7 @@ import { gate } from '../../../support/gate.ts'
 
 function open() {
   const time = { ms: 0 }
-  return { time, clock: new AnswerClock(() => time.ms) }
+  return { time, clock: new AnswerClock(undefined, () => time.ms) }
 }
 
 t.test('time in which nothing is awaited is no silence', async (t) => {

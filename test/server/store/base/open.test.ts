@@ -272,3 +272,20 @@ t.test('a store that is warmed up has all its connections, one that is away thro
   await far.relay.cut()
   await far.store.warm()
 })
+
+t.test(
+  'a write that a read-only session refuses is a lost store, and new sessions write again',
+  async (t) => {
+    const { options, sql } = await openTestStore(t)
+    const name = new URL(options.url).pathname.slice(1)
+    await sql.unsafe(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`)
+    const store = openStore({ ...options, poolMax: 2 })
+    t.teardown(() => store.close())
+    const write = (): Promise<unknown> => problemOf(store.sql`CREATE TABLE written (id int)`)
+    t.ok(isAway(await write()))
+    t.equal(await store.isWritable(30_000), false)
+    await sql.unsafe(`ALTER DATABASE "${name}" RESET default_transaction_read_only`)
+    await until(async () => (await write()) === null)
+    t.equal(await store.isWritable(30_000), true)
+  },
+)
