@@ -67,3 +67,8 @@ export const METRIC_DROPPED_MAX = 1_000
 export const DRAINS_MAX = 256
 /** Milliseconds for which such a stream is read. D27. */
 export const DRAIN_MS_MAX = 120_000
+/**
+ * Milliseconds in which the usage of a finished output is read on for a caller who has left, where the
+ * provider is cut otherwise. D27.
+ */
+export const USAGE_MS_MAX = 5_000

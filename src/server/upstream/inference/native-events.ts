@@ -70,6 +70,10 @@ export abstract class NativeEvents implements NativeStream {
     return this.#failure ?? (this.isWhole ? null : UNFINISHED)
   }
 
+  get awaitsUsage(): boolean {
+    return this.isWhole && !this.isDone && this.usage === null
+  }
+
   /** The answer came to its end. */
   protected get isWhole(): boolean {
     return this.isDone

@@ -98,6 +98,8 @@ export interface StreamFigures {
   readonly hasOutput: boolean
   /** Nothing behind the last event counts. */
   readonly isDone: boolean
+  /** The output is over, and the usage alone is still to come. D27. */
+  readonly awaitsUsage: boolean
   /** As the provider told it last; null: missing, no counts, or no output where there was some. D24. */
   readonly usage: TokenUsage | null
   /** Bytes in UTF-8 of delivered text, reasoning and arguments of tools. D26. */

@@ -7,6 +7,7 @@ import {
   STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
   STREAM_PREFACE_BYTES_MAX,
+  USAGE_MS_MAX,
 } from '../../../schemas/inference/stream-limits.ts'
 import type { LeaveKind } from '../../../schemas/models/text-models.ts'
 import { endedBy } from '../../../schemas/values/call-ended.ts'
@@ -205,7 +206,7 @@ export class Relay {
     const { stream } = this.#input
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
-    if (!next.ok) return { failure: next.failure }
+    if (!next.ok) return { failure: this.#endedAs(next.failure) }
     if (next.value === null) return { failure: this.#end() }
     this.#bodyBytes += next.value.length
     if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
@@ -292,14 +293,14 @@ export class Relay {
     this.#stop()
   }
 
-  /** The call's own signal closes the connection of a stream that is cancelled. */
+  /** Closes the connection in the same turn, or reads on: to the end, or for the usage that is still to come. */
   readonly #onLeave = (): void => {
-    const { onLeave, drains, room } = this.#input
+    const { onLeave, drains, stream } = this.#input
     if (this.#isDraining) return
-    if (onLeave === 'cancel') return room.give()
-    if (!drains.begin()) return this.#stop()
+    const isReadOn = onLeave === 'drain' || stream.awaitsUsage
+    if (!isReadOn || !drains.begin()) return this.#stop()
     this.#isDraining = true
-    this.#timer.start(DRAIN_MS_MAX)
+    this.#timer.start(onLeave === 'drain' ? DRAIN_MS_MAX : USAGE_MS_MAX)
   }
 }
 

@@ -174,7 +174,8 @@ export class WritingEndpoint implements WritingProtocol {
       hops,
       headers,
       bodyBytes: sent.bytes,
-      isCutByLeaving: onLeave === 'cancel',
+      // The relay cuts it, or reads on for its usage.
+      isCutByLeaving: false,
       call: { signal: call.signal, sent: (has) => (isSent = has) },
     })
     if (!outcome.ok) {

@@ -50,6 +50,10 @@ export class TranslatedStream implements NativeStream {
     return this.#parts.isDone
   }
 
+  get awaitsUsage(): boolean {
+    return this.#parts.awaitsUsage
+  }
+
   get usage(): TokenUsage | null {
     return this.#parts.usage
   }

@@ -249,3 +249,23 @@ t.test('the finish reason passes, with the native one', async (t) => {
   t.match(JSON.parse(other ?? ''), { choices: [{ finish_reason: 'stop', native_finish_reason: 'end' }] })
   t.equal(stream.finishReason, 'stop')
 })
+
+t.test('the usage alone is missing once each choice that has begun has ended', async (t) => {
+  const stream = streamed()
+  const awaits = (...events: readonly (object | string)[]): boolean => {
+    read(stream, ...events)
+    return stream.awaitsUsage
+  }
+  const other = (finish: string | null): object => ({
+    choices: [{ index: 1, delta: { content: 'y' }, finish_reason: finish }],
+  })
+  t.notOk(awaits({ id: 'c', choices: [] }), 'none has begun')
+  t.notOk(awaits(BEGUN))
+  t.notOk(awaits(other(null)))
+  t.notOk(awaits(choice({}, { finish_reason: 'stop' })), 'the other one goes on')
+  t.ok(awaits(other('length')))
+  t.notOk(awaits({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }), 'it has come')
+  const done = streamed()
+  read(done, BEGUN, choice({}, { finish_reason: 'stop' }), '[DONE]')
+  t.notOk(done.awaitsUsage, 'it will not come')
+})

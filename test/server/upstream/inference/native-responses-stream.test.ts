@@ -329,3 +329,19 @@ for (const lineEnd of ['\n', '\r', '\r\n'] as const) {
     sameWhereverCut(t, STREAMS, { bytes, wholeAt: bytes.indexOf('data: [DONE]') - 40 })
   })
 }
+
+t.test('the usage alone is missing once a message or a call is done and no item is open', async (t) => {
+  const stream = streamed()
+  const awaits = (...events: readonly object[]): boolean => {
+    stream.read(bodyOf(named(events as readonly Record<string, unknown>[])))
+    return stream.awaitsUsage
+  }
+  const event = (state: string, item: object): object => ({ type: `response.output_item.${state}`, item })
+  const [thought, message, call] = [{ type: 'reasoning' }, { type: 'message' }, { type: 'function_call' }]
+  t.notOk(awaits({ type: 'response.created', response: RESPONSE }))
+  t.notOk(awaits(event('added', thought), event('done', thought)), 'an answer follows')
+  t.notOk(awaits(event('added', message), event('added', call)))
+  t.notOk(awaits(event('done', message)), 'the call is open')
+  t.ok(awaits(event('done', call)))
+  t.notOk(awaits({ type: 'response.completed', response: RESPONSE }))
+})

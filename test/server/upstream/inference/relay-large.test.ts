@@ -27,6 +27,7 @@ function streamOf(read: PartRead, hasOutput: () => boolean = () => true): PartSt
     get isDone() {
       return isRead
     },
+    awaitsUsage: false,
     ...{ end: () => null, heldBytes: 0, usage: null, outputBytes: 0, finishReason: null, upstreamId: null },
   }
 }

@@ -9,9 +9,11 @@ import {
   STREAM_HELD_BYTES_MAX,
   STREAM_MS_MAX,
   STREAM_PREFACE_BYTES_MAX,
+  USAGE_MS_MAX,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { FIRST_OUTPUT_MS_DEFAULT, STALL_MS_DEFAULT } from '../../../../src/schemas/models/provider-limits.ts'
 import type { NativeStream, PartStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import { CallEnded } from '../../../../src/schemas/values/call-ended.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
 import { Drains, Relay, type RelayInput } from '../../../../src/server/upstream/inference/relay.ts'
@@ -40,11 +42,12 @@ class FedBody {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Passes bytes as events; `o` is an output, `.` ends the stream, `:` is a comment. */
-function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
+/** Passes bytes as events; `o` is an output, `f` ends it, `.` ends the stream, `:` is a comment. */
+function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean; awaitsUsage: boolean } {
   return {
     hasOutput: false,
     isDone: false,
+    awaitsUsage: false,
     usage: null,
     outputBytes: 0,
     heldBytes: 0,
@@ -54,6 +57,7 @@ function streamOf(): NativeStream & { hasOutput: boolean; isDone: boolean } {
     read(bytes) {
       const text = Buffer.from(bytes).toString()
       this.hasOutput ||= text.includes('o')
+      this.awaitsUsage ||= text.includes('f')
       this.isDone ||= text.includes('.')
       return { events: text === ':' ? null : bytes, failure: null }
     },
@@ -224,6 +228,53 @@ t.test('a stream that is drained is read to its end, for DRAIN_MS_MAX at most', 
   t.notOk(late.body.isClosed)
   mock.timers.tick(1)
   t.match(await late.run, { failure: { name: 'client_gone' } })
+})
+
+t.test('a stream that is cancelled closes its connection in the same turn', async (t) => {
+  stopClock(t)
+  for (const before of [null, ':', 'o']) {
+    const { body, run, leave } = open()
+    if (before !== null) await body.feed(before)
+    leave()
+    t.ok(body.isClosed)
+    t.match(await run, { failure: { name: 'client_gone' }, isDrained: false })
+  }
+})
+
+t.test('a finished output is read on for its usage, for USAGE_MS_MAX at most', async (t) => {
+  stopClock(t)
+  const finished = async (more: Partial<RelayInput> = {}) => {
+    const one = open(more)
+    await one.body.feed('o')
+    await one.body.feed('f')
+    one.leave()
+    return one
+  }
+  const whole = await finished()
+  t.notOk(whole.body.isClosed)
+  await whole.body.feed('.')
+  t.match(await whole.run, { failure: null, isDrained: true })
+  const late = await finished()
+  mock.timers.tick(USAGE_MS_MAX - 1)
+  await late.body.feed(':')
+  t.notOk(late.body.isClosed, 'comments do not lengthen it')
+  mock.timers.tick(1)
+  t.ok(late.body.isClosed)
+  t.match(await late.run, { failure: { name: 'client_gone' } })
+  const drains = new Drains()
+  for (let nth = 0; nth < DRAINS_MAX; nth++) drains.begin()
+  const many = await finished({ drains })
+  t.ok(many.body.isClosed, 'within the places of drained streams')
+  t.match(await many.run, { failure: { name: 'client_gone' }, isDrained: false })
+})
+
+t.test('a stream that the node ends says so, not that its caller left', async (t) => {
+  stopClock(t)
+  const ending = new AbortController()
+  const { body, run } = open({ signal: ending.signal })
+  await body.feed('o')
+  ending.abort(new CallEnded('drain'))
+  t.match(await run, { failure: { name: 'draining' } })
 })
 
 t.test('a caller who left behind its stream does not put the end of the drain off', async (t) => {

@@ -108,6 +108,10 @@ export abstract class PartEvents implements PartStream {
     return { parts: this.#given(), usage, outputBytes, finishReason, upstreamId }
   }
 
+  get awaitsUsage(): boolean {
+    return this.isWhole && !this.isDone && this.usage === null
+  }
+
   /** The answer came to its end. */
   protected get isWhole(): boolean {
     return this.isDone

@@ -40,6 +40,10 @@ export abstract class PassedParts implements PartStream {
     return this.#stream.isDone
   }
 
+  get awaitsUsage(): boolean {
+    return this.#stream.awaitsUsage
+  }
+
   get usage(): TokenUsage | null {
     return this.#stream.usage
   }

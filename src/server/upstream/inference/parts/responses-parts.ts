@@ -33,6 +33,10 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([['content_filter', '
 export class ResponsesParts extends PartEvents {
   readonly #queue = new PartQueue({ write: (part) => this.write(part), answerId: () => this.upstreamId })
   readonly #items: ResponseItems
+  /** Items that have begun and not ended. */
+  #openItems = 0
+  /** A message or a call has ended. */
+  #isAnswered = false
   #usage: TokenUsage | null = null
 
   /**
@@ -58,6 +62,11 @@ export class ResponsesParts extends PartEvents {
     return usage !== null && this.hasOutput && usage.output + usage.reasoning === 0 ? null : usage
   }
 
+  /** The last event, which has the usage, comes after the items. */
+  override get awaitsUsage(): boolean {
+    return this.#isAnswered && this.#openItems === 0 && !this.isDone
+  }
+
   protected override take(members: Members, name: string): Failure | 'failed' | null {
     const { type: told, response, error } = members
     const type = typeof told === 'string' && told !== '' ? told : name
@@ -81,7 +90,14 @@ export class ResponsesParts extends PartEvents {
     if (type === ARGUMENTS_DONE) return this.#items.argued(index, json ?? '')
     const item = outputItemOf(membersOf(event.item))
     if (item === null) return INVALID
-    return type === ITEM_ADDED ? this.#items.begin(index, item) : this.#items.end(index, item)
+    if (type === ITEM_ADDED) {
+      this.#openItems++
+      return this.#items.begin(index, item)
+    }
+    this.#openItems--
+    const { type: kind } = membersOf(event.item)
+    if (kind === 'message' || (typeof kind === 'string' && kind.endsWith('_call'))) this.#isAnswered = true
+    return this.#items.end(index, item)
   }
 
   #text([kind, form]: readonly [SaidKind, 'delta' | 'done'], event: ItemEvent): Failure | null {

@@ -9,6 +9,7 @@ const TEXTS: readonly string[] = ['text', 'refusal', 'arguments', 'input', 'code
 const PARTS: readonly string[] = ['content', 'summary']
 /** The last letters of the type of an item that calls a tool. */
 const CALL = '_call"'
+const MESSAGE = '"message"'
 const SEARCH_CALL = '"web_search_call"'
 const SEARCH = '"search"'
 
@@ -21,6 +22,8 @@ export class ItemMembers implements Members {
   count = 0
   /** One of them calls a tool. */
   isCall = false
+  /** One of them is a message. */
+  isMessage = false
   /** Searches of the web so far, each of which has a price; visits of pages have none. */
   searches = 0
   readonly #walk: ObjectWalk
@@ -39,6 +42,7 @@ export class ItemMembers implements Members {
     this.bytes = 0
     this.count = 0
     this.isCall = false
+    this.isMessage = false
     this.searches = 0
   }
 
@@ -54,10 +58,11 @@ export class ItemMembers implements Members {
     if (bytes[at] === QUOTE) {
       if (isNamed(TEXTS, bytes, key, length)) return this.#text(at)
       const end = json.string(at)
-      if (length === 4 && isAt(bytes, key, 'type') && end > 0 && isAt(bytes, end - CALL.length, CALL)) {
+      if (length !== 4 || !isAt(bytes, key, 'type') || end < 0) return end
+      if (isAt(bytes, end - CALL.length, CALL)) {
         this.isCall = true
         this.#isSearchCall = isAt(bytes, at, SEARCH_CALL)
-      }
+      } else if (isAt(bytes, at, MESSAGE)) this.isMessage = true
       return end
     }
     if (length === 6 && isAt(bytes, key, 'action') && bytes[at] === OPEN_OBJECT && this.#parts !== null)

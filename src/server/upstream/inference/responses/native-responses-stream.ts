@@ -24,6 +24,7 @@ const CONTAINERS: ReadonlyMap<string, string> = new Map([
 /** Those that end a stream. D22. */
 const FINAL: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 const FAILED = 'response.failed'
+const ITEM_ADDED = 'response.output_item.added'
 const ITEM_DONE = 'response.output_item.done'
 const ERROR = 'error'
 /** Events that say nothing but that the stream lives; `openai` refuses to read them. */
@@ -47,6 +48,10 @@ export class NativeResponsesStream extends NativeEvents {
   #textBytes = 0
   #itemBytes = 0
   #searches = 0
+  /** Items that have begun and not ended. */
+  #openItems = 0
+  /** A message or a call has ended. */
+  #isAnswered = false
   #passed = 0
   #final: Final | null = null
 
@@ -71,6 +76,11 @@ export class NativeResponsesStream extends NativeEvents {
    */
   get outputBytes(): number {
     return Math.max(this.#deltaBytes, this.#textBytes, this.#itemBytes)
+  }
+
+  /** The last event, which has the usage, comes after the items. */
+  override get awaitsUsage(): boolean {
+    return this.#isAnswered && this.#openItems === 0 && !this.isDone
   }
 
   /** The event that ends the stream, which has the usage. */
@@ -109,10 +119,13 @@ export class NativeResponsesStream extends NativeEvents {
     const { event, response } = this.walk
     this.#deltaBytes += event.deltaBytes
     this.#textBytes += event.textBytes
+    if (type === ITEM_ADDED) this.#openItems++
     const isItem = type === ITEM_DONE && event.item.count > 0
     if (isItem) {
       this.#itemBytes += event.item.bytes
       this.#searches += event.item.searches
+      this.#openItems--
+      if (event.item.isCall || event.item.isMessage) this.#isAnswered = true
     }
     if (FINAL.has(type)) {
       this.#itemBytes = Math.max(this.#itemBytes, response.items.bytes)

@@ -239,3 +239,14 @@ t.test('what is no whole answer is none', async (t) => {
     upstreamId: 'a',
   })
 })
+
+t.test('the usage alone is missing once the choice has ended', async (t) => {
+  const stream = open()
+  const awaits = (...events: readonly (object | string)[]): boolean => {
+    stream.read(streamOf(events))
+    return stream.awaitsUsage
+  }
+  t.notOk(awaits(one({ content: 'x' })))
+  t.ok(awaits(STOP))
+  t.notOk(awaits({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }), 'it has come')
+})

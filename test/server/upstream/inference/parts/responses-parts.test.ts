@@ -330,3 +330,17 @@ t.test('what is no whole answer is none', async (t) => {
     upstreamId: 'r',
   })
 })
+
+t.test('the usage alone is missing once a message or a call is done and no item is open', async (t) => {
+  const stream = open()
+  const awaits = (...events: readonly Members[]): boolean => {
+    t.equal(stream.read(bytesOf(events)).failure, null)
+    return stream.awaitsUsage
+  }
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [] }
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }
+  t.notOk(awaits(created, added(thought), done(thought)), 'an answer follows')
+  t.notOk(awaits(added(call, 1)))
+  t.ok(awaits(done(call, 1)))
+  t.notOk(awaits(completed([thought, call])))
+})
