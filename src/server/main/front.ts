@@ -125,7 +125,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     else void drain(isReplaced)
     isDraining = true
   })
-  begin(channel, { timers, metrics }, [store, keyLane, files])
+  begin(channel, { timers, metrics, feed }, [store, keyLane, files])
 }
 
 /** The parts that decide about the rates of keys, and about their calls to models. */
@@ -171,13 +171,30 @@ function answerSupervisor(channel: Channel, metrics: Metrics, heartbeat: Heartbe
 /** Runs when the front listens: work that would have delayed listening follows now. */
 function begin(
   channel: Channel,
-  { timers, metrics }: { readonly timers: Timers; readonly metrics: Pick<Metrics, 'figures'> },
+  {
+    timers,
+    metrics,
+    feed,
+  }: {
+    readonly timers: Timers
+    readonly metrics: Pick<Metrics, 'figures'>
+    readonly feed: Pick<EpochFeed, 'lastGoodPollAtMs'>
+  },
   stores: readonly Pick<Store, 'warm'>[],
 ): void {
-  channel.tell({ kind: 'ready' })
-  channel.pulse({ hasCalls: () => timers.wereUsed(), figures: () => metrics.figures.read() })
+  channel.tell({ kind: 'ready', hasStore: feed.lastGoodPollAtMs > 0 })
+  channel.pulse({
+    hasCalls: () => timers.wereUsed(),
+    hasStore: () => !isOverdue(feed),
+    figures: () => metrics.figures.read(),
+  })
   // The front does not wait for the stores: where the store is away it serves without it.
   for (const store of stores) void store.warm()
+}
+
+/** True when the store has not answered for as long as a poll of the epoch may take. */
+function isOverdue(feed: Pick<EpochFeed, 'lastGoodPollAtMs'>): boolean {
+  return Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS
 }
 
 interface Watched {
@@ -203,7 +220,7 @@ function watchFront(
     unreadBytes: () => http.unreadBytes,
     logLinesDropped: () => log.dropped,
     degraded: () => ({
-      postgres: Date.now() - feed.lastGoodPollAtMs > EPOCH_OVERDUE_MS,
+      postgres: isOverdue(feed),
       redis: !state.isReachable,
     }),
   })

@@ -109,7 +109,7 @@ export async function runRunner(part: StartedPart, channel: Channel): Promise<vo
       .then(() => Promise.all([store.close(), storage.close(), state.close()]))
       .finally(() => process.exit(0))
   })
-  channel.tell({ kind: 'ready' })
+  channel.tell({ kind: 'ready', hasStore: true })
 }
 
 interface ChoreDeps {

@@ -33,6 +33,8 @@ export interface PreparedFiles {
 export interface ConnectionsGiven {
   readonly fits: boolean
   readonly available: number
+  /** What sets that bound. */
+  readonly by: 'max_connections' | 'role' | 'database'
   readonly elsewhere: number
 }
 

@@ -217,8 +217,7 @@ class NodeRun {
       command: commandName(),
       advice: () => this.#setup.advice(this.#generation),
       looks: () => this.#fleet.looks(),
-      readiness: () =>
-        this.#isDraining ? null : (this.#watch?.read(this.#counts(), this.#fleet.silent) ?? null),
+      readiness: () => (this.#isDraining ? null : (this.#watch?.read(this.#counts(), this.#fleet) ?? null)),
       metrics: async () =>
         this.#setup.metrics(await this.#fleet.snapshots(), {
           ...this.#counts(),

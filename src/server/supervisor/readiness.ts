@@ -54,21 +54,27 @@ export class ReadinessWatch {
 
   /**
    * @param children ready and wanted numbers of each role
-   * @param silent fronts that run and do not answer
+   * @param fronts how many run and do not answer, and how many have no connection to Postgres
    */
-  read(children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>, silent: number): ReadinessView {
+  read(
+    children: Pick<ReadinessView, 'fronts' | 'workers' | 'runners'>,
+    fronts: { readonly silent: number; readonly withoutStore: number },
+  ): ReadinessView {
     const reasons: string[] = NAMES.filter((name) => !this.#isUp[name]).map((name) => `${name}_down`)
     const downMs = this.#isUp.postgres ? 0 : this.#options.now() - this.#sinceMs.postgres
     const graceIsOver = downMs > this.#options.keyGraceMs()
     if (graceIsOver) reasons.push('key_grace_over')
     if (children.fronts.ready < children.fronts.wanted) reasons.push('fronts_missing')
-    if (silent > 0) reasons.push('fronts_silent')
+    if (fronts.silent > 0) reasons.push('fronts_silent')
+    // The supervisor has a connection of its own: a limit of the role or of the server may leave none for fronts.
+    const isCutOff = this.#isUp.postgres && fronts.withoutStore > 0
+    if (isCutOff) reasons.push('fronts_without_postgres')
     if (children.runners.ready < children.runners.wanted) reasons.push('runners_missing')
     const isUnavailable = graceIsOver || children.fronts.ready === 0
     return {
       status: isUnavailable ? 'unavailable' : reasons.length > 0 ? 'degraded' : 'ready',
       reasons,
-      degraded: NAMES.filter((name) => !this.#isUp[name]),
+      degraded: NAMES.filter((name) => !this.#isUp[name] || (name === 'postgres' && isCutOff)),
       dependencies: {
         postgres: this.#stateOf('postgres'),
         redis: this.#stateOf('redis'),

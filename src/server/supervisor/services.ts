@@ -3,7 +3,7 @@ import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
 import type { ChildPart } from './fleet/ipc.ts'
-import type { NodeGeneration, NodeSetup, NodeStore } from './node-setup.ts'
+import type { ConnectionsGiven, NodeGeneration, NodeSetup, NodeStore } from './node-setup.ts'
 import { startRedis } from './redis/redis-child.ts'
 import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
@@ -119,21 +119,30 @@ export async function checkConnections(
   postgres: Services['postgres'],
 ): Promise<void> {
   const wanted = connectionsNeeded(config)
-  const { fits, available, elsewhere } = await store.connections(wanted)
+  const { fits, available, by, elsewhere } = await store.connections(wanted)
   if (fits) return
   const processes = `${config.fronts} fronts and ${config.runners} runners`
+  const { limit, cure } = postgres === 'embedded' ? EMBEDDED : CONNECTION_LIMITS[by]
   throw new StartRefused(
-    `${processes} may need ${wanted} connections; Postgres gives ${available} by its max_connections, ` +
-      `and other nodes hold ${elsewhere}: ${ADVICE[postgres]} or lower SLUICE_FRONTS`,
+    `${processes} may need ${wanted} connections; Postgres gives ${available} by ${limit}, ` +
+      `and other nodes hold ${elsewhere}: ${cure} or lower SLUICE_FRONTS`,
   )
 }
 
-/**
- * Remedies. The embedded Postgres gets the connections of the start, with room; a reload cannot change that.
- */
-const ADVICE: Readonly<Record<Services['postgres'], string>> = {
-  embedded: 'restart the node with so many,',
-  external: 'raise its max_connections',
+interface ConnectionLimit {
+  readonly limit: string
+  readonly cure: string
+}
+
+const CONNECTION_LIMITS: Readonly<Record<ConnectionsGiven['by'], ConnectionLimit>> = {
+  max_connections: { limit: 'its max_connections', cure: 'raise its max_connections' },
+  role: { limit: 'the CONNECTION LIMIT of the role', cure: 'raise it by ALTER ROLE' },
+  database: { limit: 'the CONNECTION LIMIT of the database', cure: 'raise it by ALTER DATABASE' },
+}
+/** The embedded Postgres gets the connections of the start, with room; a reload cannot change that. */
+const EMBEDDED: ConnectionLimit = {
+  limit: 'its max_connections',
+  cure: 'restart the node with so many,',
 }
 
 function unusable(problem: unknown): StartRefused {

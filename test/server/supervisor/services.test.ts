@@ -51,7 +51,10 @@ t.test(
 t.test(
   'a Postgres of the operator that gives too few names its setting, and what is needed in all',
   async (t) => {
-    const given = { connections: () => Promise.resolve({ fits: false, available: 97, elsewhere: 10 }) }
+    const given = {
+      connections: () =>
+        Promise.resolve({ fits: false, available: 97, by: 'max_connections' as const, elsewhere: 10 }),
+    }
     await t.rejects(checkConnections(given, { config: withFronts(9) }, 'external'), {
       message:
         '9 fronts and 1 runners may need 197 connections; Postgres gives 97 by its max_connections, and other nodes hold 10: ' +

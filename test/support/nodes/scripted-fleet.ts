@@ -12,6 +12,8 @@ export class ScriptedChild implements FleetChild {
   readonly isSpare: boolean
   readonly ended: Promise<string>
   isReady = false
+  hasStore = true
+  hasReachedStore = true
   isGone = false
   pulses = 0
   isDebugged = false

@@ -4,6 +4,8 @@ import type { Queryable } from './open.ts'
 export interface ConnectionBudget {
   /** Connections that Postgres gives to users without privileges. */
   readonly available: number
+  /** What sets that bound. */
+  readonly by: 'max_connections' | 'role' | 'database'
   /** Connections that this node wants at most. */
   readonly wanted: number
   /** Connections that other nodes with live fronts may hold in all. */
@@ -20,15 +22,20 @@ export async function connectionBudget(
   node: string,
   wanted: number,
 ): Promise<ConnectionBudget> {
-  const [limits] = await sql<{ available: number }[]>`
-    SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-      - coalesce(current_setting('reserved_connections', true), '0')::int AS available`
+  // -1 is no limit; those of a role do not hold a superuser.
+  const [limit] = await sql<Pick<ConnectionBudget, 'available' | 'by'>[]>`
+    SELECT available, by FROM (VALUES
+      (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true), '0')::int, 'max_connections'),
+      ((SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END FROM pg_roles WHERE rolname = current_user), 'role'),
+      ((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), 'database')
+    ) AS limits (available, by) WHERE available >= 0 ORDER BY available LIMIT 1`
   const [others] = await sql<{ sum: number }[]>`
     SELECT coalesce(sum(of_node), 0)::int AS sum FROM (
       SELECT max(connections) AS of_node FROM fronts
       WHERE node <> ${node} AND heartbeat_at > clock_timestamp() - ${FRONT_LIVE_MS} * interval '1 ms'
       GROUP BY node) AS others`
-  const available = limits?.available ?? 0
+  const { available, by } = limit ?? { available: 0, by: 'max_connections' as const }
   const elsewhere = others?.sum ?? 0
-  return { available, wanted, elsewhere, fits: wanted + elsewhere <= available }
+  return { available, by, wanted, elsewhere, fits: wanted + elsewhere <= available }
 }

@@ -16,6 +16,8 @@ const PULSE_MS = 1_000
 export interface PulseSources {
   /** Returns whether there were calls since it was called before. */
   hasCalls(): boolean
+  /** Returns whether the connections to Postgres answer. */
+  hasStore(): boolean
   /** Returns what came since it was called before; null where that is nothing. */
   figures(): FrontFigures | null
 }
@@ -124,7 +126,7 @@ export function openChannel(): Channel {
  * meanwhile.
  * @returns sends a heartbeat now, and resolves when it is on its way
  */
-function startPulse({ hasCalls, figures }: PulseSources): () => Promise<void> {
+function startPulse({ hasCalls, hasStore, figures }: PulseSources): () => Promise<void> {
   let out: Promise<void> | null = null
   const send = (): Promise<void> =>
     new Promise((resolve) => {
@@ -134,6 +136,7 @@ function startPulse({ hasCalls, figures }: PulseSources): () => Promise<void> {
         kind: 'pulse',
         isInspected: inspectorUrl() !== undefined,
         hasCalls: hasCalls(),
+        hasStore: hasStore(),
         ...(grown !== null && { figures: grown }),
       }
       process.send(pulse, undefined, undefined, () => resolve())

@@ -71,6 +71,8 @@ export class Child {
   #pulses = 0
   #isInspected = false
   #hasCalls = false
+  #hasStore = false
+  #hasReachedStore = false
   #reason = ''
   /** Open requests to the child by number: each gets one reply, null when none comes. */
   readonly #snapshots = new PendingRequests<unknown>(ANSWER_MS_MAX)
@@ -126,6 +128,16 @@ export class Child {
   /** True when the child had calls before its last heartbeat. */
   get hasCalls(): boolean {
     return this.#hasCalls
+  }
+
+  /** True when the child's connections to Postgres answered at its last heartbeat. */
+  get hasStore(): boolean {
+    return this.#hasStore
+  }
+
+  /** True from the first answer of Postgres on: without one, a front knows no key. */
+  get hasReachedStore(): boolean {
+    return this.#hasReachedStore
   }
 
   /** True when a debugger is attached to the child, so that it may stand still. */
@@ -199,7 +211,9 @@ export class Child {
         resolve(isReady)
       }
       this.#process.on('message', (message: FromChild) => {
-        if (message.kind === 'ready') settle(true)
+        if (message.kind !== 'ready') return
+        this.#noteStore(message.hasStore)
+        settle(true)
       })
       void this.ended.then(() => {
         settle(false)
@@ -212,6 +226,7 @@ export class Child {
       this.#pulses++
       this.#isInspected = message.isInspected
       this.#hasCalls = message.hasCalls
+      this.#noteStore(message.hasStore)
       if (message.figures !== undefined) this.#history?.take(this.id, message.figures)
     }
     if (message.kind === 'history' && this.#history !== undefined)
@@ -221,6 +236,11 @@ export class Child {
     if (message.kind === 'looked') this.#looks.answer(message.id, message.reading)
     if (message.kind === 'rolled_up') this.#rollUps.answer(message.id, message.isKept)
     if (message.kind === 'known_keys') this.#knownKeys.answer(message.id, message.keys)
+  }
+
+  #noteStore(hasStore: boolean): void {
+    this.#hasStore = hasStore
+    this.#hasReachedStore ||= hasStore
   }
 
   /** A child that is just ending has no channel any more; `ended` reports its end. */

@@ -86,6 +86,11 @@ export class Fleet {
     return this.#slots.filter(({ current }) => current !== null && this.#silence.isSilent(current)).length
   }
 
+  /** Serving fronts whose connections to Postgres do not answer. */
+  get withoutStore(): number {
+    return this.#slots.filter((slot) => slot.part.role === 'front' && slot.current?.hasStore === false).length
+  }
+
   countReady(role: Role): number {
     return this.#slots.filter((slot) => slot.part.role === role && this.#isServing(slot)).length
   }
@@ -162,7 +167,7 @@ export class Fleet {
     this.#throwIfEnding()
     const slot = this.#slots.find((one) => isSamePlace(one.part, part))
     if (slot !== undefined) return inTurn(slot, () => this.#renew(slot, part, input))
-    const child = await this.#bringUp(part)
+    const child = await this.#bringUpWithStore(part)
     const next: Slot = { part, current: null, work: Promise.resolve() }
     this.#slots.push(next)
     added.push(next)
@@ -244,7 +249,7 @@ export class Fleet {
   }
 
   async #replace(slot: Slot, part: ChildPart): Promise<void> {
-    const next = await this.#bringUp(part)
+    const next = await this.#bringUpWithStore(part)
     this.#retire(slot)
     slot.part = part
     this.#occupy(slot, next)
@@ -261,6 +266,16 @@ export class Fleet {
   #tellCount(): void {
     for (const { current, part } of this.#slots)
       if (current?.isReady === true) current.scaled(part.connections)
+  }
+
+  /** A roll must not give up a front that works for one that knows no key. */
+  async #bringUpWithStore(part: ChildPart): Promise<FleetChild> {
+    const child = await this.#bringUp(part)
+    if (child.hasReachedStore) return child
+    child.kill()
+    throw new StartRefused(
+      `the new ${part.role} ${part.slot} could not reach Postgres: those before it go on`,
+    )
   }
 
   async #bringUp(part: ChildPart): Promise<FleetChild> {
@@ -360,6 +375,6 @@ export class Fleet {
   }
 
   #isServing({ current }: Slot): boolean {
-    return current?.isReady === true && !this.#silence.isSilent(current)
+    return current?.isReady === true && current.hasReachedStore && !this.#silence.isSilent(current)
   }
 }

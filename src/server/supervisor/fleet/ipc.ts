@@ -68,7 +68,8 @@ export type ToChild =
 
 /** Messages of a child to the supervisor. */
 export type FromChild =
-  | { readonly kind: 'ready' }
+  /** `hasStore`: the child has reached Postgres, or needs none to be ready. */
+  | { readonly kind: 'ready'; readonly hasStore: boolean }
   /**
    * The event loop of the child turns; `hasCalls`: there were calls since the last pulse. The figures since
    * the last pulse are absent where there are none.
@@ -77,6 +78,8 @@ export type FromChild =
       readonly kind: 'pulse'
       readonly isInspected: boolean
       readonly hasCalls: boolean
+      /** The child's connections to Postgres answer. */
+      readonly hasStore: boolean
       readonly figures?: FrontFigures
     }
   /** Why the child ends before it was ready; the exit follows. */

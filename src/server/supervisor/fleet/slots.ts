@@ -10,6 +10,8 @@ export type FleetChild = Pick<
   | 'ended'
   | 'isGone'
   | 'isReady'
+  | 'hasStore'
+  | 'hasReachedStore'
   | 'start'
   | 'announce'
   | 'scaled'

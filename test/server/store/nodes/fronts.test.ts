@@ -158,6 +158,22 @@ t.test(
   },
 )
 
+t.test('the connection budget is the least that server, role and database give', async (t) => {
+  const { sql, options } = await openTestStore(t)
+  const url = new URL(options.url)
+  const [database, role] = [url.pathname.slice(1), `${url.pathname.slice(1)}_role`]
+  await sql.unsafe(
+    `ALTER DATABASE "${database}" CONNECTION LIMIT 30; CREATE ROLE "${role}" CONNECTION LIMIT 22`,
+  )
+  t.teardown(() => sql.unsafe(`DROP ROLE "${role}"; ALTER DATABASE "${database}" CONNECTION LIMIT -1`))
+  t.match(await connectionBudget(sql, 'here', 20), { available: 30, by: 'database' })
+  await sql.begin(async (tx) => {
+    await tx.unsafe(`GRANT SELECT ON fronts TO "${role}"; SET LOCAL ROLE "${role}"`)
+    t.match(await connectionBudget(tx, 'here', 23), { available: 22, by: 'role', fits: false })
+    await tx.unsafe(`RESET ROLE; REVOKE ALL ON fronts FROM "${role}"`)
+  })
+})
+
 t.test('a front tells the root key that it wraps with, and again when that has changed', async (t) => {
   const store = await openTestStore(t)
   const feed = openEpochFeed({ store, hints: null, log: SILENT, pollMs: NEVER_MS })

@@ -72,7 +72,7 @@ t.test('readiness names storage among what the node goes on without', async (t) 
   })
   t.teardown(() => watch.stop())
   const one = { ready: 1, wanted: 1, configured: 1 }
-  const read = () => watch.read({ fronts: one, workers: one, runners: one }, 0)
+  const read = () => watch.read({ fronts: one, workers: one, runners: one }, { silent: 0, withoutStore: 0 })
   while (read().degraded.length === 0) await new Promise((resolve) => setImmediate(resolve))
   t.match(read(), {
     status: 'degraded',
@@ -83,4 +83,23 @@ t.test('readiness names storage among what the node goes on without', async (t) 
   isFull = false
   await until(() => read().degraded.length === 0)
   t.equal(read().status, 'ready')
+})
+
+t.test('readiness names fronts that have no connection to a Postgres that is up', async (t) => {
+  const up = { mode: 'external', isUp: () => Promise.resolve(true) }
+  const watch = new ReadinessWatch({
+    postgres: up,
+    redis: { ...up, onChange: () => () => undefined },
+    storage: up,
+    log: SILENT,
+    keyGraceMs: () => 1_000,
+    now: () => 0,
+  })
+  t.teardown(() => watch.stop())
+  const two = { ready: 2, wanted: 2, configured: 2 }
+  t.match(watch.read({ fronts: two, workers: two, runners: two }, { silent: 0, withoutStore: 1 }), {
+    status: 'degraded',
+    degraded: ['postgres'],
+    reasons: ['fronts_without_postgres'],
+  })
 })

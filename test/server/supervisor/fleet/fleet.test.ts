@@ -63,6 +63,30 @@ t.test(
   },
 )
 
+t.test('a roll stops at a front that has not reached Postgres, and the others stay', async (t) => {
+  const { fleet, serving, starting } = scriptedFleet(t)
+  const started = fleet.start(partsOf(2, 'old'))
+  for (let slot = 0; slot < 2; slot++) (await starting()).ready()
+  await started
+  const rolled = fleet.roll(partsOf(2, 'new'))
+  const cutOff = await starting()
+  Object.assign(cutOff, { hasStore: false, hasReachedStore: false })
+  cutOff.ready()
+  await t.rejects(rolled, /^the new front 0 could not reach Postgres/)
+  t.same(generationsOf(serving()), ['0:old', '1:old'])
+})
+
+t.test('a front that has not reached Postgres is not ready, and one that lost it is counted', async (t) => {
+  const { fleet, serving, readyAtOnce } = scriptedFleet(t)
+  readyAtOnce()
+  await fleet.start(partsOf(2, 'old'))
+  const [one, other] = serving()
+  Object.assign(one ?? {}, { hasStore: false, hasReachedStore: false })
+  Object.assign(other ?? {}, { hasStore: false })
+  t.equal(fleet.countReady('front'), 1)
+  t.equal(fleet.withoutStore, 2)
+})
+
 t.test('a roll stops at the first replacement that does not come up, and the others stay', async (t) => {
   const { fleet, forked, serving, starting, readyAtOnce, crashLoops } = scriptedFleet(t)
   const started = fleet.start(partsOf(3, 'old'))
