@@ -80,9 +80,11 @@ export interface HttpFront {
   stopAccepting(): void
   /**
    * Stops accepting, waits for calls in flight, and answers 503 to the rest at the deadline. A later call
-   * brings the deadline forward. Design §2.
+   * brings the deadlines forward. Design §2.
+   * @param idleMs milliseconds, within the deadline, for which connections without a call stay: the next answer
+   * of each has `Connection: close`
    */
-  drain(deadlineMs?: number): Promise<void>
+  drain(deadlineMs?: number, idleMs?: number): Promise<void>
   /** Cuts every connection. */
   close(): void
 }
@@ -137,7 +139,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     bodyBytes: bodiesBytesMax - exchanges.budget.left,
   })
   return {
-    ...frontOf(listener, exchanges),
+    ...frontOf(listener, { exchanges, connections }),
     connections,
     get load() {
       return load()
@@ -172,36 +174,57 @@ function refusalOf(fault: HeadFault, requestId: string): CallSettled {
 
 function frontOf(
   listener: Listener,
-  exchanges: ExchangeHost,
+  work: DrainedWork,
 ): Omit<HttpFront, 'load' | 'connections' | 'unreadBytes'> {
   const stopAccepting = (): void => {
-    exchanges.isClosing = true
+    work.exchanges.isClosing = true
     listener.stopAccepting()
   }
-  let endsAt = Infinity
+  const ends = { callsAt: Infinity, idleAt: Infinity }
   let draining: Promise<void> | null = null
   return {
     port: listener.port,
     stopAccepting,
-    drain(deadlineMs = DRAIN_MS) {
+    drain(deadlineMs = DRAIN_MS, idleMs = 0) {
       stopAccepting()
-      endsAt = Math.min(endsAt, performance.now() + deadlineMs)
-      draining ??= drainOf(listener, exchanges, () => endsAt)
+      const now = performance.now()
+      ends.callsAt = Math.min(ends.callsAt, now + deadlineMs)
+      ends.idleAt = Math.min(ends.idleAt, ends.callsAt, now + idleMs)
+      draining ??= drainOf(listener, work, ends)
       return draining
     },
     close: () => listener.close(),
   }
 }
 
-async function drainOf(listener: Listener, exchanges: ExchangeHost, endsAt: () => number): Promise<void> {
-  const isBusy = exchanges.open.size > 0
-  while (exchanges.open.size > 0 && performance.now() < endsAt()) await pause(DRAIN_LOOK_MS)
-  for (const exchange of exchanges.open.list()) exchange.drain()
-  // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
-  // the pause.
-  await new Promise((resolve) => setImmediate(resolve))
-  // The library does not tell when the last answers have left its buffers.
-  await pause(isBusy ? LAST_ANSWERS_MS : DRAIN_LOOK_MS)
+/** What a drain waits for. */
+interface DrainedWork {
+  readonly exchanges: ExchangeHost
+  readonly connections: Pick<Connections, 'open'>
+}
+
+/** Monotonic milliseconds. */
+interface DrainEnds {
+  readonly callsAt: number
+  readonly idleAt: number
+}
+
+async function drainOf(
+  listener: Listener,
+  { exchanges, connections }: DrainedWork,
+  ends: DrainEnds,
+): Promise<void> {
+  const hasCalls = (): boolean => exchanges.open.size > 0 && performance.now() < ends.callsAt
+  const hasIdle = (): boolean => connections.open > 0 && performance.now() < ends.idleAt
+  do {
+    while (hasCalls() || hasIdle()) await pause(DRAIN_LOOK_MS)
+    for (const exchange of exchanges.open.list()) exchange.drain()
+    // Some of these answers leave in the next turn; a loop that stands still by then reaches that turn after
+    // the pause.
+    await new Promise((resolve) => setImmediate(resolve))
+    // The library does not report when the last answers have left its buffers. A call may come meanwhile.
+    await pause(connections.open > 0 ? LAST_ANSWERS_MS : 0)
+  } while (hasCalls())
   listener.close()
 }
 

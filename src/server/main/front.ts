@@ -94,7 +94,7 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
     observer,
     metrics,
     log,
-    fenced: () => void drain(false),
+    fenced: () => void drain(false, 0),
   })
   // Before a front takes a call it knows the epoch and the day of its money and has its row in Postgres, or
   // knows that the store is away.
@@ -108,8 +108,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer, timers })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
-  const drain = (isReplaced: boolean): Promise<void> =>
-    drainFront(http, isReplaced, config)
+  const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
+    drainFront(http, isReplaced, { drainMs: config.drainMs, idleMs })
       .then(() => channel.lastPulse())
       // The front's row must be gone before its connections are: `keys revoke --wait` would wait for this
       // front. The audit events of the front must be written before that too.
@@ -119,10 +119,10 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
       )
       .finally(() => process.exit(0))
   let isDraining = false
-  channel.onDrain((isReplaced) => {
+  channel.onDrain((isReplaced, idleMs) => {
     // A replaced front whose node ends, or is replaced again, has less time. D34.
-    if (isDraining) void http.drain(config.drainMs)
-    else void drain(isReplaced)
+    if (isDraining) void http.drain(config.drainMs, idleMs)
+    else void drain(isReplaced, idleMs)
     isDraining = true
   })
   begin(channel, { timers, metrics, feed }, [store, keyLane, files])
@@ -243,11 +243,11 @@ function watchFront(
 async function drainFront(
   http: HttpFront,
   isReplaced: boolean,
-  { drainMs }: Pick<Config, 'drainMs'>,
+  { drainMs, idleMs }: { readonly drainMs: number; readonly idleMs: number },
 ): Promise<void> {
   http.stopAccepting()
   if (isReplaced) await new Promise((resolve) => setTimeout(resolve, REPLACED_FRONT_MS))
-  await http.drain(isReplaced ? REPLACED_CALLS_MS : drainMs)
+  await (isReplaced ? http.drain(REPLACED_CALLS_MS) : http.drain(drainMs, idleMs))
 }
 
 /** Closes the parts; a part that hangs is left to the end of the process. */

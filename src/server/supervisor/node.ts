@@ -70,7 +70,8 @@ export async function runNode(setup: NodeSetup): Promise<number> {
     await run.bringUp()
     const { why, isFailure } = await ending.requested
     setup.log.info('node_drains', { why })
-    await run.drain()
+    // A person at a terminal does not wait for clients that keep connections open.
+    await run.drain(why === 'SIGTERM' ? REPLACED_FRONT_MS : 0)
     if (isFailure) throw new StartRefused(why)
     return 0
   } catch (problem) {
@@ -162,13 +163,14 @@ class NodeRun {
   /**
    * Drains the fronts first, since they still need the runner; then the runner. The services follow in
    * `undo`.
+   * @param idleMs milliseconds for which fronts keep connections without a call
    */
-  async drain(): Promise<void> {
+  async drain(idleMs: number): Promise<void> {
     this.#isDraining = true
     this.#admin?.drain()
     this.#reloader?.end()
     const { drainMs } = (this.#reloader?.current ?? this.#first).config
-    await this.#fleet.drain('front', drainMs + DRAIN_SLACK_MS)
+    await this.#fleet.drain('front', drainMs + DRAIN_SLACK_MS, idleMs)
     await this.#history.rollUp()
     await this.#fleet.drain('runner', DRAIN_MS + DRAIN_SLACK_MS)
     // The journals need the embedded Postgres. The next start finishes the rest.

@@ -288,6 +288,32 @@ t.test('a drain lets what is in flight finish', async (t) => {
   t.match(await client.closed(), /^HTTP\/1\.1 200 OK[\s\S]*"done"$/)
 })
 
+t.test('a connection that is kept over a drain is answered once more, with connection: close', async (t) => {
+  const [began, ended] = [gate(), gate()]
+  const { port, front: http } = await front(t, async () => {
+    began.open()
+    await ended.opened
+    return fine
+  })
+  const client = rawClient(port)
+  client.send(valid)
+  await began.opened
+  const idle = rawClient(port)
+  await until(() => http.connections.open === 2)
+  const drained = http.drain(600_000, 600_000)
+  ended.open()
+  await client.closed()
+  idle.send(valid)
+  t.match(await idle.closed(), /^HTTP\/1\.1 200 OK[\s\S]*connection: close[\s\S]*"done"$/i)
+  await drained
+})
+
+t.test('a drain without connections does not wait for any', async (t) => {
+  const { front: http } = await front(t, () => Promise.resolve(fine))
+  await http.drain(600_000, 600_000)
+  t.equal(http.connections.open, 0)
+})
+
 t.test('a later drain brings the end forward. D34', async (t) => {
   const began = gate()
   const { port, front: http } = await front(t, async (call) => {

@@ -36,7 +36,7 @@ export interface TestNode {
   admin(path: string): Promise<{ readonly status: number; readonly body: string }>
   /** Its exit code, when it ends. */
   readonly ended: Promise<number | null>
-  /** SIGTERM; the exit code. */
+  /** SIGINT; the exit code. */
   stop(): Promise<number | null>
   /** SIGKILL of the supervisor alone; resolves when nothing of the node runs any more. */
   killHard(): Promise<void>

@@ -97,7 +97,7 @@ export interface RunningNode {
   readonly port: number
   readonly dataDir: string
   readonly server: Spawned
-  /** SIGTERM, and its exit code. */
+  /** SIGINT, and its exit code. */
   stop(): Promise<number | null>
 }
 

@@ -68,11 +68,14 @@ export async function untilListening(port: number, server: Spawned, timeoutMs = 
   throw new Error(`nothing listens on ${port}:\n${server.output()}`)
 }
 
-/** Ends a server that we started; by force when it does not end by itself. */
+/**
+ * Ends a server that we started; by force when it does not end by itself. SIGINT: at SIGTERM a node waits for
+ * clients that keep connections open.
+ */
 export async function stopServer(child: ChildProcess, graceMs = 10_000): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return
   const ended = once(child, 'exit')
-  child.kill('SIGTERM')
+  child.kill('SIGINT')
   const timer = setTimeout(() => child.kill('SIGKILL'), graceMs)
   await ended
   clearTimeout(timer)

@@ -22,6 +22,9 @@ export interface PulseSources {
   figures(): FrontFigures | null
 }
 
+/** @param idleMs milliseconds for which a front that is not replaced keeps connections without a call */
+type DrainListener = (isReplaced: boolean, idleMs: number) => void
+
 /** A forked process's side of the channel to its supervisor. */
 export interface Channel {
   readonly start: Promise<StartedPart>
@@ -35,7 +38,7 @@ export interface Channel {
   /** Lines of the node's history; null when the supervisor does not answer in time. */
   history(input: HistoryInput): Promise<HistoryData | null>
   onAnnounced(listener: () => void): void
-  onDrain(listener: (isReplaced: boolean) => void): void
+  onDrain(listener: DrainListener): void
   /** @param listener receives the number of connections that the node may hold from now on */
   onScaled(listener: (connections: number) => void): void
   onSnapshot(snapshot: () => Promise<unknown>): void
@@ -55,7 +58,7 @@ export function openChannel(): Channel {
   if (process.send === undefined) throw new Error('this role is forked by `sluice serve`, not typed')
   process.on('disconnect', () => process.exit(0))
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)
-  const drains: ((isReplaced: boolean) => void)[] = []
+  const drains: DrainListener[] = []
   const announcements: (() => void)[] = []
   const sweeps: (() => void)[] = []
   const scalings: ((connections: number) => void)[] = []
@@ -76,7 +79,8 @@ export function openChannel(): Channel {
     process.on('message', (message: ToChild) => {
       if (message.kind === 'start') resolve(message.part)
       if (message.kind === 'announced') for (const listener of announcements) listener()
-      if (message.kind === 'drain') for (const listener of drains) listener(message.isReplaced)
+      if (message.kind === 'drain')
+        for (const listener of drains) listener(message.isReplaced, message.idleMs)
       if (message.kind === 'scaled') for (const listener of scalings) listener(message.connections)
       if (message.kind === 'sweep') for (const listener of sweeps) listener()
       if (message.kind === 'snapshot') void answer(message.id)

@@ -156,8 +156,9 @@ export class Child {
     this.#send({ kind: 'announced' })
   }
 
-  drain(isReplaced: boolean): void {
-    this.#send({ kind: 'drain', isReplaced })
+  /** @param idleMs milliseconds for which a front that is not replaced keeps connections without a call */
+  drain(isReplaced: boolean, idleMs = 0): void {
+    this.#send({ kind: 'drain', isReplaced, idleMs })
   }
 
   /** Sends the number of connections that the node may hold from now on. */

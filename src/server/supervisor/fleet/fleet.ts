@@ -205,13 +205,14 @@ export class Fleet {
   /**
    * Drains the children of a role: they finish what is in flight and end. Children that have not ended by the
    * deadline are killed.
+   * @param idleMs milliseconds for which fronts keep connections without a call
    */
-  async drain(role: Role, deadlineMs: number): Promise<void> {
+  async drain(role: Role, deadlineMs: number, idleMs = 0): Promise<void> {
     this.#isEnding = true
     const children = [...this.#alive].filter((child) => child.role === role)
     for (const child of children) {
       // A child that never was ready has nothing in flight and may not listen yet.
-      if (child.isReady) child.drain(false)
+      if (child.isReady) child.drain(false, idleMs)
       else child.kill()
     }
     const timer = setTimeout(() => children.forEach((child) => child.kill()), deadlineMs)

@@ -48,10 +48,11 @@ export type ToChild =
   /** The ready line is written: log lines may follow it. */
   | { readonly kind: 'announced' }
   /**
-   * The child finishes what is in flight and ends; a replaced front stays for idle keep-alive connections.
+   * The child finishes what is in flight and ends; a replaced front stays for idle keep-alive connections, and
+   * another front for those that it has, for `idleMs` at most.
    * Design §2.
    */
-  | { readonly kind: 'drain'; readonly isReplaced: boolean }
+  | { readonly kind: 'drain'; readonly isReplaced: boolean; readonly idleMs: number }
   /** The node has another number of fronts or threads; this child's own work stays the same. */
   | { readonly kind: 'scaled'; readonly connections: number }
   | { readonly kind: 'snapshot'; readonly id: number }
