@@ -72,7 +72,7 @@ export async function serve(): Promise<number> {
     prepareFiles,
     advice: ({ config, advice }) => [...safekeeping(config), ...advice],
     openRedis: (address) => {
-      const state = openState({ ...stateAddress(address), log })
+      const state = openState({ ...stateAddress(address), log, isJudging: 'url' in address })
       return {
         isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax),
         onChange: (listener) => state.onChange(listener),

@@ -9,6 +9,8 @@ export interface StateOptions {
   readonly log: Log
   /** Monotonic milliseconds. */
   readonly now?: () => number
+  /** True: each heartbeat is a write, for a process that sends no scripts of its own. */
+  readonly isJudging?: boolean
 }
 
 /** Milliseconds between two pings while commands are sent, or Redis is away. */
@@ -24,6 +26,17 @@ const REST_AFTER_MS = 5_000
 const PING_MS_MAX = 400
 /** Milliseconds that a command may take; a heartbeat that takes longer ends the connection. */
 const COMMAND_MS_MAX = 2_500
+/**
+ * Milliseconds between two new connections to a server that refuses writes: after a failover, its name may lead
+ * to the new primary. Decision.
+ */
+const REFUSED_RECONNECT_MS = 1_000
+/** A write as those of the rates are, so that it is refused when they are. The key lives for a second. */
+const WRITE = "return redis.call('SET', KEYS[1], 1, 'PX', 1000)"
+const WRITE_KEY = 'sluice:beat'
+/** The code of a refusal, which older servers put after the name of the script. */
+const REFUSAL =
+  /\b(READONLY|OOM|MISCONF|NOPERM|NOSCRIPT|NOREPLICAS|MOVED|CLUSTERDOWN|MASTERDOWN|LOADING|NOAUTH|ERR)\b/
 /** Milliseconds that connecting may take: Redis is seen within 1 s of its return. */
 const CONNECT_MS_MAX = 1_000
 /**
@@ -52,14 +65,20 @@ export class State {
   #isClosed = false
   #trips = 0
   #lastAnswerAt: number
+  readonly #isJudging: boolean
+  /** Code with which Redis refuses scripts; null: it runs them. */
+  #refusal: string | null = null
+  #reconnectedAt = -Infinity
+  readonly #refusals = new Map<string, number>()
   /** Instant of the last answer to a command, or of the last sign that Redis may be away. */
   #usedAt: number
   #isSlow = false
 
-  constructor({ url, socketPath, log, now = () => performance.now() }: StateOptions) {
+  constructor({ url, socketPath, log, now = () => performance.now(), isJudging = false }: StateOptions) {
     this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : new Redis(url, OPTIONS)
     this.#log = log
     this.#now = now
+    this.#isJudging = isJudging
     this.#lastAnswerAt = now()
     this.#usedAt = now()
     this.redis.on('ready', () => void this.#beat())
@@ -93,6 +112,23 @@ export class State {
   trip(): void {
     this.#trips += 1
     this.#set(false, 'no answer in time')
+  }
+
+  /**
+   * Records that Redis refused a script: it counts as unreachable until it takes a write. A replica, a full
+   * memory, missing rights or a cluster answer every ping.
+   */
+  refused(problem: Error): void {
+    const code = REFUSAL.exec(problem.message)?.[1] ?? 'ERR'
+    this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
+    this.#trips += 1
+    this.#refusal = code
+    this.#set(false, `it refuses to write: ${CAUSES[code] ?? problem.message}`)
+  }
+
+  /** Refused scripts by the code of Redis, since the start. */
+  get refusals(): ReadonlyMap<string, number> {
+    return this.#refusals
   }
 
   /** Adds a listener for every change of `isReachable`. @returns a function that removes the listener */
@@ -148,10 +184,14 @@ export class State {
       PING_MS_MAX,
     )
     try {
-      await this.redis.ping()
+      if (this.#isJudging || this.#refusal !== null) await this.redis.eval(WRITE, 1, WRITE_KEY)
+      else await this.redis.ping()
       this.#lastAnswerAt = this.#now()
-      if (this.#trips === trips) this.#set(true)
+      if (this.#trips !== trips) return
+      this.#refusal = null
+      this.#set(true)
     } catch (error) {
+      if (isRefusal(error)) return this.#stayRefused(error)
       this.#set(false, error instanceof Error ? error.message : 'unknown')
       // An open and silent connection stays so until the system gives up, minutes later.
       if (this.redis.status === 'ready' && !this.#isClosed) this.redis.disconnect(true)
@@ -161,6 +201,13 @@ export class State {
       this.#isBeating = false
     }
     this.#restWhenUnused()
+  }
+
+  #stayRefused(problem: Error): void {
+    this.refused(problem)
+    if (this.#isClosed || this.#now() - this.#reconnectedAt < REFUSED_RECONNECT_MS) return
+    this.#reconnectedAt = this.#now()
+    this.redis.disconnect(true)
   }
 
   #beatEvery(ms: number): Repetition {
@@ -203,6 +250,22 @@ export class State {
     else this.#log.warn('redis_away', { cause })
     for (const listener of this.#listeners) listener(next)
   }
+}
+
+/** What the codes of Redis mean for an operator. */
+const CAUSES: Readonly<Record<string, string>> = {
+  READONLY: 'READONLY, it is a replica',
+  OOM: 'OOM, its maxmemory is reached',
+  MISCONF: 'MISCONF, it cannot save to its disk',
+  NOPERM: 'NOPERM, its user may not run scripts or use keys of sluice:*',
+  NOSCRIPT: 'NOSCRIPT, it keeps losing scripts',
+  NOREPLICAS: 'NOREPLICAS, it has too few replicas',
+  MOVED: 'MOVED, it is a node of a Redis Cluster, which Sluice does not use',
+}
+
+/** True for an error that Redis answered, and no loss of the connection. */
+export function isRefusal(problem: unknown): problem is Error {
+  return problem instanceof Error && problem.name === 'ReplyError'
 }
 
 /** Sets how often the server wakes by itself. @returns whether the server took the setting */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { State } from './open.ts'
+import { isRefusal, type State } from './open.ts'
 
 /** A script of Redis, which is sent by its hash. */
 export interface Script {
@@ -57,14 +57,18 @@ async function send(state: State, batch: readonly Waiting[]): Promise<void> {
     Math.max(1, Math.min(...batch.map(({ call }) => call.waitMsMax))),
   )
   try {
-    const unknown = settle(batch, await runAll(state, batch))
-    state.answered()
+    const { unknown, refusal } = settle(batch, await runAll(state, batch))
+    if (refusal === null) state.answered()
+    else state.refused(refusal)
     if (unknown.length === 0) return
     // Redis was restarted or its scripts were flushed.
     const texts = new Set(unknown.map(({ call }) => call.script.text))
     await Promise.all([...texts].map((text) => state.redis.script('LOAD', text)))
-    const cause = new Error('Redis keeps losing the script')
-    for (const { reject } of settle(unknown, await runAll(state, unknown))) reject(cause)
+    const again = settle(unknown, await runAll(state, unknown))
+    const cause =
+      again.unknown.length > 0 ? new Error('NOSCRIPT: Redis keeps losing the script') : again.refusal
+    if (cause !== null) state.refused(cause)
+    for (const { reject } of again.unknown) reject(cause)
   } catch (cause) {
     for (const { reject } of batch) reject(cause)
   } finally {
@@ -82,13 +86,25 @@ async function runAll(state: State, batch: readonly Waiting[]): Promise<readonly
   return (await pipeline.exec()) ?? []
 }
 
-/** Settles the calls that Redis answered. @returns those for which Redis did not know the script */
-function settle(batch: readonly Waiting[], answers: readonly Answer[]): readonly Waiting[] {
-  return batch.filter(({ resolve, reject }, i) => {
+interface Settled {
+  /** Calls whose script Redis did not know. */
+  readonly unknown: readonly Waiting[]
+  /** The last error with which Redis refused a script. */
+  readonly refusal: Error | null
+}
+
+/** Settles the calls that Redis answered. */
+function settle(batch: readonly Waiting[], answers: readonly Answer[]): Settled {
+  let refusal: Error | null = null
+  const unknown = batch.filter(({ resolve, reject }, i) => {
     const [error, answer] = answers[i] ?? [new Error('no answer'), null]
     if (error?.message.startsWith('NOSCRIPT') === true) return true
     if (error === null) resolve(answer)
-    else reject(error)
+    else {
+      if (isRefusal(error)) refusal = error
+      reject(error)
+    }
     return false
   })
+  return { unknown, refusal }
 }

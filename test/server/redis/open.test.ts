@@ -1,6 +1,8 @@
 import t from 'tap'
-import { openState, setHz } from '../../../src/server/redis/open.ts'
-import { SILENT } from '../../support/log.ts'
+import { openState, setHz, type State } from '../../../src/server/redis/open.ts'
+import { openScripts, scriptOf } from '../../../src/server/redis/scripts.ts'
+import { keptLog, SILENT } from '../../support/log.ts'
+import { openScriptedRedis } from '../../support/stores/scripted-redis.ts'
 import { openTestRedis, REDIS_KINDS } from '../../support/stores/redis.ts'
 import { until } from '../../support/wait.ts'
 
@@ -36,4 +38,54 @@ t.test('how often a server wakes by itself can be set while it is there', { skip
   await redis.kill()
   await until(() => !state.isReachable)
   t.equal(await setHz(state, 10), false)
+})
+
+/** Sends a script; its error is what Redis thinks of it. */
+function runOne(state: State): Promise<unknown> {
+  const script = scriptOf('return 1')
+  return openScripts(state)({ script, keys: ['sluice:k'], args: [], waitMsMax: 10_000 }).catch(
+    (problem: unknown) => problem,
+  )
+}
+
+for (const [refusal, cause] of [
+  ["READONLY You can't write against a read only replica.", /READONLY, it is a replica/],
+  ["ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write", /READONLY/],
+  ["OOM command not allowed when used memory > 'maxmemory'.", /OOM, its maxmemory is reached/],
+  ['MISCONF Redis is configured to save RDB snapshots', /MISCONF/],
+  ["NOPERM User s has no permissions to run the 'evalsha' command", /NOPERM/],
+  ['NOSCRIPT No matching script.', /NOSCRIPT/],
+  ['MOVED 3999 127.0.0.1:6381', /MOVED, it is a node of a Redis Cluster/],
+] as const) {
+  t.test(`a Redis that answers pings and refuses scripts is away: ${refusal.slice(0, 24)}`, async (t) => {
+    const redis = await openScriptedRedis(t)
+    const log = keptLog()
+    const state = openState({ url: redis.url, log })
+    t.teardown(() => state.close())
+    t.ok(await state.whenReachable(30_000))
+    redis.refuse(refusal)
+    t.match(await runOne(state), new RegExp(refusal.slice(0, 8)))
+    t.equal(state.isReachable, false)
+    const connected = redis.connections()
+    await until('a new connection, which may lead to another server', () => redis.connections() > connected)
+    t.equal(state.isReachable, false, 'though each ping is answered')
+    const away = log.events.filter(({ event }) => event === 'redis_away')
+    t.match(away, [{ fields: { cause } }])
+    t.equal(away.length, 1)
+    redis.refuse(null)
+    t.ok(await state.whenReachable(30_000))
+    t.equal(await runOne(state), 1)
+  })
+}
+
+t.test('a process that sends no scripts finds by its heartbeat that Redis refuses them', async (t) => {
+  const redis = await openScriptedRedis(t)
+  const state = openState({ url: redis.url, log: SILENT, isJudging: true })
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(30_000))
+  redis.refuse('OOM command not allowed')
+  await until(() => !state.isReachable)
+  t.ok((state.refusals.get('OOM') ?? 0) > 0)
+  redis.refuse(null)
+  t.ok(await state.whenReachable(30_000))
 })

@@ -22,7 +22,7 @@ export async function redis({ generation: { config }, runtime, storeMsMax }: Loo
     ...stderrLog,
     warn: (_: string, fields: Readonly<Record<string, unknown>> = {}) => void (cause ??= fields['cause']),
   }
-  const state = openState({ ...stateAddress(address), log })
+  const state = openState({ ...stateAddress(address), log, isJudging: true })
   try {
     if (!(await answers(state, storeMsMax))) return away(whyAway(cause))
     return good('redis', await detailOf(state, 'url' in address ? 'external' : 'embedded'))

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Teardown } from '../teardown.ts'
+
+/** A server that speaks the protocol of Redis and answers every ping, whatever it thinks of scripts. */
+export interface ScriptedRedis {
+  readonly url: string
+  /** Connections since the start. */
+  readonly connections: () => number
+  /** @param refusal the error with which scripts are refused from now on; null: they run */
+  refuse(refusal: string | null): void
+}
+
+const INFO = 'redis_version:7.0.15\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n'
+
+export async function openScriptedRedis(t: Teardown): Promise<ScriptedRedis> {
+  let refusal: string | null = null
+  let connections = 0
+  const sockets = new Set<Socket>()
+  const answer = (name: string): string => {
+    if (name === 'INFO') return `$${INFO.length}\r\n${INFO}\r\n`
+    if (name === 'PING') return '+PONG\r\n'
+    if (name.startsWith('EVAL')) return refusal === null ? ':1\r\n' : `-${refusal}\r\n`
+    return '+OK\r\n'
+  }
+  const server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      for (;;) {
+        const command = commandIn(text)
+        if (command === null) return
+        text = text.slice(command.length)
+        socket.write(answer(command.name))
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(server, 'listening')
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => connections,
+    refuse: (next) => {
+      refusal = next
+    },
+  }
+}
+
+/** The first whole command of a stream: an array of strings, each with its length before it. */
+function commandIn(text: string): { readonly name: string; readonly length: number } | null {
+  const head = /^\*(\d+)\r\n/.exec(text)
+  if (head === null) return null
+  let at = head[0].length
+  let name = ''
+  for (let nth = 0; nth < Number(head[1]); nth++) {
+    const length = /^\$(\d+)\r\n/.exec(text.slice(at))
+    if (length === null) return null
+    const from = at + length[0].length
+    at = from + Number(length[1]) + 2
+    if (text.length < at) return null
+    if (nth === 0) name = text.slice(from, at - 2).toUpperCase()
+  }
+  return { name, length: at }
+}
