@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import type { Caps } from '../schemas/operator/caps.ts'
 import { keptOf, type Kept } from '../schemas/operator/kept.ts'
 import { originAt } from '../schemas/values/origins.ts'
+import { SENTINEL_PASSWORD, withParameter } from '../schemas/values/store-urls.ts'
 import { Secret } from '../schemas/vault/secret.ts'
 import { Settings } from '../schemas/operator/settings.ts'
 import { contradictions } from './config/contradictions.ts'
@@ -230,12 +231,23 @@ function namedSecrets(texts: Texts, names: Iterable<string>): ReadonlyMap<string
   return secrets
 }
 
+/** Whatever opens a store has its URL alone. */
+function storeUrl(
+  url: string | undefined,
+  parameters: Readonly<Record<string, string | null>>,
+): string | undefined {
+  if (url === undefined) return undefined
+  return Object.entries(parameters).reduce((all, [name, value]) => withParameter(all, name, value), url)
+}
+
 function configOf(values: Settings): Config {
   const cores = usableCores()
   const secret = (value?: string): Secret | null => (value === undefined ? null : new Secret(value))
   const path = (value?: string): string | null => (value === undefined ? null : resolve(value))
   const certFile = path(values.SLUICE_TLS_CERT)
   const keyFile = path(values.SLUICE_TLS_KEY)
+  const storesCa = path(values.SLUICE_STORES_CA)
+  const sentinels = values.SLUICE_SENTINEL_PASSWORD ?? null
   return Object.freeze({
     host: values.SLUICE_HOST,
     port: values.SLUICE_PORT,
@@ -245,8 +257,8 @@ function configOf(values: Settings): Config {
     fronts: values.SLUICE_FRONTS === 'auto' ? frontsFor(cores) : values.SLUICE_FRONTS,
     workers: values.SLUICE_WORKERS === 'auto' ? wholeCores(cores) : values.SLUICE_WORKERS,
     runners: values.SLUICE_RUNNERS,
-    databaseUrl: secret(values.DATABASE_URL),
-    redisUrl: secret(values.REDIS_URL),
+    databaseUrl: secret(storeUrl(values.DATABASE_URL, { sslrootcert: storesCa })),
+    redisUrl: secret(storeUrl(values.REDIS_URL, { sslrootcert: storesCa, [SENTINEL_PASSWORD]: sentinels })),
     tls: certFile === null || keyFile === null ? null : Object.freeze({ certFile, keyFile }),
     keyGraceMs: durationMs(values.SLUICE_KEY_GRACE),
     catalogFile: path(values.SLUICE_CATALOG),

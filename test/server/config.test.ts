@@ -28,46 +28,6 @@ t.test('without any setting the node listens on loopback and brings its own stor
   t.equal(config.dataDir, join(process.cwd(), '.sluice'))
 })
 
-for (const [name, given] of [
-  ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun@ter2/w#rd?%:x@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun@ter2/x@db.example/sluice'],
-  ['DATABASE_URL', 'postgres://sluice:hun@ter2?x@db.example/sluice'],
-  ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
-  ['REDIS_URL', 'redis://:hun@ter2/x@redis.example'],
-] as const) {
-  t.test(
-    `a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`,
-    (t) => {
-      const problems = problemsOf({ [name]: given })
-      t.match(problems, [{ name, expected: /password are %23 %2F %3F %40 and %25/ }])
-      t.notMatch(JSON.stringify(problems), /ter2/)
-      t.end()
-    },
-  )
-}
-
-t.test('an address of Postgres may have several hosts, each with a port', (t) => {
-  for (const given of [
-    'postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d',
-    'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require',
-  ]) {
-    t.equal(good({ DATABASE_URL: given }).config.databaseUrl?.reveal(), given)
-  }
-  t.end()
-})
-
-t.test('an address whose password is escaped is taken as it is', (t) => {
-  const { config } = good({
-    DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice',
-    REDIS_URL: 'rediss://[::1]:6379/1',
-  })
-  t.match([config.databaseUrl?.reveal(), config.redisUrl?.reveal()], [/%23b%2Fc%25d@/, /\[::1\]/])
-  t.end()
-})
-
 t.test('every problem is told at once, with its name, the expected form and the value', async (t) => {
   const problems = problemsOf({
     SLUICE_PORT: '99999',

@@ -43,7 +43,12 @@ export const Settings = Type.Object({
   SLUICE_WORKERS: auto(`"auto" or a number from 1 to ${WORKERS_MAX}`, WORKERS_MAX),
   SLUICE_RUNNERS: count('a number from 1 to 16', 1, 16, 1),
   DATABASE_URL: url('postgres://user:password@host/database', '^postgres(ql)?://.'),
-  REDIS_URL: url('redis://host:port or rediss://host:port', '^rediss?://.'),
+  REDIS_URL: url(
+    'redis://host:port, rediss://host:port or redis+sentinel://host:port,host:port/name',
+    '^(rediss?://.|rediss?\\+sentinel://[^/]+/[^/?]+(/[0-9]{1,5})?([?]|$))',
+  ),
+  SLUICE_SENTINEL_PASSWORD: Type.Optional(text('the password of the Sentinels', { mask: 'whole' })),
+  SLUICE_STORES_CA: file('a readable PEM file'),
   SLUICE_TLS_CERT: file('a readable PEM file'),
   SLUICE_TLS_KEY: file('a readable PEM file'),
   SLUICE_KEY_GRACE: text('a duration: 300s, 5m or 1h', { default: '5m', pattern: '^[0-9]{1,9}(ms|s|m|h)$' }),

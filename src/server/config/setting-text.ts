@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import Type, { type TSchema } from 'typebox'
-import { withOneHost } from '../../schemas/values/postgres-url.ts'
+import { withOneHost } from '../../schemas/values/store-urls.ts'
 import { masked } from '../../schemas/values/masked.ts'
 
 /** The value that a text stands for: the default without a text; undefined where there is none. */

@@ -76,6 +76,7 @@ export async function serve(): Promise<number> {
       return {
         isUp: (waitMsMax = 0) => state.whenReachable(waitMsMax),
         onChange: (listener) => state.onChange(listener),
+        isCluster: () => state.isCluster(),
         setHz: (hz) => setHz(state, hz),
         close: () => state.close(),
       }

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { Redis, type RedisOptions } from 'ioredis'
+import { readRedisUrl } from '../../schemas/values/store-urls.ts'
 import type { Log } from '../ports/observe.ts'
 import { every, type Repetition } from '../structures/ticks.ts'
 
@@ -75,7 +77,7 @@ export class State {
   #isSlow = false
 
   constructor({ url, socketPath, log, now = () => performance.now(), isJudging = false }: StateOptions) {
-    this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : new Redis(url, OPTIONS)
+    this.redis = url === null ? new Redis(socketPath ?? '', OPTIONS) : clientOf(url)
     this.#log = log
     this.#now = now
     this.#isJudging = isJudging
@@ -161,6 +163,12 @@ export class State {
         if (isReachable) settle(true)
       })
     })
+  }
+
+  /** True when the server is a node of a cluster; false also while it is away. */
+  async isCluster(): Promise<boolean> {
+    if (!this.isReachable && this.#refusal === null) return false
+    return /^cluster_enabled:1/m.test(await this.redis.info('cluster').catch(() => ''))
   }
 
   close(): Promise<void> {
@@ -250,6 +258,28 @@ export class State {
     else this.#log.warn('redis_away', { cause })
     for (const listener of this.#listeners) listener(next)
   }
+}
+
+/** Throws when the file of authorities cannot be read. */
+function clientOf(url: string): Redis {
+  const { sentinels, isTls, rootCertificates, href, ...address } = readRedisUrl(url)
+  const tls = rootCertificates === null ? {} : { ca: readFileSync(rootCertificates) }
+  if (sentinels === null) return new Redis(href, { ...OPTIONS, ...(isTls && { tls }) })
+  const { name, db, username, password, sentinelPassword } = address
+  return new Redis({
+    ...OPTIONS,
+    sentinels: [...sentinels],
+    name,
+    db,
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+    ...(sentinelPassword !== null && { sentinelPassword }),
+    ...(isTls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    sentinelRetryStrategy: OPTIONS.retryStrategy,
+    sentinelCommandTimeout: COMMAND_MS_MAX,
+    // The Sentinels announce a new primary before the old connection ends.
+    failoverDetector: true,
+  })
 }
 
 /** What the codes of Redis mean for an operator. */

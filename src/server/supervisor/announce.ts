@@ -1,4 +1,4 @@
-import { readPostgresUrl } from '../../schemas/values/postgres-url.ts'
+import { readPostgresUrl } from '../../schemas/values/store-urls.ts'
 import { hostForUrl, isLoopback } from '../../schemas/values/origins.ts'
 import { hasColour } from '../config.ts'
 import { banner, readyLine, type BannerKeys, type ReadyFacts } from './banner.ts'

@@ -68,6 +68,8 @@ export interface NodeRedis {
   isUp(waitMsMax?: number): Promise<boolean>
   /** Adds a listener for every change of `isUp`. @returns a function that removes the listener */
   onChange(listener: () => void): () => void
+  /** True when the server is a node of a cluster; false also while it is away. */
+  isCluster(): Promise<boolean>
   /** Sets how often the server wakes by itself. @returns whether the server took the setting */
   setHz(hz: number): Promise<boolean>
   close(): Promise<void>

@@ -26,7 +26,15 @@ import { ReadinessWatch } from './readiness.ts'
 import { RedisRest } from './redis/redis-rest.ts'
 import { writeReload } from './reload-record.ts'
 import { Reloader } from './reload.ts'
-import { checkConnections, prepareStore, startServices, type Services, type Undo } from './services.ts'
+import {
+  checkConnections,
+  checkRedis,
+  prepareStore,
+  REDIS_WAIT_MS,
+  startServices,
+  type Services,
+  type Undo,
+} from './services.ts'
 import { ScaleDesk } from './fleet/scale-requests.ts'
 import { watchSignals } from './fleet/signals.ts'
 import { SILENCE_LOOK_MS } from './fleet/silence.ts'
@@ -47,9 +55,6 @@ const JOURNALS_MS_MAX = 5_000
 
 /** Milliseconds that a stop at once may take. */
 const STOP_MS_MAX = 3_000
-
-/** Milliseconds that an otherwise ready node waits for Redis. */
-const REDIS_WAIT_MS = 1_000
 
 /**
  * Runs a node until its end is requested, drains it, and takes down its parts in reverse order. Design §2.
@@ -249,6 +254,7 @@ class NodeRun {
     })
     this.#ending.throwIfRequested()
     await checkConnections(store, this.#first, services.postgres)
+    await checkRedis(redis, services.redisMode)
     this.#watch = new ReadinessWatch({
       postgres: { mode: services.postgres, isUp: () => store.isUp() },
       redis: {

@@ -32,6 +32,8 @@ const FIXED = {
   SLUICE_DATA: 'dataDir',
   DATABASE_URL: 'databaseUrl',
   REDIS_URL: 'redisUrl',
+  SLUICE_STORES_CA: 'databaseUrl',
+  SLUICE_SENTINEL_PASSWORD: 'redisUrl',
   // Fronts of two generations serve side by side: one would not find or not open what the other stored.
   SLUICE_OBJECTS: 'objects',
   SLUICE_ROOT_KEY: 'rootKey',

@@ -1,9 +1,9 @@
-import { placeOfPostgres } from '../../schemas/values/postgres-url.ts'
+import { placeOfPostgres } from '../../schemas/values/store-urls.ts'
 import { SchemaRefused } from '../store/migrations/migrate.ts'
 import type { DataDirectory } from './data-directory/data-directory.ts'
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts'
 import type { ChildPart } from './fleet/ipc.ts'
-import type { ConnectionsGiven, NodeGeneration, NodeSetup, NodeStore } from './node-setup.ts'
+import type { ConnectionsGiven, NodeGeneration, NodeRedis, NodeSetup, NodeStore } from './node-setup.ts'
 import { startRedis } from './redis/redis-child.ts'
 import { connectionsNeeded, connectionsToServe } from './fleet/shares.ts'
 import { StartRefused } from './start-refused.ts'
@@ -20,6 +20,8 @@ export type Undo = (step: () => Promise<void>) => void
 
 /** Milliseconds that a start waits for an external Postgres that cannot be reached yet. */
 const POSTGRES_WAIT_MS = 30_000
+/** Milliseconds that a start waits for an external Redis. */
+export const REDIS_WAIT_MS = 1_000
 /** Milliseconds between two tries to reach an external Postgres. */
 const POSTGRES_RETRY_MS = 500
 /** Milliseconds of waiting until the first line about it. */
@@ -126,6 +128,23 @@ export async function checkConnections(
   throw new StartRefused(
     `${processes} may need ${wanted} connections; Postgres gives ${available} by ${limit}, ` +
       `and other nodes hold ${elsewhere}: ${cure} or lower SLUICE_FRONTS`,
+  )
+}
+
+/**
+ * Throws `StartRefused` for a node of a Redis Cluster: the keys of a script may lie on several of them. A Redis
+ * that is away is waited for shortly, since the node starts without it.
+ */
+export async function checkRedis(
+  redis: Pick<NodeRedis, 'isUp' | 'isCluster'>,
+  mode: Services['redisMode'],
+): Promise<void> {
+  if (mode !== 'external') return
+  await redis.isUp(REDIS_WAIT_MS)
+  if (!(await redis.isCluster())) return
+  throw new StartRefused(
+    'REDIS_URL leads to a node of a Redis Cluster, which Sluice does not use: ' +
+      'name one server, or the Sentinels of a primary (redis+sentinel://host:port,host:port/name)',
   )
 }
 

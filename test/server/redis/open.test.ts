@@ -89,3 +89,31 @@ t.test('a process that sends no scripts finds by its heartbeat that Redis refuse
   redis.refuse(null)
   t.ok(await state.whenReachable(30_000))
 })
+
+t.test('Sentinels lead to the primary, and after a failover to the new one', async (t) => {
+  const [old, next] = [await openScriptedRedis(t), await openScriptedRedis(t)]
+  let primary = old
+  const sentinel = await openScriptedRedis(t, { primaryPort: () => Number(new URL(primary.url).port) })
+  const url = `redis+sentinel://127.0.0.1:1,${new URL(sentinel.url).host}/main`
+  const state = openState({ url, log: SILENT })
+  t.teardown(() => state.close())
+  t.ok(await state.whenReachable(30_000), 'though the first Sentinel does not answer')
+  t.equal(old.connections(), 1)
+  primary = next
+  // The old primary takes commands until it is demoted, and then refuses to write.
+  old.refuse("READONLY You can't write against a read only replica.")
+  await runOne(state)
+  await until(() => next.connections() > 0)
+  t.ok(await state.whenReachable(30_000))
+  t.equal(await runOne(state), 1)
+})
+
+t.test('a node of a cluster is known by what it says of itself', async (t) => {
+  for (const isCluster of [true, false]) {
+    const { url } = await openScriptedRedis(t, { isCluster })
+    const state = openState({ url, log: SILENT })
+    t.teardown(() => state.close())
+    t.ok(await state.whenReachable(30_000))
+    t.equal(await state.isCluster(), isCluster)
+  }
+})

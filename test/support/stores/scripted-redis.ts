@@ -11,14 +11,25 @@ export interface ScriptedRedis {
   refuse(refusal: string | null): void
 }
 
-const INFO = 'redis_version:7.0.15\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n'
+interface ScriptedOptions {
+  /** The server is a Sentinel, and this is the port of the primary. */
+  readonly primaryPort?: () => number
+  readonly isCluster?: boolean
+}
 
-export async function openScriptedRedis(t: Teardown): Promise<ScriptedRedis> {
+export async function openScriptedRedis(
+  t: Teardown,
+  { primaryPort = () => 0, isCluster = false }: ScriptedOptions = {},
+): Promise<ScriptedRedis> {
+  const info = `redis_version:7.0.15\r\nloading:0\r\nrole:master\r\ncluster_enabled:${isCluster ? 1 : 0}\r\n`
   let refusal: string | null = null
   let connections = 0
   const sockets = new Set<Socket>()
-  const answer = (name: string): string => {
-    if (name === 'INFO') return `$${INFO.length}\r\n${INFO}\r\n`
+  const answer = ([name = '', topic = '']: readonly string[]): string => {
+    if (name === 'INFO') return bulk(info)
+    if (name === 'SENTINEL' && topic !== 'GET-MASTER-ADDR-BY-NAME') return '*0\r\n'
+    if (name === 'SENTINEL') return `*2\r\n${bulk('127.0.0.1')}${bulk(String(primaryPort()))}`
+    if (name === 'SUBSCRIBE') return `*3\r\n${bulk('subscribe')}${bulk(topic.toLowerCase())}:1\r\n`
     if (name === 'PING') return '+PONG\r\n'
     if (name.startsWith('EVAL')) return refusal === null ? ':1\r\n' : `-${refusal}\r\n`
     return '+OK\r\n'
@@ -34,7 +45,7 @@ export async function openScriptedRedis(t: Teardown): Promise<ScriptedRedis> {
         const command = commandIn(text)
         if (command === null) return
         text = text.slice(command.length)
-        socket.write(answer(command.name))
+        socket.write(answer(command.words))
       }
     })
   }).listen(0, '127.0.0.1')
@@ -53,18 +64,22 @@ export async function openScriptedRedis(t: Teardown): Promise<ScriptedRedis> {
 }
 
 /** The first whole command of a stream: an array of strings, each with its length before it. */
-function commandIn(text: string): { readonly name: string; readonly length: number } | null {
+function commandIn(text: string): { readonly words: readonly string[]; readonly length: number } | null {
   const head = /^\*(\d+)\r\n/.exec(text)
   if (head === null) return null
   let at = head[0].length
-  let name = ''
+  const words: string[] = []
   for (let nth = 0; nth < Number(head[1]); nth++) {
     const length = /^\$(\d+)\r\n/.exec(text.slice(at))
     if (length === null) return null
     const from = at + length[0].length
     at = from + Number(length[1]) + 2
     if (text.length < at) return null
-    if (nth === 0) name = text.slice(from, at - 2).toUpperCase()
+    words.push(text.slice(from, at - 2).toUpperCase())
   }
-  return { name, length: at }
+  return { words, length: at }
+}
+
+function bulk(text: string): string {
+  return `$${text.length}\r\n${text}\r\n`
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import postgres from 'postgres'
 import type { Caps } from '../../../schemas/operator/caps.ts'
 import { LOCK_WAIT_MS_MAX, STATEMENT_MS_MAX } from '../../../schemas/limits/limits.ts'
-import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/postgres-url.ts'
+import { readPostgresUrl, type PostgresAddress } from '../../../schemas/values/store-urls.ts'
 import { AnswerClock, heardBy } from './answer-clock.ts'
 import { keepOffLostConnections } from './lost-connections.ts'
 

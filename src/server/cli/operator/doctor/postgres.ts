@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readPostgresUrl } from '../../../../schemas/values/postgres-url.ts'
+import { readPostgresUrl } from '../../../../schemas/values/store-urls.ts'
 import type { Config } from '../../../config.ts'
 import { msText } from '../../../observe/load-advice.ts'
 import { checkSchema, MIGRATIONS, SchemaRefused } from '../../../store/migrations/migrate.ts'

@@ -1,8 +1,9 @@
 /** Scheme, user and password, hosts, and the rest. */
-const PARTS = /^([a-z]+:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is
+const PARTS = /^([a-z+]+:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is
 /** A name, or an IPv6 address in brackets, and its port. */
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/
 const POSTGRES_PORT = 5_432
+const SENTINEL_PORT = 26_379
 
 /** Parameters that clients of libpq and Prisma write into a URL and Sluice does not obey, with the reason. */
 const IGNORED: Readonly<Record<string, string>> = {
@@ -60,8 +61,7 @@ export interface PostgresAddress {
 
 /** Reads a URL as libpq does: several hosts, IPv6 addresses, `?host=/folder`, files of certificates. */
 export function readPostgresUrl(text: string): PostgresAddress {
-  const [, , , authority = ''] = PARTS.exec(text) ?? []
-  const hosts = authority.split(',').map((one) => HOST.exec(one) ?? [one, one])
+  const hosts = hostsIn(text, POSTGRES_PORT)
   const url = new URL(withOneHost(text))
   const take = (name: string): string | null => {
     const value = url.searchParams.get(name)
@@ -74,8 +74,8 @@ export function readPostgresUrl(text: string): PostgresAddress {
   for (const name of ignored) take(name)
   const sslMode = take('sslmode')
   return {
-    hosts: hosts.map(([, name = '']) => decodeURIComponent(name).replace(/^\[|\]$/g, '')),
-    ports: hosts.map(([, , port]) => (port === undefined ? POSTGRES_PORT : Number(port))),
+    hosts: hosts.map(({ host }) => host),
+    ports: hosts.map(({ port }) => port),
     folder,
     sslMode,
     rootCertificates: take('sslrootcert'),
@@ -87,7 +87,70 @@ export function readPostgresUrl(text: string): PostgresAddress {
   }
 }
 
-/** A URL of Postgres with only its first host: a URL may have several hosts, of which `URL` knows one. */
+/** A URL of Redis, or of the Sentinels that know where its primary is. */
+export interface RedisAddress {
+  /** Sentinels in the order in which they are asked; null: the URL leads to the server itself. */
+  readonly sentinels: readonly StoreHost[] | null
+  /** The name of the primary at its Sentinels. */
+  readonly name: string
+  readonly db: number
+  readonly username: string
+  readonly password: string
+  readonly sentinelPassword: string | null
+  readonly isTls: boolean
+  /** Path of a file of authorities; null: those of Node. */
+  readonly rootCertificates: string | null
+  /** The URL without what is read here. */
+  readonly href: string
+}
+
+export interface StoreHost {
+  /** A name, or an address without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+/** Reads `redis://host:port/db` and `redis+sentinel://user:password@host:port,host:port/name/db`. */
+export function readRedisUrl(text: string): RedisAddress {
+  const url = new URL(withOneHost(text))
+  const [rootCertificates, sentinelPassword] = ['sslrootcert', SENTINEL_PASSWORD].map((name) => {
+    const value = url.searchParams.get(name)
+    url.searchParams.delete(name)
+    return value
+  })
+  const [, name = '', db = '0'] = url.pathname.split('/')
+  return {
+    sentinels: /^rediss?\+sentinel:/.test(text) ? hostsIn(text, SENTINEL_PORT) : null,
+    name: decodeURIComponent(name),
+    db: Number(db),
+    username: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    sentinelPassword: sentinelPassword ?? null,
+    isTls: text.startsWith('rediss'),
+    rootCertificates: rootCertificates ?? null,
+    href: url.href,
+  }
+}
+
+/** Parameter in which the password of the Sentinels travels with their URL. */
+export const SENTINEL_PASSWORD = 'sentinel_password'
+
+/** A URL of a store with a parameter, unless the URL has it or there is no value. */
+export function withParameter(url: string, name: string, value: string | null): string {
+  if (value === null || new URL(withOneHost(url)).searchParams.has(name)) return url
+  return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
+}
+
+function hostsIn(url: string, port: number): readonly StoreHost[] {
+  const [, , , authority = ''] = PARTS.exec(url) ?? []
+  return authority.split(',').map((one) => {
+    const [, name = '', ownPort] = HOST.exec(one) ?? [one, one]
+    const host = decodeURIComponent(name).replace(/^\[|\]$/g, '')
+    return { host, port: ownPort === undefined ? port : Number(ownPort) }
+  })
+}
+
+/** A URL of a store with only its first host: a URL may have several hosts, of which `URL` knows one. */
 export function withOneHost(url: string): string {
   return url.replace(PARTS, (_, scheme: string, user: string | undefined, hosts: string, rest: string) =>
     [scheme, user ?? '', hosts.split(',', 1)[0] ?? '', rest].join(''),

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { placeOfPostgres, readPostgresUrl } from '../../src/schemas/values/postgres-url.ts'
+import {
+  placeOfPostgres,
+  readPostgresUrl,
+  readRedisUrl,
+  withParameter,
+} from '../../../src/schemas/values/store-urls.ts'
 
 t.test('hosts are names and addresses without brackets, each with its port', (t) => {
   t.match(readPostgresUrl('postgres://u:p,1@[::1]:45432,db.example,10.0.0.1:1/d'), {
@@ -27,5 +32,36 @@ t.test('parameters of libpq and Prisma are named with what stands in their place
 t.test('the place in messages has every host and no password', (t) => {
   t.equal(placeOfPostgres('postgres://u:hunter2@[::1],db:7/d'), '[::1]:5432, db:7')
   t.equal(placeOfPostgres('postgres://u:hunter2@h/d?host=/run/pg'), '/run/pg')
+  t.end()
+})
+
+t.test('a URL of Sentinels has hosts, the name of the primary and a database', (t) => {
+  t.match(readRedisUrl('rediss+sentinel://u:p%40w@s1,[::2]:7/main/3?sentinel_password=q'), {
+    sentinels: [
+      { host: 's1', port: 26_379 },
+      { host: '::2', port: 7 },
+    ],
+    name: 'main',
+    db: 3,
+    username: 'u',
+    password: 'p@w',
+    sentinelPassword: 'q',
+    isTls: true,
+  })
+  t.match(readRedisUrl('redis://h/1?sslrootcert=/ca.pem'), {
+    sentinels: null,
+    rootCertificates: '/ca.pem',
+    href: 'redis://h/1',
+  })
+  t.end()
+})
+
+t.test('a parameter is added where the URL lacks it', (t) => {
+  t.equal(
+    withParameter('postgres://a,b/d', 'sslrootcert', '/c a.pem'),
+    'postgres://a,b/d?sslrootcert=%2Fc%20a.pem',
+  )
+  t.equal(withParameter('postgres://a/d?sslrootcert=x', 'sslrootcert', '/ca'), 'postgres://a/d?sslrootcert=x')
+  t.equal(withParameter('redis://a?x=1', 'y', null), 'redis://a?x=1')
   t.end()
 })

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { readFrom, type Generation } from '../../../src/server/config.ts'
+import type { Problem, Texts } from '../../../src/server/config/texts.ts'
+
+function good(texts: Texts): Generation {
+  const reading = readFrom(texts)
+  if (!reading.ok) throw new Error(JSON.stringify(reading.problems))
+  return reading.generation
+}
+
+function problemsOf(texts: Texts): readonly Problem[] {
+  const reading = readFrom(texts)
+  return reading.ok ? [] : reading.problems
+}
+
+for (const [name, given] of [
+  ['DATABASE_URL', 'postgres://sluice:hun#ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun/ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun%ter2@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2/w#rd?%:x@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2/x@db.example/sluice'],
+  ['DATABASE_URL', 'postgres://sluice:hun@ter2?x@db.example/sluice'],
+  ['REDIS_URL', 'redis://:hun#ter2@redis.example'],
+  ['REDIS_URL', 'redis://:hun@ter2/x@redis.example'],
+] as const) {
+  t.test(
+    `a password that is not escaped is a problem of ${name}, which does not show it: ${given.replace('ter2', '…')}`,
+    (t) => {
+      const problems = problemsOf({ [name]: given })
+      t.match(problems, [{ name, expected: /password are %23 %2F %3F %40 and %25/ }])
+      t.notMatch(JSON.stringify(problems), /ter2/)
+      t.end()
+    },
+  )
+}
+
+t.test('an address of Postgres may have several hosts, each with a port', (t) => {
+  for (const given of [
+    'postgres://u:p,1@10.0.0.1:5439,10.0.0.2:5440/d',
+    'postgres://10.0.0.1:5439,10.0.0.2:5440,db.example:1/d?sslmode=require',
+  ]) {
+    t.equal(good({ DATABASE_URL: given }).config.databaseUrl?.reveal(), given)
+  }
+  t.end()
+})
+
+t.test('a URL of Sentinels names the primary; their password and the authorities go with the URLs', (t) => {
+  const { config } = good({
+    REDIS_URL: 'redis+sentinel://u:p@10.0.0.1:26379,10.0.0.2/main/0',
+    DATABASE_URL: 'postgres://u@db/d?sslmode=verify-full',
+    SLUICE_SENTINEL_PASSWORD: 's/p',
+    SLUICE_STORES_CA: 'package.json',
+  })
+  t.match(config.redisUrl?.reveal(), /main\/0\?sslrootcert=.*package\.json&sentinel_password=s%2Fp$/)
+  t.match(config.databaseUrl?.reveal(), /&sslrootcert=.*package\.json$/)
+  for (const given of [
+    'redis+sentinel://10.0.0.1:26379',
+    'redis+sentinel://10.0.0.1/',
+    'sentinel://10.0.0.1/m',
+  ])
+    t.match(problemsOf({ REDIS_URL: given }), [
+      { name: 'REDIS_URL', expected: /redis\+sentinel:\/\/host:port,/ },
+    ])
+  t.end()
+})
+
+t.test('an address whose password is escaped is taken as it is', (t) => {
+  const { config } = good({
+    DATABASE_URL: 'postgres://sluice:a%23b%2Fc%25d@db.example/sluice',
+    REDIS_URL: 'rediss://[::1]:6379/1',
+  })
+  t.match([config.databaseUrl?.reveal(), config.redisUrl?.reveal()], [/%23b%2Fc%25d@/, /\[::1\]/])
+  t.end()
+})
