@@ -67,8 +67,13 @@ export interface BodyForm {
    * thousands of parts, of which few are kept, never reaches the loop. A pure function of a body that has
    * passed the schema. Excludes `bulk`.
    * @param bytes of the whole body
+   * @param escaped of them, bytes that escapes take beyond their characters; 0 for a form that keeps no bytes
    */
-  readonly digest?: (body: Readonly<Record<string, unknown>>, bytes: number) => Outcome<object>
+  readonly digest?: (
+    body: Readonly<Record<string, unknown>>,
+    bytes: number,
+    escaped: number,
+  ) => Outcome<object>
   /**
    * The operation gets the bytes of the body beside the digest, as the member `source` (`KeptBody`), to send
    * them on. Members that the shape does not name are never parsed.

@@ -20,7 +20,7 @@ import { withoutNulls } from '../schemas/null-members.ts'
 import type { BodyVerdict, ShortJobTypes } from '../server/ports/short-jobs.ts'
 import type { KeptPlaces } from '../schemas/kept-body.ts'
 import { scanBody } from './body-scan.ts'
-import { OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
+import { escapedBytes, OPEN_LIST, OPEN_OBJECT, type Span } from '../schemas/values/json-bytes.ts'
 import { jsonFault, tooDeep } from './json-fault.ts'
 import { outlineOf } from './json-outline.ts'
 import { KeptNames } from './kept-plan.ts'
@@ -68,7 +68,7 @@ export function readBody(input: ShortJobTypes['read_body']['in']): BodyVerdict {
   if (!read.ok) return read
   const { value } = read
   if (form.digest !== undefined) {
-    const digested = form.digest(value, bytes.length)
+    const digested = form.digest(value, bytes.length, read.places === null ? 0 : escapedBytes(bytes))
     if (!digested.ok) return digested
     const digest = digested.value as Record<string, unknown>
     return read.places === null

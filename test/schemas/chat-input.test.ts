@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chatInputOf } from '../../src/schemas/inference/chat-input.ts'
 import type { ChatBody } from '../../src/schemas/inference/chat.ts'
+import { must } from '../support/must.ts'
 
 const BYTES = 1_000
 const of = (more: Partial<ChatBody>) => {
@@ -158,6 +159,62 @@ t.test('what a provider may read as text counts in full', async (t) => {
   ])
     t.equal(sizeOf([part]).promptBytesMost, BYTES, JSON.stringify(part))
   t.equal(sizeOf([{ type: 'input_audio', input_audio: { data: 'A'.repeat(2 * BYTES) } }]).promptBytesMost, 0)
+})
+
+t.test('an estimate counts media by their kinds and sizes, and texts as they decode', async (t) => {
+  const url = (type: string, bytes: number): string =>
+    `data:${type};base64,${'A'.repeat(Math.ceil(bytes / 3) * 4)}`
+  const file = (file_data: string): object => ({ type: 'file', file: { file_data } })
+  const audio = (data: string): object => ({ type: 'input_audio', input_audio: { data } })
+  const video = (data: string): object => ({ type: 'video_url', video_url: { url: data } })
+  const address = 'https://a.example/x'
+  const cases: readonly (readonly [object, number, number?])[] = [
+    [{ type: 'image_url', image_url: { url: address } }, 1_100],
+    [{ type: 'image_url', image_url: { url: url('image/png', 300), detail: 'low' } }, 85, 400],
+    [{ type: 'image_url', image_url: { url: url('application/pdf', 300) } }, 1_500, 400],
+    [{ type: 'image_url', image_url: { url: url('video/mp4', 2_400) } }, 3, 3_200],
+    [file(url('application/pdf', 51_000)), 1_500, 68_000],
+    [file(url('application/pdf', 51_300)), 3_000, 68_400],
+    [file(address), 15_000],
+    [{ type: 'file', file: { file_id: 'file_1' } }, 15_000],
+    [file('A'.repeat(400)), 1_500, 400],
+    // A text has its own bytes, in base64 and without.
+    [file(url('text/plain', 300)), 0, 100],
+    [file(`data:text/plain,${'a'.repeat(300)}`), 0],
+    [audio('A'.repeat(4_000)), 6, 4_000],
+    [audio(address), 1_000],
+    [video(url('video/mp4', 2_400)), 3, 3_200],
+    [video(address), 20_000],
+  ]
+  for (const [part, mediaTokens, less = 0] of cases) {
+    const label = JSON.stringify(part).slice(0, 100)
+    const body = { model: 'm', messages: [{ role: 'user', content: [part] }] }
+    const { text } = must(chatInputOf(body, 100_000, 10)).size
+    t.same(text, { bytes: 100_000 - 10 - less, mediaTokens }, label)
+  }
+  const { size } = must(
+    chatInputOf({ model: 'm', messages: [{ role: 'assistant', content: null, audio: { id: 'a' } }] }, 100),
+  )
+  t.same(size.text, { bytes: 100, mediaTokens: 1_000 }, 'a sound that the provider has stored')
+})
+
+t.test('a request asks for reasoning, against it, or leaves it to the model', async (t) => {
+  const asks = (more: object): boolean | null => of(more).asksReasoning
+  t.same(asks({}), null)
+  t.same(asks({ reasoning: { exclude: true } }), null, 'what is not shown is thought too')
+  for (const more of [
+    { reasoning_effort: 'low' },
+    { reasoning: { effort: 'high', exclude: true } },
+    { reasoning: { enabled: true } },
+    { reasoning: { max_tokens: 1_000 } },
+  ])
+    t.same(asks(more), true, JSON.stringify(more))
+  for (const more of [
+    { reasoning_effort: 'none' },
+    { reasoning: { effort: 'none' } },
+    { reasoning: { enabled: false } },
+  ])
+    t.same(asks(more), false, JSON.stringify(more))
 })
 
 t.test('messages, tools and a form of the answer are counted', async (t) => {

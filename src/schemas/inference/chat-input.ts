@@ -7,6 +7,7 @@ import { chatFiles, filesMember } from './file-references.ts'
 import { chatTools, hasNamed } from './declared-tools.ts'
 import { formOf } from './form-fit.ts'
 import {
+  asksReasoning,
   commonInputOf,
   comparedPathOf,
   refusedOf,
@@ -20,9 +21,14 @@ import { wordsOf } from './words.ts'
 /**
  * @param body has passed the schema
  * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
  * Failure: not_supported, with the member as its issue. D9.
  */
-export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+export function chatInputOf(
+  body: Readonly<Record<string, unknown>>,
+  bytes: number,
+  escaped?: number,
+): Outcome<TextInput> {
   const chat = body as unknown as ChatBody
   const refused = refusedOf(chat, chatTools(chat))
   if (refused !== null) return refused
@@ -45,6 +51,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
     choices: more.n ?? 1,
     stops: stopsOf(typeof stop === 'string' ? [stop] : (stop ?? [])),
     isReasoning: wantsReasoning(reasoning, more.reasoning_effort),
+    asksReasoning: asksReasoning(reasoning, more.reasoning_effort),
     tool,
     hasTool: hasNamed(chatTools(chat), tool, (one) => nameOf(one['function'])),
     conversation: conversationOf(more.prompt_cache_key, {
@@ -52,7 +59,7 @@ export function chatInputOf(body: Readonly<Record<string, unknown>>, bytes: numb
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: messages.reduce((sum, message) => sum + wordsOf(textsOf(message)), 0),
-    size: chatSizeOf(chat, bytes),
+    size: chatSizeOf(chat, bytes, escaped),
     ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })

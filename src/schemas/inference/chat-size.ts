@@ -1,6 +1,6 @@
 import { membersOf } from '../values/members.ts'
-import { base64Chars } from './base64-chars.ts'
 import type { ChatBody } from './chat.ts'
+import { CountedMedia } from './counted-media.ts'
 import { chatTools, countOf } from './declared-tools.ts'
 import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { chatServerTools } from './server-tools.ts'
@@ -23,33 +23,34 @@ const MEDIA: ReadonlyMap<string, MediaPart> = new Map([
   ['file', { kind: 'file', member: 'file_data' }],
 ])
 
-/** @param bytes of the whole body */
-export function chatSizeOf(chat: ChatBody, bytes: number): TextSize {
+/**
+ * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
+ */
+export function chatSizeOf(chat: ChatBody, bytes: number, escaped = 0): TextSize {
   const { messages, response_format } = chat
-  const media = { image: 0, audio: 0, video: 0, file: 0 }
-  let base64 = 0
+  const media = new CountedMedia()
   for (const message of messages) {
     const { content } = message
     // The provider reads the sound of an earlier answer, which it has stored.
-    if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.audio++
+    if ((membersOf(membersOf(message)['audio'])['id'] ?? null) !== null) media.add('audio', null)
     if (!Array.isArray(content)) continue
     for (const part of content) {
       const found = MEDIA.get(part.type)
       if (found === undefined) continue
-      const data = dataOf(part, found)
+      const inner = membersOf(part)[found.within ?? part.type]
+      const data = dataOf(inner, found)
       const isOther = found.kind === 'image' && data !== null && !isPictureUrl(data)
-      media[isOther ? 'file' : found.kind]++
-      base64 += base64Chars(data, found.member === 'data')
+      const isSmall = membersOf(inner)['detail'] === 'low'
+      media.add(isOther ? 'file' : found.kind, data, { isBare: found.member === 'data', isSmall })
     }
   }
   return {
-    // A character of base64 has a byte, or more where it is escaped.
-    promptBytesMost: Math.max(0, bytes - base64),
+    ...media.sizes(bytes, escaped),
     messages: messages.length,
     tools: countOf(chatTools(chat)),
     hasFormat: (response_format?.type ?? 'text') !== 'text',
     serverTools: chatServerTools(chat),
-    media,
     tokensMax: tokensMaxOf(chat),
   }
 }
@@ -59,8 +60,7 @@ function tokensMaxOf({ max_tokens, max_completion_tokens }: ChatBody): number | 
   return asked > 0 ? asked : null
 }
 
-function dataOf(part: { readonly type: string }, { within, member }: MediaPart): string | null {
-  const content = membersOf(part)[within ?? part.type]
+function dataOf(content: unknown, { member }: MediaPart): string | null {
   if (typeof content === 'string') return content
   const data = membersOf(content)[member]
   return typeof data === 'string' ? data : null

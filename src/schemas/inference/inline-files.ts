@@ -1,4 +1,5 @@
 import type { MimeType } from '../files/mime-types.ts'
+import { estimatedTokens } from './counted-media.ts'
 import type { FileUse } from './file-references.ts'
 import type { MediaCounts, TextSize } from './text-request.ts'
 
@@ -104,13 +105,22 @@ export interface TypedFile {
 export function sizeWithFiles(size: TextSize, files: readonly TypedFile[]): TextSize {
   const media = { ...size.media }
   let promptBytesMost = size.promptBytesMost
+  let { bytes, mediaTokens } = size.text
   for (const { use, mimeType, sizeBytes } of files) {
     const form = inlineFormOf(use, mimeType)
     media[TAKEN[use].counted]--
     if (form === null) continue
+    // Of a picture the bytes say nothing.
+    if (TAKEN[use].counted === 'file') mediaTokens -= estimatedTokens('file', null)
+    if (form === 'text' || isText(mimeType)) bytes += sizeBytes
+    else if (TAKEN[use].counted === 'file') mediaTokens += estimatedTokens(form, sizeBytes)
     if (form !== 'text') media[form]++
     if (form === 'text' || (form === 'file' && mimeType !== PDF))
       promptBytesMost += inlineBytesMin(form, sizeBytes)
   }
-  return { ...size, promptBytesMost, media }
+  return { ...size, promptBytesMost, text: { bytes, mediaTokens }, media }
+}
+
+function isText(mimeType: string): boolean {
+  return TEXTS.some((text) => text === mimeType)
 }

@@ -15,27 +15,35 @@ import { wordsOf } from './words.ts'
  * What is used of the body of POST /messages.
  * @param body has passed the schema
  * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
  * Failures: body_invalid (no `max_tokens`, which providers of messages require), not_supported, with the
  * member as its issue. D9.
  */
-export function messagesInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+export function messagesInputOf(
+  body: Readonly<Record<string, unknown>>,
+  bytes: number,
+  escaped?: number,
+): Outcome<TextInput> {
   const message = body as unknown as MessagesBody
   const { model, preset, max_tokens } = message
   const mayLack = (preset ?? null) !== null || (model !== undefined && mentionsPreset(model))
   if ((max_tokens ?? null) === null && !mayLack) return NO_MAX_TOKENS
-  return inputOf(message, bytes)
+  return inputOf(message, { bytes, escaped })
 }
 
 /** The same of POST /messages/count_tokens, which writes nothing. */
 export function countInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
-  return inputOf(body as unknown as MessagesBody, bytes)
+  return inputOf(body as unknown as MessagesBody, { bytes })
 }
 
 const NO_MAX_TOKENS = fail('body_invalid', {
   metadata: { issues: [{ path: '/max_tokens', message: 'is missing', expected: 'integer of at least 1' }] },
 })
 
-function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
+function inputOf(
+  body: MessagesBody,
+  { bytes, escaped = 0 }: { readonly bytes: number; readonly escaped?: number | undefined },
+): Outcome<TextInput> {
   const refused = refusedOf(body, messagesTools(body))
   if (refused !== null) return refused
   const files = messagesFiles(body.messages)
@@ -48,6 +56,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
   const repeated = repeatedOf(last && textsOf(last))
   const statePath = statePathOf(body)
   const format = output_config?.format ?? output_format
+  const isThinking = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
   return ok({
     ...commonInputOf(body),
     ...repeated,
@@ -56,7 +65,8 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
     isUsageAlone: false,
     choices: 1,
     stops: stopsOf(more.stop_sequences ?? []),
-    isReasoning: thinking?.type === 'enabled' || thinking?.type === 'adaptive',
+    isReasoning: isThinking,
+    asksReasoning: isThinking || (thinking?.type === 'disabled' ? false : null),
     tool,
     hasTool: hasNamed(messagesTools(body), tool),
     conversation: conversationOf(more.metadata?.user_id, {
@@ -64,7 +74,7 @@ function inputOf(body: MessagesBody, bytes: number): Outcome<TextInput> {
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: wordsOf(textsOf({ content: system ?? [] })) + messages.reduce(countedWords, 0),
-    size: messagesSizeOf(body, { bytes, tokensMax }),
+    size: messagesSizeOf(body, { bytes, escaped, tokensMax }),
     ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })

@@ -1,32 +1,32 @@
 import { membersOf, type Members } from '../values/members.ts'
+import { CountedMedia } from './counted-media.ts'
 import { countOf, messagesTools } from './declared-tools.ts'
 import type { MessagesBody } from './messages.ts'
 import { isPictureUrl } from './forms/contents/fetched-urls.ts'
 import { messagesServerTools } from './server-tools.ts'
-import type { MediaCounts, TextSize } from './text-request.ts'
+import type { TextSize } from './text-request.ts'
 
 type Prompt = Pick<
   MessagesBody,
   'messages' | 'tools' | 'mcp_servers' | 'output_config' | 'output_format' | 'thread'
 >
 
-/** @param bytes of the whole body */
+/** As `chatSizeOf`. */
 export function messagesSizeOf(
   body: Prompt,
-  { bytes, tokensMax }: { readonly bytes: number; readonly tokensMax: number | null },
+  of: { readonly bytes: number; readonly escaped?: number; readonly tokensMax: number | null },
 ): TextSize {
+  const { bytes, escaped = 0, tokensMax } = of
   const { messages, output_config, output_format } = body
   const media = new Media()
   for (const { content } of messages) media.addAll(content)
   const format = output_config?.format ?? output_format ?? null
   return {
-    // A character of base64 has a byte, or more where it is escaped.
-    promptBytesMost: Math.max(0, bytes - media.base64),
+    ...media.counted.sizes(bytes, escaped),
     messages: messages.length,
     tools: countOf(messagesTools(body)),
     hasFormat: format !== null,
     serverTools: messagesServerTools(body),
-    media: media.counts,
     tokensMax,
     // Only a thread that begins has all of its input here.
     hasStored: (body.thread ?? null) !== null && membersOf(body.thread)['type'] !== 'create',
@@ -35,13 +35,7 @@ export function messagesSizeOf(
 
 /** Pictures and documents, also in the results of tools. */
 class Media {
-  readonly #counts = { image: 0, audio: 0, video: 0, file: 0 }
-  /** Characters of their data. */
-  base64 = 0
-
-  get counts(): MediaCounts {
-    return this.#counts
-  }
+  readonly counted = new CountedMedia()
 
   /** @param content of a message, of a tool's result or of a document */
   addAll(content: unknown): void {
@@ -51,7 +45,8 @@ class Media {
   #add({ type, source, content }: Members): void {
     if (type === 'image') this.#picture(membersOf(source))
     else if (type === 'document') this.#document(membersOf(source))
-    else if (type === 'container_upload') this.#counts.file++
+    // A tool reads it, not the model.
+    else if (type === 'container_upload') this.counted.counts.file++
     else this.addAll(content)
   }
 
@@ -70,7 +65,7 @@ class Media {
   }
 
   #counted(kind: 'image' | 'file', { type, data }: Members): void {
-    this.#counts[kind]++
-    if (type === 'base64' && typeof data === 'string') this.base64 += data.length
+    const isInline = type === 'base64' && typeof data === 'string'
+    this.counted.add(kind, isInline ? data : null, { isBare: isInline })
   }
 }

@@ -6,7 +6,14 @@ import { responsesFiles, filesMember } from './file-references.ts'
 import { formOf } from './form-fit.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { responsesSizeOf } from './responses-size.ts'
-import { commonInputOf, comparedPathOf, refusedOf, repeatedOf, wantsReasoning } from './text-digest.ts'
+import {
+  asksReasoning,
+  commonInputOf,
+  comparedPathOf,
+  refusedOf,
+  repeatedOf,
+  wantsReasoning,
+} from './text-digest.ts'
 import type { TextInput } from './text-request.ts'
 import { wordsOf } from './words.ts'
 
@@ -18,9 +25,14 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 /**
  * @param body has passed the schema
  * @param bytes of the whole body
+ * @param escaped of them, bytes that escapes take beyond their characters
  * Failure: not_supported, with the member as its issue. D9.
  */
-export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes: number): Outcome<TextInput> {
+export function responsesInputOf(
+  body: Readonly<Record<string, unknown>>,
+  bytes: number,
+  escaped?: number,
+): Outcome<TextInput> {
   const asked = body as unknown as ResponsesBody
   const refused = refusedOf(asked, responsesTools(asked))
   if (refused !== null) return refused
@@ -48,6 +60,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
     choices: 1,
     stops: [],
     isReasoning: wantsReasoning(reasoning),
+    asksReasoning: asksReasoning(reasoning),
     tool,
     hasTool: hasNamed(responsesTools(asked), tool),
     conversation: conversationOf(asked.prompt_cache_key, {
@@ -55,7 +68,7 @@ export function responsesInputOf(body: Readonly<Record<string, unknown>>, bytes:
       user: first === undefined ? [] : textsOf(first),
     }),
     promptWords: items.reduce((sum, item) => sum + wordsOf(textsOf(item)), wordsOf([instructions ?? ''])),
-    size: responsesSizeOf(asked, bytes),
+    size: responsesSizeOf(asked, bytes, escaped),
     ...(statePath === null ? null : { statePath }),
     ...filesMember(files.value),
   })

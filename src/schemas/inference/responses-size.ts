@@ -1,5 +1,5 @@
 import { membersOf, type Members } from '../values/members.ts'
-import { base64Chars } from './base64-chars.ts'
+import { CountedMedia } from './counted-media.ts'
 import { countOf, responsesTools } from './declared-tools.ts'
 import type { ResponsesBody, ResponsesItem } from './responses.ts'
 import { isPictureUrl } from './forms/contents/fetched-urls.ts'
@@ -23,18 +23,17 @@ const MEDIA: ReadonlyMap<
 /** What goes on from what a provider has stored. D8. */
 const REFERENCE = 'item_reference'
 
-/** @param bytes of the whole body */
-export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
+/** As `chatSizeOf`. */
+export function responsesSizeOf(body: ResponsesBody, bytes: number, escaped = 0): TextSize {
   const { input, instructions, text, max_output_tokens } = body
   const items = Array.isArray(input) ? input : []
-  const counted = new CountedMedia()
-  for (const item of items) counted.addItem(item)
+  const media = new CountedMedia()
+  for (const item of items) addItem(media, item)
   return {
-    promptBytesMost: Math.max(0, bytes - counted.base64),
+    ...media.sizes(bytes, escaped),
     messages: (Array.isArray(input) ? items.length : 1) + (typeof instructions === 'string' ? 1 : 0),
     tools: countOf(responsesTools(body)),
     hasFormat: (text?.format?.type ?? 'text') !== 'text',
-    media: counted.media,
     tokensMax: max_output_tokens ?? null,
     serverTools: responsesServerTools(body),
     hasStored:
@@ -43,31 +42,24 @@ export function responsesSizeOf(body: ResponsesBody, bytes: number): TextSize {
   }
 }
 
-/** Media of parts, of outputs of tools, and of items that are media themselves. */
-class CountedMedia {
-  readonly media = { image: 0, audio: 0, video: 0, file: 0 }
-  /** Characters; each has a byte, or more where it is escaped. */
-  base64 = 0
-
-  addItem(item: ResponsesItem): void {
-    this.#add(item)
-    const { content, output } = item as Members
-    for (const parts of [content, output]) {
-      if (Array.isArray(parts)) for (const part of parts as readonly unknown[]) this.#add(part)
-      else this.#add(parts)
-    }
+/** Adds media of parts, of outputs of tools, and of items that are media themselves. */
+function addItem(media: CountedMedia, item: ResponsesItem): void {
+  addPart(media, item)
+  const { content, output } = item as Members
+  for (const parts of [content, output]) {
+    if (Array.isArray(parts)) for (const part of parts as readonly unknown[]) addPart(media, part)
+    else addPart(media, parts)
   }
+}
 
-  #add(part: unknown): void {
-    const members = membersOf(part)
-    const found = MEDIA.get(String(members['type']))
-    if (found === undefined) return
-    const { kind, names, isBare = false } = found
-    // Sound and video lie in an object of the type's name.
-    const inner = membersOf(members[String(members['type'])])
-    const data = names.map((name) => members[name] ?? inner[name]).filter((one) => typeof one === 'string')
-    const isOther = kind === 'image' && !isBare && !data.every(isPictureUrl)
-    this.media[isOther ? 'file' : kind]++
-    for (const one of data) this.base64 += base64Chars(one, isBare)
-  }
+function addPart(media: CountedMedia, part: unknown): void {
+  const members = membersOf(part)
+  const found = MEDIA.get(String(members['type']))
+  if (found === undefined) return
+  const { kind, names, isBare = false } = found
+  // Sound and video lie in an object of the type's name.
+  const inner = membersOf(members[String(members['type'])])
+  const data = names.map((name) => members[name] ?? inner[name]).find((one) => typeof one === 'string')
+  const isOther = kind === 'image' && !isBare && data !== undefined && !isPictureUrl(data)
+  media.add(isOther ? 'file' : kind, data ?? null, { isBare, isSmall: members['detail'] === 'low' })
 }

@@ -180,6 +180,19 @@ export function wantsReasoning(
   return reasoning?.exclude !== true && (reasoning?.enabled ?? effort !== 'none')
 }
 
+/**
+ * Whether the model is asked to reason, also unseen; null: it decides.
+ * @param otherEffort where the dialect has another member for it
+ */
+export function asksReasoning(
+  reasoning: (ReasoningMembers & { readonly max_tokens?: number | null }) | null | undefined,
+  otherEffort?: string | null,
+): boolean | null {
+  const effort = reasoning?.effort ?? otherEffort ?? null
+  if (reasoning?.enabled === false || effort === 'none') return false
+  return reasoning?.enabled === true || effort !== null || (reasoning?.max_tokens ?? 0) > 0 || null
+}
+
 /** Members of a body that may be refused, in all dialects. */
 interface RefusedMembers {
   readonly plugins?: readonly unknown[] | null

@@ -16,10 +16,19 @@ export interface MediaCounts {
   readonly file: number
 }
 
+export interface EstimatedText {
+  /** UTF-8 bytes of the body with its escapes decoded and without base64; a text that came as base64 counts. */
+  readonly bytes: number
+  /** Tokens that the media are estimated as. */
+  readonly mediaTokens: number
+}
+
 /** What bounds the tokens of a call. D25. */
 export interface TextSize {
   /** Bytes of the body without base64 media: the input has at most as many tokens, beside its media. */
   readonly promptBytesMost: number
+  /** What its tokens are estimated by. D26. */
+  readonly text: EstimatedText
   readonly messages: number
   readonly tools: number
   /** The answer has to have a form other than text. */
@@ -54,6 +63,8 @@ export interface TextInput {
   /** Texts at which an answer stops. */
   readonly stops: readonly string[]
   readonly isReasoning: boolean
+  /** The request asks the model to reason, or not to; null: it leaves it to the model. */
+  readonly asksReasoning: boolean | null
   /** Name of the tool that has to be called; null: the request names none. */
   readonly tool: string | null
   /** The named tool is one of the request. */

@@ -18,9 +18,35 @@ export const PICTURE_TOKENS_MAX = 65_536
 export const TOKENS_TOLD_MAX = 67_108_864
 /** Searches of the web that a provider can tell of a call: a higher figure counts as this. Decision. */
 export const SEARCHES_TOLD_MAX = 10_000
-/** Finished calls of an endpoint whose tokens per byte an estimate follows. D26. */
-export const RATE_CALLS_MAX = 64
+/** Tokens of a picture in an estimate, and of one with `detail: low`. D26. */
+export const PICTURE_TOKENS_ESTIMATED = 1_100
+export const SMALL_PICTURE_TOKENS_ESTIMATED = 85
+/** Bytes of a page of a document in an estimate, and its tokens. D26. */
+export const PAGE_BYTES_ESTIMATED = 50 * 1_024
+export const PAGE_TOKENS_ESTIMATED = 1_500
+/** Pages of a document that is named by an address or an id, in an estimate. D26. */
+export const PAGES_BY_ADDRESS_ESTIMATED = 10
+/** Bytes of a sound for each of its tokens in an estimate, and tokens of one by address. D26. */
+export const SOUND_BYTES_PER_TOKEN = 500
+export const SOUND_BY_ADDRESS_TOKENS_ESTIMATED = 1_000
+/** Bytes of a video for each of its tokens in an estimate, and tokens of one by address. D26. */
+export const VIDEO_BYTES_PER_TOKEN = 800
+export const VIDEO_BY_ADDRESS_TOKENS_ESTIMATED = 20_000
+/** Tokens a byte of text that an estimate may learn: what lies outside is no ordinary text. D26. */
+export const TOKENS_PER_BYTE_MIN = 0.15
+export const TOKENS_PER_BYTE_MAX = 0.5
+/** Bytes of the prompt of a call that an estimate learns from. D26. */
+export const TAUGHT_PROMPT_BYTES_MIN = 200
+export const TAUGHT_PROMPT_BYTES_MAX = 256 * 1_024
+/** Calls after which an estimate follows what they have taught. D26. */
+export const TAUGHT_CALLS_MIN = 8
+/** Calls over which what an estimate has learned decays to about a third. Decision. */
+export const TAUGHT_CALLS_KEPT = 64
+/** Organizations and endpoints for which a front keeps what it has learned, the last used ones. D26. */
+export const TAUGHT_PAIRS_MAX = 4_096
+/** Tokens that a model thinks in a second, before its calls have taught it. D26. */
+export const REASONING_TOKENS_PER_SECOND = 50
 /** Tokens of an answer of usual length, by which `sort: price` compares endpoints. Decision. */
 export const OUTPUT_TOKENS_USUAL = 512
-/** Bytes of a token before an endpoint has finished a call. D26. */
+/** Bytes of a token before the calls of an organization have taught it. D26. */
 export const BYTES_PER_TOKEN = 4

@@ -78,6 +78,7 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
     isUnpriced: endpoints.every((one) => one.isUnpriced),
     contextLength: wire.context_length,
     inputModalities: wire.architecture.input_modalities,
+    ...reasonsOf(entry),
     video,
     endpoints,
     wire,
@@ -87,6 +88,18 @@ function resolved(entry: ModelEntry, terms: Terms, providers: ReadonlyMap<string
       video: () => video && render(wireVideoModel(wire, video, entry, terms.endpoints)),
     }),
   }
+}
+
+/** When the model reasons, as far as the catalogue says it. */
+function reasonsOf({ reasoning, supported_parameters = [] }: ModelEntry): Pick<ResolvedModel, 'reasons'> {
+  if (reasoning === undefined)
+    return supported_parameters.length === 0 ||
+      supported_parameters.some((name) => name.includes('reasoning'))
+      ? {}
+      : { reasons: 'never' }
+  const { mandatory, default_enabled: isUsual, default_effort: effort = null } = reasoning
+  if (mandatory || isUsual === true) return { reasons: 'usually' }
+  return isUsual === false || effort === null || effort === 'none' ? { reasons: 'when asked' } : {}
 }
 
 interface Whose {

@@ -49,6 +49,26 @@ t.test('a maximum of tokens is required, unless a preset may have it', (t) => {
   t.end()
 })
 
+t.test('an estimate counts pictures and pages, wherever they stand', (t) => {
+  const nested = { type: 'tool_result', tool_use_id: 't', content: [picture] }
+  t.same(sizeOf([picture, nested]).text, { bytes: 800, mediaTokens: 2_200 })
+  const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
+  t.same(sizeOf([pdf]).text, { bytes: 900, mediaTokens: 1_500 })
+  const byUrl = { type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } }
+  t.same(sizeOf([byUrl]).text, { bytes: 1_000, mediaTokens: 15_000 })
+  const upload = { type: 'container_upload', file_id: 'f' }
+  t.same(sizeOf([upload]).text, { bytes: 1_000, mediaTokens: 0 }, 'a tool reads it')
+  t.end()
+})
+
+t.test('a request asks for thinking, against it, or leaves it to the model', (t) => {
+  const asks = (thinking: object | null): boolean | null => inputOf({ thinking }).asksReasoning
+  t.same(asks(null), null)
+  t.same([asks({ type: 'enabled', budget_tokens: 1_024 }), asks({ type: 'adaptive' })], [true, true])
+  t.same(asks({ type: 'disabled' }), false)
+  t.end()
+})
+
 t.test('pictures and documents count wherever they stand, and their data are no text', (t) => {
   const nested = { type: 'tool_result', tool_use_id: 't', content: [picture, { type: 'text', text: 'x' }] }
   t.match(sizeOf([picture, nested]), { media: { image: 2, file: 0 }, promptBytesMost: 800 })

@@ -37,6 +37,27 @@ t.test('base64 of media is no text, wherever it stands', async (t) => {
   t.equal(sizeOf(text).promptBytesMost, bytesOf(text), 'a text file may be read as text')
 })
 
+t.test('an estimate counts media by their kinds, and a text as it decodes', async (t) => {
+  const data = 'A'.repeat(1_000)
+  const png = `data:image/png;base64,${data}`
+  const of = (item: object): TextSize['text'] & { readonly rest: number } => {
+    const body = { input: [item] }
+    const { text } = sizeOf(body)
+    return { ...text, rest: bytesOf(body) - text.bytes }
+  }
+  t.match(of(user({ type: 'input_image', image_url: png })), { mediaTokens: 1_100, rest: 1_000 })
+  t.match(of(user({ type: 'input_image', image_url: png, detail: 'low' })), { mediaTokens: 85 })
+  t.match(of(user({ type: 'input_file', file_url: 'https://a.example/x.pdf' })), { mediaTokens: 15_000 })
+  const output = [{ type: 'input_image', image_url: png }]
+  t.match(of({ type: 'function_call_output', call_id: 'c', output }), { mediaTokens: 1_100, rest: 1_000 })
+  t.match(of({ type: 'image_generation_call', id: 'ig', result: data }), { mediaTokens: 1_100, rest: 1_000 })
+  const file = { type: 'input_file', file_data: `data:text/plain;base64,${data}` }
+  t.match(of(user(file)), { mediaTokens: 0, rest: 250 })
+  const escaped = '{"model":"m","input":"a\\u00e9\\u4e2d\\ud83d\\ude00\\n\\u0061"}'
+  const decoded = Buffer.byteLength('{"model":"m","input":"aé中😀\na"}')
+  t.equal(keptChat(escaped, { dialect: 'responses' }).digest.size.text.bytes, decoded)
+})
+
 t.test('what stands at the place of a picture and may be longer counts as a document', async (t) => {
   const media = (part: object): object => sizeOf({ input: [user({ type: 'input_image', ...part })] }).media
   for (const image_url of ['data:application/pdf;base64,AAAA', 'https://youtu.be/x', 'gs://x/y'])

@@ -240,6 +240,8 @@ export interface CallableModel {
   /** None of its endpoints has a price. */
   readonly isUnpriced: boolean
   readonly inputModalities: readonly string[]
+  /** When the model reasons: where the request does not say otherwise, or where it asks; absent: not known. */
+  readonly reasons?: 'usually' | 'when asked' | 'never'
   /** Null: the model makes no video. */
   readonly video: VideoFacts | null
   readonly endpoints: readonly Endpoint[]

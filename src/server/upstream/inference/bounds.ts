@@ -257,7 +257,10 @@ function mostSummaryTokens({ text, contextLength }: Endpoint, input: TextBoundIn
 }
 
 /** Tokens of one answer at one step. Null: nothing says a maximum. */
-function mostAnswerTokens(endpoint: Endpoint, input: TextBoundInput): number | null {
+export function mostAnswerTokens(
+  endpoint: Endpoint,
+  input: Pick<TextBoundInput, 'dialect' | 'tokensMax' | 'defaultTokensMax' | 'limits'>,
+): number | null {
   const most = input.tokensMax ?? maxOfOurs(endpoint, input) ?? known(endpoint.contextLength)
   return most === null ? null : Math.max(most, leastAnswerTokens(endpoint, input))
 }

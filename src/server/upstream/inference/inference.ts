@@ -32,7 +32,7 @@ import { MeteredCall } from './metered-call.ts'
 import { OpenStreams, StreamRate, type SeenStream } from './open-streams.ts'
 import { writerOpener, type OpenWriterDeps } from './open-writer.ts'
 import type { Written, WritingProtocol } from './protocol.ts'
-import { boundInputOf, RoutedText } from './routed-text.ts'
+import { askedOf, boundInputOf, RoutedText } from './routed-text.ts'
 import { protocolFor } from './spoken.ts'
 import { takersOf, type Takers } from './translated/takers.ts'
 import { textPriceOf } from './text-price.ts'
@@ -140,7 +140,7 @@ class RoutingInference implements Inference {
 
   /** By the endpoint that is tried first. */
   #estimatedTokens(
-    { request, defaultTokensMax = null }: InferenceJob,
+    { request, caller, defaultTokensMax = null }: InferenceJob,
     targets: readonly WritingTarget[],
   ): number {
     const { size, choices } = request
@@ -148,7 +148,7 @@ class RoutingInference implements Inference {
     if (first === undefined) return 0
     const { endpoint } = first
     const most = size.tokensMax ?? defaultTokensMax ?? endpoint.text?.maxCompletionTokens ?? Infinity
-    const prompt = this.#rates.of(endpoint).prompt.estimate(size.promptBytesMost)
+    const prompt = this.#rates.of(endpoint, caller).promptTokens(size.text)
     return prompt + Math.min(most, ADMITTED_OUTPUT_TOKENS_MAX) * choices
   }
 
@@ -223,9 +223,8 @@ class RoutingInference implements Inference {
             const by = answeredBy(one, job, [...request.dropped, ...dropped])
             if (request.isStream) {
               metered.committed(one)
-              const begun = { by, at, rate: new StreamRate(seen), metered }
-              const promptBytes = request.size.promptBytesMost
-              const told = (): InferenceProgress => this.#progress(one, { ...begun, promptBytes, seen })
+              const begun = { by, at, rate: new StreamRate(seen), metered, job, seen }
+              const told = (): InferenceProgress => this.#progress(one, begun)
               close = this.#open.add(() => progressed(told()))
             }
             sink.begin(by)
@@ -249,11 +248,12 @@ class RoutingInference implements Inference {
     }
   }
 
-  #progress(one: WritingTry, { by, at, rate, metered, ...begun }: BegunAnswer): InferenceProgress {
+  #progress(one: WritingTry, { by, at, rate, metered, job, seen }: BegunAnswer): InferenceProgress {
     const { endpoint } = one.target
     const now = this.#now()
-    const written = rate.usage(begun.promptBytes, this.#rates.of(endpoint))
-    metered.wrote(written)
+    const written = rate.usage(askedOf(one, job, now), this.#rates.of(endpoint, job.caller))
+    // What is thought unseen may turn out to be less.
+    metered.wrote(seen.usage === null ? { ...written, reasoning: 0 } : written)
     const usage = rate.ahead(written, now - at)
     const price = textPriceOf(endpoint)
     return {
@@ -262,7 +262,7 @@ class RoutingInference implements Inference {
       costNano: price === null ? 0 : textCostNano(usage, price),
       upstreamMs: now - one.startedAt,
       isDrained: endpoint.text?.onLeave === 'drain',
-      upstreamId: begun.seen.upstreamId,
+      upstreamId: seen.upstreamId,
     }
   }
 
@@ -274,14 +274,21 @@ class RoutingInference implements Inference {
   ): InferenceEnd {
     const { endpoint, health } = one.target
     const { failure, told, outputBytes, answer, release, finalEvents, dropped } = written
-    const upstreamMs = this.#now() - one.startedAt
+    const now = this.#now()
+    const upstreamMs = now - one.startedAt
     const { usage, isEstimated } =
       written.isExact && told !== null
         ? { usage: told, isEstimated: failure !== null }
         : judgeTextUsage(
             told,
-            { promptBytes: job.request.size.promptBytesMost, outputBytes, isWhole: failure === null },
-            this.#rates.of(endpoint),
+            {
+              ...askedOf(one, job, now),
+              // Of a provider that failed only what it has delivered is paid.
+              ...(failure !== null && !isOfCall(failure) && { reasons: false }),
+              outputBytes,
+              isWhole: failure === null,
+            },
+            this.#rates.of(endpoint, job.caller),
           )
     if (failure === null) {
       // Latency is the wait for the first output: an answer of many tokens is not a slow one. D26.
@@ -325,7 +332,7 @@ interface BegunAnswer {
   readonly at: number
   readonly rate: StreamRate
   readonly metered: MeteredCall
-  readonly promptBytes: number
+  readonly job: InferenceJob
   readonly seen: SeenStream
 }
 

@@ -6,7 +6,7 @@ import {
   PROGRESS_RATE_MS_MIN,
 } from '../../../schemas/inference/stream-limits.ts'
 import type { TokenUsage } from '../../ports/inference/inference.ts'
-import { judgeTextUsage, type TextRates } from './text-usage.ts'
+import { judgeTextUsage, type AskedText, type TextRates } from './text-usage.ts'
 
 /** What an answer has come to, read while it streams. */
 export interface SeenStream {
@@ -82,10 +82,10 @@ export class StreamRate {
   }
 
   /** What the stream has come to. */
-  usage(promptBytes: number, rates: TextRates): TokenUsage {
+  usage(asked: AskedText, rates: TextRates): TokenUsage {
     const { usage: told, outputBytes, isExact = false } = this.#seen
     if (isExact && told !== null) return told
-    return judgeTextUsage(told, { promptBytes, outputBytes, isWhole: false }, rates).usage
+    return judgeTextUsage(told, { ...asked, outputBytes, isWhole: false }, rates).usage
   }
 
   /**
@@ -94,7 +94,9 @@ export class StreamRate {
    */
   ahead(now: TokenUsage, openMs: number): TokenUsage {
     const size = sizeOf(this.#seen)
-    const later = size === 0 ? 0 : ((size - this.#first) / size) * (now.output + now.reasoning)
+    // Estimated reasoning is not in what was delivered.
+    const tokens = this.#seen.usage === null ? now.output : now.output + now.reasoning
+    const later = size === 0 ? 0 : ((size - this.#first) / size) * tokens
     const ahead = Math.ceil((later * PROGRESS_AHEAD_MS) / Math.max(openMs, PROGRESS_RATE_MS_MIN))
     return { ...now, output: now.output + ahead }
   }

@@ -5,8 +5,9 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import type { InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint } from '../../ports/models/models.ts'
 import type { RoutedCall } from '../routing/route.ts'
-import type { TextBoundInput } from './bounds.ts'
+import { mostAnswerTokens, type TextBoundInput } from './bounds.ts'
 import { textPriceOf } from './text-price.ts'
+import { isPlainPrompt, type AskedText } from './text-usage.ts'
 
 /** What bounds the tokens of a call. D25. */
 export function boundInputOf({ request, limits, defaultTokensMax = null }: BoundJob): TextBoundInput {
@@ -33,6 +34,40 @@ export function boundInputOf({ request, limits, defaultTokensMax = null }: Bound
 
 type BoundJob = Pick<InferenceJob, 'limits' | 'defaultTokensMax'> & {
   readonly request: Pick<TextInput, 'dialect' | 'size' | 'choices' | 'dearMember' | 'compactionPath'>
+}
+
+/** The attempt of a call. */
+interface AskedOf {
+  readonly model: CallableModel
+  readonly target: { readonly endpoint: Endpoint }
+  /** Milliseconds of the clock. */
+  readonly startedAt: number
+}
+
+/**
+ * What the usage of an attempt is estimated from, besides what was delivered.
+ * @param now of the same clock
+ */
+export function askedOf({ model, target, startedAt }: AskedOf, job: InferenceJob, now: number): AskedText {
+  const { endpoint } = target
+  const { request, limits, defaultTokensMax = null } = job
+  const { dialect, size, choices } = request
+  const asked = { dialect, tokensMax: size.tokensMax, defaultTokensMax, limits }
+  return {
+    text: size.text,
+    contextTokens: endpoint.contextLength === 0 ? null : endpoint.contextLength,
+    outputTokensMax: (mostAnswerTokens(endpoint, asked) ?? Infinity) * choices,
+    reasons: reasonsAt(model, request),
+    seconds: (now - startedAt) / 1_000,
+    isTeaching: isPlainPrompt(size),
+  }
+}
+
+/** Whether the model reasons in a call; null: the catalogue does not say. */
+function reasonsAt({ reasons }: CallableModel, { asksReasoning }: TextInput): boolean | null {
+  if (reasons === 'never') return false
+  if (asksReasoning !== null) return asksReasoning
+  return reasons === undefined ? null : reasons === 'usually'
 }
 
 interface ConversedBy {

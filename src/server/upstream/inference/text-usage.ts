@@ -1,16 +1,38 @@
 import {
   BYTES_PER_TOKEN,
-  RATE_CALLS_MAX,
+  REASONING_TOKENS_PER_SECOND,
   SEARCHES_TOLD_MAX,
+  TAUGHT_CALLS_KEPT,
+  TAUGHT_CALLS_MIN,
+  TAUGHT_PAIRS_MAX,
+  TAUGHT_PROMPT_BYTES_MAX,
+  TAUGHT_PROMPT_BYTES_MIN,
+  TOKENS_PER_BYTE_MAX,
+  TOKENS_PER_BYTE_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../schemas/inference/token-limits.ts'
+import type { EstimatedText, TextSize } from '../../../schemas/inference/text-request.ts'
+import type { Caller } from '../../../schemas/values/callers.ts'
 import type { TokenUsage } from '../../ports/inference/inference.ts'
 import type { Endpoint } from '../../ports/models/models.ts'
 
+/** What is known of a call from its request and its clock. */
+export interface AskedText {
+  readonly text: EstimatedText
+  /** Tokens of the endpoint's context; null: not known. */
+  readonly contextTokens: number | null
+  /** The most tokens that its answers may have. */
+  readonly outputTokensMax: number
+  /** The model reasons; null: not known, unless its calls have taught it. */
+  readonly reasons: boolean | null
+  /** Seconds since the head of the request was written. */
+  readonly seconds: number
+  /** Its figures may teach: its prompt is ordinary text, and nothing else is read. */
+  readonly isTeaching: boolean
+}
+
 /** What passed through the front of a call. */
-export interface SeenText {
-  /** Bytes of the request's body, less the base64 of its media. */
-  readonly promptBytes: number
+export interface SeenText extends AskedText {
   /** UTF-8 bytes of text, reasoning and arguments that were delivered, over all answers. */
   readonly outputBytes: number
   /** The answer came to its end. */
@@ -19,7 +41,7 @@ export interface SeenText {
 
 export interface JudgedTextUsage {
   readonly usage: TokenUsage
-  /** The answer broke off, or Sluice estimated a figure that the provider did not tell credibly. D26. */
+  /** The answer broke off, or Sluice estimated a figure that the provider did not report credibly. D26. */
   readonly isEstimated: boolean
 }
 
@@ -29,93 +51,144 @@ export interface JudgedTextUsage {
  */
 const STALE_SHARE = 1 / 4
 
-/** Tokens per byte of the last finished calls of an endpoint, in one direction. D26. */
-export class TokensPerByte {
-  readonly #tokens: number[] = []
-  readonly #bytes: number[] = []
-  #next = 0
-  #tokensSum = 0
-  #bytesSum = 0
+/** How much a call leaves of what the calls before it have taught. */
+const KEPT = 1 - 1 / TAUGHT_CALLS_KEPT
 
-  /** @param tokens as told by the provider, at least 1 @param bytes at least 1; fewer teach nothing */
-  learn(tokens: number, bytes: number): void {
-    if (!(tokens >= 1) || !(bytes >= 1)) return
-    // A token has a byte at least: what exceeds it is hidden reasoning or a picture, not the text.
-    const most = Math.min(tokens, bytes)
-    this.#tokensSum += most - (this.#tokens[this.#next] ?? 0)
-    this.#bytesSum += bytes - (this.#bytes[this.#next] ?? 0)
-    this.#tokens[this.#next] = most
-    this.#bytes[this.#next] = bytes
-    this.#next = (this.#next + 1) % RATE_CALLS_MAX
+/** Two decaying sums, whose ratio an estimate follows. D26. */
+export class LearnedRate {
+  #calls = 0
+  #sum = 0
+  #of = 0
+
+  /** @param of above 0 */
+  learn(sum: number, of: number): void {
+    this.#calls++
+    this.#sum = this.#sum * KEPT + sum
+    this.#of = this.#of * KEPT + of
   }
 
-  /** Tokens that so many bytes usually are: 0 of no bytes, else at least 1. */
-  estimate(bytes: number): number {
-    if (this.#bytesSum === 0) return Math.ceil(bytes / BYTES_PER_TOKEN)
-    return Math.ceil((bytes * this.#tokensSum) / this.#bytesSum)
+  /** @param before until enough calls have taught it */
+  orElse(before: number): number {
+    return this.#calls < TAUGHT_CALLS_MIN ? before : this.#sum / this.#of
   }
 }
 
-/** What the finished calls of one endpoint have taught. */
+/** What the finished calls of an organization at one endpoint have taught. */
 export class TextRates {
-  readonly prompt = new TokensPerByte()
-  readonly output = new TokensPerByte()
+  /** Tokens a byte. */
+  readonly #prompt = new LearnedRate()
+  /** Tokens a byte. */
+  readonly #output = new LearnedRate()
+  /** Tokens a call beyond its texts. */
+  readonly #hidden = new LearnedRate()
+  /** Tokens a second. */
+  readonly #speed = new LearnedRate()
+
+  /** @param input tokens @param output tokens with those of the reasoning, which `reasoning` are */
+  learn(seen: SeenText, input: number, { output, reasoning }: OutputTokens): void {
+    const { text, outputBytes, seconds, reasons, isTeaching } = seen
+    if (!isTeaching || text.bytes < TAUGHT_PROMPT_BYTES_MIN || text.bytes > TAUGHT_PROMPT_BYTES_MAX) return
+    if (isOrdinary(input, text.bytes)) this.#prompt.learn(input, text.bytes)
+    const all = output + reasoning
+    // Reasoning may be among the bytes, or not.
+    if (reasoning === 0 && isOrdinary(all, outputBytes)) this.#output.learn(all, outputBytes)
+    if (seconds > 0) this.#speed.learn(all, seconds)
+    if (reasons === false) return
+    // Providers may count what they hide as output.
+    const most = reasoning > 0 ? reasoning : all > TOKENS_PER_BYTE_MAX * outputBytes ? all : 0
+    this.#hidden.learn(Math.min(most, Math.max(0, all - this.outputTokens(outputBytes))), 1)
+  }
+
+  /** Tokens that a prompt is estimated as. */
+  promptTokens({ bytes, mediaTokens }: EstimatedText): number {
+    return Math.ceil(bytes * this.#prompt.orElse(1 / BYTES_PER_TOKEN)) + mediaTokens
+  }
+
+  /** Tokens that so many bytes of an answer usually are: 0 of no bytes, else at least 1. */
+  outputTokens(bytes: number): number {
+    return Math.ceil(bytes * this.#output.orElse(1 / BYTES_PER_TOKEN))
+  }
+
+  /** Tokens that the model has written unseen. @param left of the maximum of the request */
+  hiddenTokens({ reasons, seconds }: SeenText, left: number): number {
+    if (reasons === false) return 0
+    const usual = this.#hidden.orElse(reasons === true ? Infinity : 0)
+    return Math.ceil(Math.min(usual, seconds * this.#speed.orElse(REASONING_TOKENS_PER_SECOND), left))
+  }
+}
+
+function isOrdinary(tokens: number, bytes: number): boolean {
+  return tokens >= bytes * TOKENS_PER_BYTE_MIN && tokens <= bytes * TOKENS_PER_BYTE_MAX && bytes > 0
+}
+
+/** Whether nothing but the text of a prompt has tokens. */
+export function isPlainPrompt({ media, serverTools, hasStored }: TextSize): boolean {
+  const { image, audio, video, file } = media
+  return image + audio + video + file === 0 && serverTools === null && hasStored !== true
 }
 
 /**
- * The rates of the endpoints that a front has called. An endpoint of the catalogue has one set under all of
- * its models and variants; the rates of a workspace's own endpoint go with it.
+ * What the calls of a front have taught, by organization and endpoint: nobody's calls change what others pay.
+ * An endpoint that a workspace calls in its own way has rates of that workspace.
  */
 export class LearnedRates {
-  readonly #byTag = new Map<string, TextRates>()
-  readonly #ofOwn = new WeakMap<Endpoint, TextRates>()
+  /** The pair that was used last is the last one. */
+  readonly #byPair = new Map<string, TextRates>()
 
-  of(endpoint: Endpoint): TextRates {
-    const { tag, ownWay } = endpoint
-    const known = ownWay === undefined ? this.#byTag.get(tag) : this.#ofOwn.get(endpoint)
-    if (known !== undefined) return known
-    const rates = new TextRates()
-    if (ownWay === undefined) this.#byTag.set(tag, rates)
-    else this.#ofOwn.set(endpoint, rates)
+  of({ tag, ownWay }: Pick<Endpoint, 'tag' | 'ownWay'>, caller: Caller): TextRates {
+    const pair = `${ownWay === undefined ? caller.organizationId : caller.workspaceId}/${tag}`
+    const known = this.#byPair.get(pair)
+    const rates = known ?? new TextRates()
+    if (known !== undefined) this.#byPair.delete(pair)
+    this.#byPair.set(pair, rates)
+    if (this.#byPair.size > TAUGHT_PAIRS_MAX) this.#forgetOldest()
     return rates
+  }
+
+  #forgetOldest(): void {
+    for (const pair of this.#byPair.keys()) return void this.#byPair.delete(pair)
   }
 }
 
 /**
  * Takes the provider's figures where they are credible, else estimates: input and output each by itself. A
- * figure above the call's bound is credible: the call pays its bound, and the rest becomes an overrun. A
- * whole answer with credible figures teaches `rates`. D24, D26.
- * @param told null: the provider told none
+ * reported figure above the call's bound is credible: the call pays its bound, and the rest becomes an overrun.
+ * A whole answer with credible figures teaches `rates`. D24, D26.
+ * @param told null: the provider reported none
  */
 export function judgeTextUsage(told: TokenUsage | null, seen: SeenText, rates: TextRates): JudgedTextUsage {
   const input = told === null ? null : credibleInput(told, seen)
   const output = told === null ? null : credibleOutput(told, seen, rates)
-  if (seen.isWhole && input !== null && output !== null) {
-    rates.prompt.learn(input.input + input.cacheRead + input.cacheWrite, seen.promptBytes)
-    rates.output.learn(output.output + output.reasoning, seen.outputBytes)
-  }
+  if (seen.isWhole && input !== null && output !== null)
+    rates.learn(seen, input.input + input.cacheRead + input.cacheWrite, output)
   const isEstimated = !seen.isWhole || input === null || output === null
-  const usage = withSearches(usageOf(input, output, { seen, rates }), searchesOf(told?.searches))
+  const usage = withSearches(
+    usageOf(input ?? estimatedInput(seen, rates), output ?? estimatedOutput(seen, rates)),
+    searchesOf(told?.searches),
+  )
   // Shares of estimated figures are not known.
   const media = input === null || output === null ? undefined : told?.media
   return { usage: media === undefined ? usage : { ...usage, media }, isEstimated }
 }
 
+/** Below the bound of the call, which has a token for each byte, and no more than the context. */
+function estimatedInput({ text, contextTokens }: SeenText, rates: TextRates): InputTokens {
+  const input = Math.min(rates.promptTokens(text), contextTokens ?? Infinity)
+  return { input, cacheRead: 0, cacheWrite: 0 }
+}
+
+function estimatedOutput(seen: SeenText, rates: TextRates): OutputTokens {
+  const output = Math.min(rates.outputTokens(seen.outputBytes), seen.outputTokensMax)
+  return { output, reasoning: rates.hiddenTokens(seen, seen.outputTokensMax - output) }
+}
+
 /** Written out: usage is read all over a call, and objects of one shape are read quickest. */
 function usageOf(
-  input: InputTokens | null,
-  output: OutputTokens | null,
-  { seen, rates }: { readonly seen: SeenText; readonly rates: TextRates },
+  { input, cacheRead, cacheWrite, cacheWriteHour }: InputTokens,
+  { output, reasoning }: OutputTokens,
 ): TokenUsage {
-  const usage = {
-    input: input === null ? rates.prompt.estimate(seen.promptBytes) : input.input,
-    cacheRead: input === null ? 0 : input.cacheRead,
-    cacheWrite: input === null ? 0 : input.cacheWrite,
-    output: output === null ? rates.output.estimate(seen.outputBytes) : output.output,
-    reasoning: output === null ? 0 : output.reasoning,
-  }
-  const hour = input?.cacheWriteHour
-  return hour === undefined ? usage : { ...usage, cacheWriteHour: hour }
+  const usage = { input, cacheRead, cacheWrite, output, reasoning }
+  return cacheWriteHour === undefined ? usage : { ...usage, cacheWriteHour }
 }
 
 type InputTokens = Pick<TokenUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'cacheWriteHour'>
@@ -125,20 +198,21 @@ function credibleInput(told: TokenUsage, seen: SeenText): InputTokens | null {
   const { input, cacheRead, cacheWrite, cacheWriteHour } = told
   if ([input, cacheRead, cacheWrite].some((tokens) => countOf(tokens) === null)) return null
   // Nothing but its prompt makes a model write.
-  if (input + cacheRead + cacheWrite === 0 && seen.promptBytes > 0) return null
+  if (input + cacheRead + cacheWrite === 0 && seen.text.bytes > 0) return null
   const tokens = { input, cacheRead, cacheWrite }
   return cacheWriteHour === undefined ? tokens : { ...tokens, cacheWriteHour }
 }
 
 function credibleOutput(
   { output, reasoning }: TokenUsage,
-  { outputBytes, isWhole }: SeenText,
+  { outputBytes, isWhole, reasons }: SeenText,
   rates: TextRates,
 ): OutputTokens | null {
   if (countOf(output) === null || countOf(reasoning) === null) return null
   const tokens = output + reasoning
-  if (tokens === 0 && outputBytes > 0) return null
-  const isStale = !isWhole && tokens < rates.output.estimate(outputBytes) * STALE_SHARE
+  // Until the answer is over, none may stand for what is thought unseen.
+  if (tokens === 0 && (outputBytes > 0 || (!isWhole && reasons !== false))) return null
+  const isStale = !isWhole && tokens < rates.outputTokens(outputBytes) * STALE_SHARE
   return isStale ? null : { output, reasoning }
 }
 

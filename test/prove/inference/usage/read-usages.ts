@@ -14,7 +14,11 @@ import { toldForms, type Ended, type ToldForm } from './told-forms.ts'
 
 const REDACTED = { credential: '', host: '' }
 /** Bytes of the prompt, and of the answer. */
-const SEEN = { promptBytes: 40, outputBytes: 8, isWhole: true }
+const SEEN = {
+  text: { bytes: 40, mediaTokens: 0 },
+  ...{ contextTokens: null, outputTokensMax: Infinity, reasons: false, seconds: 1, isTeaching: true },
+  ...{ outputBytes: 8, isWhole: true },
+}
 
 type Forms = Readonly<Record<Dialect, ToldForm>>
 type Random = (below: number) => number

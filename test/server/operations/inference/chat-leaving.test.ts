@@ -1,11 +1,29 @@
 /** Callers who leave while a provider is silent. D27. */
 import t from 'tap'
-import { openChatProvider } from '../../../support/inference/chat-provider-front.ts'
-import { silentChat } from '../../../support/inference/fake-chat.ts'
+import type { CallCost } from '../../../../src/server/ports/money/money.ts'
+import { openChatProvider, type ChatProviderFront } from '../../../support/inference/chat-provider-front.ts'
+import { answersChat, silentChat } from '../../../support/inference/fake-chat.ts'
+import { Steps } from '../../../support/inference/fake-stream.ts'
 import { keptSpend } from '../../../support/money/free-spend.ts'
 import { until } from '../../../support/wait.ts'
 
 const messages = [{ role: 'user', content: 'Hello there' }]
+
+/** The cost of a call whose caller leaves before the provider has answered. */
+async function costOfLeft(
+  { post, first }: ChatProviderFront,
+  { holds }: ReturnType<typeof keptSpend>,
+  body: object,
+): Promise<CallCost> {
+  const leaving = new AbortController()
+  const [nth, held] = [first.calls.length, holds.length]
+  const asked = post({ model: 'acme/one', messages, stream: true, ...body }, {}, leaving.signal)
+  await first.arrived(nth)
+  leaving.abort()
+  await asked.catch(() => undefined)
+  await until('it is charged', () => typeof holds[held]?.end === 'object')
+  return holds[held]?.end as CallCost
+}
 
 t.test('a caller who leaves before the first output ends the call of the provider at once', async (t) => {
   const spend = keptSpend()
@@ -20,6 +38,45 @@ t.test('a caller who leaves before the first output ends the call of the provide
   await call.closed
   await until('it is charged', () => spend.holds[0]?.end !== 'open')
   t.match(spend.holds[0]?.end, { isEstimated: true, text: { outputTokens: 0 } })
+})
+
+t.test('a call that is left is charged for its media, and for reasoning that was asked for', async (t) => {
+  const spend = keptSpend()
+  // Ten seconds pass with each look.
+  let now = 0
+  const provider = await openChatProvider(t, { spend, now: () => (now += 10_000) })
+  provider.first.usually(silentChat)
+  const costOf = (body: object): Promise<CallCost> => costOfLeft(provider, spend, body)
+  const plain = (await costOf({})).tokens ?? 0
+  const url = `data:image/png;base64,${'A'.repeat(400_000)}`
+  const picture = [{ type: 'image_url', image_url: { url } }]
+  const seen = (await costOf({ messages: [{ role: 'user', content: picture }] })).tokens ?? 0
+  t.ok(seen > plain + 1_100 && seen < plain + 1_150, `${seen} and ${plain} tokens`)
+  const thought = await costOf({ reasoning_effort: 'high' })
+  t.ok((thought.text?.outputTokens ?? 0) >= 500, '50 tokens for each second')
+  const bounded = await costOf({ reasoning_effort: 'high', max_tokens: 64 })
+  t.equal(bounded.text?.outputTokens, 64)
+  t.match(await costOf({ reasoning_effort: 'none' }), { text: { outputTokens: 0 } })
+})
+
+t.test('a call that is left when its output is over is charged as the provider reports', async (t) => {
+  const spend = keptSpend()
+  const { post, first } = await openChatProvider(t, { spend })
+  const steps = new Steps()
+  first.usually(answersChat({}, { steps }))
+  // The role, four words and the finish.
+  steps.allow(6)
+  const leaving = new AbortController()
+  const response = await post({ model: 'acme/one', messages, stream: true }, {}, leaving.signal)
+  const reader = response.body?.getReader()
+  let text = ''
+  while (!text.includes('"stop"')) text += Buffer.from((await reader?.read())?.value ?? []).toString()
+  leaving.abort()
+  // Another call has the front see that the first has left.
+  await (await post({ model: 'acme/other', messages })).text()
+  steps.allow(100)
+  await until('it is charged', () => spend.holds[0]?.end !== 'open')
+  t.match(spend.holds[0]?.end, { isEstimated: false, tokens: 9, text: { outputTokens: 4 } })
 })
 
 t.test('a connection serves on behind a stream, and several streams', async (t) => {

@@ -74,6 +74,7 @@ t.test('no maxima make a bound throw: they are refused by their path, or it is a
 
 t.test('a product without an end costs the most that a call costs, at any price', async (t) => {
   const size = {
+    text: { bytes: 1, mediaTokens: 0 },
     ...{ promptBytesMost: 1, messages: 1, tools: 0, hasFormat: false, serverTools: null },
     ...{ media: { image: 0, audio: 0, video: 0, file: 0 }, tokensMax: 1e308 },
   }

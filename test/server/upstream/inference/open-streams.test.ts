@@ -7,7 +7,7 @@ import {
   PROGRESS_RATE_MS_MIN,
 } from '../../../../src/schemas/inference/stream-limits.ts'
 import { OpenStreams, StreamRate } from '../../../../src/server/upstream/inference/open-streams.ts'
-import { TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
+import { type AskedText, TextRates } from '../../../../src/server/upstream/inference/text-usage.ts'
 
 t.test('a stream tells soon after its beginning, then each second, all due ones in one turn', (t) => {
   let now = 5_000
@@ -69,6 +69,11 @@ t.test('a stream that tells by itself stops with the last', async (t) => {
   t.ok(performance.now() - startedAt >= PROGRESS_BEAT_MS - 1, 'at its first beat')
 })
 
+const ASKED: AskedText = {
+  text: { bytes: 400, mediaTokens: 0 },
+  ...{ contextTokens: null, outputTokensMax: Infinity, reasons: false, seconds: 10, isTeaching: true },
+}
+
 /** A stream that had so many bytes with its first output, and then grows. */
 function grown(first: number, bytes: number): StreamRate {
   const seen = { usage: null, outputBytes: first, upstreamId: null }
@@ -79,7 +84,7 @@ function grown(first: number, bytes: number): StreamRate {
 
 t.test('the usage of a stream is what it delivered and two seconds more of its rate', (t) => {
   const rates = new TextRates()
-  const ahead = (rate: StreamRate, openMs: number) => rate.ahead(rate.usage(400, rates), openMs)
+  const ahead = (rate: StreamRate, openMs: number) => rate.ahead(rate.usage(ASKED, rates), openMs)
   // A quarter of a token for each byte: 100 tokens in 10 s are 20 in two.
   t.match(ahead(grown(0, 400), 10_000), { input: 100, output: 120, reasoning: 0 })
   t.match(ahead(grown(0, 0), 10_000), { input: 100, output: 0 })
@@ -87,12 +92,17 @@ t.test('the usage of a stream is what it delivered and two seconds more of its r
   t.equal(ahead(grown(400, 400), 300).output, 100)
   t.equal(ahead(grown(200, 400), 10_000).output, 110)
   t.equal(ahead(grown(0, 400), 1).output, 100 + (100 * PROGRESS_AHEAD_MS) / PROGRESS_RATE_MS_MIN)
+  const thinking = grown(0, 400)
+  t.match(thinking.ahead(thinking.usage({ ...ASKED, reasons: true }, rates), 10_000), {
+    output: 120,
+    reasoning: 500,
+  })
   t.end()
 })
 
 t.test('figures that the provider tells on the way count, and those of Sluice are exact', (t) => {
   const usage = { input: 9, cacheRead: 4, cacheWrite: 0, output: 60, reasoning: 40 }
-  const ahead = (rate: StreamRate) => rate.ahead(rate.usage(400, new TextRates()), 10_000)
+  const ahead = (rate: StreamRate) => rate.ahead(rate.usage(ASKED, new TextRates()), 10_000)
   const seen = { usage: null as typeof usage | null, outputBytes: 0, upstreamId: null }
   const rate = new StreamRate(seen)
   Object.assign(seen, { usage, outputBytes: 300 })

@@ -168,30 +168,35 @@ t.test('a body that is closed early closes its file, and has not failed', async 
 
 const MEDIA: MediaCounts = { image: 0, audio: 0, video: 0, file: 0 }
 const SIZE: TextSize = {
+  text: { bytes: 100, mediaTokens: 15_000 },
   ...{ promptBytesMost: 100, messages: 1, tools: 0, hasFormat: false, serverTools: null },
   ...{ media: MEDIA, tokensMax: null },
 }
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 
 t.test('a file counts as a medium of its type', (t) => {
-  const cases: readonly (readonly [TypedFile['use'], string, Partial<MediaCounts>, number])[] = [
-    ['file', 'application/pdf', { file: 1 }, 100],
-    ['file', 'image/png', { image: 1 }, 100],
-    ['file', 'audio/wav', { audio: 1 }, 100],
-    ['file', 'text/csv', { file: 1 }, 100 + 1_336],
-    ['file', DOCX, { file: 1 }, 100 + 1_336],
-    ['input_file', 'application/pdf', { file: 1 }, 100],
-    ['input_image', 'image/gif', { image: 1 }, 100],
-    ['image', 'image/webp', { image: 1 }, 100],
-    ['document', 'application/pdf', { file: 1 }, 100],
-    ['document', 'text/plain', {}, 100 + 1_000],
+  const page = { bytes: 100, mediaTokens: 1_500 }
+  const asText = { bytes: 1_100, mediaTokens: 0 }
+  const picture = { bytes: 100, mediaTokens: 1_100 }
+  type Case = readonly [TypedFile['use'], string, Partial<MediaCounts>, number, TextSize['text']]
+  const cases: readonly Case[] = [
+    ['file', 'application/pdf', { file: 1 }, 100, page],
+    ['file', 'image/png', { image: 1 }, 100, picture],
+    ['file', 'audio/wav', { audio: 1 }, 100, { bytes: 100, mediaTokens: 2 }],
+    ['file', 'text/csv', { file: 1 }, 100 + 1_336, asText],
+    ['file', DOCX, { file: 1 }, 100 + 1_336, page],
+    ['input_file', 'application/pdf', { file: 1 }, 100, page],
+    ['input_image', 'image/gif', { image: 1 }, 100, SIZE.text],
+    ['image', 'image/webp', { image: 1 }, 100, SIZE.text],
+    ['document', 'application/pdf', { file: 1 }, 100, page],
+    ['document', 'text/plain', {}, 100 + 1_000, asText],
   ]
-  for (const [use, mimeType, counted, promptBytesMost] of cases) {
+  for (const [use, mimeType, counted, promptBytesMost, text] of cases) {
     const before = use === 'image' || use === 'input_image' ? { image: 1 } : { file: 1 }
     const size = sizeWithFiles({ ...SIZE, media: { ...MEDIA, ...before } }, [
       { use, mimeType, sizeBytes: 1_000 },
     ])
-    t.same(size, { ...SIZE, promptBytesMost, media: { ...MEDIA, ...counted } }, `${use} ${mimeType}`)
+    t.same(size, { ...SIZE, promptBytesMost, text, media: { ...MEDIA, ...counted } }, `${use} ${mimeType}`)
   }
   for (const use of ['input_file', 'document', 'image', 'input_image'] as const)
     t.equal(inlineFormOf(use, 'audio/mpeg'), null)

@@ -3,25 +3,41 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   BYTES_PER_TOKEN,
-  RATE_CALLS_MAX,
+  REASONING_TOKENS_PER_SECOND,
   SEARCHES_TOLD_MAX,
+  TAUGHT_CALLS_MIN,
+  TAUGHT_PAIRS_MAX,
+  TAUGHT_PROMPT_BYTES_MAX,
+  TAUGHT_PROMPT_BYTES_MIN,
+  TOKENS_PER_BYTE_MAX,
+  TOKENS_PER_BYTE_MIN,
   TOKENS_TOLD_MAX,
 } from '../../../../src/schemas/inference/token-limits.ts'
 import type { TokenUsage } from '../../../../src/server/ports/inference/inference.ts'
 import type { Endpoint } from '../../../../src/server/ports/models/models.ts'
 import {
   judgeTextUsage,
+  isPlainPrompt,
   LearnedRates,
   TextRates,
-  TokensPerByte,
+  type SeenText,
 } from '../../../../src/server/upstream/inference/text-usage.ts'
 
 const TOLD: TokenUsage = { input: 20, cacheRead: 5, cacheWrite: 1, output: 30, reasoning: 4 }
-const SEEN = { promptBytes: 400, outputBytes: 200, isWhole: true }
+const SEEN: SeenText = {
+  text: { bytes: 400, mediaTokens: 0 },
+  contextTokens: null,
+  outputTokensMax: Infinity,
+  reasons: false,
+  seconds: 10,
+  isTeaching: true,
+  outputBytes: 200,
+  isWhole: true,
+}
 const ESTIMATED_INPUT = { input: 400 / BYTES_PER_TOKEN, cacheRead: 0, cacheWrite: 0 }
 const ESTIMATED_OUTPUT = { output: 200 / BYTES_PER_TOKEN, reasoning: 0 }
 
-const judged = (told: Partial<TokenUsage> | null, seen: Partial<typeof SEEN> = {}) =>
+const judged = (told: Partial<TokenUsage> | null, seen: Partial<SeenText> = {}) =>
   judgeTextUsage(told === null ? null : { ...TOLD, ...told }, { ...SEEN, ...seen }, new TextRates())
 
 t.test('credible figures of a whole answer are taken as they are', async (t) => {
@@ -84,60 +100,143 @@ t.test(
   },
 )
 
-t.test('whole answers with credible figures teach the estimate, and no others do', async (t) => {
-  const rates = new TextRates()
-  const estimate = () => judgeTextUsage(null, { ...SEEN, isWhole: false }, rates).usage
-  const before = estimate()
-  judgeTextUsage(TOLD, { ...SEEN, isWhole: false }, rates)
-  judgeTextUsage({ ...TOLD, output: -1 }, SEEN, rates)
-  judgeTextUsage({ ...TOLD, input: 0.5 }, SEEN, rates)
-  judgeTextUsage(null, SEEN, rates)
-  t.same(estimate(), before)
-  judgeTextUsage(TOLD, SEEN, rates)
-  t.match(estimate(), { input: 26, output: 34 })
+t.test('media have tokens of their own in an estimate, and no estimate exceeds the context', async (t) => {
+  const text = { bytes: 400, mediaTokens: 1_100 }
+  t.match(judged(null, { text }).usage, { input: 1_200 })
+  t.match(judged(null, { text, contextTokens: 1_000 }).usage, { input: 1_000 })
+  t.match(judged({}, { text }).usage, TOLD, 'a figure that the provider reported counts')
 })
 
-t.test('a rate follows the last calls alone', async (t) => {
-  const rate = new TokensPerByte()
-  t.equal(rate.estimate(1_000), 1_000 / BYTES_PER_TOKEN)
-  for (let nth = 0; nth < RATE_CALLS_MAX; nth++) rate.learn(100, 100)
-  t.equal(rate.estimate(1_000), 1_000)
-  for (let nth = 0; nth < RATE_CALLS_MAX - 1; nth++) rate.learn(10, 100)
-  t.ok(rate.estimate(1_000) > 100, 'the first of the older calls still counts')
-  rate.learn(10, 100)
-  t.equal(rate.estimate(1_000), 100)
+t.test('hidden reasoning of a call that was left grows with its time, up to its maximum', async (t) => {
+  const left = { isWhole: false, reasons: true }
+  const usageAfter = (seconds: number, more: Partial<SeenText> = {}) =>
+    judged(null, { ...left, seconds, ...more }).usage
+  const text = 200 / BYTES_PER_TOKEN
+  t.match(usageAfter(0.2), { output: text, reasoning: 0.2 * REASONING_TOKENS_PER_SECOND })
+  t.match(usageAfter(60), { output: text, reasoning: 60 * REASONING_TOKENS_PER_SECOND })
+  t.match(usageAfter(60, { outputTokensMax: 150 }), { output: text, reasoning: 150 - text })
+  t.match(usageAfter(60, { outputTokensMax: 20 }), { output: 20, reasoning: 0 })
+  t.match(usageAfter(60, { reasons: false }), { reasoning: 0 })
+  t.match(usageAfter(60, { reasons: null }), { reasoning: 0 }, 'no call has shown any')
+})
+
+t.test('a provider that reported no output yet has not said that nothing was thought', async (t) => {
+  const placeholder = { output: 0, reasoning: 0 }
+  const { usage } = judged(placeholder, { isWhole: false, reasons: true, outputBytes: 0, seconds: 2 })
+  t.same(usage, { ...TOLD, output: 0, reasoning: 2 * REASONING_TOKENS_PER_SECOND })
+})
+
+/** Rates that so many equal calls have taught. */
+function taught(
+  told: Partial<TokenUsage>,
+  seen: Partial<SeenText> = {},
+  calls = TAUGHT_CALLS_MIN,
+): TextRates {
+  const rates = new TextRates()
+  for (let nth = 0; nth < calls; nth++) judgeTextUsage({ ...TOLD, ...told }, { ...SEEN, ...seen }, rates)
+  return rates
+}
+const PLAIN = { input: 160, cacheRead: 0, cacheWrite: 0, output: 80, reasoning: 0 }
+const estimated = (rates: TextRates, seen: Partial<SeenText> = {}): TokenUsage =>
+  judgeTextUsage(null, { ...SEEN, isWhole: false, ...seen }, rates).usage
+
+t.test('whole answers with credible figures teach the estimate, from the eighth on', async (t) => {
+  const before = estimated(new TextRates())
+  t.same(estimated(taught(PLAIN, {}, TAUGHT_CALLS_MIN - 1)), before)
+  t.match(estimated(taught(PLAIN)), { input: 160, output: 80 })
+  t.match(estimated(taught({ ...PLAIN, input: 100, cacheRead: 50, cacheWrite: 10 })), { input: 160 })
+  for (const [told, seen] of [
+    [PLAIN, { isWhole: false }],
+    [PLAIN, { isTeaching: false }],
+    [{ ...PLAIN, output: -1 }, {}],
+    [{ ...PLAIN, input: 0.5 }, {}],
+    [PLAIN, { text: { bytes: TAUGHT_PROMPT_BYTES_MIN - 1, mediaTokens: 0 } }],
+    [PLAIN, { text: { bytes: TAUGHT_PROMPT_BYTES_MAX + 1, mediaTokens: 0 } }],
+  ] as const)
+    t.same(estimated(taught(told, seen, 100)), before, JSON.stringify([told, seen]))
+})
+
+t.test('a ratio that no ordinary text has is skipped, not clamped', async (t) => {
+  const before = estimated(new TextRates())
+  const { bytes } = SEEN.text
+  for (const rate of [TOKENS_PER_BYTE_MIN - 0.01, TOKENS_PER_BYTE_MAX + 0.01]) {
+    const rates = taught({ ...PLAIN, input: rate * bytes, output: rate * SEEN.outputBytes }, {}, 100)
+    t.same(estimated(rates), before, String(rate))
+  }
+  for (const rate of [TOKENS_PER_BYTE_MIN, TOKENS_PER_BYTE_MAX]) {
+    const rates = taught({ ...PLAIN, input: rate * bytes, output: rate * SEEN.outputBytes })
+    t.match(estimated(rates), { input: rate * bytes, output: rate * SEEN.outputBytes }, String(rate))
+  }
+})
+
+t.test('what was learned decays, so that the last calls count most', async (t) => {
+  const rates = taught(PLAIN, {}, 1_000)
+  for (let nth = 0; nth < 500; nth++) judgeTextUsage({ ...PLAIN, input: 80, output: 40 }, SEEN, rates)
+  t.match(estimated(rates), { input: 81, output: 41 })
+})
+
+t.test('calls teach how much and how fast a model thinks unseen', async (t) => {
+  const left = (seconds: number): Partial<SeenText> => ({ reasons: true, seconds, outputBytes: 0 })
+  for (const told of [
+    { ...PLAIN, output: 50, reasoning: 950 },
+    { ...PLAIN, output: 1_000 },
+  ]) {
+    const rates = taught(told, { reasons: true })
+    t.match(estimated(rates, left(1_000)), { reasoning: 950 }, 'no more than usual')
+    t.match(estimated(rates, left(2)), { reasoning: 200 }, '1,000 tokens took 10 s')
+    t.match(estimated(rates, { ...left(1_000), reasons: null }), { reasoning: 950 })
+    t.match(estimated(rates, { ...left(1_000), reasons: false }), { reasoning: 0 })
+  }
+  const shown = taught({ ...PLAIN, output: 10, reasoning: 40 }, { reasons: true })
+  t.match(estimated(shown, left(1_000)), { reasoning: 0 }, 'what is delivered is not hidden')
+  const without = taught({ ...PLAIN, output: 950 }, { reasons: false }, 100)
+  t.match(estimated(without, { ...left(1), reasons: true }), { reasoning: 95 }, 'a call that must not think')
+})
+
+t.test('a prompt with media, tools of the provider or stored input teaches nothing', async (t) => {
+  const media = { image: 0, audio: 0, video: 0, file: 0 }
+  const size = { ...{ promptBytesMost: 1, messages: 1, tools: 1, hasFormat: false, tokensMax: null } }
+  const plain = { ...size, text: SEEN.text, serverTools: null, media }
+  t.ok(isPlainPrompt(plain))
+  for (const kind of ['image', 'audio', 'video', 'file'])
+    t.notOk(isPlainPrompt({ ...plain, media: { ...media, [kind]: 1 } }), kind)
+  t.notOk(isPlainPrompt({ ...plain, hasStored: true }))
+  const serverTools = { path: '/tools/0', uses: 1, searches: 1, price: 'search', remedy: null } as const
+  t.notOk(isPlainPrompt({ ...plain, serverTools }))
+})
+
+t.test('rates are those of an organization at an endpoint, or of a workspace at its own', async (t) => {
+  const rates = new LearnedRates()
+  const at = (tag: string, more: object = {}) => ({ tag, ...more }) as Endpoint
+  const by = (organizationId: string, workspaceId = 'w') => ({ organizationId, workspaceId, key: 'k' })
+  t.equal(rates.of(at('p/m'), by('o')), rates.of(at('p/m'), by('o', 'other')))
+  t.not(rates.of(at('p/m'), by('o')), rates.of(at('p/m'), by('other')))
+  t.not(rates.of(at('p/m'), by('o')), rates.of(at('p/other'), by('o')))
+  const own = at('p/m', { ownWay: {} })
+  t.equal(rates.of(own, by('o')), rates.of(at('p/m', { ownWay: {} }), by('o')))
+  t.not(rates.of(own, by('o')), rates.of(at('p/m'), by('o')))
+  t.not(rates.of(own, by('o')), rates.of(own, by('o', 'other')))
 })
 
 t.test(
-  'hidden reasoning makes no byte more than a token, and what is no count teaches nothing',
+  'calls of another organization change nothing, and the pairs that are kept have a bound',
   async (t) => {
-    const rate = new TokensPerByte()
-    for (const [tokens, bytes] of [
-      [0, 10],
-      [10, 0],
-      [-1, 10],
-      [NaN, 10],
-      [10, NaN],
-    ] as const)
-      rate.learn(tokens, bytes)
-    t.equal(rate.estimate(8), 8 / BYTES_PER_TOKEN)
-    rate.learn(50_000, 10)
-    t.equal(rate.estimate(8), 8)
-    t.equal(rate.estimate(0), 0)
-    t.equal(rate.estimate(1), 1)
+    const rates = new LearnedRates()
+    const endpoint = { tag: 'p/m' } as Endpoint
+    const by = (organizationId: string) => ({ organizationId, workspaceId: organizationId, key: 'k' })
+    const before = estimated(rates.of(endpoint, by('victim')))
+    for (let nth = 0; nth < 10_000; nth++)
+      judgeTextUsage({ ...PLAIN, input: 60, output: 30 }, SEEN, rates.of(endpoint, by('hostile')))
+    t.same(estimated(rates.of(endpoint, by('victim'))), before)
+    const [mine, other] = [rates.of(endpoint, by('mine')), rates.of(endpoint, by('other'))]
+    for (let nth = 0; nth < TAUGHT_PAIRS_MAX - 1; nth++) {
+      rates.of(endpoint, by(`o${nth}`))
+      rates.of(endpoint, by('mine'))
+    }
+    t.equal(rates.of(endpoint, by('mine')), mine, 'used last')
+    t.not(rates.of(endpoint, by('other')), other, 'used least recently')
   },
 )
-
-t.test('an endpoint has one set of rates under all of its models, a workspace one of its own', async (t) => {
-  const rates = new LearnedRates()
-  const at = (tag: string, more: object = {}) => ({ tag, ...more }) as Endpoint
-  t.equal(rates.of(at('p/m')), rates.of(at('p/m')))
-  t.not(rates.of(at('p/m')), rates.of(at('p/other')))
-  const own = at('p/m', { ownWay: {} })
-  t.equal(rates.of(own), rates.of(own))
-  t.not(rates.of(own), rates.of(at('p/m')))
-  t.not(rates.of(own), rates.of(at('p/m', { ownWay: {} })))
-})
 
 const figure = fc.oneof(
   fc.nat(1_000),
@@ -153,7 +252,12 @@ const lies = fc.option(
 t.test('whatever a provider tells, the usage is counts, and delivered output is never free', async () => {
   const rates = new TextRates()
   const seen = fc.record({
-    promptBytes: fc.nat(2 ** 25),
+    text: fc.record({ bytes: fc.nat(2 ** 25), mediaTokens: fc.nat(100_000) }),
+    contextTokens: fc.constantFrom(null, 128_000),
+    outputTokensMax: fc.constantFrom(Infinity, 1, 4_096),
+    reasons: fc.constantFrom(true, false, null),
+    seconds: fc.double({ min: 0, max: 3_600, noNaN: true }),
+    isTeaching: fc.boolean(),
     outputBytes: fc.nat(2 ** 27),
     isWhole: fc.boolean(),
   })
@@ -163,7 +267,7 @@ t.test('whatever a provider tells, the usage is counts, and delivered output is 
       const areCounts = Object.values(usage).every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)
       const isPaid = it.outputBytes === 0 || usage.output + usage.reasoning > 0
       return (
-        areCounts && isPaid && (it.promptBytes === 0 || usage.input + usage.cacheRead + usage.cacheWrite > 0)
+        areCounts && isPaid && (it.text.bytes === 0 || usage.input + usage.cacheRead + usage.cacheWrite > 0)
       )
     }),
     { numRuns: 20_000 },

@@ -1,0 +1,92 @@
+import type { MediaCounts, TextSize } from './text-request.ts'
+import {
+  PAGE_BYTES_ESTIMATED,
+  PAGE_TOKENS_ESTIMATED,
+  PAGES_BY_ADDRESS_ESTIMATED,
+  PICTURE_TOKENS_ESTIMATED,
+  SMALL_PICTURE_TOKENS_ESTIMATED,
+  SOUND_BY_ADDRESS_TOKENS_ESTIMATED,
+  SOUND_BYTES_PER_TOKEN,
+  VIDEO_BY_ADDRESS_TOKENS_ESTIMATED,
+  VIDEO_BYTES_PER_TOKEN,
+} from './token-limits.ts'
+
+type Kind = keyof MediaCounts
+
+/** Characters in which the head of a `data:` URL ends. */
+const DATA_HEAD_CHARS_MAX = 256
+const DATA_HEAD = /^data:([^,;]*)(?:;[^,;]*)*,/i
+/** Types whose base64 is no text. A file of another type may be text, whose bytes count in the bound. */
+const NO_TEXT = /^(?:(?:image|audio|video)\/|application\/pdf$)/i
+/** Types of documents that are texts. */
+const TEXT = /^(?:text\/|application\/(?:json|xml|yaml|x-ndjson)$)/i
+const MEDIUM = /^(image|audio|video)\//i
+
+interface MediumForm {
+  /** Base64 may stand there without the head of a `data:` URL. */
+  readonly isBare?: boolean
+  /** The model sees a small version of the picture (`detail: low`). */
+  readonly isSmall?: boolean
+}
+
+/** The media of a request: what they add to its bound, and what an estimate counts them as. D25, D26. */
+export class CountedMedia {
+  readonly counts = { image: 0, audio: 0, video: 0, file: 0 }
+  /** Characters that are no tokens of a text in the bound. Each has a byte, or more where it is escaped. */
+  #base64 = 0
+  #tokens = 0
+  /** Characters of all base64, less the bytes of the texts that it holds. */
+  #notText = 0
+
+  /** @param data the content, or its address; null: it is named by an id, or cannot be read here */
+  add(kind: Kind, data: string | null, { isBare = false, isSmall = false }: MediumForm = {}): void {
+    this.counts[kind]++
+    const text = data ?? ''
+    const start = text.slice(0, DATA_HEAD_CHARS_MAX)
+    const [head = '', type = ''] = DATA_HEAD.exec(start) ?? []
+    // A long text that is no address.
+    const isNaked = !start.includes(':') && (isBare || start.length === DATA_HEAD_CHARS_MAX)
+    const isBase64 = head === '' ? isNaked : /;base64,$/i.test(head)
+    const chars = isBase64 ? text.length - head.length : 0
+    if (head === '') this.#base64 += isBare ? text.length : 0
+    else if (NO_TEXT.test(type)) this.#base64 += chars
+    const bytes = Math.floor((3 * chars) / 4)
+    this.#notText += TEXT.test(type) ? chars - bytes : chars
+    // The body has the text already.
+    if (TEXT.test(type) || (head !== '' && !isBase64)) return
+    const known = MEDIUM.exec(type)?.[1]?.toLowerCase() as 'image' | 'audio' | 'video' | undefined
+    this.#tokens += estimatedTokens(known ?? kind, chars === 0 ? null : bytes, isSmall)
+  }
+
+  /**
+   * @param bytes of the whole body
+   * @param escaped of them, bytes that escapes take beyond their characters
+   */
+  sizes(bytes: number, escaped: number): Pick<TextSize, 'promptBytesMost' | 'text' | 'media'> {
+    const textBytes = Math.max(0, bytes - this.#notText - escaped)
+    return {
+      promptBytesMost: Math.max(0, bytes - this.#base64),
+      text: { bytes: textBytes, mediaTokens: this.#tokens },
+      media: this.counts,
+    }
+  }
+}
+
+/**
+ * Tokens of a medium in an estimate: typical ones of its kind, since its content is not read. D26.
+ * @param bytes of its content; null: it is named by an address or an id
+ */
+export function estimatedTokens(kind: Kind, bytes: number | null, isSmall = false): number {
+  switch (kind) {
+    case 'image':
+      return isSmall ? SMALL_PICTURE_TOKENS_ESTIMATED : PICTURE_TOKENS_ESTIMATED
+    case 'audio':
+      return bytes === null ? SOUND_BY_ADDRESS_TOKENS_ESTIMATED : Math.ceil(bytes / SOUND_BYTES_PER_TOKEN)
+    case 'video':
+      return bytes === null ? VIDEO_BY_ADDRESS_TOKENS_ESTIMATED : Math.ceil(bytes / VIDEO_BYTES_PER_TOKEN)
+    case 'file': {
+      const pages = bytes === null ? PAGES_BY_ADDRESS_ESTIMATED : Math.ceil(bytes / PAGE_BYTES_ESTIMATED)
+      return pages * PAGE_TOKENS_ESTIMATED
+    }
+  }
+}
