@@ -5,6 +5,7 @@ import {
   MODELS_PAGE_MAX,
   MODELS_WORDS_CHARS_MAX,
 } from './model-limits.ts'
+import { PricingOverrides } from './price-conditions.ts'
 
 const nullable = <T extends Type.TSchema>(shape: T) => Type.Union([shape, Type.Null()])
 const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD as a decimal string.' })
@@ -31,7 +32,7 @@ export const Pricing = Type.Object(
     input_cache_write_1h: Type.Optional(Decimal),
     input_audio_cache: Type.Optional(Decimal),
     discount: Type.Optional(Type.Number()),
-    overrides: Type.Optional(Type.Array(Type.Unknown())),
+    overrides: Type.Optional(PricingOverrides),
   },
   {
     description: 'USD: prompt and completion per token, request per request, others per unit of their name.',

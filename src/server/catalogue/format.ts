@@ -12,6 +12,7 @@ import {
   Reasoning,
   ToolChoice,
 } from '../../schemas/models/models.ts'
+import { PriceModifiers } from '../../schemas/models/price-conditions.ts'
 import { QUANTIZATIONS } from '../../schemas/models/preferences.ts'
 import { PROTOCOLS } from '../../schemas/models/protocols.ts'
 import { Speaks, TextMembers } from './text-format.ts'
@@ -42,6 +43,8 @@ const Slug = text('a slug of lower-case letters, digits, `.`, `_` and `-`', '[a-
 const Free = Type.Optional(Flag)
 /** Every member is optional: an absent price is 0. */
 const Prices = Type.Partial(Pricing, { ...closed, description: 'an object of decimal strings' })
+/** Prices by what an answer reports. An endpoint's own replace those of its model or variant. F5. */
+const Modifiers = Type.Optional(PriceModifiers)
 
 const Variable = text('the name of an environment variable', '[A-Z_][A-Z0-9_]*')
 const HeaderValue = Type.Union(
@@ -100,6 +103,7 @@ export const EndpointEntry = Type.Object(
     provider: Slug,
     upstream_model: Name,
     pricing: Type.Optional(Prices),
+    modifiers: Modifiers,
     free: Free,
     context_length: Type.Optional(nullable(Tokens)),
     max_completion_tokens: Type.Optional(nullable(Tokens)),
@@ -131,6 +135,7 @@ const VariantEntry = Type.Object(
   {
     suffix: Suffix,
     pricing: Type.Optional(Prices),
+    modifiers: Modifiers,
     free: Free,
     endpoints: Type.Optional(Endpoints),
   },
@@ -177,6 +182,7 @@ export const ModelEntry = Type.Object(
     ),
     /** Prices of every endpoint that has none; `free` works in the same way. */
     pricing: Type.Optional(Prices),
+    modifiers: Modifiers,
     free: Free,
     top_provider: Type.Optional(
       Type.Object(

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { PROVIDER_TIMEOUT_MS_MAX } from '../../schemas/models/provider-limits.ts'
+import { TIER_CHARS_MAX } from '../../schemas/models/price-conditions.ts'
 import { LEAVE_KINDS, TEXT_PROTOCOLS } from '../../schemas/models/text-models.ts'
 
 const milliseconds = Type.Optional(
@@ -27,4 +28,12 @@ export const TextMembers = {
   on_leave: Type.Optional(Type.Enum(LEAVE_KINDS, { description: `one of ${LEAVE_KINDS.join(', ')}` })),
   first_output_ms: milliseconds,
   stall_ms: milliseconds,
+  /** What the account is set to where a call asks for no tier. F9. */
+  account_tier: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: TIER_CHARS_MAX,
+      description: 'the tier that the account is set to, like `priority`',
+    }),
+  ),
 }

@@ -1,0 +1,138 @@
+/** The wire form of prices that depend on a call: by its length, its hour, and what its answer reports. */
+import Type, { type Static } from 'typebox'
+
+/** Entries of `overrides`, of a price and of a modifier alike. F2. Decision: OpenRouter publishes no limit. */
+export const PRICE_OVERRIDES_MAX = 32
+/** Entries of `modifiers` of an endpoint. F5. Decision: three facts, with a few values each. */
+export const PRICE_MODIFIERS_MAX = 16
+/** Times that a modifier may raise a price. F5. Decision: the dearest tier on sale is 6 times the usual one. */
+export const MULTIPLIER_MAX = 100
+/** Decimal places of a multiplier. F5. Decision: published factors have one or two. */
+export const MULTIPLIER_PLACES = 6
+/** Characters of a tier's name. Decision: the longest that a provider uses has 13. */
+export const TIER_CHARS_MAX = 64
+
+/** Days as `utc_days` names them, in the order of `Date.getUTCDay`. F2. */
+export const UTC_DAYS = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+] as const
+
+/** Prices per token that an override may have. F2. */
+export const OVERRIDE_KEYS = [
+  'prompt',
+  'completion',
+  'audio',
+  'input_audio_cache',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+] as const
+
+/** All prices per token, in the order in which they are kept. */
+export const TOKEN_PRICE_KEYS = [
+  ...OVERRIDE_KEYS,
+  'internal_reasoning',
+  'image_token',
+  'audio_output',
+] as const
+export type TokenPriceKey = (typeof TOKEN_PRICE_KEYS)[number]
+
+/** Facts that an answer reports and that may change its price. F6. */
+export const TIER_MEMBERS = ['service_tier', 'speed', 'inference_geo'] as const
+export type TierMember = (typeof TIER_MEMBERS)[number]
+
+const closed = { additionalProperties: false } as const
+const Decimal = Type.String({ pattern: '^\\d+(\\.\\d+)?$', description: 'USD per token as a decimal string' })
+/** HHMM, with at most 59 minutes. */
+const Clock = Type.Integer({
+  minimum: 0,
+  maximum: 2359,
+  description: 'a UTC time as a number HHMM, 0 to 2359',
+})
+
+/** Prices that replace those of the same name where all conditions hold. F2. */
+export const PricingOverride = Type.Object(
+  {
+    min_prompt_tokens: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'a whole number of tokens that the prompt exceeds' }),
+    ),
+    utc_start: Type.Optional(Clock),
+    utc_end: Type.Optional(Clock),
+    utc_days: Type.Optional(
+      Type.Array(Type.Enum(UTC_DAYS, { description: `one of ${UTC_DAYS.join(', ')}` }), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'a list of days of the week, each once',
+      }),
+    ),
+    prompt: Type.Optional(Decimal),
+    completion: Type.Optional(Decimal),
+    audio: Type.Optional(Decimal),
+    input_audio_cache: Type.Optional(Decimal),
+    input_cache_read: Type.Optional(Decimal),
+    input_cache_write: Type.Optional(Decimal),
+    input_cache_write_1h: Type.Optional(Decimal),
+  },
+  { ...closed, description: 'an object with conditions and prices' },
+)
+export type PricingOverride = Static<typeof PricingOverride>
+
+export const PricingOverrides = Type.Array(PricingOverride, {
+  maxItems: PRICE_OVERRIDES_MAX,
+  description: `a list of at most ${PRICE_OVERRIDES_MAX} overrides`,
+})
+
+const Tier = Type.String({
+  minLength: 1,
+  maxLength: TIER_CHARS_MAX,
+  pattern: '^[a-z0-9][a-z0-9._-]*$',
+  description: 'a name in lower case',
+})
+const When = Type.Union(
+  [
+    Type.Object({ service_tier: Tier }, closed),
+    Type.Object({ speed: Tier }, closed),
+    Type.Object({ inference_geo: Tier }, closed),
+  ],
+  { description: `an object with exactly one of ${TIER_MEMBERS.join(', ')}` },
+)
+
+const ModifierPricing = Type.Object(
+  {
+    ...Object.fromEntries(TOKEN_PRICE_KEYS.map((key) => [key, Type.Optional(Decimal)])),
+    overrides: Type.Optional(PricingOverrides),
+  } as Record<TokenPriceKey, Type.TOptional<typeof Decimal>> & {
+    overrides: Type.TOptional<typeof PricingOverrides>
+  },
+  { ...closed, description: 'an object of prices per token' },
+)
+
+/** Prices of a call whose answer reports a tier. F5. */
+export const PriceModifier = Type.Union(
+  [
+    Type.Object({ when: When, pricing: ModifierPricing }, closed),
+    Type.Object(
+      {
+        when: When,
+        multiplier: Type.String({
+          pattern: `^(?:\\d{1,2}(?:\\.\\d{1,${MULTIPLIER_PLACES}})?|${MULTIPLIER_MAX}(?:\\.0{1,${MULTIPLIER_PLACES}})?)$`,
+          description: `a decimal string, 0 to ${MULTIPLIER_MAX}, with at most ${MULTIPLIER_PLACES} places`,
+        }),
+      },
+      closed,
+    ),
+  ],
+  { description: 'an object with `when`, and `pricing` or `multiplier`' },
+)
+export type PriceModifier = Static<typeof PriceModifier>
+
+export const PriceModifiers = Type.Array(PriceModifier, {
+  maxItems: PRICE_MODIFIERS_MAX,
+  description: `a list of at most ${PRICE_MODIFIERS_MAX} modifiers`,
+})

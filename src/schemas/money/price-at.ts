@@ -1,0 +1,326 @@
+/** The prices of a call: base, overrides by length and hour, modifiers by what the answer reports. */
+import { TIER_MEMBERS, TOKEN_PRICE_KEYS, type TierMember } from '../models/price-conditions.ts'
+import type { TextPrice } from './text-costs.ts'
+
+/** The name of the usual tier, speed and place, whatever a provider calls it. F6. */
+export const USUAL_TIER = 'default'
+
+/** Tiers by member, as `tierOf` names them; absent: nothing was reported, or asked for. */
+export type Tiers = Readonly<Partial<Record<TierMember, string>>>
+export const NO_TIERS: Tiers = {}
+
+/** Nano-USD per million tokens of each of TOKEN_PRICE_KEYS; ABSENT: no price of its own. */
+export type TokenPrices = readonly number[]
+export const ABSENT = -1
+
+/** What the price of a call depends on. F4. */
+export interface PriceFacts {
+  /** Tokens of the prompt, those of caches and of media among them. */
+  readonly promptTokens: number
+  /** Unix milliseconds at which the head of the request was written. */
+  readonly at: number
+  readonly reported: Tiers
+}
+
+/** A parsed entry of `overrides`. F2. */
+export interface Override {
+  /** The prompt has more tokens; -1: any prompt. */
+  readonly minPromptTokens: number
+  /** Minutes of the UTC day; equal: the whole day. Half open; over midnight where the end is smaller. */
+  readonly startMinute: number
+  readonly endMinute: number
+  /** Bit n: the day n of `Date.getUTCDay`. */
+  readonly days: number
+  readonly prices: TokenPrices
+}
+
+/** A parsed entry of `modifiers`. F5. */
+export interface Modifier {
+  readonly member: TierMember
+  readonly tier: string
+  /** Millionths; null: `prices` and `overrides` apply instead. */
+  readonly multiplierMicro: number | null
+  readonly prices: TokenPrices
+  readonly overrides: readonly Override[]
+}
+
+export interface PriceConditions {
+  /** The base. */
+  readonly prices: TokenPrices
+  readonly overrides: readonly Override[]
+  readonly modifiers: readonly Modifier[]
+}
+
+/** Indices of the overrides and modifiers that applied. F13. */
+export interface AppliedConditions {
+  readonly overrides: readonly number[]
+  readonly modifiers: readonly number[]
+}
+export const NOTHING_APPLIED: AppliedConditions = { overrides: [], modifiers: [] }
+
+export interface ResolvedPrice extends TextPrice {
+  /** Nano-USD of a picture of the request, besides its tokens. */
+  readonly imageNano: number
+  readonly applied: AppliedConditions
+}
+
+/** The dearest price of a token of the input, in whatever way it is read, and of the output. D25. */
+export interface DearestPrices {
+  readonly inputNanoPerMillionMax: number
+  readonly outputNanoPerMillionMax: number
+}
+
+/** Prices of an endpoint: those of the base, and the conditions of others; null: there are none. */
+export interface EndpointPrices extends ResolvedPrice, DearestPrices {
+  /** False: the catalogue has no price of a search. */
+  readonly isSearchPriced: boolean
+  readonly conditions: PriceConditions | null
+  /** What the account is set to where a call asks for no tier; absent: the usual one. F9. */
+  readonly accountTier?: string
+}
+
+export interface Priced {
+  readonly prices: EndpointPrices
+}
+
+/**
+ * All prices of a call. Later overrides win for each key, modifiers apply in order to the result before, and
+ * the defaults of absent prices come last. The whole call has these prices. F1, F3.
+ */
+export function priceAt({ prices }: Priced, { promptTokens, at, reported }: PriceFacts): ResolvedPrice {
+  const { conditions } = prices
+  if (conditions === null) return prices
+  const resolved = conditions.prices.slice()
+  const overrides = applyOverrides(resolved, conditions.overrides, { promptTokens, at })
+  const modifiers: number[] = []
+  for (const [index, modifier] of conditions.modifiers.entries()) {
+    if (reported[modifier.member] !== modifier.tier) continue
+    modifiers.push(index)
+    if (modifier.multiplierMicro !== null) multiply(resolved, modifier.multiplierMicro)
+    else {
+      replace(resolved, modifier.prices)
+      applyOverrides(resolved, modifier.overrides, { promptTokens, at })
+    }
+  }
+  const { requestNano, searchNano, imageNano } = prices
+  return { ...withDefaults(resolved), requestNano, searchNano, imageNano, applied: { overrides, modifiers } }
+}
+
+/** What a call may come to, before it is sent. F7. */
+export interface PriceSpan {
+  /** The most tokens of the prompt; null: not known. */
+  readonly promptTokensMax: number | null
+  /** Unix milliseconds between which the head of the request is written. */
+  readonly from: number
+  readonly until: number
+  /** Tiers that the answer may report, or not. */
+  readonly asked: Tiers
+}
+
+/**
+ * The dearest prices that a call can come to: for each key the maximum of base and reachable overrides, with
+ * and without each modifier that was asked for. Sound for every mixture of entries, since each step only
+ * grows with each key. F7.
+ */
+export function dearestPricesAt({ prices }: Priced, span: PriceSpan): DearestPrices {
+  const { conditions } = prices
+  if (conditions === null) return prices
+  const most = conditions.prices.slice()
+  raiseByOverrides(most, conditions.overrides, span)
+  for (const { member, tier, multiplierMicro, prices: replaced, overrides } of conditions.modifiers) {
+    if (span.asked[member] !== tier) continue
+    if (multiplierMicro === null) {
+      raise(most, replaced)
+      raiseByOverrides(most, overrides, span)
+    } else if (multiplierMicro > MICRO) multiply(most, multiplierMicro)
+  }
+  return dearestOf(most)
+}
+
+/** The endpoint has a modifier for a tier, or needs none. */
+export function isTierPriced({ prices }: Priced, member: TierMember, tier: string): boolean {
+  return (
+    tier === USUAL_TIER ||
+    prices.conditions?.modifiers.some((one) => one.member === member && one.tier === tier) === true
+  )
+}
+
+/** The first member whose tier has no modifier; null: every one has, or is usual. F8, F9. */
+export function unpricedTierOf(endpoint: Priced, tiers: Tiers): TierMember | null {
+  for (const member of TIER_MEMBERS) {
+    const tier = tiers[member]
+    if (tier === undefined || isTierPriced(endpoint, member, tier)) continue
+    // Bought before: its calls cost no more, unless the catalogue says so.
+    if (member === 'service_tier' && BOUGHT.has(tier)) continue
+    return member
+  }
+  return null
+}
+
+const BOUGHT: ReadonlySet<string> = new Set(['scale', 'reserved'])
+const USUAL: Readonly<Record<TierMember, ReadonlySet<string>>> = {
+  service_tier: new Set([USUAL_TIER, 'standard', 'standard_only', 'on_demand']),
+  speed: new Set([USUAL_TIER, 'standard']),
+  inference_geo: new Set([USUAL_TIER, 'global', 'not_available']),
+}
+
+/**
+ * The name of a tier as modifiers have it.
+ * @returns undefined: no name, or none that the account does not decide
+ */
+export function tierOf(member: TierMember, value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  const name = value.toLowerCase()
+  if (member === 'service_tier') {
+    if (name === 'auto') return undefined
+    // OpenAI answers so to either word.
+    if (name === 'fast') return 'priority'
+  }
+  return USUAL[member].has(name) ? USUAL_TIER : name
+}
+
+type Instant = Pick<PriceFacts, 'promptTokens' | 'at'>
+
+function applyOverrides(prices: number[], overrides: readonly Override[], when: Instant): readonly number[] {
+  if (overrides.length === 0) return NOTHING_APPLIED.overrides
+  const minute = Math.floor(when.at / MINUTE_MS)
+  const minuteOfDay = minute % DAY_MINUTES
+  const day = dayBit(minute)
+  const applied: number[] = []
+  for (let index = 0; index < overrides.length; index += 1) {
+    const override = overrides[index]
+    if (override === undefined || when.promptTokens <= override.minPromptTokens) continue
+    if ((override.days & day) === 0 || !isOpen(override, minuteOfDay)) continue
+    applied.push(index)
+    replace(prices, override.prices)
+  }
+  return applied
+}
+
+function raiseByOverrides(most: number[], overrides: readonly Override[], span: PriceSpan): void {
+  const { promptTokensMax } = span
+  for (const override of overrides) {
+    if (promptTokensMax !== null && promptTokensMax <= override.minPromptTokens) continue
+    if (opensWithin(override, span)) raise(most, override.prices)
+  }
+}
+
+const MINUTE_MS = 60_000
+const DAY_MINUTES = 24 * 60
+/** 1 January 1970 was a Thursday. */
+const FIRST_DAY = 4
+
+function dayBit(minute: number): number {
+  return 1 << ((Math.floor(minute / DAY_MINUTES) + FIRST_DAY) % 7)
+}
+
+function isOpen({ startMinute, endMinute }: Override, minuteOfDay: number): boolean {
+  if (startMinute === endMinute) return true
+  return startMinute < endMinute
+    ? minuteOfDay >= startMinute && minuteOfDay < endMinute
+    : minuteOfDay >= startMinute || minuteOfDay < endMinute
+}
+
+/** A window opens at its start or at a midnight: between two of them it does not. F7. */
+function opensWithin(override: Override, { from, until }: PriceSpan): boolean {
+  const last = Math.floor(until / MINUTE_MS)
+  const first = Math.floor(from / MINUTE_MS)
+  const isOpenAt = (minute: number): boolean =>
+    (override.days & dayBit(minute)) !== 0 && isOpen(override, minute % DAY_MINUTES)
+  if (isOpenAt(first)) return true
+  const midnight = first - (first % DAY_MINUTES)
+  // Longer than a week: every window opens.
+  const end = Math.min(last, first + 8 * DAY_MINUTES)
+  for (let day = midnight; day <= end; day += DAY_MINUTES) {
+    if (day > first && isOpenAt(day)) return true
+    const start = day + override.startMinute
+    if (start > first && start <= end && isOpenAt(start)) return true
+  }
+  return false
+}
+
+function replace(prices: number[], by: TokenPrices): void {
+  for (let key = 0; key < by.length; key += 1) {
+    const price = by[key] ?? ABSENT
+    if (price !== ABSENT) prices[key] = price
+  }
+}
+
+function raise(prices: number[], by: TokenPrices): void {
+  for (let key = 0; key < by.length; key += 1)
+    prices[key] = Math.max(prices[key] ?? ABSENT, by[key] ?? ABSENT)
+}
+
+/** A multiplier of 1. */
+export const MICRO = 1_000_000
+
+function multiply(prices: number[], micro: number): void {
+  for (let key = 0; key < prices.length; key += 1) {
+    const price = prices[key] ?? ABSENT
+    if (price !== ABSENT) prices[key] = multiplied(price, micro)
+  }
+}
+
+/** Rounded up; the catalogue refuses a product that is no whole nano-USD per million tokens. F10. */
+function multiplied(price: number, micro: number): number {
+  const product = price * micro
+  if (Number.isSafeInteger(product)) return Math.ceil(product / MICRO)
+  const exact = (BigInt(price) * BigInt(micro) + BigInt(MICRO) - 1n) / BigInt(MICRO)
+  return exact > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(exact)
+}
+
+const KEY = Object.fromEntries(TOKEN_PRICE_KEYS.map((key, index) => [key, index])) as Readonly<
+  Record<(typeof TOKEN_PRICE_KEYS)[number], number>
+>
+
+type TokenPart = Omit<TextPrice, 'requestNano' | 'searchNano'>
+
+/**
+ * Missing cache prices are the prompt's, reasoning the completion's, and that of an hour in a cache is that
+ * of five minutes. Missing prices of sounds and pictures are those of texts. D26.
+ */
+export function withDefaults(prices: TokenPrices): TokenPart {
+  const own = (key: keyof typeof KEY, otherwise: number): number => {
+    const price = prices[KEY[key]] ?? ABSENT
+    return price === ABSENT ? otherwise : price
+  }
+  const prompt = own('prompt', 0)
+  const completion = own('completion', 0)
+  const cacheRead = own('input_cache_read', prompt)
+  const cacheWrite = own('input_cache_write', prompt)
+  return {
+    promptNanoPerMillion: prompt,
+    completionNanoPerMillion: completion,
+    cacheReadNanoPerMillion: cacheRead,
+    cacheWriteNanoPerMillion: cacheWrite,
+    cacheWriteHourNanoPerMillion: own('input_cache_write_1h', cacheWrite),
+    reasoningNanoPerMillion: own('internal_reasoning', completion),
+    ...(hasMedia(prices) && {
+      media: {
+        audio: own('audio', prompt),
+        image: own('image_token', prompt),
+        audioRead: own('input_audio_cache', cacheRead),
+        audioOutput: own('audio_output', completion),
+      },
+    }),
+  }
+}
+
+function hasMedia(prices: TokenPrices): boolean {
+  return MEDIA_KEYS.some((key) => (prices[KEY[key]] ?? ABSENT) !== ABSENT)
+}
+
+const MEDIA_KEYS = ['audio', 'image_token', 'input_audio_cache', 'audio_output'] as const
+const OUTPUT_KEYS: ReadonlySet<string> = new Set(['completion', 'internal_reasoning', 'audio_output'])
+const IS_OUTPUT: readonly boolean[] = TOKEN_PRICE_KEYS.map((key) => OUTPUT_KEYS.has(key))
+
+/** An absent price is that of another key, or 0. */
+export function dearestOf(prices: TokenPrices): DearestPrices {
+  let [input, output] = [0, 0]
+  for (let key = 0; key < prices.length; key += 1) {
+    const price = prices[key] ?? ABSENT
+    if (IS_OUTPUT[key] === true) output = Math.max(output, price)
+    else input = Math.max(input, price)
+  }
+  return { inputNanoPerMillionMax: input, outputNanoPerMillionMax: output }
+}
