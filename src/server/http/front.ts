@@ -30,6 +30,8 @@ export interface HttpOptions extends Pick<
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null
   /** What is served: operations and pages, compiled ahead. */
   readonly compiled: Compiled
+  /** False: the front can serve no key, as one that has not reached the store. Absent: it can. */
+  readonly isReady?: () => boolean
   /** Origins from which browsers may call; empty = none. */
   readonly corsOrigins: readonly string[]
   /** Hostnames on which operations that refuse regional hosts answer 403; lower case. Empty = none. */
@@ -105,6 +107,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
     open: new SwapList<OpenExchange>(),
     isClosing: false,
   }
+  compiled.site.follow(() => !exchanges.isClosing && options.isReady?.() !== false)
   const deps: PipelineDeps = {
     access: options.access,
     regional: regionalHosts(options.regionalHosts ?? []),

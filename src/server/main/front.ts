@@ -105,7 +105,8 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   )
   const timers = new Timers()
   metrics.loop.follow(timers)
-  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer, timers })
+  const isReady = (): boolean => feed.lastGoodPollAtMs > 0
+  const http = await listen(config, { access, admission, jobs: pools.jobs, ports, observer, timers, isReady })
   watchFront(metrics, { slot: part.slot, http, pools, log, feed, state, intake: files.intake, breakers })
   answerSupervisor(channel, metrics, heartbeat)
   const drain = (isReplaced: boolean, idleMs: number): Promise<void> =>
@@ -145,7 +146,7 @@ function openLimits(
 /** Takes the calls of the public port. */
 function listen(
   { host, port, tls, corsOrigins, regionalHosts, streams }: Config,
-  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers'>,
+  deps: Pick<HttpOptions, 'access' | 'admission' | 'jobs' | 'ports' | 'observer' | 'timers' | 'isReady'>,
 ): Promise<HttpFront> {
   const settings = { host, port, tls, corsOrigins, regionalHosts, streams }
   return startHttp({ ...settings, compiled, ...deps })

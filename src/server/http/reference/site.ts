@@ -30,6 +30,15 @@ const BEGINNING: Page = {
   body: `${JSON.stringify({ service: 'sluice', api: API_PREFIX, docs: DOCS_PATH, openapi: OPENAPI_PATH, health: '/healthz' })}\n`,
 }
 
+/** Whether this front takes calls, for a load balancer; the admin port says why not. */
+const READY_PATH = '/readyz'
+const [READY, UNAVAILABLE] = [readiness(200, 'ready'), readiness(503, 'unavailable')]
+
+function readiness(status: number, word: string): Page {
+  const headers = ['content-type', 'application/json', 'cache-control', 'no-store']
+  return { status, headers, body: JSON.stringify({ status: word }) }
+}
+
 /** The build puts the files of the pages here. */
 const DOCS_FILES = new URL('../docs/', import.meta.url)
 /**
@@ -47,10 +56,11 @@ const LOADED = [
 ] as const
 
 /**
- * Pages at the root, without a key: `/`, `/healthz`, `/openapi.json`, `/docs` and the pages below it. C29.
+ * Pages at the root, without a key: `/`, `/healthz`, `/readyz`, `/openapi.json`, `/docs` and the pages below it. C29.
  */
 export class Site {
   readonly #assets: ReadonlyMap<string, Asset>
+  #isReady = (): boolean => true
 
   /** @param openApi the OpenAPI document */
   constructor(openApi: Asset) {
@@ -70,16 +80,22 @@ export class Site {
     ])
   }
 
+  /** @param isReady whether the front that serves these pages takes calls */
+  follow(isReady: () => boolean): void {
+    this.#isReady = isReady
+  }
+
   /**
    * Null when there is no page at the path.
    * @param origin by which callers reach this installation; pages show it in their samples
    */
   find(head: RequestHead, origin: string): Outcome<Page> | Promise<Outcome<Page>> | null {
     const asset = this.#assets.get(head.path)
-    if (asset === undefined && head.path !== ROOT) return null
+    if (asset === undefined && head.path !== ROOT && head.path !== READY_PATH) return null
     if (head.method !== 'get' && head.method !== 'head') {
       return fail('method_not_allowed', { fields: { allowed: 'GET, HEAD' } })
     }
+    if (head.path === READY_PATH) return ok(this.#isReady() ? READY : UNAVAILABLE)
     const page = asset?.page(head, origin) ?? BEGINNING
     return page instanceof Promise ? page.then(ok) : ok(page)
   }

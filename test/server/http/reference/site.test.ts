@@ -6,6 +6,7 @@ import type { Ports } from '../../../../src/server/ports/ports.ts'
 import { AUTHORIZATION, openFront, operation } from '../../../support/front.ts'
 import { rawClient, requestText } from '../../../support/wire/raw-http.ts'
 import { USER_PAGES } from '../../../support/pages.ts'
+import { until } from '../../../support/wait.ts'
 import { ROOT } from '../../../support/source.ts'
 import { blocksOf } from '../../../readme/blocks.ts'
 
@@ -194,6 +195,17 @@ t.test(
     t.equal((await ask({ ...br, 'if-none-match': plain.etag ?? '' })).status, '200')
   },
 )
+
+t.test('a front says by its status alone whether it takes calls', async (t) => {
+  const { url, front } = await open(t)
+  const ready = await fetch(`${url}/readyz`)
+  t.same([ready.status, await ready.json()], [200, { status: 'ready' }])
+  const kept = rawClient(Number(new URL(url).port))
+  await until(() => front.connections.open === 2)
+  front.stopAccepting()
+  kept.send(requestText('GET /readyz'))
+  t.match(await kept.closed(), /^HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}$/)
+})
 
 t.test('a page takes GET and HEAD alone', async (t) => {
   const { url } = await open(t)
