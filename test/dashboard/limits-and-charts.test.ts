@@ -230,3 +230,19 @@ t.test(
     )
   },
 )
+
+t.test('calls whose clients left are counted with their cost, and how many were estimated', async (t) => {
+  const { leftText } = await moduleOf<{
+    leftText(answer: { readonly data: readonly object[]; readonly next_cursor: string | null }): string
+  }>('pages/subjects/key-page.js')
+  const row = (weight: number, cost_usd: number | null, is_estimated: boolean): object => ({
+    ...{ weight, cost_usd, is_estimated },
+  })
+  t.equal(leftText({ data: [], next_cursor: null }), '0 calls in the last day')
+  const data = [row(1, 0.5, true), row(1, 0.25, false), row(10, null, false)]
+  t.match(
+    leftText({ data, next_cursor: null }),
+    /^12 calls in the last day, 1 charged by an estimate, \$0\.75/,
+  )
+  t.match(leftText({ data, next_cursor: 'x' }), /^more than 12 calls/)
+})

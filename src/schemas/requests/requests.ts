@@ -44,6 +44,11 @@ export const ListRequestsQuery = Type.Object({
   failed: Type.Optional(
     Type.Boolean({ description: '`true`: calls that failed in any way; `false`: calls that did not.' }),
   ),
+  left: Type.Optional(
+    Type.Boolean({
+      description: '`true`: calls whose client left before the end of the answer; `false`: the others.',
+    }),
+  ),
   from: instant('Calls that ended at this instant or later (ISO 8601 with its offset).'),
   to: instant('Calls that ended before this instant.'),
   min_duration_ms: Type.Optional(

@@ -28,6 +28,7 @@ interface Options {
   readonly status?: string
   readonly error?: string
   readonly failed?: true
+  readonly left?: true
   readonly minDuration?: string
   readonly minCost?: string
   readonly from?: Date
@@ -46,6 +47,7 @@ export function addLogsVerb(program: Command): void {
   addVerb(program, 'logs', 'finished calls, newest first: who called what, why it failed, what it cost')
     .option('-f, --follow', 'show calls as they end, until Ctrl+C')
     .option('--failed', 'calls that failed')
+    .option('--left', 'calls whose client left before the end of the answer')
     .option('--key <ref>', 'calls of this key: its name, its hash, or the beginning of the hash')
     .option('--model <id>', 'calls of this model')
     .option('--provider <slug>', 'calls that this provider answered, or was the last to fail')
@@ -116,6 +118,7 @@ function askedOf(options: Options): Omit<RequestQuery, 'organizationId'> {
     ['status', 'status', options.status],
     ['error', 'error_type', options.error],
     ['failed', 'failed', options.failed],
+    ['left', 'left', options.left],
     ['min-duration', 'min_duration_ms', minDuration === undefined ? undefined : Number(minDuration)],
     ['min-cost', 'min_cost_usd', minCost === undefined ? undefined : Number(minCost)],
     ['from', 'from', from?.toISOString()],

@@ -30,6 +30,7 @@ export function requestQueryOf(query: ListRequestsQuery): Outcome<Asked> {
     provider: query.provider,
     error: query.error_type,
     isFailed: query.failed,
+    isLeft: query.left,
     status: query.status === undefined ? undefined : statusesOf(query.status),
     minDurationMs: query.min_duration_ms,
     minCostNano: minCostUsd === undefined ? undefined : Number(nanoOfUsd(minCostUsd)),

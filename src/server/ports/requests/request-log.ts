@@ -69,6 +69,8 @@ export interface RequestQuery {
   readonly error?: string
   /** With any failure, or without one. */
   readonly isFailed?: boolean
+  /** The client left before the end of the answer. */
+  readonly isLeft?: boolean
   /** The lowest and the highest status. */
   readonly status?: readonly [number, number]
   readonly minDurationMs?: number

@@ -1,4 +1,5 @@
 import { REQUESTS_LOOKED_MAX } from '../../../schemas/requests/request-limits.ts'
+import { FLAG } from '../../../schemas/requests/request-record.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Queryable, Transaction } from '../base/open.ts'
@@ -57,10 +58,12 @@ function conditionsOf(sql: Queryable, search: Search): Conditions {
 
 /** Durations are rounded as their column is, which refuses numbers that it cannot hold. */
 function restOf(sql: Queryable, { query, workspaceId }: Search): readonly Fragment[] {
-  const { key, operation, model, provider, error, isFailed, status, minDurationMs, minCostNano } = query
+  const { key, operation, model, provider, error, isFailed, isLeft, status } = query
+  const { minDurationMs, minCostNano } = query
   return [
     error === undefined ? null : sql`error = ${error}`,
     isFailed === false ? sql`error IS NULL` : null,
+    isLeft === undefined ? null : sql`((flags & ${FLAG.clientGone}::int) <> 0) = ${isLeft}`,
     workspaceId === null ? null : sql`workspace_id = ${workspaceId}`,
     key === undefined ? null : sql`starts_with(key_hash, ${key})`,
     operation === undefined ? null : sql`operation = ${operation}`,

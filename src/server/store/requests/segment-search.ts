@@ -1,6 +1,6 @@
 import { REQUESTS_LOOKED_MAX, REQUESTS_PACKED_MS_MAX } from '../../../schemas/requests/request-limits.ts'
 import { numberOfRequestId, prefixOfRequestId } from '../../../schemas/requests/request-id.ts'
-import { UNKNOWN } from '../../../schemas/requests/request-record.ts'
+import { FLAG, UNKNOWN } from '../../../schemas/requests/request-record.ts'
 import type { LoggedAttempt, LoggedRequest, RequestPlace } from '../../ports/requests/request-log.ts'
 import type { Fragment } from '../base/guarded-row.ts'
 import type { Transaction } from '../base/open.ts'
@@ -107,7 +107,7 @@ type Test = (nth: number) => boolean
 
 /** Conditions on a call of a segment; null: no call of it can fit. */
 function testsOf(calls: PackedCalls, { query, workspaceId }: Search): readonly Test[] | null {
-  const { key, requestId, operation, model, provider, error, isFailed, status } = query
+  const { key, requestId, operation, model, provider, error, isFailed, isLeft, status } = query
   const { minDurationMs, minCostNano } = query
   const tests: Test[] = []
   const texts = [
@@ -134,6 +134,10 @@ function testsOf(calls: PackedCalls, { query, workspaceId }: Search): readonly T
   if (isFailed !== undefined) {
     const column = calls.figures('error')
     tests.push((nth) => (column[nth] !== 0) === isFailed)
+  }
+  if (isLeft !== undefined) {
+    const column = calls.figures('flags')
+    tests.push((nth) => (((column[nth] ?? 0) & FLAG.clientGone) !== 0) === isLeft)
   }
   if (status !== undefined) {
     const column = calls.figures('status')

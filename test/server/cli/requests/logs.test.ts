@@ -72,6 +72,7 @@ t.test('logs takes the filters of the API, and writes JSON, lines and tables', a
   t.same(await ids(), ['r1', 'r0'])
   t.same(await ids('--limit', '1'), ['r1'])
   t.same(await ids('--failed'), ['r1'])
+  t.same(await ids('--left'), [])
   t.same(await ids('--key', KEY_HASH.slice(0, 8)), ['r0'])
   t.same(await ids('--status', '4xx', '--error', 'key_limit_exceeded'), ['r1'])
   t.same(await ids('--min-cost', '0.5'), ['r0'])

@@ -84,6 +84,7 @@ t.test('requests.list 400: filters, pages and cursors that are none', async (t) 
     'status=42',
     'status=6xx',
     'failed=perhaps',
+    'left=perhaps',
     'from=yesterday',
     'to=2026-02-30T00:00:00Z',
     'min_duration_ms=-1',

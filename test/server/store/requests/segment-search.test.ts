@@ -9,6 +9,7 @@ import type {
   RequestPlace,
   RequestQuery,
 } from '../../../../src/server/ports/requests/request-log.ts'
+import { FLAG } from '../../../../src/schemas/requests/request-record.ts'
 import type { Store } from '../../../../src/server/store/base/open.ts'
 import { insertRequests } from '../../../../src/server/store/requests/request-rows.ts'
 import { findRequests } from '../../../../src/server/store/requests/request-search.ts'
@@ -55,6 +56,7 @@ async function openBoth(t: Test): Promise<Store> {
       status: oneOf([200, 404, 429, 503]),
       durationMs: random(1_000) / 7,
       requestBytes: oneOf([null, 100]),
+      isClientGone: random(3) === 0,
       notes: {
         ...{ model: oneOf(['a/1', 'b/2']), provider: oneOf(['a', 'b']), costUsd: random(100) / 1e6 },
         ...(random(4) === 0 && { failedAttempts: [{ provider: 'a', status: 500, code: 'busy' }] }),
@@ -93,6 +95,8 @@ const QUERIES: readonly Omit<RequestQuery, 'organizationId' | 'limit'>[] = [
   { error: 'chat.create' },
   { isFailed: true },
   { isFailed: false, status: [200, 299] },
+  { isLeft: true, key: KEY_HASH },
+  { isLeft: false, isFailed: true },
   { status: [404, 404] },
   { minDurationMs: 71.43 },
   { minCostNano: 50_000 },
@@ -115,6 +119,9 @@ t.test('calls of segments are found as if each had a row, page by page', async (
         rows.map((row) => ({ ...row, requestId: row.requestId.slice(1) })),
         `${JSON.stringify(query)} in pages of ${limit}: ${packed.length}`,
       )
+      const { isLeft } = query
+      if (isLeft === undefined) continue
+      t.ok(packed.length > 0 && packed.every(({ flags }) => ((flags & FLAG.clientGone) !== 0) === isLeft))
     }
 })
 

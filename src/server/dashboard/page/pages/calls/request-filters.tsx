@@ -8,7 +8,7 @@ import { useWorkspaces } from '../../parts/workspaces.ts'
 
 type Name = Exclude<
   keyof ListRequestsQuery,
-  'cursor' | 'limit' | 'format' | 'unauthenticated' | 'failed' | 'to'
+  'cursor' | 'limit' | 'format' | 'unauthenticated' | 'failed' | 'left' | 'to'
 >
 
 const NAMES: readonly Name[] = [
@@ -28,6 +28,7 @@ const NAMES: readonly Name[] = [
 const SHOWN: readonly (readonly [string, string, Query])[] = [
   ['', 'All calls', {}],
   ['failed', 'Failed', { failed: true }],
+  ['left', 'Client left', { left: true }],
   ['paid', 'Paid', { min_cost_usd: 1e-9 }],
   ['nobody', 'Without a valid key', { unauthenticated: true }],
 ]

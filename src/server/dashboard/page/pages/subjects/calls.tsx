@@ -12,10 +12,10 @@ import { useLoaded, type Loaded } from '../../parts/loaded.tsx'
 import type { Answer } from '../calls/request-feed.ts'
 import { callColumns, toneOf } from '../calls/requests.tsx'
 
-/** Failed calls that errors are counted of, and calls that are listed. */
-const FAILED_READ = 500
+/** Calls that are counted by error, or because their clients left, and calls that are listed. */
+export const CALLS_READ = 500
 const CALLS_SHOWN = 10
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 
 /** Parameters of `GET /admin/requests`, which the page Requests takes, too. */
 export type CallSearch = Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ interface Failure {
 }
 
 function Errors({ context, search }: CallsProps): ComponentChild {
-  const loaded = useRequests(context, { ...search, failed: true, limit: FAILED_READ }, DAY_MS)
+  const loaded = useRequests(context, { ...search, failed: true, limit: CALLS_READ }, DAY_MS)
   const columns: readonly Column<Failure>[] = [
     {
       title: 'Error',
@@ -77,7 +77,7 @@ function Errors({ context, search }: CallsProps): ComponentChild {
     <section class="panel" aria-label="Errors">
       <h2>Errors of the last day</h2>
       <LoadedTable<Failure>
-        caption={`Errors of the newest ${FAILED_READ} failed calls of the last day`}
+        caption={`Errors of the newest ${CALLS_READ} failed calls of the last day`}
         columns={columns}
         loaded={{ ...loaded, value: loaded.value && failuresOf(loaded.value.data) }}
         keyOf={({ newest: { id } }) => id}
@@ -130,7 +130,7 @@ function LastCalls({ context, search }: CallsProps): ComponentChild {
 }
 
 /** @param withinMs calls of so many milliseconds up to now; undefined: all */
-function useRequests(context: PageContext, search: Query, withinMs?: number): Loaded<Answer> {
+export function useRequests(context: PageContext, search: Query, withinMs?: number): Loaded<Answer> {
   const { api } = context
   return useLoaded(
     (signal) => {

@@ -5,14 +5,15 @@ import { FORECAST_RULE } from '../../charts/forecast.ts'
 import { nodeNow } from '../../live.ts'
 import { hashOf, useSubject, type Page, type PageContext } from '../../page.ts'
 import { Facts } from '../../parts/facts.tsx'
-import { Time, usd } from '../../parts/figures.tsx'
+import { count, Time, usd } from '../../parts/figures.tsx'
 import { Awaited, useLoaded } from '../../parts/loaded.tsx'
 import { SubjectLink } from '../../parts/subject-link.tsx'
 import { useWorkspaces, type Workspaces } from '../../parts/workspaces.ts'
 import { KeyLimits, KeyState } from '../keys.tsx'
 import { History } from '../now-history.tsx'
 import { loadRecent } from '../spend-sums.ts'
-import { Calls } from './calls.tsx'
+import type { Answer } from '../calls/request-feed.ts'
+import { Calls, CALLS_READ, DAY_MS, useRequests } from './calls.tsx'
 import { KeyDeeds } from './key-deeds.tsx'
 import { burnedOf } from './key-limits.tsx'
 import { SubjectSpent } from './spent.tsx'
@@ -93,6 +94,7 @@ function About({ context, workspaces, apiKey, onDone }: AboutProps): ComponentCh
           ['Limits', <KeyLimits apiKey={apiKey} />],
           ['Forecast', apiKey.limit !== null && <Burn context={context} apiKey={apiKey} />],
           ['Spent', spentText(apiKey)],
+          ['Left early', <LeftCalls context={context} hash={hash} />],
           [
             'Audit',
             <span>
@@ -108,6 +110,29 @@ function About({ context, workspaces, apiKey, onDone }: AboutProps): ComponentCh
 
 function spentText({ usage_daily: today, usage_monthly: month, usage }: ApiKey): string {
   return `${usd(today)} today, ${usd(month)} this month, ${usd(usage)} in all`
+}
+
+/** Calls of the last day whose client left before the end: most of them are charged by an estimate. */
+function LeftCalls({
+  context,
+  hash,
+}: {
+  readonly context: PageContext
+  readonly hash: string
+}): ComponentChild {
+  const loaded = useRequests(context, { key: hash, left: true, limit: CALLS_READ }, DAY_MS)
+  const answer = loaded.value
+  if (answer === undefined) return <Awaited {...loaded} />
+  return <a href={hashOf('requests', { key: hash, show: 'left' })}>{leftText(answer)}</a>
+}
+
+/** @param rows of calls whose clients left */
+export function leftText({ data: rows, next_cursor: next }: Pick<Answer, 'data' | 'next_cursor'>): string {
+  const calls = rows.reduce((sum, { weight }) => sum + weight, 0)
+  const cost = rows.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0)
+  const estimated = rows.filter(({ is_estimated }) => is_estimated).length
+  const text = `${next === null ? '' : 'more than '}${count(calls)} calls in the last day`
+  return calls === 0 ? text : `${text}, ${count(estimated)} charged by an estimate, ${usd(cost)}`
 }
 
 /** Of the limit of money. */
