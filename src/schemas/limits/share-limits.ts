@@ -39,3 +39,24 @@ export const LOOP_WRITTEN_BYTES_PER_MS = 64 * KIB
 export const UNREAD_SMALL_BYTES = 64 * KIB
 /** Bytes that count as unread for one piece of a download. Decision. */
 export const UNREAD_PIECE_BYTES = 256 * KIB
+/**
+ * Bytes of a provider's stream that are read and passed on in one turn of a front's event loop; the rest leaves
+ * in the next turns, and its connection is not read meanwhile. Decision.
+ */
+export const STREAM_TURN_BYTES_MAX = 64 * KIB
+/** Milliseconds of the loop that one stream uses in a turn of it. Decision. */
+export const STREAM_TURN_MS_MAX = 2
+/** Milliseconds of the loop that all streams of an organization use in a turn of it. Decision. */
+export const ORGANIZATION_TURN_MS_MAX = 8
+/**
+ * Milliseconds of one turn of the loop above which turns are slow: then the calls to models of an organization
+ * above its part are held while another organization is active. Decision.
+ */
+export const LOOP_SLOW_MS = 20
+/**
+ * Least percent of the loop for one organization's calls to models, however many organizations are active; its
+ * part is the loop divided by their number. Decision.
+ */
+export const ORGANIZATION_PERCENT_MIN = 20
+/** Milliseconds that a new call to a model is held at most. Decision. */
+export const CALL_HELD_MS_MAX = 100

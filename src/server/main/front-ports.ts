@@ -17,6 +17,7 @@ import { openWorkspaces } from '../store/lifecycle/open-workspaces.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { createEmbedder } from '../upstream/embeddings/embedder.ts'
+import type { LoopBudget } from '../structures/loop-budget.ts'
 import { createInference } from '../upstream/inference/inference.ts'
 import { joinedBreakers } from '../upstream/routing/breakers.ts'
 import type { RootKeys } from '../vault/root-keys.ts'
@@ -41,6 +42,7 @@ export interface FrontPortDeps {
   readonly feed: EpochFeed
   readonly fronts: FrontCount
   readonly modelCalls: ModelCalls
+  readonly loop: LoopBudget
   readonly rootKeys: RootKeys
   readonly pools: Pools
   readonly egress: Egress
@@ -69,12 +71,13 @@ export interface FrontPorts {
 /** Everything that the operations of a front use. */
 export async function openFrontPorts(config: Config, deps: FrontPortDeps): Promise<FrontPorts> {
   const { part, store, state, hints, feed, fronts, rootKeys, pools, egress, metrics, log } = deps
-  const { catalogue, observer, fenced, modelCalls } = deps
+  const { catalogue, observer, fenced, modelCalls, loop } = deps
   const { jobs, sessions } = pools
   const credentials = credentialsOf(part)
   const calling = {
     egress,
     jobs,
+    loop,
     credentials,
     log,
     meters: metrics,

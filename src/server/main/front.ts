@@ -33,6 +33,7 @@ import { openEpochFeed } from '../store/base/epoch-feed.ts'
 import { watchAdminPorts } from '../store/nodes/admin-ports.ts'
 import { enrol, startHeartbeat, type Heartbeat } from '../store/nodes/fronts.ts'
 import type { Store } from '../store/base/open.ts'
+import { LoopBudget } from '../structures/loop-budget.ts'
 import type { Channel } from '../supervisor/fleet/channel.ts'
 import type { StartedPart } from '../supervisor/fleet/ipc.ts'
 import { VERSION } from '../supervisor/version.ts'
@@ -87,9 +88,11 @@ export async function runFront(part: StartedPart, channel: Channel): Promise<voi
   const egress = openGate(config, adminPorts, scanMemory())
   const { observer, outlets } = await observation(config, { egress, log, metrics })
   const { admission, modelCalls } = openLimits(state, heartbeat, metrics)
-  const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue, modelCalls }
+  const loop = new LoopBudget()
+  const opened = { part, channel, store, state, hints, feed, rootKeys, pools, egress, catalogue }
   const { ports, breakers, files, money, writers } = await openFrontPorts(config, {
     ...opened,
+    ...{ modelCalls, loop },
     fronts: heartbeat,
     observer,
     metrics,

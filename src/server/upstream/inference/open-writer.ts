@@ -2,6 +2,7 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom, Egress } from '../../ports/egress/egress.ts'
 import type { Endpoint, OwnWay } from '../../ports/models/models.ts'
 import type { ShortJobs } from '../../ports/short-jobs.ts'
+import { LoopBudget } from '../../structures/loop-budget.ts'
 import { headerOf, type Credential, type CredentialHeader } from '../credential.ts'
 import { ofOwnKey, OwnCredential } from '../endpoints/own-credential.ts'
 import { ownAccess } from '../endpoints/own-origin.ts'
@@ -16,6 +17,8 @@ import { WritingEndpoint } from './writing-endpoint.ts'
 export interface OpenWriterDeps {
   readonly egress: Pick<Egress, 'trusted' | 'vetted' | 'room'>
   readonly jobs: ShortJobs
+  /** What calls to models use of the front's loop; absent: one of its own. */
+  readonly loop?: LoopBudget
   /**
    * Keys of the operator by the name of their environment variable; a provider without its key is not used.
    */
@@ -26,6 +29,7 @@ export interface OpenWriterDeps {
 export function writerOpener({
   egress,
   jobs,
+  loop = new LoopBudget(),
   credentials,
 }: OpenWriterDeps): (endpoint: Endpoint) => WritingProtocol | null {
   const house = new EchoHouse(jobs)
@@ -39,7 +43,7 @@ export function writerOpener({
       const isVetted = ownWay !== undefined && ownWay.destination !== null
       const roomOf = (caller: Caller): AnswerRoom => egress.room(caller, isVetted)
       const wireOf = wiresOf(endpoint, text, jobs)
-      return new WritingEndpoint({ endpoint, text, wireOf, link, drains, roomOf })
+      return new WritingEndpoint({ endpoint, text, wireOf, link, drains, loop, roomOf })
     }
     if (ownWay !== undefined) return openOwn(endpoint, ownWay, { egress, open })
     const access = operatorAccess(provider, credentials)

@@ -14,6 +14,7 @@ import { endedBy } from '../../../schemas/values/call-ended.ts'
 import type { ByteReader } from '../../ports/byte-streams.ts'
 import type { AnswerRoom } from '../../ports/egress/egress.ts'
 import type { InferenceSink, WrittenPart } from '../../ports/inference/inference.ts'
+import type { StreamBudget } from '../../structures/loop-budget.ts'
 import { MovingTimer } from '../../structures/moving-timer.ts'
 import type { NativeRead, NativeStream, PartRead, PartStream } from './protocol.ts'
 import { readOut } from './response-end.ts'
@@ -54,6 +55,8 @@ export interface RelayInput {
   readonly drains: Drains
   /** Of the front's budget, for an event above STREAM_HELD_BYTES_MAX that has not come to its end. D19. */
   readonly room: Pick<AnswerRoom, 'bytes' | 'more' | 'give'>
+  /** Of the turns of the loop. */
+  readonly budget: Pick<StreamBudget, 'isSpent' | 'used' | 'next'>
   /** Monotonic milliseconds; absent: those of the process. */
   readonly now?: () => number
 }
@@ -63,7 +66,7 @@ export interface Relayed {
   readonly failure: Failure | null
   /** The first output was passed on. */
   readonly hasBegun: boolean
-  /** Milliseconds in which the provider was not read, since the caller did not read. */
+  /** Milliseconds in which the provider was not read: the caller did not read, or the loop was shared. */
   readonly pausedMs: number
   /** The provider was read on when the caller had left. D27. */
   readonly isDrained: boolean
@@ -76,6 +79,12 @@ interface Over {
 
 /** Whole events in the caller's form, or parts that are written in it. */
 type Output = Uint8Array | readonly WrittenPart[]
+/**
+ * Bytes of a read that a stream reads in one go: fewer while they take longer than SLICE_MS_MAX, and all of a
+ * read of the socket while they do not. Decision.
+ */
+const [SLICE_BYTES_MIN, SLICE_BYTES, SLICE_BYTES_MAX] = [1_024, 8_192, 65_536] as const
+const SLICE_MS_MAX = 1
 /** Memory of a part that is no output: the end of a block, a signature. */
 const PART_BYTES = 256
 
@@ -94,6 +103,9 @@ export class Relay {
   #hasBegun = false
   /** The caller keeps up. */
   #hasRoom = true
+  /** What of the last read of the body has not been read by the stream; null: nothing. */
+  #unread: Uint8Array | null = null
+  #sliceBytes: number = SLICE_BYTES
   /** Parts that are written in several turns of the loop; null: there are none. */
   #slices: Iterable<readonly WrittenPart[]> | null = null
   /** Reads on behind an event that a thread reads; null: there is none. */
@@ -140,17 +152,47 @@ export class Relay {
   }
 
   async #read(): Promise<Failure | null> {
-    const { body } = this.#input
+    const { body, budget } = this.#input
     for (;;) {
-      const taken = this.#take(await body.next())
+      if (this.#unread === null) {
+        const ended = this.#take(await body.next())
+        if (ended !== null) return ended.failure
+      }
+      // Each read would wait a turn of the microtasks for nothing.
+      if (budget.isSpent) await this.#pause()
+      const taken = this.#readSlice()
       const over = this.#rest === null && this.#slices === null ? taken : await this.#goOn(taken)
       if (over !== null) return over.failure
       const memory = this.#hasMemory()
-      // Each event would wait a turn of the microtasks for nothing.
       if (memory !== true && !(await memory)) return this.#endedAs({ name: 'busy' })
       // A caller who has left reads nothing, and the time of a drain goes on.
       if (!this.#hasRoom && !this.#isDraining) await this.#waitForRoom()
     }
+  }
+
+  /** Goes on in a later turn of the loop; the provider is not read until then. */
+  async #pause(): Promise<void> {
+    const pausedAt = this.#now()
+    await this.#besides(this.#input.budget.next())
+    this.#pausedMs += this.#now() - pausedAt
+  }
+
+  /** A read is passed on in slices, since one of small events takes many milliseconds. */
+  #readSlice(): Over | null {
+    const { stream, budget } = this.#input
+    const unread = this.#unread
+    // The call ended during a wait: the next read says how.
+    if (unread === null) return null
+    const slice = unread.length <= this.#sliceBytes ? unread : unread.subarray(0, this.#sliceBytes)
+    this.#unread = slice === unread ? null : unread.subarray(slice.length)
+    const startedAt = this.#now()
+    const over = this.#took(stream.read(slice))
+    const ms = this.#now() - startedAt
+    budget.used(ms, slice.length)
+    if (ms > SLICE_MS_MAX) this.#sliceBytes = Math.max(SLICE_BYTES_MIN, this.#sliceBytes / 2)
+    else if (slice.length === this.#sliceBytes && ms * 2 < SLICE_MS_MAX)
+      this.#sliceBytes = Math.min(SLICE_BYTES_MAX, this.#sliceBytes * 2)
+    return over
   }
 
   /** Time in which the caller does not read is not the provider's. */
@@ -199,18 +241,18 @@ export class Relay {
   }
 
   /**
-   * Passes on what a read has brought. The wait for the caller is apart: it would keep the bytes in memory.
+   * Takes what a read has brought.
    * @returns null: the stream goes on
    */
   #take(next: Outcome<Uint8Array | null>): Over | null {
-    const { stream } = this.#input
     if (this.#isOver) return { failure: { name: 'deadline_exceeded' } }
     if (this.#isLate && !this.#isDraining) return { failure: { name: 'upstream_slow' } }
     if (!next.ok) return { failure: this.#endedAs(next.failure) }
     if (next.value === null) return { failure: this.#end() }
     this.#bodyBytes += next.value.length
     if (this.#bodyBytes > STREAM_BYTES_MAX) return { failure: TOO_LARGE }
-    return this.#took(stream.read(next.value))
+    this.#unread = next.value
+    return null
   }
 
   #took(read: NativeRead | PartRead): Over | null {
@@ -252,6 +294,7 @@ export class Relay {
 
   /** Ends whatever is waited for. */
   #stop(): void {
+    this.#unread = null
     this.#input.room.give()
     this.#input.body.close()
   }

@@ -5,6 +5,7 @@ import type { Caller } from '../../../schemas/values/callers.ts'
 import type { AnswerRoom, EgressAnswer } from '../../ports/egress/egress.ts'
 import type { CountedPrompt, CountJob, InferenceJob } from '../../ports/inference/inference.ts'
 import type { CallableModel, Endpoint, EndpointText } from '../../ports/models/models.ts'
+import type { LoopBudget } from '../../structures/loop-budget.ts'
 import { WRITTEN, type PostAttempt, type PostKind, type ProviderLink } from '../link.ts'
 import { failureOf } from '../provider-failure.ts'
 import type { CallMedia } from './inline/call-media.ts'
@@ -22,6 +23,7 @@ export interface WritingEndpointDeps {
   readonly wireOf: WireOf
   readonly link: ProviderLink
   readonly drains: Drains
+  readonly loop: LoopBudget
   readonly roomOf: (caller: Caller) => AnswerRoom
 }
 
@@ -43,14 +45,16 @@ export class WritingEndpoint implements WritingProtocol {
   readonly #text: EndpointText
   readonly #link: ProviderLink
   readonly #drains: Drains
+  readonly #loop: LoopBudget
   readonly #wireOf: WireOf
   readonly #roomOf: (caller: Caller) => AnswerRoom
 
-  constructor({ endpoint, text, wireOf, link, drains, roomOf }: WritingEndpointDeps) {
+  constructor({ endpoint, text, wireOf, link, drains, loop, roomOf }: WritingEndpointDeps) {
     this.#endpoint = endpoint
     this.#text = text
     this.#link = link
     this.#drains = drains
+    this.#loop = loop
     this.#wireOf = wireOf
     this.#roomOf = roomOf
   }
@@ -208,6 +212,7 @@ export class WritingEndpoint implements WritingProtocol {
       onLeave,
       drains: this.#drains,
       room: this.#roomOf(caller),
+      budget: this.#loop.stream(caller.organizationId),
     }).run()
     const told = ended === null ? null : unquoted(ended, hasBegun ? null : searchedIn(job.request, sent))
     const failure = told === null ? null : (sent.failure ?? told)

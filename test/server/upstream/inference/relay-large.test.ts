@@ -1,10 +1,11 @@
 /** Passing large events on: in slices, as the caller reads, and beside the clock of the provider. */
 import { mock } from 'node:test'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ok } from '../../../../src/schemas/failures.ts'
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import type { InferenceSink, WrittenPart } from '../../../../src/server/ports/inference/inference.ts'
 import type { PartRead, PartStream } from '../../../../src/server/upstream/inference/protocol.ts'
+import { FREE, stopClock } from '../../../support/inference/relayed.ts'
 import { Drains, Relay, type Relayed } from '../../../../src/server/upstream/inference/relay.ts'
 import { SLICE_UNITS_MAX } from '../../../../src/server/upstream/inference/sliced-parts.ts'
 import { callerBy } from '../../../support/keys/callers.ts'
@@ -58,15 +59,10 @@ function open(stream: PartStream, sink: Partial<InferenceSink> = {}): Rig {
     signal: leaving.signal,
     ...{ firstOutputMs: FIRST_OUTPUT_MS, stallMs: STALL_MS, onLeave: 'cancel', drains: new Drains() },
     room: new AnswerBudget(2 ** 20).room(callerBy('o')),
+    budget: FREE,
     now: () => Date.now(),
   })
   return { taken, run: relay.run(), leave: () => leaving.abort() }
-}
-
-/** Timers stand still, and go on by `tick` alone. */
-function stopClock(t: Test): void {
-  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-  t.teardown(() => mock.timers.reset())
 }
 
 /** Nothing is left to do but what waits. */

@@ -11,6 +11,7 @@ import { WritingEndpoint } from '../../../../src/server/upstream/inference/writi
 import { AnswerBudget } from '../../../../src/server/egress/answer-budget.ts'
 import type { AnswerRoom } from '../../../../src/server/ports/egress/egress.ts'
 import type { Caller } from '../../../../src/schemas/values/callers.ts'
+import { LoopBudget } from '../../../../src/server/structures/loop-budget.ts'
 import { Drains } from '../../../../src/server/upstream/inference/relay.ts'
 import { keptChat } from '../../../support/inference/kept-chat.ts'
 
@@ -46,6 +47,7 @@ async function askedOf(times: Pick<EndpointText, 'firstOutputMs' | 'stallMs'>): 
     link,
     wireOf: wiresOf(endpoint, text, NO_JOBS),
     drains: new Drains(),
+    loop: new LoopBudget(),
     roomOf: NO_ROOM,
   })
   const model = { id: 'acme/m' } as CallableModel

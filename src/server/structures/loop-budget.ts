@@ -1,0 +1,264 @@
+import {
+  CALL_HELD_MS_MAX,
+  LOOP_OTHERS_MS,
+  LOOP_SLOW_MS,
+  ORGANIZATION_PERCENT_MIN,
+  ORGANIZATION_TURN_MS_MAX,
+  STREAM_TURN_BYTES_MAX,
+  STREAM_TURN_MS_MAX,
+} from '../../schemas/limits/share-limits.ts'
+
+/** Milliseconds for which one slow turn counts. Decision. */
+const SLOW_FOR_MS = 100
+/** Milliseconds between two checks of a held call, and between two counts of active organizations. Decision. */
+const CHECK_MS = 10
+/** Least milliseconds that a waiting stream is expected to use. Decision. */
+const EXPECTED_MS_MIN = 0.1
+
+export interface BudgetClock {
+  /** Monotonic milliseconds. */
+  now(): number
+  /** Calls `run` at the end of this turn of the loop. */
+  afterTurn(run: () => void): void
+  later(ms: number, run: () => void): void
+}
+
+const REAL: BudgetClock = {
+  now: () => performance.now(),
+  afterTurn: (run) => void setImmediate(run),
+  later: (ms, run) => void setTimeout(run, ms),
+}
+
+interface Waiter {
+  readonly go: () => void
+  /** Milliseconds that the stream used in its last turn. */
+  readonly ms: number
+}
+
+interface Account {
+  /** The turn that `turnMs` and `isHeld` are about. */
+  turn: number
+  turnMs: number
+  /** The streams leave this turn out. */
+  isHeld: boolean
+  /** Milliseconds used until `usedAt`, of which old ones count less and less: those of about a second. */
+  usedMs: number
+  usedAt: number
+  seenAt: number
+  /** Streams that wait for a turn, in order. */
+  readonly waiting: Waiter[]
+}
+
+/**
+ * Shares a front's event loop between the calls to models. In one turn of the loop a stream uses up to
+ * STREAM_TURN_BYTES_MAX and STREAM_TURN_MS_MAX, and all streams of an organization ORGANIZATION_TURN_MS_MAX;
+ * the rest waits for the next turns. While turns are slow and several organizations are active, the streams of
+ * an organization above its part of the loop leave out every other turn, and its new calls wait up to
+ * CALL_HELD_MS_MAX. Only measured time counts, and an organization alone is never held.
+ */
+export class LoopBudget {
+  readonly #clock: BudgetClock
+  readonly #accounts = new Map<string, Account>()
+  /** Those with streams that wait for a turn. */
+  readonly #waiting = new Set<Account>()
+  #turn = 0
+  /** When the first use of this turn was; null: there was none. */
+  #turnAt: number | null = null
+  #slowUntil = -Infinity
+  #active = 0
+  #countedAt = -Infinity
+  #sweptAt = -Infinity
+
+  constructor(clock: BudgetClock = REAL) {
+    this.#clock = clock
+  }
+
+  /** Any call makes its organization an active one. */
+  saw(organizationId: string): void {
+    this.#accountOf(organizationId, this.#clock.now())
+  }
+
+  /** Runs synchronous work for a call, and books its time. */
+  booked<T>(organizationId: string, work: () => T): T {
+    const startedAt = this.#clock.now()
+    try {
+      return work()
+    } finally {
+      this.book(organizationId, this.#clock.now() - startedAt)
+    }
+  }
+
+  /** Books measured milliseconds of the loop. */
+  book(organizationId: string, ms: number): void {
+    const now = this.#clock.now()
+    const account = this.#inTurn(organizationId, now)
+    account.turnMs += ms
+    account.usedMs = usedOf(account, now) + ms
+    account.usedAt = now
+  }
+
+  /** @returns null when a new call may start at once */
+  enter(organizationId: string): Promise<void> | null {
+    const now = this.#clock.now()
+    const account = this.#accountOf(organizationId, now)
+    if (!this.#isAbove(account, now)) return null
+    const latest = now + CALL_HELD_MS_MAX
+    return new Promise((go) => {
+      const check = (): void => {
+        const at = this.#clock.now()
+        if (at >= latest || !this.#isAbove(account, at)) go()
+        else this.#clock.later(CHECK_MS, check)
+      }
+      this.#clock.later(CHECK_MS, check)
+    })
+  }
+
+  /** The budget of a stream that begins. */
+  stream(organizationId: string): StreamBudget {
+    return new StreamBudget(this, organizationId)
+  }
+
+  /** The number of the turn that runs. */
+  get turn(): number {
+    if (this.#turnAt === null) this.#begin(this.#clock.now())
+    return this.#turn
+  }
+
+  /** Whether the streams of the organization may use this turn. */
+  hasTurn(organizationId: string): boolean {
+    const { isHeld, turnMs } = this.#inTurn(organizationId, this.#clock.now())
+    return !isHeld && turnMs < ORGANIZATION_TURN_MS_MAX
+  }
+
+  /** @param ms that the stream used in its last turn @returns resolves in a later turn */
+  wait(organizationId: string, ms: number): Promise<void> {
+    const account = this.#inTurn(organizationId, this.#clock.now())
+    this.#waiting.add(account)
+    return new Promise((go) => account.waiting.push({ go, ms }))
+  }
+
+  #begin(now: number): void {
+    this.#turnAt = now
+    this.#clock.afterTurn(this.#onTurnOver)
+  }
+
+  readonly #onTurnOver = (): void => {
+    const now = this.#clock.now()
+    if (this.#turnAt !== null && now - this.#turnAt > LOOP_SLOW_MS) this.#slowUntil = now + SLOW_FOR_MS
+    this.#turnAt = null
+    this.#turn++
+    for (const account of this.#waiting) this.#letIn(account, now)
+  }
+
+  /** As many streams as will use the organization's turn; the others keep their places. */
+  #letIn(account: Account, now: number): void {
+    this.#roll(account, now)
+    if (account.isHeld) return
+    let expectedMs = 0
+    while (expectedMs < ORGANIZATION_TURN_MS_MAX) {
+      const first = account.waiting.shift()
+      if (first === undefined) break
+      expectedMs += Math.max(first.ms, EXPECTED_MS_MIN)
+      first.go()
+    }
+    if (account.waiting.length === 0) this.#waiting.delete(account)
+  }
+
+  #inTurn(organizationId: string, now: number): Account {
+    const account = this.#accountOf(organizationId, now)
+    this.#roll(account, now)
+    return account
+  }
+
+  /** Begins the turn that runs for the organization, at its first use of it. */
+  #roll(account: Account, now: number): void {
+    if (this.#turnAt === null) this.#begin(now)
+    if (account.turn === this.#turn) return
+    account.turn = this.#turn
+    account.turnMs = 0
+    account.isHeld = !account.isHeld && this.#isAbove(account, now)
+  }
+
+  /** Turns are slow, others are active, and the organization has used more than its part of the last second. */
+  #isAbove(account: Account, now: number): boolean {
+    if (now >= this.#slowUntil) return false
+    if (now - this.#countedAt >= CHECK_MS) this.#count(now)
+    if (this.#active < 2) return false
+    const part = Math.max(1 / this.#active, ORGANIZATION_PERCENT_MIN / 100)
+    return usedOf(account, now) > part * LOOP_OTHERS_MS
+  }
+
+  #count(now: number): void {
+    this.#countedAt = now
+    this.#active = 0
+    for (const { seenAt } of this.#accounts.values()) if (now - seenAt < LOOP_OTHERS_MS) this.#active++
+  }
+
+  #accountOf(organizationId: string, now: number): Account {
+    const known = this.#accounts.get(organizationId)
+    if (known !== undefined) {
+      known.seenAt = now
+      return known
+    }
+    if (now - this.#sweptAt > LOOP_OTHERS_MS) this.#sweep(now)
+    const made = {
+      turn: -1,
+      turnMs: 0,
+      isHeld: false,
+      usedMs: 0,
+      usedAt: now,
+      seenAt: now,
+      waiting: [],
+    }
+    this.#accounts.set(organizationId, made)
+    return made
+  }
+
+  /** Forgets organizations that are no longer active. */
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const [organizationId, { seenAt, waiting }] of this.#accounts)
+      if (now - seenAt >= LOOP_OTHERS_MS && waiting.length === 0) this.#accounts.delete(organizationId)
+  }
+}
+
+/** What one stream uses of the turns of the loop. */
+export class StreamBudget {
+  readonly #loop: LoopBudget
+  readonly #organizationId: string
+  #turn = -1
+  #bytes = 0
+  #ms = 0
+
+  constructor(loop: LoopBudget, organizationId: string) {
+    this.#loop = loop
+    this.#organizationId = organizationId
+  }
+
+  /** The rest has to wait for another turn. */
+  get isSpent(): boolean {
+    if (!this.#loop.hasTurn(this.#organizationId)) return true
+    if (this.#turn !== this.#loop.turn) return false
+    return this.#bytes >= STREAM_TURN_BYTES_MAX || this.#ms >= STREAM_TURN_MS_MAX
+  }
+
+  /** @param ms milliseconds of the loop that reading and writing took */
+  used(ms: number, bytes: number): void {
+    const { turn } = this.#loop
+    if (this.#turn !== turn) this.#bytes = this.#ms = 0
+    this.#turn = turn
+    this.#bytes += bytes
+    this.#ms += ms
+    this.#loop.book(this.#organizationId, ms)
+  }
+
+  /** Resolves in the next turn in which the stream may go on. */
+  next(): Promise<void> {
+    return this.#loop.wait(this.#organizationId, this.#ms)
+  }
+}
+
+/** A second after its use a millisecond counts a third, and so on: half of the loop comes to 500 ms. */
+function usedOf({ usedMs, usedAt }: Account, now: number): number {
+  return usedMs * Math.exp((usedAt - now) / LOOP_OTHERS_MS)
+}

@@ -1,0 +1,153 @@
+import t from 'tap'
+import {
+  CALL_HELD_MS_MAX,
+  LOOP_OTHERS_MS,
+  LOOP_SLOW_MS,
+  ORGANIZATION_TURN_MS_MAX,
+  STREAM_TURN_BYTES_MAX,
+  STREAM_TURN_MS_MAX,
+} from '../../../src/schemas/limits/share-limits.ts'
+import { LoopBudget } from '../../../src/server/structures/loop-budget.ts'
+
+/** Time and turns go on by the test alone. */
+function rig() {
+  let nowMs = 0
+  let over: (() => void)[] = []
+  let timers: { readonly at: number; readonly run: () => void }[] = []
+  const loop = new LoopBudget({
+    now: () => nowMs,
+    afterTurn: (run) => void over.push(run),
+    later: (ms, run) => void timers.push({ at: nowMs + ms, run }),
+  })
+  const pass = async (ms: number): Promise<void> => {
+    nowMs += ms
+    const due = timers.filter(({ at }) => at <= nowMs)
+    timers = timers.filter(({ at }) => at > nowMs)
+    for (const { run } of due) run()
+    await Promise.resolve()
+  }
+  return {
+    loop,
+    pass,
+    /** The turn ends, `ms` after it was first used. */
+    async turn(ms = 0): Promise<void> {
+      await pass(ms)
+      const ended = over
+      over = []
+      for (const run of ended) run()
+      await Promise.resolve()
+    },
+  }
+}
+
+t.test('a stream has spent its turn by bytes or by time, and not the next one', async (t) => {
+  const { loop, turn } = rig()
+  const stream = loop.stream('o')
+  stream.used(STREAM_TURN_MS_MAX / 2, STREAM_TURN_BYTES_MAX - 1)
+  t.notOk(stream.isSpent)
+  stream.used(0, 1)
+  t.ok(stream.isSpent)
+  t.notOk(loop.stream('o').isSpent, 'another stream of the organization goes on')
+  await turn()
+  t.notOk(stream.isSpent)
+  stream.used(STREAM_TURN_MS_MAX, 1)
+  t.ok(stream.isSpent)
+})
+
+t.test('the streams of an organization share its turn, and those that wait go first', async (t) => {
+  const { loop, turn } = rig()
+  const went: number[] = []
+  const streams = Array.from({ length: 6 }, () => loop.stream('o'))
+  const work = (nth: number): void => {
+    const stream = streams[nth]
+    went.push(nth)
+    stream?.used(STREAM_TURN_MS_MAX, 1)
+    void stream?.next().then(() => work(nth))
+  }
+  for (let nth = 0; nth < 4; nth++) work(nth)
+  t.ok(loop.stream('o').isSpent, `${ORGANIZATION_TURN_MS_MAX} ms are used`)
+  t.notOk(loop.stream('other').isSpent)
+  for (let nth = 4; nth < 6; nth++) void streams[nth]?.next().then(() => work(nth))
+  went.length = 0
+  await turn()
+  t.same(went, [0, 1, 2, 3])
+  await turn()
+  t.same(went.splice(0), [0, 1, 2, 3, 4, 5, 0, 1, 2, 3], 'the others had used nothing')
+  await turn()
+  t.same(went, [4, 5, 0, 1])
+})
+
+t.test('an organization alone, or one below its part, is never held', async (t) => {
+  const { loop, turn } = rig()
+  for (let nth = 0; nth < 100; nth++) {
+    loop.book('alone', 2 * LOOP_SLOW_MS)
+    await turn(2 * LOOP_SLOW_MS)
+    t.equal(loop.enter('alone'), null)
+  }
+  const { loop: shared, turn: sharedTurn } = rig()
+  for (let nth = 0; nth < 100; nth++) {
+    for (const name of ['a', 'b']) shared.book(name, 0.45 * 2 * LOOP_SLOW_MS)
+    await sharedTurn(2 * LOOP_SLOW_MS)
+    for (const name of ['a', 'b']) t.equal(shared.enter(name), null)
+  }
+})
+
+/** Slow turns for a second, of which one organization used nearly all. */
+async function busy() {
+  const made = rig()
+  for (let nth = 0; nth < 40; nth++) {
+    made.loop.book('large', 1.9 * LOOP_SLOW_MS)
+    made.loop.saw('small')
+    await made.turn(2 * LOOP_SLOW_MS)
+  }
+  return made
+}
+
+t.test('new calls of an organization above its part wait CALL_HELD_MS_MAX at most', async (t) => {
+  const { loop, pass } = await busy()
+  t.equal(loop.enter('small'), null)
+  const held = loop.enter('large')
+  t.not(held, null)
+  let isLetIn = false
+  void held?.then(() => (isLetIn = true))
+  for (let ms = 0; ms < CALL_HELD_MS_MAX; ms++) {
+    t.notOk(isLetIn)
+    loop.saw('small')
+    loop.book('large', 1)
+    await pass(1)
+    if (ms % 40 === 39) break
+  }
+  await pass(CALL_HELD_MS_MAX)
+  t.ok(isLetIn)
+})
+
+t.test('nothing is held once turns are short, or the others have gone', async (t) => {
+  const short = await busy()
+  await short.pass(CALL_HELD_MS_MAX)
+  t.equal(short.loop.enter('large'), null)
+  const alone = await busy()
+  for (let ms = 0; ms <= LOOP_OTHERS_MS; ms += 2 * LOOP_SLOW_MS) {
+    alone.loop.book('large', 2 * LOOP_SLOW_MS)
+    await alone.turn(2 * LOOP_SLOW_MS)
+  }
+  t.equal(alone.loop.enter('large'), null)
+})
+
+t.test('streams of an organization above its part leave out every other turn', async (t) => {
+  const { loop, turn } = await busy()
+  const stream = loop.stream('large')
+  let turns = 0
+  const work = (): void => {
+    turns++
+    stream.used(1.9 * LOOP_SLOW_MS, 1)
+    void stream.next().then(work)
+  }
+  work()
+  const counted: number[] = []
+  for (let nth = 0; nth < 6; nth++) {
+    loop.saw('small')
+    await turn(LOOP_SLOW_MS + 1)
+    counted.push(turns)
+  }
+  t.equal(turns, 1 + 3, counted.join(', '))
+})
