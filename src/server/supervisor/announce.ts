@@ -47,7 +47,8 @@ export function announce(generation: NodeGeneration, input: AnnounceInput): void
   const text = banner({
     facts,
     configuredWorkers: config.workers,
-    keys,
+    // A service's standard error is kept by journals and by logs of containers.
+    keys: isTerminal ? keys : { inference: null, management: null, file: keys.file },
     certFile: config.tls?.certFile ?? null,
     rootKeyFile: files.madeRootKey,
     hasColour: hasColour(isTerminal ? process.stdout : process.stderr),

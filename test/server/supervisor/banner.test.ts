@@ -42,3 +42,9 @@ t.test('the banner names the page of the dashboard itself, and what opens it', a
     /\n {2}Dashboard {3}http:\/\/127\.0\.0\.1:9090\/dashboard\/ {2}\(sign in with a management key\)\n/,
   )
 })
+
+t.test('the banner shows the keys of the first start, and a call that has one of them', async (t) => {
+  const text = banner({ ...OPTIONS, keys: { inference: 'sk-i', management: 'sk-m', file: '/data/keys' } })
+  t.match(text, /\n {2}Inference {3}sk-i {2}\(shown once\)\n {2}Management {2}sk-m {2}\(shown once\)\n/)
+  t.match(text, /Bearer sk-i"/)
+})
