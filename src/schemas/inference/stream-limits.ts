@@ -72,3 +72,19 @@ export const DRAIN_MS_MAX = 120_000
  * provider is cut otherwise. D27.
  */
 export const USAGE_MS_MAX = 5_000
+/**
+ * Lines of a provider's stream that belong to no event, such as comments: a bucket that STRAY_LINES_PER_S refill
+ * by time, and STRAY_LINES_PER_EVENT by each event. A stream that empties it is invalid. Decision.
+ */
+export const STRAY_LINES_MAX = 10_000
+/** Such lines a second. Decision. */
+export const STRAY_LINES_PER_S = 100
+/** Such lines for each event: its id, its retry time, a comment. Decision. */
+export const STRAY_LINES_PER_EVENT = 4
+/**
+ * Events of a provider's stream in which the model wrote nothing: a bucket that BARE_EVENTS_PER_S refill. A
+ * stream that empties it is invalid. Decision.
+ */
+export const BARE_EVENTS_MAX = 100_000
+/** Such events a second. Decision. */
+export const BARE_EVENTS_PER_S = 10_000

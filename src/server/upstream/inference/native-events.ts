@@ -52,7 +52,9 @@ export abstract class NativeEvents implements NativeStream {
     EVENTS.clear()
     const { events, failure } = this.#reader.read(bytes)
     for (const event of events) {
+      const before = this.outputBytes
       this.#failure = this.take(event)
+      if (this.outputBytes === before) this.#failure ??= this.#reader.bareEvent()
       if (this.#failure !== null || this.isDone) break
     }
     // A stream that waits for its next event must not hold the memory of the last read.

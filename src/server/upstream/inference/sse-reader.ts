@@ -1,5 +1,12 @@
 import type { Failure } from '../../../schemas/failures.ts'
-import { STREAM_EVENT_BYTES_MAX } from '../../../schemas/inference/stream-limits.ts'
+import {
+  BARE_EVENTS_MAX,
+  BARE_EVENTS_PER_S,
+  STRAY_LINES_MAX,
+  STRAY_LINES_PER_EVENT,
+  STRAY_LINES_PER_S,
+  STREAM_EVENT_BYTES_MAX,
+} from '../../../schemas/inference/stream-limits.ts'
 import { Gathered } from './gathered.ts'
 
 /** An event of a provider's stream. */
@@ -19,10 +26,22 @@ export interface SseEvent {
 export interface SseRead {
   /** The events whose last byte was in these bytes, in order. */
   readonly events: readonly SseEvent[]
-  /** upstream_too_large: an event is above its maximum; nothing more is read. */
+  /**
+   * Nothing more is read. upstream_too_large: an event is above its maximum. upstream_invalid: too many lines
+   * belong to no event.
+   */
   readonly failure: Failure | null
 }
 
+const TOO_MANY_LINES: Failure = {
+  name: 'upstream_invalid',
+  detail: 'Its stream has too many lines that belong to no event.',
+}
+const TOO_MANY_EVENTS: Failure = {
+  name: 'upstream_invalid',
+  detail: 'Its stream has too many events without an output.',
+}
+const S_MS = 1_000
 const LF = 0x0a
 const CR = 0x0d
 const COLON = 0x3a
@@ -34,6 +53,39 @@ const BOM = [0xef, 0xbb, 0xbf] as const
 const NAME_BYTES_MAX = 128
 /** Not looked for yet. */
 const UNKNOWN = -2
+
+/** So many may come at once, and so many more a second. */
+class Bucket {
+  readonly #most: number
+  readonly #perS: number
+  readonly #now: () => number
+  #left: number
+  /** When the bucket was last refilled by time. */
+  #at: number
+
+  constructor(most: number, perS: number, now: () => number) {
+    this.#most = most
+    this.#perS = perS
+    this.#now = now
+    this.#left = most
+    this.#at = now()
+  }
+
+  give(count: number): void {
+    this.#left = Math.min(this.#most, this.#left + count)
+  }
+
+  /** The clock is read only where the rest does not suffice. @returns false: the bucket is empty */
+  take(count: number): boolean {
+    if (count > this.#left) {
+      const now = this.#now()
+      this.give(((now - this.#at) / S_MS) * this.#perS)
+      this.#at = now
+    }
+    this.#left -= count
+    return this.#left >= 0
+  }
+}
 
 /**
  * Reads server-sent events as the WHATWG standard for HTML says: lines end with LF, CR or CRLF; a byte order
@@ -52,6 +104,12 @@ export class SseReader {
   #isSliceBorrowed = false
   #dataLines = 0
   #name = ''
+  /** The event so far has a line with its name. */
+  #isNamed = false
+  /** Lines of this read that belong to no event. */
+  #strayLines = 0
+  readonly #stray: Bucket
+  readonly #bare: Bucket
   /** Bytes of the byte order mark that have come; null: the stream has begun. */
   #bom: number | null = 0
   /** The end of the line that has begun is all that matters of it. */
@@ -61,9 +119,14 @@ export class SseReader {
   #events: SseEvent[] = []
   #failure: Failure | null = null
 
-  /** @param eventBytesMax bytes of one event's data */
-  constructor(eventBytesMax: number = STREAM_EVENT_BYTES_MAX) {
+  /**
+   * @param eventBytesMax bytes of one event's data
+   * @param now monotonic milliseconds
+   */
+  constructor(eventBytesMax: number = STREAM_EVENT_BYTES_MAX, now = (): number => performance.now()) {
     this.#eventBytesMax = eventBytesMax
+    this.#stray = new Bucket(STRAY_LINES_MAX, STRAY_LINES_PER_S, now)
+    this.#bare = new Bucket(BARE_EVENTS_MAX, BARE_EVENTS_PER_S, now)
   }
 
   /** Bytes of memory that an event takes whose end has not come. */
@@ -81,10 +144,26 @@ export class SseReader {
       this.#slice = Buffer.from(this.#slice)
       this.#isSliceBorrowed = false
     }
+    if (this.#strayLines > 0 || this.#events.length > 0) this.#countStray()
     const events = this.#events
     // A stream that waits for its next event must not hold the memory of the last read.
     this.#events = []
     return { events, failure: this.#failure }
+  }
+
+  /**
+   * Called for an event in which the model wrote nothing.
+   * @returns upstream_invalid: there were too many of them
+   */
+  bareEvent(): Failure | null {
+    return this.#bare.take(1) ? null : TOO_MANY_EVENTS
+  }
+
+  #countStray(): void {
+    const more = this.#strayLines - this.#events.length * STRAY_LINES_PER_EVENT
+    this.#strayLines = 0
+    if (more <= 0) this.#stray.give(-more)
+    else if (!this.#stray.take(more)) this.#fail(TOO_MANY_LINES)
   }
 
   /** @returns the place of the first byte that belongs to a line */
@@ -131,7 +210,7 @@ export class SseReader {
     this.#line.add(bytes, start, bytes.length)
     const line = this.#line.peek()
     if (mayBegin(line, DATA)) {
-      if (line.length - DATA.length - 2 + this.#dataBytes() > this.#eventBytesMax) this.#fail()
+      if (line.length - DATA.length - 2 + this.#dataBytes() > this.#eventBytesMax) this.#failLarge()
       return
     }
     const isNamed = mayBegin(line, EVENT)
@@ -143,8 +222,10 @@ export class SseReader {
 
   /** The line that ends at `end`, and whose last part begins at `start`. */
   #ended(bytes: Buffer, start: number, end: number): void {
-    if (this.#isSkipping) this.#isSkipping = false
-    else if (this.#line.length === 0) this.#take(bytes, start, end, true)
+    if (this.#isSkipping) {
+      this.#isSkipping = false
+      this.#strayLines++
+    } else if (this.#line.length === 0) this.#take(bytes, start, end, true)
     else {
       this.#line.add(bytes, start, end)
       const line = this.#line.take()
@@ -160,11 +241,12 @@ export class SseReader {
       this.#data(bytes, valueStart(bytes, start + DATA.length, end), end, isBorrowed)
     else if (first === EVENT[0] && isField(bytes, start, end, EVENT))
       this.#named(bytes, valueStart(bytes, start + EVENT.length, end), end)
+    else this.#strayLines++
   }
 
   #data(bytes: Buffer, start: number, end: number, isBorrowed: boolean): void {
     const isFirst = this.#dataLines++ === 0
-    if (this.#dataBytes() + (isFirst ? 0 : 1) + (end - start) > this.#eventBytesMax) return this.#fail()
+    if (this.#dataBytes() + (isFirst ? 0 : 1) + (end - start) > this.#eventBytesMax) return this.#failLarge()
     if (isFirst) {
       this.#slice = bytes.subarray(start, end)
       this.#isSliceBorrowed = isBorrowed
@@ -181,11 +263,14 @@ export class SseReader {
   }
 
   #named(bytes: Buffer, start: number, end: number): void {
+    if (this.#isNamed) this.#strayLines++
+    this.#isNamed = true
     this.#name = end - start > NAME_BYTES_MAX ? '' : bytes.toString('utf8', start, end)
   }
 
   #dispatch(): void {
-    if (this.#dataLines > 0) {
+    if (this.#dataLines === 0) this.#strayLines++
+    else {
       const data = this.#slice ?? this.#joined.take()
       const isOneLine = this.#dataLines === 1
       this.#events.push({ name: this.#name, data, isOneLine, isOwn: !this.#isSliceBorrowed })
@@ -193,8 +278,12 @@ export class SseReader {
     this.#forget()
   }
 
-  #fail(): void {
-    this.#failure = { name: 'upstream_too_large', fields: { limit: this.#eventBytesMax } }
+  #failLarge(): void {
+    this.#fail({ name: 'upstream_too_large', fields: { limit: this.#eventBytesMax } })
+  }
+
+  #fail(failure: Failure): void {
+    this.#failure ??= failure
     this.#line.clear()
     this.#forget()
   }
@@ -205,6 +294,7 @@ export class SseReader {
     this.#joined.clear()
     this.#dataLines = 0
     this.#name = ''
+    this.#isNamed = false
   }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { STREAM_EVENT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
+import { BARE_EVENTS_MAX, STREAM_EVENT_BYTES_MAX } from '../../../../src/schemas/inference/stream-limits.ts'
 import { USAGE_BYTES_MAX } from '../../../../src/schemas/models/provider-limits.ts'
 import { NativeChatStream } from '../../../../src/server/upstream/inference/chat/native-chat-stream.ts'
 import { dataOf, HEAD, REDACTED, streamOf } from '../../../support/inference/provider-chunks.ts'
@@ -268,4 +268,18 @@ t.test('the usage alone is missing once each choice that has begun has ended', a
   const done = streamed()
   read(done, BEGUN, choice({}, { finish_reason: 'stop' }), '[DONE]')
   t.notOk(done.awaitsUsage, 'it will not come')
+})
+
+t.test('a provider that writes events without words for ever is invalid', async (t) => {
+  const stream = streamed()
+  read(stream, BEGUN)
+  const empty = streamOf(Array.from({ length: BARE_EVENTS_MAX / 4 }, () => ({ choices: [] })))
+  let reads = 0
+  for (;; reads++) {
+    const { failure } = stream.read(empty)
+    if (failure === null) continue
+    t.match(failure, { name: 'upstream_invalid' })
+    break
+  }
+  t.ok(reads >= 4, 'so many may come at once')
 })

@@ -1,4 +1,11 @@
 import t from 'tap'
+import {
+  BARE_EVENTS_MAX,
+  BARE_EVENTS_PER_S,
+  STRAY_LINES_MAX,
+  STRAY_LINES_PER_EVENT,
+  STRAY_LINES_PER_S,
+} from '../../../../src/schemas/inference/stream-limits.ts'
 import { MIB } from '../../../../src/schemas/limits/limits.ts'
 import { SseReader, type SseRead } from '../../../../src/server/upstream/inference/sse-reader.ts'
 import { randomFrom } from '../../../support/embeddings/random-answers.ts'
@@ -148,12 +155,47 @@ t.test('a name above its maximum is none, however it comes', async (t) => {
 })
 
 t.test('a million fields, lines and reads take linear time', async (t) => {
+  const { failure } = new SseReader().read(Buffer.from('id\n'.repeat(1_000_000)))
+  t.match(failure, { name: 'upstream_invalid' })
   const reader = new SseReader()
-  t.same(reader.read(Buffer.from('id\n'.repeat(1_000_000))), { events: [], failure: null })
   const [event] = reader.read(Buffer.from(`${'data\n'.repeat(1_000_000)}\n`)).events
   t.equal(event?.data.length, 999_999)
   const x = Buffer.from('x')
   reader.read(Buffer.from('data:'))
   for (let nth = 0; nth < 1_000_000; nth++) reader.read(x)
   t.equal(reader.read(Buffer.from('\n\n')).events[0]?.data.length, 1_000_000)
+})
+
+t.test('lines that belong to no event end a stream that has too many of them', async (t) => {
+  for (const line of [':\n', '\n', 'id: 1\n', 'event: a\n', 'x'.repeat(200) + '\n']) {
+    let nowMs = 0
+    const reader = new SseReader(MIB, () => nowMs)
+    const read = (lines: number) => reader.read(Buffer.from(line.repeat(lines))).failure
+    // The first name may be that of an event.
+    if (line.startsWith('event')) read(1)
+    t.equal(read(STRAY_LINES_MAX), null, line)
+    nowMs += 1_000
+    t.equal(read(STRAY_LINES_PER_S), null, 'more by time')
+    t.match(read(1), { name: 'upstream_invalid' })
+    t.match(reader.read(Buffer.from('data: 1\n\n')), { events: [], failure: { name: 'upstream_invalid' } })
+  }
+})
+
+t.test('events may have their own lines without end', async (t) => {
+  const reader = new SseReader(MIB, () => 0)
+  const lines = ': a\n'.repeat(STRAY_LINES_PER_EVENT - 1)
+  const event = `${lines}id: 1\nevent: message\ndata: 1\n\n`
+  for (let nth = 0; nth < 20; nth++)
+    t.equal(reader.read(Buffer.from(event.repeat(STRAY_LINES_MAX / 10))).failure, null)
+  t.equal(reader.read(Buffer.from(':\n'.repeat(STRAY_LINES_MAX))).failure, null, 'the bucket is full')
+  t.match(reader.read(Buffer.from(':\n')).failure, { name: 'upstream_invalid' })
+})
+
+t.test('events in which nothing was written are counted, and more may come with time', async (t) => {
+  let nowMs = 0
+  const reader = new SseReader(MIB, () => nowMs)
+  for (let nth = 0; nth < BARE_EVENTS_MAX; nth++) if (reader.bareEvent() !== null) t.fail(`${nth}`)
+  nowMs += 1_000
+  for (let nth = 0; nth < BARE_EVENTS_PER_S; nth++) if (reader.bareEvent() !== null) t.fail(`${nth}`)
+  t.match(reader.bareEvent(), { name: 'upstream_invalid' })
 })

@@ -70,7 +70,9 @@ export abstract class PartEvents implements PartStream {
         const rest = async (): Promise<PartRead> => this.#goneOn(await readLarge(data), name, behind)
         return { parts: this.#given(), failure: null, rest }
       }
+      const before = this.outputBytes
       this.#failure = this.#event(event)
+      if (this.outputBytes === before) this.#failure ??= this.#reader.bareEvent()
       if (this.#failure !== null || this.isDone) break
     }
     // Bytes behind the last event cannot fail a stream.

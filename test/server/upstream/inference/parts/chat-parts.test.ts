@@ -1,5 +1,6 @@
 /** Streams of chat in the internal form, hostile ones first; `chat-calls.test.ts` has the calls of tools. */
 import t from 'tap'
+import { BARE_EVENTS_MAX } from '../../../../../src/schemas/inference/stream-limits.ts'
 import { chatWhole } from '../../../../../src/server/upstream/inference/parts/chat-parts.ts'
 import {
   call,
@@ -249,4 +250,13 @@ t.test('the usage alone is missing once the choice has ended', async (t) => {
   t.notOk(awaits(one({ content: 'x' })))
   t.ok(awaits(STOP))
   t.notOk(awaits({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }), 'it has come')
+})
+
+t.test('a provider that writes events without words for ever is invalid', async (t) => {
+  const stream = open()
+  const empty = streamOf(Array.from({ length: BARE_EVENTS_MAX / 4 }, () => ({ choices: [] })))
+  let reads = 0
+  while (stream.read(empty).failure === null) reads++
+  t.ok(reads >= 4, 'so many may come at once')
+  t.match(stream.end(), { name: 'upstream_invalid' })
 })
