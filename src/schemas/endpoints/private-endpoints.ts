@@ -72,13 +72,30 @@ const Check = Type.Object({
 })
 export type EndpointCheck = Static<typeof Check>
 
+const DECIMAL = '^\\d+(\\.\\d+)?$'
+const PRICE_WORDS = 'a decimal string such as "0.00000002"'
 const Price = Type.String({
-  pattern: '^\\d+(\\.\\d+)?$',
-  title: 'a decimal string such as "0.00000002"',
+  pattern: DECIMAL,
+  title: PRICE_WORDS,
   description: 'USD per token as a decimal string.',
 })
-export const EndpointPricing = Type.Object({ prompt: Price, completion: Price })
+const CachePrice = Type.String({
+  pattern: DECIMAL,
+  title: PRICE_WORDS,
+  description: 'Our extension: USD per token as a decimal string. Left out: the price of the prompt.',
+})
+/** Closed: a price that nothing reads would only seem to be charged. F11. */
+export const EndpointPricing = Type.Object(
+  {
+    prompt: Price,
+    completion: Price,
+    input_cache_read: Type.Optional(CachePrice),
+    input_cache_write: Type.Optional(CachePrice),
+  },
+  { additionalProperties: false },
+)
 export type EndpointPricing = Static<typeof EndpointPricing>
+const ENDPOINT_PRICES = ['prompt', 'completion', 'input_cache_read', 'input_cache_write'] as const
 
 const Form = Type.Enum(ENDPOINT_FORMS)
 const FORMS_RANGE = { minItems: 1, maxItems: ENDPOINT_FORMS.length, uniqueItems: true } as const
@@ -272,5 +289,8 @@ export function mayBePlaceless(providerSlug: string): boolean {
 
 /** Names of prices that are not whole nano-USD per million tokens. C14. */
 export function uncountable(pricing: EndpointPricing): readonly (keyof EndpointPricing)[] {
-  return (['prompt', 'completion'] as const).filter((name) => nanoPerMillion(pricing[name]) === null)
+  return ENDPOINT_PRICES.filter((name) => {
+    const price = pricing[name]
+    return price !== undefined && nanoPerMillion(price) === null
+  })
 }

@@ -13,9 +13,15 @@ t.setTimeout(600_000)
 const kept = JSON.parse(readFileSync(`${ROOT}${PROMISED_DEFINITIONS}`, 'utf8')) as Definitions
 const now = await definitionsOf(ROOT)
 
+/** What docs/operate/upgrading.md excepts, each with its reason. */
+const EXCEPTIONS = [
+  // A price that nothing reads would only seem to be charged.
+  'POST /private-endpoints body.pricing: other members are refused now',
+]
+
 t.test('nothing that was promised is gone, required or another', async (t) => {
   t.ok(Object.keys(kept.api.operations).length > 100)
-  t.same(breaksOf(differencesOf(kept, now)), [])
+  t.same(breaksOf(differencesOf(kept, now)), EXCEPTIONS)
 })
 
 t.test('the definitions differ by nothing from themselves', async (t) => {

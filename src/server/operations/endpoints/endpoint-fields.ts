@@ -32,7 +32,7 @@ export function fieldsOf(body: CreateEndpointBody, ports: Ports): Outcome<Endpoi
     baseUrl: baseUrl.value,
     declaredRegion: body.declared_region ?? null,
     declaredZdr: body.declared_zdr ?? null,
-    pricing: pricing === null ? null : { prompt: pricing.prompt, completion: pricing.completion },
+    pricing: pricing === null ? null : inOrder(pricing),
     secretName: body.secret_name ?? null,
     forms: body.forms ?? null,
   })
@@ -59,6 +59,17 @@ const PLAIN = {
   message: 'begins with http:',
   expected:
     'the address with https:; the operator decides where plain HTTP is spoken in its place (SLUICE_EGRESS_ALLOW)',
+}
+
+/** Two bodies with the same prices in another order are the same fields, whose digests are compared. */
+function inOrder(pricing: EndpointPricing): EndpointPricing {
+  const { prompt, completion, input_cache_read: read, input_cache_write: write } = pricing
+  return {
+    prompt,
+    completion,
+    ...(read !== undefined && { input_cache_read: read }),
+    ...(write !== undefined && { input_cache_write: write }),
+  }
 }
 
 /** Failure: body_invalid (a price with too many places to count). C14. */

@@ -61,7 +61,7 @@ function changesOf(body: UpdateEndpointBody, ports: Ports): Outcome<EndpointChan
     ...(baseUrl !== null && { baseUrl: baseUrl.value }),
     ...(region !== undefined && { declaredRegion: region }),
     ...(zdr !== undefined && { declaredZdr: zdr }),
-    ...(pricing !== undefined && { pricing: { prompt: pricing.prompt, completion: pricing.completion } }),
+    ...(pricing !== undefined && { pricing }),
     ...(name !== undefined && { secretName: name }),
     ...(forms !== undefined && { forms }),
   })

@@ -1,11 +1,11 @@
-import type { Pricing } from '../../../schemas/models/models.ts'
+import type { EndpointPricing } from '../../../schemas/endpoints/private-endpoints.ts'
 import type { CallableModel, Endpoint, ModelFilter, ResolvedModel } from './models.ts'
 
 /** A private endpoint, with what lists show of it beside what calls use. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint
   /** Null: its calls are free. */
-  readonly pricing: Pick<Pricing, 'prompt' | 'completion'> | null
+  readonly pricing: EndpointPricing | null
   /** Null: not declared. */
   readonly region: string | null
 }

@@ -10,7 +10,13 @@ import type {
 import { appendAudit } from '../base/append-audit.ts'
 import { newId } from '../base/ids.ts'
 import type { Store, Transaction } from '../base/open.ts'
-import { endpointEvent, endpointOf, formsColumn, type EndpointRow } from './private-endpoint-rows.ts'
+import {
+  endpointEvent,
+  endpointOf,
+  formsColumn,
+  priceColumns,
+  type EndpointRow,
+} from './private-endpoint-rows.ts'
 import { violatedUnique } from '../base/translate.ts'
 
 type Created = Outcome<{ readonly endpoint: PrivateEndpoint; readonly isReplay: boolean }>
@@ -61,8 +67,7 @@ async function create(tx: Transaction, { input, record, by }: Birth): Promise<Cr
       base_url: input.baseUrl,
       declared_region: input.declaredRegion,
       declared_zdr: input.declaredZdr,
-      prompt_price: input.pricing?.prompt ?? null,
-      completion_price: input.pricing?.completion ?? null,
+      ...priceColumns(input.pricing),
       secret_name: input.secretName,
       forms: formsColumn(tx, input.forms),
       idempotency_id: record?.id ?? null,

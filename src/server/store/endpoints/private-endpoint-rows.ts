@@ -1,5 +1,6 @@
 import type {
   EndpointForm,
+  EndpointPricing,
   EndpointRegion,
   EndpointStatus,
 } from '../../../schemas/endpoints/private-endpoints.ts'
@@ -10,6 +11,7 @@ import type {
   PrivateEndpoint,
   Validation,
 } from '../../ports/endpoints/private-endpoints.ts'
+import type { Columns } from '../base/guarded-row.ts'
 import { isId } from '../base/ids.ts'
 import type { JsonColumn, Queryable, Transaction } from '../base/open.ts'
 
@@ -26,6 +28,8 @@ export interface EndpointRow {
   readonly declared_zdr: boolean | null
   readonly prompt_price: string | null
   readonly completion_price: string | null
+  readonly cache_read_price: string | null
+  readonly cache_write_price: string | null
   readonly secret_name: string | null
   readonly forms: readonly EndpointForm[] | null
   /** Null: never validated, or by a version that probed embeddings alone. */
@@ -73,8 +77,29 @@ export async function readEndpoint(
   return row ?? null
 }
 
-export function endpointOf(row: EndpointRow): PrivateEndpoint {
+/** The columns of a price; null: its calls are free. */
+export function priceColumns(pricing: EndpointPricing | null): Columns {
+  return {
+    prompt_price: pricing?.prompt ?? null,
+    completion_price: pricing?.completion ?? null,
+    cache_read_price: pricing?.input_cache_read ?? null,
+    cache_write_price: pricing?.input_cache_write ?? null,
+  }
+}
+
+function pricingOf(row: EndpointRow): EndpointPricing | null {
   const { prompt_price: prompt, completion_price: completion } = row
+  const { cache_read_price: read, cache_write_price: write } = row
+  if (prompt === null || completion === null) return null
+  return {
+    prompt,
+    completion,
+    ...(read !== null && { input_cache_read: read }),
+    ...(write !== null && { input_cache_write: write }),
+  }
+}
+
+export function endpointOf(row: EndpointRow): PrivateEndpoint {
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -86,7 +111,7 @@ export function endpointOf(row: EndpointRow): PrivateEndpoint {
     baseUrl: row.base_url,
     declaredRegion: row.declared_region,
     declaredZdr: row.declared_zdr,
-    pricing: prompt === null || completion === null ? null : { prompt, completion },
+    pricing: pricingOf(row),
     secretName: row.secret_name,
     forms: row.forms,
     speaks: spokenBy(row),
@@ -140,8 +165,7 @@ function seen(row: EndpointRow): Record<string, unknown> {
     base_url: row.base_url,
     declared_region: row.declared_region,
     declared_zdr: row.declared_zdr,
-    pricing:
-      row.prompt_price === null ? null : { prompt: row.prompt_price, completion: row.completion_price },
+    pricing: pricingOf(row),
     secret_name: row.secret_name,
     forms: row.forms,
     speaks: spokenBy(row),

@@ -21,6 +21,7 @@ import {
   endpointOf,
   formsColumn,
   lockEndpoint,
+  priceColumns,
   readEndpoint,
   type EndpointRow,
   type LockedRow,
@@ -78,8 +79,8 @@ class EndpointStore implements PrivateEndpoints {
     )
   }
 
-  setPricing: PrivateEndpoints['setPricing'] = (ref, { prompt, completion }, by) =>
-    this.#change(ref, by, () => ok({ prompt_price: prompt, completion_price: completion }))
+  setPricing: PrivateEndpoints['setPricing'] = (ref, pricing, by) =>
+    this.#change(ref, by, () => ok(priceColumns(pricing)))
 
   disable: PrivateEndpoints['disable'] = (ref, by) =>
     this.#change(ref, by, ({ status }) =>
@@ -247,7 +248,7 @@ function columnsOf(
     ...(baseUrl !== undefined && { base_url: baseUrl }),
     ...(declaredRegion !== undefined && { declared_region: declaredRegion }),
     ...(declaredZdr !== undefined && { declared_zdr: declaredZdr }),
-    ...(pricing !== undefined && { prompt_price: pricing.prompt, completion_price: pricing.completion }),
+    ...(pricing !== undefined && priceColumns(pricing)),
     ...(secretName !== undefined && { secret_name: secretName }),
     ...(forms !== undefined && { forms: formsColumn(tx, forms) }),
   }

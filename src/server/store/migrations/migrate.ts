@@ -25,6 +25,7 @@ import { callLimits } from './023-call-limits.ts'
 import { historyHours } from './025-history-hours.ts'
 import { endpointForms } from './024-endpoint-forms.ts'
 import { requests } from './026-requests.ts'
+import { endpointCachePrices } from './027-endpoint-cache-prices.ts'
 import type { Migration } from './migration.ts'
 import { openStore, type Queryable, type Sql, type StoreOptions } from '../base/open.ts'
 
@@ -55,6 +56,7 @@ export const MIGRATIONS: readonly Migration[] = [
   endpointForms,
   historyHours,
   requests,
+  endpointCachePrices,
 ]
 
 /** The reason why this binary must not run on this database, in words for the operator. */

@@ -33,11 +33,19 @@ function priceOf({ pricing }: PrivateEndpoint, name: 'prompt' | 'completion'): n
   return pricing === null ? 0 : (nanoPerMillion(pricing[name]) ?? 0)
 }
 
-/** Null: the endpoint writes nothing. Cached input costs as any other, reasoning as the answer. D26. */
+/** Nano-USD per million tokens of input that a cache gave or keeps: as of any other, unless it was set. */
+function cachePriceOf(own: PrivateEndpoint, name: 'input_cache_read' | 'input_cache_write'): number {
+  const price = own.pricing?.[name]
+  return price === undefined ? priceOf(own, 'prompt') : (nanoPerMillion(price) ?? 0)
+}
+
+/** Null: the endpoint writes nothing. Reasoning costs as the answer does. D26. */
 function textAt(own: PrivateEndpoint, { text }: Provider): EndpointText | null {
   const speaks = own.speaks.filter((form) => form !== 'embeddings')
   if (speaks.length === 0) return null
   const [prompt, completion] = [priceOf(own, 'prompt'), priceOf(own, 'completion')]
+  const cacheRead = cachePriceOf(own, 'input_cache_read')
+  const cacheWrite = cachePriceOf(own, 'input_cache_write')
   return {
     isStrict: text?.isStrict ?? false,
     firstOutputMs: text?.firstOutputMs ?? FIRST_OUTPUT_MS_DEFAULT,
@@ -46,11 +54,11 @@ function textAt(own: PrivateEndpoint, { text }: Provider): EndpointText | null {
     onLeave: 'cancel',
     speaks,
     completionNanoPerMillion: completion,
-    cacheReadNanoPerMillion: prompt,
-    cacheWriteNanoPerMillion: prompt,
-    cacheWriteHourNanoPerMillion: prompt,
+    cacheReadNanoPerMillion: cacheRead,
+    cacheWriteNanoPerMillion: cacheWrite,
+    cacheWriteHourNanoPerMillion: cacheWrite,
     reasoningNanoPerMillion: completion,
-    inputNanoPerMillionMax: prompt,
+    inputNanoPerMillionMax: Math.max(prompt, cacheRead, cacheWrite),
     outputNanoPerMillionMax: completion,
     maxCompletionTokens: null,
   }

@@ -66,6 +66,8 @@ t.test('a model and a provider of the catalogue are told by their names', async 
   })
 })
 
+const PRICED = { prompt: '0.000001', completion: '0.000002' }
+
 t.test('private_endpoints.create 400: what no endpoint can be is refused by its path', async (t) => {
   const { call, baseUrl } = await openEndpoints(t)
   const body = endpointBody(baseUrl)
@@ -85,6 +87,11 @@ t.test('private_endpoints.create 400: what no endpoint can be is refused by its 
     [{ pricing: { prompt: '1' } }, '/pricing/completion'],
     [{ pricing: { prompt: '-1', completion: '0' } }, '/pricing/prompt'],
     [{ pricing: { prompt: '0.0000000000000001', completion: '0' } }, '/pricing/prompt'],
+    [{ pricing: { ...PRICED, input_cache_read: '-1' } }, '/pricing/input_cache_read'],
+    [{ pricing: { ...PRICED, input_cache_write: '10' } }, '/pricing/input_cache_write'],
+    // Nothing would charge it. F11.
+    [{ pricing: { ...PRICED, request: '0.01' } }, '/pricing/request'],
+    [{ pricing: { ...PRICED, overrides: [] } }, '/pricing/overrides'],
     [{ activate: {} }, '/activate/workspace_id'],
     [{ activate: { workspace_id: 'default' } }, '/activate/workspace_id'],
   ] as const) {
@@ -275,12 +282,18 @@ t.test('private_endpoints.update 200, 400: a price of a draft is changed as the 
 t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose validation stays', async (t) => {
   const { call, validated } = await openEndpoints(t)
   const id = await validated()
-  const pricing = { prompt: '0.00000002', completion: '0.5' }
+  const pricing = {
+    prompt: '0.00000002',
+    completion: '0.5',
+    input_cache_read: '0.000000002',
+    input_cache_write: '0.000000025',
+  }
   t.match(await call('put', `/private-endpoints/${id}/pricing`, { pricing }), {
     status: 200,
     body: { data: { id, pricing } },
   })
-  t.equal((await call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '1' } })).status, 400)
+  for (const wrong of [{ prompt: '1' }, { ...PRICED, web_search: '0.01' }])
+    t.equal((await call('put', `/private-endpoints/${id}/pricing`, { pricing: wrong })).status, 400)
   t.equal(
     (await call('put', `/private-endpoints/${id}/pricing`, { pricing: { prompt: '10', completion: '0' } }))
       .status,
@@ -288,6 +301,8 @@ t.test('private_endpoints.set_pricing 200, 400, 404: of any endpoint, whose vali
     'uncountable',
   )
   t.equal((await call('put', `/private-endpoints/${NOBODY}/pricing`, { pricing })).status, 404)
+  const without = await call('put', `/private-endpoints/${id}/pricing`, { pricing: PRICED })
+  t.same(without.body.data?.['pricing'], PRICED, 'a price that is left out is gone')
   t.equal((await call('post', `/private-endpoints/${id}/activate`)).status, 200)
 })
 

@@ -41,6 +41,29 @@ for (const row of DIALECT_ROWS) {
   })
 }
 
+t.test(
+  'cached input of a private endpoint is charged at its own price, else at that of the prompt',
+  async (t) => {
+    const usage = {
+      prompt_tokens: 1_000,
+      prompt_tokens_details: { cached_tokens: 800 },
+      completion_tokens: 10,
+    }
+    const stand = await openTexts(t, servesChat(answersChat({ usage })))
+    const id = await stand.active()
+    const costOf = async (): Promise<unknown> => {
+      // Long enough that the usage is within the bound.
+    const messages = [{ role: 'user', content: 'many words '.repeat(1_000) }]
+    const response = await stand.write(CHAT, asks({ messages }))
+    return ((await response.json()) as { usage: { cost: number } }).usage.cost
+    }
+    t.equal(await costOf(), 0.0011)
+    const pricing = { prompt: '0.000001', completion: '0.00001', input_cache_read: '0.0000001' }
+    await stand.call('put', `/private-endpoints/${id}/pricing`, { pricing })
+    t.equal(await costOf(), 0.00038)
+  },
+)
+
 t.test('only the form that a validation found is called: other dialects are translated', async (t) => {
   const stand = await openTexts(t, servesChat())
   await stand.active()

@@ -55,6 +55,11 @@ export function EndpointDialog(props: EndpointDialogProps): ComponentChild {
   )
 }
 
+function cachePrices({ input_cache_read: read, input_cache_write: write }: WholeEndpoint['pricing']): string {
+  const reads = read === undefined ? '' : `, ${perMillion(read)} read from a cache`
+  return write === undefined ? reads : `${reads}, ${perMillion(write)} written to a cache`
+}
+
 function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): ComponentChild {
   const { pricing } = endpoint
   return (
@@ -67,7 +72,10 @@ function EndpointFacts({ endpoint }: { readonly endpoint: WholeEndpoint }): Comp
         ['Upstream model', <code>{endpoint.upstream_model_id}</code>],
         ['Address', endpoint.base_url === null ? NONE : <code>{endpoint.base_url}</code>],
         ['Secret', endpoint.secret_name === null ? 'none' : <code>{endpoint.secret_name}</code>],
-        ['A million tokens', `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out`],
+        [
+          'A million tokens',
+          `${perMillion(pricing.prompt)} in, ${perMillion(pricing.completion)} out${cachePrices(pricing)}`,
+        ],
         ['Region', endpoint.declared_region ?? 'not declared'],
         [
           'Zero data retention',
